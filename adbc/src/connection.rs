@@ -4,7 +4,7 @@ use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
 use crate::link::{Canceller, Link};
 use crate::objects::{self, CATALOG, ObjectFilter, SCHEMA};
-use crate::options::{DICTIONARIES, TIMEOUT_SECONDS, flag, seconds, text, unknown_to_get, unknown_to_set};
+use crate::options::{DICTIONARIES, TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, fixed, shown_schema};
 use crate::statement::AtsdbStatement;
 use adbc_core::error::{Result, Status};
@@ -47,7 +47,7 @@ impl AtsdbConnection {
                 Ok(())
             }
             OptionConnection::Other(name) if name == TIMEOUT_SECONDS => {
-                self.link.set_time_limit(seconds(name, &value)?);
+                self.link.set_time_limit(duration(name, &value)?);
                 Ok(())
             }
             _ => Err(unknown_to_set(name)),

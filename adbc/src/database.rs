@@ -3,7 +3,7 @@
 use crate::connection::AtsdbConnection;
 use crate::failure::{guarded, invalid, of_store};
 use crate::link::{Link, OpenStore};
-use crate::options::{self, byte_count, count, flag, seconds, text, unknown_to_get, unknown_to_set};
+use crate::options::{self, byte_count, count, duration, flag, text, unknown_to_get, unknown_to_set};
 use adbc_core::error::Result;
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Driver, Optionable};
@@ -57,20 +57,20 @@ impl AtsdbDatabase {
                     opening = opening.durability(Durability::parse(&text(key, value)?).map_err(of_store)?);
                 }
                 options::CACHE_BYTES => opening = opening.cache_bytes(byte_count(key, &value)?),
-                options::BUSY_TIMEOUT_SECONDS => opening = opening.busy_timeout(seconds(key, &value)?),
+                options::BUSY_TIMEOUT_SECONDS => opening = opening.busy_timeout(duration(key, &value)?),
                 options::DICTIONARIES => dictionaries = flag(key, &value)?,
                 options::MEMORY_BYTES => session.memory_bytes = byte_count(key, &value)?,
+                options::TEMP_BYTES => session.temp_bytes = Some(byte_count(key, &value)? as u64),
                 options::THREADS => session.threads = count(key, &value)?,
-                options::TIMEOUT_SECONDS => session.time_limit = Some(seconds(key, &value)?),
+                options::TIMEOUT_SECONDS => session.time_limit = Some(duration(key, &value)?),
                 other => return Err(unknown_to_set(other)),
             }
         }
         let Some(uri) = uri else {
             return Err(invalid("the option uri names the store: a path, or any URL of a store, such as memory:"));
         };
-        let database = opening.open(&uri).map_err(of_store)?;
-        let first = database.session(session).map_err(of_store)?;
-        Ok(Self { store: Arc::new(OpenStore { database, first, dictionaries }), uri })
+        let first = opening.open(&uri).and_then(|database| database.session(session)).map_err(of_store)?;
+        Ok(Self { store: Arc::new(OpenStore { first, dictionaries }), uri })
     }
 }
 

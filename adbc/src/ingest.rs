@@ -1,15 +1,17 @@
 //! Bulk ingestion: bound data into a table, all or nothing, as batches of Arrow and not as SQL.
 
 use crate::binding::BoundData;
-use crate::failure::{invalid, of_store, with_state};
+use crate::failure::{invalid, invalid_state, of_store, with_state};
 use crate::link::{Link, execute};
+use crate::objects::CATALOG;
 use crate::options;
 use crate::table_from_schema::TableOptions;
 use adbc_core::error::{Result, Status};
-use adbc_core::options::{IngestMode, OptionStatement};
+use adbc_core::options::IngestMode;
 use atsdb::arrow::datatypes::SchemaRef;
-use atsdb::sql::{Session, create_table_sql, quoted};
-use atsdb::{BatchId, CommitOutcome, ErrorKind};
+use atsdb::name::{same_name, unknown_name};
+use atsdb::sql::{Session, create_table_sql, exact_name};
+use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, PUBLIC_SCHEMA, Table, TemporaryTables};
 use std::sync::atomic::Ordering;
 
 /// How often appending a batch is attempted while others change the table, if it can be read again.
@@ -19,6 +21,11 @@ const ATTEMPTS_MAX: usize = 20;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ingestion {
     pub(crate) table: Option<String>,
+    /// The catalog of the table, if the caller names it: there is one.
+    pub(crate) catalog: Option<String>,
+    /// The schema of the table, if the caller names it.
+    pub(crate) schema: Option<String>,
+    pub(crate) temporary: bool,
     /// `None` creates a table.
     pub(crate) mode: Option<IngestMode>,
     pub(crate) table_options: TableOptions,
@@ -43,69 +50,99 @@ impl Ingestion {
     /// Stores the data. Returns the number of stored rows.
     pub(crate) fn run(&self, link: &Link, table: &str, data: BoundData) -> Result<u64> {
         link.check_writable()?;
+        let target = self.target(&link.session(), table)?;
         let mode = self.mode.unwrap_or(IngestMode::Create);
-        let is_there = match link.session().table_named(table) {
-            Ok(_) => true,
-            Err(error) if error.kind() == ErrorKind::NotFound => false,
-            Err(error) => return Err(of_store(error)),
-        };
-        match (mode, is_there) {
-            (IngestMode::Append, false) => Err(with_state(
-                Status::NotFound,
-                ErrorKind::NotFound.sqlstate(),
-                format!("there is no table {table} to append to"),
-            )),
-            (IngestMode::Create, true) => Err(with_state(
+        match (mode, target.find(&link.session()).map_err(of_store)?) {
+            (IngestMode::Append, None) => Err(of_store(target.missing())),
+            (IngestMode::Create, Some(_)) => Err(with_state(
                 Status::AlreadyExists,
                 ErrorKind::Exists.sqlstate(),
                 format!("table {table} already exists"),
             )),
-            (IngestMode::Append | IngestMode::CreateAppend, true) => self.append(link, table, data),
-            (IngestMode::Replace, true) => self.create(link, table, true, data),
-            (IngestMode::Create | IngestMode::Replace | IngestMode::CreateAppend, false) => {
-                self.create(link, table, false, data)
+            (IngestMode::Append | IngestMode::CreateAppend, Some(_)) => self.append(link, &target, data),
+            (IngestMode::Replace, Some(replaced)) => self.create(link, &target, Some(&replaced), data),
+            (IngestMode::Create | IngestMode::Replace | IngestMode::CreateAppend, None) => {
+                self.create(link, &target, None, data)
             }
         }
     }
 
+    fn target<'a>(&self, session: &Session, name: &'a str) -> Result<Target<'a>> {
+        if self.temporary && (self.catalog.is_some() || self.schema.is_some()) {
+            return Err(invalid_state("a temporary table is in no catalog and no schema: leave both out"));
+        }
+        let place = match &self.schema {
+            _ if self.temporary => TargetPlace::Temporary,
+            None => TargetPlace::Unsaid,
+            Some(public) if same_name(public, PUBLIC_SCHEMA) => TargetPlace::Schema(None),
+            Some(schema) => {
+                let schemas = session.schemas().map_err(of_store)?;
+                match schemas.iter().find(|known| same_name(known, schema)) {
+                    Some(known) => TargetPlace::Schema(Some(known.clone())),
+                    None => {
+                        let names = schemas.iter().map(String::as_str).chain([PUBLIC_SCHEMA]);
+                        let error = unknown_name("schema", schema, names);
+                        return Err(with_state(Status::NotFound, "3F000", error.to_string()));
+                    }
+                }
+            }
+        };
+        Ok(Target { name, place })
+    }
+
     /// Creates the table and appends, in one transaction.
-    fn create(&self, link: &Link, table: &str, drop_first: bool, data: BoundData) -> Result<u64> {
+    fn create(&self, link: &Link, target: &Target<'_>, replaced: Option<&Table>, data: BoundData) -> Result<u64> {
         if self.batch_id.is_some() {
             let key = options::INGEST_BATCH_ID;
             return Err(invalid(format!("the option {key} is for an existing table: create the table first")));
         }
-        let statement = self.table_sql(table, &data.schema())?;
+        let statement = self.table_sql(target, &data.schema())?;
         link.in_transaction(|session| {
-            if drop_first {
-                execute(session, &format!("DROP TABLE {}", quoted(table)))?;
+            if let Some(replaced) = replaced {
+                execute(session, &format!("DROP TABLE {}", exact_name(replaced)))?;
             }
             execute(session, &statement)?;
-            append_in_transaction(link, session, table, data)
+            let table = target.existing(session).map_err(of_store)?;
+            append_in_transaction(link, session, &table, data)
         })
     }
 
-    fn table_sql(&self, table: &str, schema: &SchemaRef) -> Result<String> {
-        self.table_options.definition(table, schema).map(|definition| create_table_sql(&definition))
+    fn table_sql(&self, target: &Target<'_>, schema: &SchemaRef) -> Result<String> {
+        let mut definition = self.table_options.definition(target.name, schema)?;
+        match &target.place {
+            TargetPlace::Schema(schema) => definition.rename(schema.as_deref(), target.name),
+            // The rows of a temporary table are in memory, where no text is mapped.
+            TargetPlace::Temporary if self.table_options.map.is_none() => {
+                definition.columns.iter_mut().for_each(|column| column.map = None);
+            }
+            TargetPlace::Temporary | TargetPlace::Unsaid => {}
+        }
+        let statement = create_table_sql(&definition);
+        Ok(match target.place {
+            TargetPlace::Temporary => statement.replacen("CREATE ", "CREATE TEMPORARY ", 1),
+            TargetPlace::Schema(_) | TargetPlace::Unsaid => statement,
+        })
     }
 
-    fn append(&self, link: &Link, table: &str, data: BoundData) -> Result<u64> {
+    fn append(&self, link: &Link, target: &Target<'_>, data: BoundData) -> Result<u64> {
         let id = self.batch_id.clone().map(BatchId::new).transpose().map_err(of_store)?;
         link.begin_before("")?;
         let session = link.session();
-        check_columns(&session, table, &data.schema())?;
+        let table = target.existing(&session).map_err(of_store)?;
+        check_columns(&table, &data.schema())?;
         if session.in_transaction() {
             return match id {
                 Some(_) => Err(invalid("rows of a transaction cannot be a batch with an id: use autocommit mode")),
-                None => append_in_transaction(link, &session, table, data),
+                None => append_in_transaction(link, &session, &table, data),
             };
         }
         let BoundData::Batch(batch) = data else {
-            return append_as_batch(link, &session, table, id, data).map_err(of_store);
+            return append_as_batch(link, &session, target, id, data).map_err(of_store);
         };
         let mut attempt = 1;
         loop {
             let data = BoundData::Batch(batch.clone());
-            match append_as_batch(link, &session, table, id.clone(), data) {
+            match append_as_batch(link, &session, target, id.clone(), data) {
                 Err(error) if error.kind() == ErrorKind::Conflict && attempt < ATTEMPTS_MAX => attempt += 1,
                 done => return done.map_err(of_store),
             }
@@ -113,22 +150,64 @@ impl Ingestion {
     }
 }
 
+/// The table of an ingestion.
+struct Target<'a> {
+    name: &'a str,
+    place: TargetPlace,
+}
+
+/// Where it is.
+enum TargetPlace {
+    /// The caller does not say it: in `public`, or in the schema that the name begins with.
+    Unsaid,
+    /// In a schema, spelled as it was created; `None` is `public`.
+    Schema(Option<String>),
+    Temporary,
+}
+
+impl Target<'_> {
+    /// The table, if it is there.
+    fn find(&self, session: &Session) -> atsdb::Result<Option<Table>> {
+        let is_it = |table: &Table| match &self.place {
+            TargetPlace::Unsaid => !TemporaryTables::contain(table) && same_name(&table.definition.name, self.name),
+            TargetPlace::Schema(schema) => {
+                !TemporaryTables::contain(table) && table.definition.is_named(schema.as_deref(), self.name)
+            }
+            TargetPlace::Temporary => TemporaryTables::contain(table) && table.definition.is_named(None, self.name),
+        };
+        Ok(session.tables()?.into_iter().find(is_it))
+    }
+
+    fn existing(&self, session: &Session) -> atsdb::Result<Table> {
+        self.find(session)?.ok_or_else(|| self.missing())
+    }
+
+    fn missing(&self) -> Error {
+        let error = Error::not_found(format!("there is no table {} to append to", self.name));
+        match self.place {
+            TargetPlace::Temporary => error,
+            TargetPlace::Schema(_) | TargetPlace::Unsaid => {
+                error.with_hint("for a temporary table set the option adbc.ingest.temporary")
+            }
+        }
+    }
+}
+
 /// Checks that the table has all columns of the data. ADBC calls it a table that exists already if it has not.
-fn check_columns(session: &Session, table: &str, data: &SchemaRef) -> Result<()> {
-    let definition = session.table_named(table).map_err(of_store)?.definition;
+fn check_columns(table: &Table, data: &SchemaRef) -> Result<()> {
     for field in data.fields() {
-        if let Err(error) = definition.position(field.name()) {
+        if let Err(error) = table.definition.position(field.name()) {
             return Err(with_state(Status::AlreadyExists, "42703", error.to_string()));
         }
     }
     Ok(())
 }
 
-fn append_in_transaction(link: &Link, session: &Session, table: &str, data: BoundData) -> Result<u64> {
+fn append_in_transaction(link: &Link, session: &Session, table: &Table, data: BoundData) -> Result<u64> {
     let mut row_count = 0;
     for rows in data.batches() {
         link.check_not_cancelled().map_err(of_store)?;
-        row_count += session.append(table, &rows.map_err(of_store)?).map_err(of_store)?;
+        row_count += session.append_to(table, &rows.map_err(of_store)?).map_err(of_store)?;
     }
     Ok(row_count)
 }
@@ -137,12 +216,12 @@ fn append_in_transaction(link: &Link, session: &Session, table: &str, data: Boun
 fn append_as_batch(
     link: &Link,
     session: &Session,
-    table: &str,
+    target: &Target<'_>,
     id: Option<BatchId>,
     data: BoundData,
 ) -> atsdb::Result<u64> {
-    let table = session.table_named(table)?;
-    let mut batch = link.database().batch(id);
+    let table = target.existing(session)?;
+    let mut batch = session.begin_batch(&table, id)?;
     let skipped_rows = batch.skipped_rows();
     let mut row_count = 0_u64;
     for rows in data.batches() {
@@ -157,14 +236,10 @@ fn append_as_batch(
     }
 }
 
-/// Checks the catalog or the schema of the target table: only one of each exists.
-pub(crate) fn check_target(key: &OptionStatement, value: &str) -> Result<()> {
-    let only = match key {
-        OptionStatement::TargetCatalog => crate::objects::CATALOG,
-        _ => crate::objects::SCHEMA,
-    };
-    if value.is_empty() || value.eq_ignore_ascii_case(only) {
+/// Checks the catalog of the target table: there is only one.
+pub(crate) fn check_catalog(key: &str, value: &str) -> Result<()> {
+    if value.is_empty() || value.eq_ignore_ascii_case(CATALOG) {
         return Ok(());
     }
-    Err(with_state(Status::NotFound, "3F000", format!("{} is always {only}, not {value}", key.as_ref())))
+    Err(with_state(Status::NotFound, "3D000", format!("{key} is always {CATALOG}, not {value}")))
 }

@@ -3,15 +3,14 @@
 use crate::failure::{invalid_state, of_store, with_state};
 use adbc_core::CancelHandle;
 use adbc_core::error::{Error, Result, Status};
+use atsdb::ErrorKind;
 use atsdb::sql::{Answer, Permission, Session, Statements, verb_of};
-use atsdb::{Database, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// An open store, and the session whose threads and memory all connections share.
+/// An open store: the session whose threads and memory all connections share.
 pub(crate) struct OpenStore {
-    pub(crate) database: Database,
     pub(crate) first: Session,
     /// Whether mapped columns of results are dictionaries, unless a connection says otherwise.
     pub(crate) dictionaries: bool,
@@ -43,10 +42,6 @@ impl Link {
         let session = Arc::new(store.first.sharing());
         let (is_read_only, is_cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
         Self { store, session, is_read_only, is_autocommit: AtomicBool::new(true), is_cancelled }
-    }
-
-    pub(crate) fn database(&self) -> &Database {
-        &self.store.database
     }
 
     pub(crate) fn dictionaries(&self) -> bool {

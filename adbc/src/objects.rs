@@ -18,7 +18,7 @@ use atsdb::arrow::array::{
 use atsdb::arrow::compute::{cast, concat};
 use atsdb::arrow::datatypes::{DataType, SchemaRef};
 use atsdb::sql::{Answer, Session, exact_name, quoted};
-use atsdb::{ErrorKind, TableDefinition};
+use atsdb::{ErrorKind, Table, TableDefinition, TemporaryTables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ use std::sync::Arc;
 pub(crate) const CATALOG: &str = "atsdb";
 /// The schema of tables that are in no other.
 pub(crate) const SCHEMA: &str = "public";
+
+/// The schema of temporary tables.
+const TEMPORARY_SCHEMA: &str = "pg_temp";
 
 const TABLE_TYPES: [&str; 3] = ["table", "view", "rollup"];
 
@@ -35,6 +38,14 @@ fn table_type(definition: &TableDefinition) -> &'static str {
         (None, Some(_)) => "rollup",
         (None, None) => "table",
     }
+}
+
+/// The schema that a table is listed in.
+fn schema_of(table: &Table) -> &str {
+    if TemporaryTables::contain(table) {
+        return TEMPORARY_SCHEMA;
+    }
+    table.definition.schema.as_deref().unwrap_or(SCHEMA)
 }
 
 /// The filter for the objects to list.
@@ -99,6 +110,9 @@ fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_cat
     }
     let mut names = vec![SCHEMA.to_owned()];
     names.extend(session.schemas().map_err(of_store)?);
+    if session.tables().map_err(of_store)?.iter().any(TemporaryTables::contain) {
+        names.push(TEMPORARY_SCHEMA.to_owned());
+    }
     names.retain(|name| filter.schema.fits(name));
     let (mut lengths, mut parts) = (Vec::new(), vec![new_empty_array(&TABLE_SCHEMA)]);
     for name in &names {
@@ -119,9 +133,9 @@ fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_cat
 
 fn tables(session: &Session, schema: &str, with_columns: bool, filter: &ObjectFilter) -> Result<ArrayRef> {
     let tables = session.tables().map_err(of_store)?;
-    let mut definitions: Vec<&TableDefinition> = tables.iter().map(|table| &table.definition).collect();
-    let is_in_schema = |definition: &TableDefinition| definition.schema.as_deref().unwrap_or(SCHEMA) == schema;
-    definitions.retain(|definition| !definition.sequence && is_in_schema(definition) && filter.has_table(definition));
+    let in_schema = tables.iter().filter(|table| schema_of(table) == schema);
+    let mut definitions: Vec<&TableDefinition> = in_schema.map(|table| &table.definition).collect();
+    definitions.retain(|definition| !definition.sequence && filter.has_table(definition));
     definitions.sort_by(|one, other| one.name.cmp(&other.name));
     let names: Vec<&str> = definitions.iter().map(|definition| definition.local_name()).collect();
     let (columns, constraints) = match with_columns && !names.is_empty() {

@@ -3,6 +3,7 @@
 use crate::failure::{invalid, not_implemented, with_state};
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::OptionValue;
+use atsdb::duration::parse_duration;
 use std::time::Duration;
 
 /// The option that makes a connection read-only or writable.
@@ -15,13 +16,15 @@ pub(crate) const DURABILITY: &str = "atsdb.durability";
 pub(crate) const MAINTENANCE: &str = "atsdb.maintenance";
 /// The memory of all queries together.
 pub(crate) const MEMORY_BYTES: &str = "atsdb.memory_bytes";
+/// The space of temporary files of all queries together.
+pub(crate) const TEMP_BYTES: &str = "atsdb.temp_bytes";
 /// The cache of decoded columns.
 pub(crate) const CACHE_BYTES: &str = "atsdb.cache_bytes";
 /// The number of threads for queries.
 pub(crate) const THREADS: &str = "atsdb.threads";
-/// The time limit of a query, in seconds.
+/// The time limit of a query, in seconds unless it has a unit.
 pub(crate) const TIMEOUT_SECONDS: &str = "atsdb.timeout_seconds";
-/// How long a commit waits for another process, in seconds.
+/// How long a commit waits for another process, in seconds unless it has a unit.
 pub(crate) const BUSY_TIMEOUT_SECONDS: &str = "atsdb.busy_timeout_seconds";
 /// Whether mapped columns of results are dictionaries; otherwise they are text.
 pub(crate) const DICTIONARIES: &str = "atsdb.dictionaries";
@@ -90,16 +93,19 @@ pub(crate) fn count(key: &str, value: &OptionValue) -> Result<usize> {
     count.filter(|count| *count > 0).ok_or_else(|| wrong(key, value, "an integer of at least 1"))
 }
 
-/// A time in seconds.
-pub(crate) fn seconds(key: &str, value: &OptionValue) -> Result<Duration> {
-    let seconds = match value {
-        OptionValue::String(text) => text.parse::<f64>().ok(),
-        OptionValue::Int(seconds) => u32::try_from(*seconds).ok().map(f64::from),
-        OptionValue::Double(seconds) => Some(*seconds),
+/// A length of time: a number of seconds, or a text with a unit, such as `500ms`.
+pub(crate) fn duration(key: &str, value: &OptionValue) -> Result<Duration> {
+    let of_seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
+    let duration = match value {
+        OptionValue::String(text) => match text.parse::<f64>() {
+            Ok(seconds) => of_seconds(seconds),
+            Err(_) => parse_duration(text).ok(),
+        },
+        OptionValue::Int(seconds) => u64::try_from(*seconds).ok().map(Duration::from_secs),
+        OptionValue::Double(seconds) => of_seconds(*seconds),
         _ => None,
     };
-    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.ok_or_else(|| wrong(key, value, "a number of seconds"))
+    duration.ok_or_else(|| wrong(key, value, "a number of seconds, or a text such as 500ms or 2 minutes"))
 }
 
 fn wrong(key: &str, value: &OptionValue, wanted: &str) -> Error {
@@ -133,7 +139,13 @@ mod tests {
         assert_eq!(byte_count("k", &"4 KiB".into()).unwrap(), 4096);
         assert_eq!(byte_count("k", &OptionValue::Int(7)).unwrap(), 7);
         assert!(byte_count("k", &OptionValue::Int(-1)).is_err() && count("k", &"0".into()).is_err());
-        assert_eq!(seconds("k", &"0.5".into()).unwrap(), Duration::from_millis(500));
-        assert!(seconds("k", &OptionValue::Double(f64::NAN)).is_err() && text("k", OptionValue::Int(1)).is_err());
+        for half in ["0.5".into(), "500ms".into(), OptionValue::Double(0.5)] {
+            assert_eq!(duration("k", &half).unwrap(), Duration::from_millis(500));
+        }
+        assert_eq!(duration("k", &"2 minutes".into()).unwrap(), duration("k", &OptionValue::Int(120)).unwrap());
+        for bad in ["-1".into(), "1 month".into(), "soon".into(), OptionValue::Int(-1), OptionValue::Double(f64::NAN)] {
+            assert!(duration("k", &bad).is_err());
+        }
+        assert!(text("k", OptionValue::Int(1)).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::binding::{BoundData, BoundStatement, RowsPerRow, change_per_row, row_count};
 use crate::failure::{guarded, invalid_state, not_implemented, of_store};
-use crate::ingest::{Ingestion, check_target};
+use crate::ingest::{Ingestion, check_catalog};
 use crate::link::{Canceller, Link, no_statement};
 use crate::options::{BIND_BY_NAME, DICTIONARIES, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, nothing, shown_schema, stream};
@@ -118,16 +118,19 @@ impl AtsdbStatement {
                 self.ingestion.table = Some(text(name, value)?);
                 (self.text, self.prepared) = (None, None);
             }
-            OptionStatement::TargetCatalog | OptionStatement::TargetDbSchema => {
-                check_target(&key, &text(name, value)?)?
+            OptionStatement::TargetCatalog => {
+                let catalog = text(name, value)?;
+                check_catalog(name, &catalog)?;
+                self.ingestion.catalog = Some(catalog).filter(|catalog| !catalog.is_empty());
             }
-            OptionStatement::Temporary if flag(name, &value)? => {
-                return Err(not_implemented("there are no temporary tables: choose another name and drop the table"));
+            OptionStatement::TargetDbSchema => {
+                self.ingestion.schema = Some(text(name, value)?).filter(|schema| !schema.is_empty());
             }
+            OptionStatement::Temporary => self.ingestion.temporary = flag(name, &value)?,
             OptionStatement::Incremental if flag(name, &value)? => {
                 return Err(not_implemented("results have no partitions"));
             }
-            OptionStatement::Temporary | OptionStatement::Incremental => {}
+            OptionStatement::Incremental => {}
             OptionStatement::Other(name) if name == BIND_BY_NAME => self.binds_by_name = flag(name, &value)?,
             OptionStatement::Other(name) if name == DICTIONARIES => self.dictionaries = flag(name, &value)?,
             OptionStatement::Other(name) => match self.ingestion.text_mut(name) {
@@ -152,6 +155,9 @@ impl Optionable for AtsdbStatement {
         let found = match &key {
             OptionStatement::IngestMode => self.ingestion.mode.map(String::from),
             OptionStatement::TargetTable => self.ingestion.table.clone(),
+            OptionStatement::TargetCatalog => self.ingestion.catalog.clone(),
+            OptionStatement::TargetDbSchema => self.ingestion.schema.clone(),
+            OptionStatement::Temporary => Some(self.ingestion.temporary.to_string()),
             OptionStatement::Other(name) if name == BIND_BY_NAME => Some(self.binds_by_name.to_string()),
             OptionStatement::Other(name) if name == DICTIONARIES => Some(self.dictionaries.to_string()),
             OptionStatement::Other(name) => self.ingestion.clone().text_mut(name).and_then(Option::take),

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
@@ -51,10 +52,11 @@ class _StoreOptions:
     read_only: bool
     maintenance: bool
     password: str | None
-    cache_bytes: int | None
-    memory_bytes: int | None
+    cache_bytes: int | str | None
+    memory_bytes: int | str | None
+    temp_bytes: int | str | None
     threads: int | None
-    timeout: float | None
+    timeout: float | str | None
 
 
 @dataclass(frozen=True)
@@ -92,20 +94,23 @@ def open(
     read_only: bool = False,
     maintenance: bool = True,
     password: str | None = None,
-    cache_bytes: int | None = None,
-    memory_bytes: int | None = None,
+    cache_bytes: int | str | None = None,
+    memory_bytes: int | str | None = None,
+    temp_bytes: int | str | None = None,
     threads: int | None = None,
-    timeout: float | None = None,
+    timeout: float | str | None = None,
 ) -> Database:
     """Opens the store at a URL: a path, ``sqlite:DIR?shards=N``, ``postgresql://...``, ``mariadb://...`` or ``memory:``.
 
     ``durability`` is ``"full"``, ``"normal"`` or ``"off"``: the event that an acknowledged commit survives. With
     ``create`` the store is created if it does not exist. ``maintenance`` seals slices and drops expired ones in the
     background. All queries together use ``threads`` threads and ``memory_bytes`` of memory, and a single one half of
-    that. ``timeout`` is the time limit of a query in seconds. ``cache_bytes`` is the size of the cache of columns.
+    that. ``temp_bytes`` is the space that temporary files of queries and imports may take together: by default half of
+    what is free in their folder. ``cache_bytes`` is the size of the cache of columns. A size is a number of bytes or a
+    text such as ``"512 MiB"``. ``timeout`` is the time limit of a query: in seconds, or a text such as ``"500ms"``.
     """
     options = _StoreOptions(
-        durability, create, read_only, maintenance, password, cache_bytes, memory_bytes, threads, timeout
+        durability, create, read_only, maintenance, password, cache_bytes, memory_bytes, temp_bytes, threads, timeout
     )
     return Database(Store(os.fspath(url), options))
 
@@ -119,8 +124,8 @@ class Database:
         self._lock = threading.RLock()
         #: Sessions that are free.
         self._free: list[Session] = []
-        #: The sessions of threads that have a transaction open.
-        self._pinned: dict[int, Session] = {}
+        #: The sessions of threads that have a transaction open or temporary tables. They end with the thread.
+        self._pinned: weakref.WeakKeyDictionary[threading.Thread, Session] = weakref.WeakKeyDictionary()
         #: Sessions that run a statement, or whose results are being read.
         self._busy: set[Session] = set()
 
@@ -130,10 +135,10 @@ class Database:
         return self._store
 
     def _take(self) -> Session:
-        """The session of this thread's transaction, or one for a single statement."""
+        """The session of this thread's transaction or temporary tables, or one for a single statement."""
         store = self._open_store()
         with self._lock:
-            session = self._pinned.get(threading.get_ident())
+            session = self._pinned.get(threading.current_thread())
             if session is None and self._free:
                 session = self._free.pop()
         if session is None:
@@ -143,11 +148,11 @@ class Database:
         return session
 
     def _give(self, session: Session) -> None:
-        """Pins the session to this thread if its transaction is open, and frees it otherwise."""
-        thread, is_open = threading.get_ident(), session.in_transaction
+        """Pins the session to this thread if it must keep it, and frees it otherwise."""
+        thread, is_kept = threading.current_thread(), _is_kept(session)
         with self._lock:
             self._busy.discard(session)
-            if is_open:
+            if is_kept:
                 self._pinned[thread] = session
                 return
             if self._pinned.get(thread) is session:
@@ -167,7 +172,7 @@ class Database:
         except BaseException:
             self._give(session)
             raise
-        if session.in_transaction:
+        if _is_kept(session):
             self._give(session)
             return Result(rows, lambda: None)
         return Result(rows, lambda: self._give(session))
@@ -272,7 +277,7 @@ class Database:
     def in_transaction(self) -> bool:
         """Whether this thread has a transaction open."""
         with self._lock:
-            session = self._pinned.get(threading.get_ident())
+            session = self._pinned.get(threading.current_thread())
         return session is not None and session.in_transaction
 
     def import_file(
@@ -411,6 +416,11 @@ class Database:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_kept(session: Session) -> bool:
+    """Whether a thread must keep a session: for its open transaction, or for its temporary tables."""
+    return session.in_transaction or session.has_temporary_tables
 
 
 def quoted(name: str) -> str:

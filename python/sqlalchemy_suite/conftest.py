@@ -1,6 +1,7 @@
 """SQLAlchemy's own test suite for dialects, on this one. Run in this folder, against the package that is installed."""
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.dialects import registry
 
 pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
@@ -8,3 +9,19 @@ pytest.register_assert_rewrite("sqlalchemy.testing.assertions")
 registry.register("atsdb.atsdb", "atsdb.sqlalchemy", "AtsdbDialect")
 
 from sqlalchemy.testing.plugin.pytestplugin import *  # noqa: E402, F403
+from sqlalchemy.testing.provision import post_configure_testing_engine, temp_table_keyword_args  # noqa: E402
+
+
+@post_configure_testing_engine.for_db("atsdb")
+def create_schema(url, engine, options, scope):
+    """The suite expects this schema, and each engine has a new store in memory."""
+
+    @event.listens_for(engine, "connect")
+    def connected(connection, record):
+        connection.execute("CREATE SCHEMA IF NOT EXISTS test_schema")
+        connection.commit()
+
+
+@temp_table_keyword_args.for_db("atsdb")
+def temporary(cfg, eng):
+    return {"prefixes": ["TEMPORARY"]}

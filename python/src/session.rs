@@ -10,7 +10,7 @@ use crate::rows::Rows;
 use crate::waiting::wait_for;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::Answer;
-use atsdb::{BatchId, CommitOutcome, Database, Error, ErrorKind, Result, Table};
+use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, Result, SearchPath, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[pyclass(frozen, module = "atsdb._atsdb")]
 pub(crate) struct Session {
     session: Arc<atsdb::sql::Session>,
-    database: Database,
     process: OwnerProcess,
 }
 
@@ -28,14 +27,14 @@ impl Drop for Session {
     fn drop(&mut self) {
         if !self.process.is_current() {
             // Ending it would wait for its threads, which only the parent has.
-            std::mem::forget((Arc::clone(&self.session), self.database.clone()));
+            std::mem::forget(Arc::clone(&self.session));
         }
     }
 }
 
 impl Session {
-    pub(crate) fn new(database: Database, session: atsdb::sql::Session) -> Self {
-        Self { session: Arc::new(session), database, process: OwnerProcess::current() }
+    pub(crate) fn new(session: atsdb::sql::Session) -> Self {
+        Self { session: Arc::new(session), process: OwnerProcess::current() }
     }
 
     fn wait_for<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
@@ -60,6 +59,12 @@ impl Session {
     #[getter]
     fn in_transaction(&self) -> bool {
         self.session.in_transaction()
+    }
+
+    /// Whether the session has temporary tables.
+    #[getter]
+    fn has_temporary_tables(&self) -> bool {
+        self.session.has_temporary_tables()
     }
 
     /// Stops what the session is doing, from any thread.
@@ -117,7 +122,8 @@ impl Session {
     }
 
     /// Appends rows of a sequence, all of which are converted before the first one is stored. `None` if one of them
-    /// cannot be converted.
+    /// cannot be converted, or if an INSERT would do something else: look up the table in another schema, or refuse
+    /// values for a column that always numbers the rows.
     fn append_all(
         &self,
         py: Python<'_>,
@@ -125,7 +131,14 @@ impl Session {
         rows: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
     ) -> PyResult<Option<u64>> {
+        if self.session.search_path() != SearchPath::DEFAULT {
+            return Ok(None);
+        }
         let mut target = raised(py, AppendTarget::new(self, table, None))?;
+        let mut identities = target.table.definition.columns.iter().filter_map(|column| column.identity);
+        if identities.any(|identity| identity.always) {
+            return Ok(None);
+        }
         let mut source = RowSource::new(rows, &target.table.definition, columns, None)?;
         let mut batches = Vec::new();
         loop {
@@ -206,7 +219,7 @@ impl AppendTarget {
                 .with_hint("append them outside of the transaction"));
         }
         let table = session.session.table_named(table)?;
-        let batch = (!is_inside).then(|| session.database.batch(id));
+        let batch = (!is_inside).then(|| session.session.begin_batch(&table, id)).transpose()?;
         Ok(Self { session: Arc::clone(&session.session), table, batch, row_count: 0 })
     }
 

@@ -1,9 +1,9 @@
 //! An open store: sessions, imports, copies and figures.
 
-use crate::declare::durability;
 use crate::failure::raised;
 use crate::process::{OwnerProcess, store_closed, store_opens};
 use crate::session::Session;
+use crate::store_options::StoreOptions;
 use crate::waiting::wait_for;
 use atsdb::import_options::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone};
 use atsdb::sql::SessionOptions;
@@ -17,7 +17,6 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// An open store.
 #[pyclass(frozen, module = "atsdb._atsdb")]
@@ -44,20 +43,6 @@ impl Drop for Store {
 struct OpenStore {
     database: Database,
     first: Arc<atsdb::sql::Session>,
-}
-
-/// The keyword arguments of `atsdb.open`.
-#[derive(FromPyObject)]
-pub(crate) struct StoreOptions {
-    durability: String,
-    create: bool,
-    read_only: bool,
-    maintenance: bool,
-    password: Option<String>,
-    cache_bytes: Option<usize>,
-    memory_bytes: Option<usize>,
-    threads: Option<usize>,
-    timeout: Option<f64>,
 }
 
 /// The keyword arguments of `import_file`.
@@ -147,9 +132,10 @@ impl Store {
 impl Store {
     /// Opens the store at a URL.
     #[new]
-    fn at(py: Python<'_>, url: &str, options: StoreOptions) -> PyResult<Self> {
+    fn at(py: Python<'_>, url: &str, options: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let options = StoreOptions::read(options)?;
         let mut opening = OpenOptions::new()
-            .durability(raised(py, durability(&options.durability))?)
+            .durability(options.durability)
             .create(options.create)
             .read_only(options.read_only)
             .maintenance(options.maintenance);
@@ -161,9 +147,9 @@ impl Store {
         }
         let mut session_options = SessionOptions::default();
         session_options.memory_bytes = options.memory_bytes.unwrap_or(session_options.memory_bytes);
+        session_options.temp_bytes = options.temp_bytes;
         session_options.threads = options.threads.unwrap_or(session_options.threads);
-        let limit = options.timeout.map(Duration::try_from_secs_f64).transpose();
-        session_options.time_limit = raised(py, limit.map_err(|error| Error::usage(format!("timeout: {error}"))))?;
+        session_options.time_limit = options.timeout;
         let open = || {
             let database = opening.open(url)?;
             let first = Arc::new(database.session(session_options)?);
@@ -177,7 +163,7 @@ impl Store {
     /// A session.
     fn session(&self, py: Python<'_>) -> PyResult<Session> {
         let open = self.opened(py)?;
-        Ok(Session::new(open.database, open.first.sharing()))
+        Ok(Session::new(open.first.sharing()))
     }
 
     /// Warnings about conditions that break a promise of the store.
@@ -202,9 +188,11 @@ impl Store {
         options: ImportOptions,
         id: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let options = raised(py, options.options())?;
+        let open = self.opened(py)?;
+        let temporary_space = Arc::clone(open.first.temporary_space());
+        let options = Options { temporary_space, ..raised(py, options.options())? };
         let id = raised(py, id.map(BatchId::new).transpose())?;
-        let database = self.database(py)?;
+        let database = open.database;
         let inputs = paths.into_iter().map(Input::Path).collect();
         let stop = AtomicBool::new(false);
         let work = || database.import(table, inputs, &options, id, &|_| go_on(&stop, "the import"));

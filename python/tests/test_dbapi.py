@@ -142,3 +142,28 @@ def test_what_is_closed_refuses_work(connection):
             use()
     with pytest.raises(dbapi.ProgrammingError, match="no rows to fetch"):
         connection.execute("INSERT INTO t (a) VALUES (1)").fetchone()
+
+
+def test_many_rows_are_refused_as_one_is():
+    with dbapi.connect("memory:") as connection:
+        cursor = connection.cursor()
+        cursor.execute("CREATE TABLE t (id INT GENERATED ALWAYS AS IDENTITY, a INT)")
+        connection.commit()
+        statement = "INSERT INTO t VALUES (?, ?)"
+        for insert in [lambda: cursor.execute(statement, (7, 1)), lambda: cursor.executemany(statement, [(7, 1), (8, 1)])]:
+            with pytest.raises(dbapi.ProgrammingError, match="ALWAYS|always"):
+                insert()
+            connection.rollback()
+        assert cursor.executemany("INSERT INTO t (a) VALUES (?)", [(1,), (2,)]).rowcount == 2
+        assert cursor.execute("SELECT max(a) FROM t").fetchone() == (2,)
+
+
+def test_many_rows_go_where_one_does():
+    with dbapi.connect("memory:") as connection:
+        cursor = connection.cursor()
+        for statement in ["CREATE SCHEMA lab", "CREATE TABLE t (a INT)", "CREATE TABLE lab.t (a INT)"]:
+            cursor.execute(statement)
+        cursor.execute("SET search_path TO lab, public")
+        assert cursor.executemany("INSERT INTO t VALUES (?)", [(1,), (2,)]).rowcount == 2
+        counts = "SELECT (SELECT count(*) FROM public.t), (SELECT count(*) FROM lab.t)"
+        assert cursor.execute(counts).fetchone() == (0, 2)

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import decimal
-import uuid
 
 import pytest
 
@@ -203,30 +202,170 @@ def test_columns_have_any_name(engine, word):
         assert connection.execute(sa.select(table.c[word])).all() == [(1,)]
 
 
-def test_values_that_are_kept_as_text(engine):
+@pytest.mark.parametrize(
+    "options, declared",
+    [
+        ((), "BY DEFAULT AS IDENTITY"),
+        ((sa.Identity(),), "BY DEFAULT AS IDENTITY"),
+        ((sa.Identity(always=True, start=10, increment=5),), "ALWAYS AS IDENTITY (START WITH 10 INCREMENT BY 5)"),
+    ],
+)
+def test_a_key_numbers_the_rows(engine, options, declared):
     metadata = sa.MetaData()
-    types = {"data": sa.JSON(), "one": sa.Uuid(), "two": sa.UUID(), "text": sa.Uuid(as_uuid=False)}
-    table = sa.Table("texts", metadata, *(sa.Column(name, type_) for name, type_ in types.items()))
+    table = sa.Table("t", metadata, sa.Column("id", sa.BigInteger, *options, primary_key=True), sa.Column("a", sa.Text))
     metadata.create_all(engine)
-    number = uuid.UUID("04b5e5c6-f29b-4c29-b272-05d8c85fddd3")
-    values = {"data": {"a": [1, None, "x"]}, "one": number, "two": number, "text": str(number)}
+    first, step = (10, 5) if "START" in declared else (1, 1)
     with engine.begin() as connection:
-        connection.execute(table.insert(), values)
-        connection.execute(table.insert(), dict.fromkeys(values))
-        assert connection.execute(sa.select(table).where(table.c.one == number)).all() == [tuple(values.values())]
-        assert connection.scalar(sa.select(sa.func.count()).where(table.c.two.is_(None))) == 1
-    assert {str(column["type"]) for column in sa.inspect(engine).get_columns("texts")} == {"TEXT"}
+        text = connection.exec_driver_sql("SELECT sql FROM atsdb.tables").scalar()
+        assert f"id BIGINT GENERATED {declared}" in text
+        assert connection.execute(table.insert().values(a="x")).inserted_primary_key == (first,)
+        assert connection.execute(table.insert()).inserted_primary_key == (first + step,)
+        connection.execute(table.insert(), [{"a": "y"}, {"a": "z"}])
+        many = table.insert().returning(table.c.id, sort_by_parameter_order=True)
+        numbers = connection.scalars(many, [{"a": f"m{at}"} for at in range(2_000)]).all()
+        assert numbers == [first + at * step for at in range(4, 2_004)]
+        ordered = connection.scalars(sa.select(table.c.a).order_by(table.c.id).limit(3).offset(3)).all()
+        assert ordered == ["z", "m0", "m1"]
+    (column, _) = sa.inspect(engine).get_columns("t")
+    assert column["autoincrement"] is True and column["identity"]["always"] == ("ALWAYS" in declared)
 
 
-def test_times_have_a_zone_if_their_type_has(engine):
+def test_a_given_number_is_stored_or_refused(engine):
     metadata = sa.MetaData()
-    types = {"plain": sa.DateTime(), "zoned": sa.DateTime(timezone=True), "length": sa.Interval()}
-    table = sa.Table("times", metadata, *(sa.Column(name, type_) for name, type_ in types.items()))
+    free = sa.Table("f", metadata, sa.Column("id", sa.Integer, primary_key=True))
+    fixed = sa.Table("a", metadata, sa.Column("id", sa.Integer, sa.Identity(always=True), primary_key=True))
+    own = sa.Table("o", metadata, sa.Column("id", sa.Integer, primary_key=True, autoincrement=False))
+    silent = sa.Table("s", metadata, sa.Column("id", sa.Integer, primary_key=True), implicit_returning=False)
     metadata.create_all(engine)
-    time, length = dt.datetime(2024, 3, 1, 12), dt.timedelta(days=2, seconds=5)
     with engine.begin() as connection:
-        connection.execute(table.insert(), {"plain": time, "zoned": time.replace(tzinfo=UTC), "length": length})
-        assert connection.execute(sa.select(table)).all() == [(time, time.replace(tzinfo=UTC), length)]
+        assert connection.execute(free.insert().values(id=7)).inserted_primary_key == (7,)
+        assert connection.execute(silent.insert()).inserted_primary_key == (1,)
+    for values in [{"id": 7}, [{"id": 7}, {"id": 8}]]:
+        with pytest.raises(sa.exc.DBAPIError), engine.begin() as connection:
+            connection.execute(fixed.insert(), values)
+    with pytest.raises(sa.exc.DBAPIError), engine.begin() as connection:
+        connection.execute(sa.text("INSERT INTO o DEFAULT VALUES"))
+    assert "identity" not in sa.inspect(engine).get_columns("o")[0]
+
+
+def test_a_sequence_numbers_rows(engine):
+    metadata = sa.MetaData()
+    numbers = sa.Sequence("numbers", start=5, metadata=metadata)
+    table = sa.Table("t", metadata, sa.Column("id", sa.Integer, numbers, primary_key=True), sa.Column("a", sa.Text))
+    metadata.create_all(engine)
+    assert sa.inspect(engine).get_sequence_names() == ["numbers"]
+    with engine.begin() as connection:
+        assert connection.execute(table.insert().values(a="x")).inserted_primary_key == (5,)
+        assert connection.scalar(numbers) == 6
+    metadata.drop_all(engine)
+    assert not sa.inspect(engine).has_sequence("numbers")
+
+
+def test_objects_get_their_numbers_in_order(engine):
+    class Base(orm.DeclarativeBase):
+        pass
+
+    class Visit(Base):
+        __tablename__ = "visits"
+        id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
+        page: orm.Mapped[str]
+        left: orm.Mapped[dt.datetime | None]
+
+    Base.metadata.create_all(engine)
+    with orm.Session(engine) as session:
+        visits = [Visit(page=f"/{at}") for at in range(10)]
+        session.add_all(visits)
+        session.commit()
+        assert [visit.id for visit in visits] == list(range(1, 11))
+        assert session.scalars(sa.select(Visit.page).where(Visit.id == 3, Visit.left.is_(None))).one() == "/2"
+
+
+def test_the_time_is_a_column_that_is_never_null(engine):
+    def declared(*columns, **options):
+        metadata = sa.MetaData()
+        sa.Table("t", metadata, *columns, **options)
+        metadata.create_all(engine)
+        with engine.begin() as connection:
+            text = connection.exec_driver_sql("SELECT sql FROM atsdb.tables").scalar()
+        metadata.drop_all(engine)
+        return text
+
+    time = sa.Column("time", sa.DateTime, nullable=False)
+    assert "time = 'time'" in declared(time, sa.Column("left", sa.DateTime))
+    assert "time = 'none'" in declared(sa.Column("left", sa.DateTime))
+    assert "time = 'left'" in declared(sa.Column("left", sa.DateTime), atsdb_time="left")
+    assert "slice = 'month'" in declared(sa.Column("left", sa.DateTime), atsdb_slice="month")
+
+
+def test_tables_in_schemas(engine):
+    metadata = sa.MetaData(schema="lab")
+    table = sa.Table(
+        "Pings",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("note", sa.String, atsdb_map="u8", index=True),
+        sa.Column("code", sa.Integer, unique=True),
+    )
+    other = sa.Table("Pings", sa.MetaData(), sa.Column("a", sa.Text))
+    with engine.begin() as connection:
+        connection.execute(sa.schema.CreateSchema("lab"))
+        metadata.create_all(connection)
+        other.create(connection)
+        connection.exec_driver_sql("CREATE VIEW lab.notes AS SELECT note FROM lab.\"Pings\"")
+        assert connection.execute(table.insert().values(note="x", code=1)).inserted_primary_key == (1,)
+        assert connection.execute(sa.select(table.c.note, other.c.a).join(other, sa.true(), isouter=True)).all() == [
+            ("x", None)
+        ]
+    inspector = sa.inspect(engine)
+    assert inspector.default_schema_name == "public"
+    assert inspector.get_schema_names() == ["lab", "public"] and inspector.has_schema("lab")
+    assert inspector.get_table_names() == ["Pings"] and inspector.get_table_names("lab") == ["Pings"]
+    assert inspector.get_view_names("lab") == ["notes"] and inspector.get_view_names() == []
+    assert inspector.has_table("pings", "lab") and not inspector.has_table("notes")
+    columns = inspector.get_columns("Pings", "lab")
+    assert [column["name"] for column in columns] == ["id", "note", "code"]
+    assert columns[1]["dialect_options"] == {"atsdb_map": "u8"}
+    assert [column["name"] for column in inspector.get_columns("Pings")] == ["a"]
+    assert inspector.get_pk_constraint("Pings", "lab")["constrained_columns"] == ["id"]
+    assert [one["column_names"] for one in inspector.get_unique_constraints("Pings", "lab")] == [["code"]]
+    assert [one["column_names"] for one in inspector.get_indexes("Pings", "lab")] == [["note"]]
+    assert inspector.get_indexes("Pings") == []
+    assert "note" in inspector.get_view_definition("notes", "lab")
+    with pytest.raises(sa.exc.NoSuchTableError, match="lab.nothing"):
+        inspector.get_columns("nothing", "lab")
+    found = sa.MetaData()
+    found.reflect(engine, schema="lab")
+    assert list(found.tables) == ["lab.Pings"]
+    metadata.drop_all(engine)
+    assert sa.inspect(engine).get_table_names("lab") == []
+
+
+def test_temporary_tables(engine):
+    own = sa.Table(
+        "own",
+        sa.MetaData(),
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("name", sa.Text, unique=True),
+        prefixes=["TEMPORARY"],
+    )
+    hidden = sa.Table("own", sa.MetaData(), sa.Column("id", sa.Text), sa.Column("other", sa.Text))
+    with engine.connect() as connection, engine.connect() as second:
+        hidden.create(connection)
+        own.create(connection)
+        connection.exec_driver_sql("CREATE TEMPORARY VIEW names AS SELECT name FROM own")
+        connection.commit()
+        assert connection.execute(own.insert().values(name="x")).inserted_primary_key == (1,)
+        assert connection.scalars(sa.select(own.c.name)).all() == ["x"]
+        inspector = sa.inspect(connection)
+        assert inspector.get_temp_table_names() == ["own"] and inspector.get_temp_view_names() == ["names"]
+        assert inspector.get_table_names() == ["own"] and inspector.has_table("names")
+        columns = {column["name"]: str(column["type"]) for column in inspector.get_columns("own")}
+        assert columns == {"id": "INTEGER", "name": "TEXT"}
+        assert inspector.get_pk_constraint("own")["constrained_columns"] == ["id"]
+        stored = {column["name"]: str(column["type"]) for column in inspector.get_columns("own", "public")}
+        assert stored == {"id": "TEXT", "other": "TEXT"}
+        assert sa.inspect(second).get_temp_table_names() == []
+        assert not sa.inspect(second).has_table("names")
 
 
 def test_changes_return_rows(engine, readings):

@@ -4,7 +4,7 @@
 //! functions return it, or `2024-03-01T14:00:00+02:00`.
 
 use atsdb_core::time::{DAY_SECONDS, days_from_civil};
-use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
+use atsdb_core::time_text::{TimeForms, days_of_date, leading_number, parse_time};
 use rusqlite::{Connection, Result};
 use std::cmp::Ordering;
 
@@ -36,27 +36,17 @@ fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Parses a time: a year, a month, a date, or a date with an hour, a minute, a second or a fraction, and an offset from
-/// UTC. A part that is missing has its smallest value.
+/// Parses a time in one of the forms of [`TimeForms::COLLATION`], a year or a month. A part that is missing has its
+/// smallest value. Digits beyond those that an [`Instant`] counts are dropped.
 pub(crate) fn parse(text: &str) -> Option<Instant> {
     let bytes = text.as_bytes();
     if let Some(instant) = usual(bytes) {
         return Some(instant);
     }
-    let form = DateForm { separators: b"-", digits_min: 2 };
-    let Some((days, length)) = year_first_date(bytes, form) else { return year_or_month(bytes) };
-    let at = |seconds: i128| i128::from(days) * i128::from(DAY_SECONDS) + seconds;
-    match &bytes[length..] {
-        [] => Some(at(0) * PER_SECOND),
-        [b'T' | b't' | b' ', clock @ ..] => {
-            let (seconds, fraction, length) = clock_time(clock)?;
-            let zone = &clock[length..];
-            let zone = zone.strip_prefix(b" ").filter(|zone| !zone.is_empty()).unwrap_or(zone);
-            let ahead = if zone.is_empty() { 0 } else { utc_offset(zone, &["Z", "UTC"])? };
-            Some(at(i128::from(seconds - ahead)) * PER_SECOND + i128::from(fraction))
-        }
-        _ => None,
-    }
+    let Some(time) = parse_time(bytes, &TimeForms::COLLATION) else { return year_or_month(bytes) };
+    let digit = |position: usize| time.fraction().get(position).map_or(0, |digit| i128::from(digit - b'0'));
+    let fraction = (0..FRACTION_DIGITS).fold(0, |value, position| value * 10 + digit(position));
+    Some(time.seconds() * PER_SECOND + fraction)
 }
 
 /// Parses the form that the extension itself writes, and SQLite's functions nearly so: most comparisons are between
@@ -99,29 +89,6 @@ fn year_or_month(bytes: &[u8]) -> Option<Instant> {
     Some(i128::from(days_from_civil(year, month, 1)) * i128::from(DAY_SECONDS) * PER_SECOND)
 }
 
-/// The seconds, the fraction and the length of a time of day.
-fn clock_time(bytes: &[u8]) -> Option<(i64, i64, usize)> {
-    let two =
-        |at: usize| leading_number(bytes.get(at..)?, 2).filter(|(_, digits)| *digits == 2).map(|(value, _)| value);
-    let part = |at: usize| if bytes.get(at) == Some(&b':') { two(at + 1).map(Some) } else { Some(None) };
-    let hour = two(0)?;
-    let Some(minute) = part(2)? else { return (hour < 24).then_some((hour * 3_600, 0, 2)) };
-    let second = part(5)?;
-    if hour > 23 || minute > 59 || second.is_some_and(|second| second > 59) {
-        return None;
-    }
-    let seconds = hour * 3_600 + minute * 60 + second.unwrap_or(0);
-    if second.is_none() {
-        return Some((seconds, 0, 5));
-    }
-    if !matches!(bytes.get(8), Some(b'.' | b',')) {
-        return Some((seconds, 0, 8));
-    }
-    let digits = bytes[9..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (fraction, read) = leading_number(&bytes[9..], FRACTION_DIGITS)?;
-    Some((seconds, fraction * 10_i64.pow((FRACTION_DIGITS - read) as u32), 9 + digits))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,11 +107,14 @@ mod tests {
             "2024-03-01t11:30:00.0-0030",
             "2024-03-01 12:00:00 UTC",
             "2024-03-01 12:00:00.0000000000000000000001",
+            "2024/3/1 12:00 PM",
+            "20240301T120000Z",
         ] {
             assert_eq!(parse(same), Some(noon), "{same}");
         }
         assert_eq!(parse("2024"), parse("2024-01-01T00:00:00Z"));
         assert_eq!(parse("2024-03"), parse("2024-03-01"));
+        assert_eq!(parse("2024-02-29 24:00"), parse("2024-03-01"));
         assert_eq!(parse("1970-01-01 00:00:00.5"), Some(PER_SECOND / 2));
         for wrong in [
             "",
@@ -154,11 +124,11 @@ mod tests {
             "2024-13",
             "2024-02-30",
             "2024-03-01T",
-            "2024-03-01T24:00",
+            "2024-03-01T24:01",
             "2024-03-01x",
             "2024-03-01 12:60",
             "2024-03-01 12:00:00.",
-            "2024-03-01 1:00",
+            "2024-03-01 1",
             "1709294400",
             "2024-3",
         ] {

@@ -133,12 +133,87 @@ def test_what_a_store_does_not_have_is_refused(connection):
     with connection.cursor() as cursor:
         with pytest.raises(connection.NotSupportedError, match="column price: no table holds the type"):
             cursor.adbc_ingest("t", lists)
-        with pytest.raises(connection.NotSupportedError, match="no temporary tables"):
-            cursor.adbc_ingest("t", TABLE, temporary=True)
-        with pytest.raises(connection.ProgrammingError, match="is always .*, not other"):
+        with pytest.raises(connection.ProgrammingError, match="is always atsdb, not other"):
+            cursor.adbc_ingest("t", TABLE, catalog_name="other")
+    with connection.cursor() as cursor:
+        with pytest.raises(connection.ProgrammingError, match="no schema named other") as missing:
             cursor.adbc_ingest("t", TABLE, db_schema_name="other")
+        assert missing.value.sqlstate == "3F000"
     with connection.cursor() as cursor:
         assert cursor.adbc_ingest("t", TABLE, db_schema_name="public", catalog_name="atsdb") == 3
+
+
+def test_lists_become_arrays(connection):
+    columns = {
+        "numbers": pyarrow.array([[1, None, 3], None, []], pyarrow.list_(pyarrow.int32())),
+        "words": pyarrow.array([["a", "b"], ["c"], None], pyarrow.large_list(pyarrow.large_string())),
+    }
+    with connection.cursor() as cursor:
+        assert cursor.adbc_ingest("t", pyarrow.table(columns)) == 3
+        assert cursor.adbc_ingest("t", pyarrow.table({"numbers": columns["numbers"]}), mode="append") == 3
+        cursor.execute("SELECT type FROM atsdb.columns ORDER BY position")
+        assert [name for (name,) in cursor.fetchall()] == ["INT[]", "TEXT[]"]
+        cursor.execute("SELECT numbers, words FROM t WHERE words IS NOT NULL ORDER BY words")
+        found = cursor.fetch_arrow_table()
+        assert found.to_pydict() == {"numbers": [[1, None, 3], None], "words": [["a", "b"], ["c"]]}
+        assert found.schema.field("numbers").type == pyarrow.list_(pyarrow.int32())
+
+
+def test_tables_in_schemas(connection):
+    more = pyarrow.table({"value": [9.0]})
+    with connection.cursor() as cursor:
+        cursor.execute('CREATE SCHEMA "Lab"')
+        cursor.adbc_ingest("t", more)
+    with connection.cursor() as cursor:
+        assert cursor.adbc_ingest("t", TABLE, db_schema_name="lab") == 3
+        assert cursor.adbc_ingest("t", TABLE, mode="append", db_schema_name="lab") == 3
+        assert count(connection) == 1 and count(connection, '"Lab".t') == 6
+        assert cursor.adbc_ingest("t", more, mode="replace", db_schema_name="LAB") == 1
+    connection.commit()
+    assert count(connection) == 1 and count(connection, '"Lab".t') == 1
+    with connection.cursor() as cursor:
+        assert cursor.adbc_ingest("Lab.t", more, mode="append") == 1
+        with pytest.raises(connection.ProgrammingError, match="no table u to append to"):
+            cursor.adbc_ingest("u", more, mode="append", db_schema_name="lab")
+    assert count(connection, '"Lab".t') == 2
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_temporary_tables(path, autocommit):
+    words = pyarrow.table({"time": TIMES, "word": pyarrow.array(["a", "b", "a"]).dictionary_encode()})
+    with connect(path, autocommit=autocommit) as connection, connection.cursor() as cursor:
+        assert cursor.adbc_ingest("t", TABLE.slice(0, 1)) == 1
+        assert cursor.adbc_ingest("t", words, temporary=True) == 3
+        assert cursor.adbc_ingest("t", words, mode="append", temporary=True) == 3
+        assert cursor.adbc_ingest("t", words.to_reader(max_chunksize=1), mode="create_append", temporary=True) == 3
+        # Without the option the stored table is meant.
+        assert cursor.adbc_ingest("t", TABLE, mode="append") == 3
+        assert count(connection) == 9 and count(connection, "public.t") == 4
+        assert cursor.adbc_ingest("t", words, mode="replace", temporary=True) == 3
+        assert count(connection) == 3 and count(connection, "public.t") == 4
+        with pytest.raises(connection.ProgrammingError, match="already exists"):
+            cursor.adbc_ingest("t", words, temporary=True)
+        if not autocommit:
+            connection.commit()
+        (catalog,) = connection.adbc_get_objects(depth="tables").read_all().to_pylist()
+        names = {one["db_schema_name"]: len(one["db_schema_tables"]) for one in catalog["catalog_db_schemas"]}
+        assert names == {"public": 1, "pg_temp": 1}
+        with connect(path) as other:
+            assert count(other) == 4
+    with connect(path, autocommit=autocommit) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE own (x INT)")
+        with pytest.raises(connection.ProgrammingError, match="adbc.ingest.temporary"):
+            cursor.adbc_ingest("own", pyarrow.table({"x": [1]}), mode="append")
+        with pytest.raises(connection.ProgrammingError, match="no catalog and no schema"):
+            cursor.adbc_ingest("own", TABLE, temporary=True, db_schema_name="public")
+
+
+def test_rows_of_a_temporary_table_have_no_id(path):
+    with connect(path, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("t", TABLE, temporary=True)
+        cursor.adbc_statement.set_options(**{"atsdb.ingest.batch_id": "march 1st"})
+        with pytest.raises(connection.ProgrammingError, match="temporary table t cannot be a batch with an id"):
+            cursor.adbc_ingest("t", TABLE, mode="append", temporary=True)
 
 
 def test_many_rows_stay_within_bounded_memory(path):

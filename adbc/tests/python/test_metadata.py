@@ -75,6 +75,9 @@ def test_options_are_checked(tmp_path):
     for options in [
         {"atsdb.threads": "0"},
         {"atsdb.memory_bytes": "many"},
+        {"atsdb.temp_bytes": "much"},
+        {"atsdb.timeout_seconds": "soon"},
+        {"atsdb.busy_timeout_seconds": "1 month"},
         {"atsdb.durability": "some"},
         {"atsdb.read_only": "perhaps"},
         {"atsdb.colour": "blue"},
@@ -87,6 +90,7 @@ def test_options_are_checked(tmp_path):
     with pytest.raises(Exception, match=r"none\.db"):
         connect(tmp_path / "none.db", **{"atsdb.create": "false"})
     options = {"atsdb.threads": "2", "atsdb.cache_bytes": "8 MiB", "atsdb.durability": "off", "atsdb.maintenance": "false"}
+    options |= {"atsdb.timeout_seconds": "2 minutes", "atsdb.busy_timeout_seconds": "500ms"}
     with connect("memory:", **options) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         for name in ["atsdb.none", "adbc.connection.db_schema"]:

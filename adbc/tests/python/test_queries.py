@@ -131,6 +131,13 @@ def test_a_long_result_is_streamed(path):
         assert rows(connection, "SELECT 1") == [(1,)]
 
 
+def test_temporary_files_have_a_limit(path):
+    sort = "SELECT repeat('x', 100) || v AS t FROM generate_series(1, 500000) g(v) ORDER BY t DESC OFFSET 499999"
+    with connect(path, **{"atsdb.memory_bytes": "50 MiB", "atsdb.temp_bytes": "1 MiB"}) as connection:
+        with pytest.raises(connection.Error, match="limit for temporary files"):
+            rows(connection, sort)
+
+
 def test_types_go_there_and_back(connection):
     table = pyarrow.table(
         {

@@ -48,6 +48,11 @@ class Quirks : public adbc_validation::DriverQuirks {
     return DropTable(connection, name, error);
   }
 
+  AdbcStatusCode DropTempTable(struct AdbcConnection* connection, const std::string& name,
+                               struct AdbcError* error) const override {
+    return DropTable(connection, name, error);
+  }
+
   AdbcStatusCode DropView(struct AdbcConnection* connection, const std::string& name,
                           struct AdbcError* error) const override {
     return Run(connection, "DROP VIEW IF EXISTS \"" + name + "\"", error);
@@ -82,6 +87,7 @@ class Quirks : public adbc_validation::DriverQuirks {
 
   bool supports_bulk_ingest_catalog() const override { return true; }
   bool supports_bulk_ingest_db_schema() const override { return true; }
+  bool supports_bulk_ingest_temporary() const override { return true; }
   bool supports_cancel() const override { return true; }
   bool supports_concurrent_statements() const override { return true; }
   bool supports_execute_schema() const override { return true; }

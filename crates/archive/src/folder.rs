@@ -80,6 +80,22 @@ impl Folder {
         written
     }
 
+    fn take_lock(&self) -> Result<FolderLock> {
+        let open = || {
+            self.make_folder(&self.path)?;
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
+        };
+        let file = open().map_err(|error| self.at("write", LOCK, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(FolderLock(file)),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::new(ErrorKind::Busy, format!("another backup to {} is running", self.location))
+                    .with_hint("retry when it has finished"))
+            }
+            Err(TryLockError::Error(error)) => Err(self.at("lock", LOCK, error)),
+        }
+    }
+
     fn walk(&self, folder: &Path, found: &mut Vec<(String, u64)>) -> io::Result<()> {
         let entries = match std::fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -138,19 +154,7 @@ impl Objects for Folder {
     }
 
     fn lock(&self) -> Result<Box<dyn Lock>> {
-        let open = || {
-            self.make_folder(&self.path)?;
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
-        };
-        let file = open().map_err(|error| self.at("write", LOCK, error))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Box::new(FolderLock { _file: file })),
-            Err(TryLockError::WouldBlock) => {
-                Err(Error::new(ErrorKind::Busy, format!("another backup to {} is running", self.location))
-                    .with_hint("retry when it has finished"))
-            }
-            Err(TryLockError::Error(error)) => Err(self.at("lock", LOCK, error)),
-        }
+        Ok(Box::new(self.take_lock()?))
     }
 
     fn at_once(&self) -> usize {
@@ -158,9 +162,15 @@ impl Objects for Folder {
     }
 }
 
-/// The operating system releases the lock when the process ends.
-struct FolderLock {
-    _file: File,
+/// The locked file. The operating system releases the lock when the process ends.
+struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that was just started from this one has it open until it runs its
+        // own program.
+        let _ = self.0.unlock();
+    }
 }
 
 impl Lock for FolderLock {
@@ -174,5 +184,23 @@ impl Lock for FolderLock {
 
     fn is_inherited(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_although_a_process_that_was_just_started_has_the_file_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path()).unwrap();
+        let lock = folder.take_lock().unwrap();
+        assert_eq!(folder.lock().err().map(|error| error.kind()), Some(ErrorKind::Busy));
+        // Such a process has this descriptor of the same open file.
+        let inherited = lock.0.try_clone().unwrap();
+        drop(lock);
+        folder.lock().unwrap();
+        drop(inherited);
     }
 }

@@ -185,7 +185,7 @@ fn slow(url: &str, delay: Duration) -> String {
     format!("{login}@127.0.0.1:{port}/{database}")
 }
 
-/// What comes goes on when it has been under way for so long; more may be under way meanwhile.
+/// Forwards each message after the delay; more messages may be under way meanwhile.
 fn relay(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
     let (sender, receiver) = channel::<(Instant, Vec<u8>)>();
     std::thread::spawn(move || {

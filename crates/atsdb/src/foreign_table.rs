@@ -23,7 +23,8 @@ pub fn is_foreign_table(url: &str) -> bool {
 /// database or table; `Unavailable` if the server cannot be reached, or refuses the login or the table.
 pub fn foreign_table(url: &str, chooser: &ColumnChooser<'_>) -> Result<ForeignTable> {
     let server = server_of(url).ok_or_else(|| {
-        Error::usage("this is no URL of a table on a server").with_hint("write postgresql://USER@HOST/DATABASE#TABLE")
+        Error::usage("this is not the URL of a table on a server")
+            .with_hint("write postgresql://USER@HOST/DATABASE#TABLE")
     })?;
     let (url, table) = url.rsplit_once('#').map_or((url, None), |(url, table)| (url, Some(table)));
     let table = table.filter(|table| !table.is_empty());

@@ -55,7 +55,7 @@ pub use atsdb_core::{
     ElementType, Error, ErrorKind, Identity, InMemory, MapWidth, PUBLIC_SCHEMA, QualifiedName, Result, Retention,
     SearchPath, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, Unique,
     array_text, decimal, duration, escapes, interval, interval_text, json_text, limits, name, size, time, time_of_day,
-    uuid_text,
+    time_text, uuid_text,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
@@ -93,7 +93,10 @@ pub mod sql {
 /// The files that [`Database::import`] reads, and options for reading them.
 #[cfg(feature = "import")]
 pub mod import_options {
-    pub use atsdb_import::{ColumnChoice, DateOrder, Format, Input, Options, Report, Skipped, UnpivotChoice, Zone};
+    pub use atsdb_import::{
+        ColumnChoice, DateOrder, Format, Input, Options, PositionedFile, Report, Skipped, TemporarySpace,
+        UnpivotChoice, Zone,
+    };
 }
 
 /// The version of Arrow that batches are made of.

@@ -26,7 +26,7 @@ pub fn rescaled(value: i128, scale: i32, precision: u8, to_scale: u8) -> Option<
 }
 
 /// Parses `-1.5`, `.5`, `1e3`: a number with `scale` digits after the point, rounded half away from zero. `None` if
-/// the text is no number, or if the number has more than `precision` digits.
+/// the text is not a number, or if the number has more than `precision` digits.
 pub fn parse(text: &str, precision: u8, scale: u8) -> Option<i128> {
     let text = text.trim();
     let (is_negative, unsigned) = match text.as_bytes().first()? {

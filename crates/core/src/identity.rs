@@ -137,7 +137,9 @@ impl Identity {
         }
         match Self::is_in_range(column_type, self.start) {
             true => Ok(()),
-            false => Err(Error::usage(format!("START {} does not fit the type {column_type}", self.start))),
+            false => {
+                Err(Error::usage(format!("START {} does not fit the type {}", self.start, column_type.sql_name())))
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn element(json: &str, position: i64) -> Option<&str> {
     Items::of(json, b'[')?.nth(usize::try_from(from_start).ok()?).map(|(_, value)| value)
 }
 
-/// How many elements a [checked](check) array has; `None` if the value is no array.
+/// How many elements a [checked](check) array has; `None` if the value is not an array.
 pub fn array_length(json: &str) -> Option<usize> {
     Items::of(json, b'[').map(Iterator::count)
 }
@@ -46,12 +46,13 @@ pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The elements of a [checked](check) array; `None` if the value is no array.
+/// The elements of a [checked](check) array; `None` if the value is not an array.
 pub fn elements(json: &str) -> Option<impl Iterator<Item = &str>> {
     Some(Items::of(json, b'[')?.map(|(_, value)| value))
 }
 
-/// The members of a [checked](check) object: each key in its quotes, and the value; `None` if the value is no object.
+/// The members of a [checked](check) object: each key in its quotes, and the value; `None` if the value is not an
+/// object.
 pub fn members(json: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
     Some(Items::of(json, b'{')?.filter_map(|(key, value)| Some((key?, value))))
 }
@@ -70,7 +71,7 @@ fn string(json: &str) -> Cow<'_, str> {
     let quoted = json.trim();
     match quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).filter(|inner| !inner.contains('\\')) {
         Some(plain) => Cow::Borrowed(plain),
-        // A lone half of a surrogate pair is no character.
+        // A lone half of a surrogate pair is not a character.
         None => Cow::Owned(serde_json::from_str(quoted).unwrap_or_else(|_| quoted.to_owned())),
     }
 }

@@ -1,4 +1,6 @@
-//! Work on many items at once, for callers that wait for all results.
+//! Work on many items at once, for callers that wait for all results. It is hand-written because each call has its own
+//! number of threads, borrows from its caller and returns results in the order of the items: scoped threads do that
+//! without a shared pool to configure.
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;

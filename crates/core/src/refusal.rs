@@ -59,12 +59,12 @@ pub fn no_stage(stage: StageId) -> Error {
         .with_hint("send the batch again")
 }
 
-/// A table is not one of a stage.
+/// The table does not belong to the stage.
 pub fn no_table_in_stage(stage: StageId, table: TableId) -> Error {
     Error::not_found(format!("there is no table number {} in stage {}", table.0, stage.0))
 }
 
-/// A chunk is not one of a stage.
+/// The chunk does not belong to the stage.
 pub fn no_chunk_in_stage(stage: StageId, chunk: ChunkId) -> Error {
     conflict(format!("chunk {} is not in stage {}", chunk.0, stage.0))
 }

@@ -1,6 +1,6 @@
 //! Retention: how long the rows of a table are kept.
 
-use crate::duration::{DurationUnit, split_duration};
+use crate::duration::split_duration;
 use crate::error::{Error, Result};
 use crate::slice::SliceWidth;
 use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, days_in_month};
@@ -23,14 +23,7 @@ impl Retention {
     pub fn parse(text: &str) -> Result<Self> {
         let parse = || {
             let (count, unit) = split_duration(text)?;
-            let unit = match unit? {
-                DurationUnit::Hour => SliceWidth::Hour,
-                DurationUnit::Day => SliceWidth::Day,
-                DurationUnit::Week => SliceWidth::Week,
-                DurationUnit::Month => SliceWidth::Month,
-                DurationUnit::Year => SliceWidth::Year,
-                DurationUnit::Millisecond | DurationUnit::Second | DurationUnit::Minute => return None,
-            };
+            let unit = SliceWidth::of_unit(unit?)?;
             let count = count.parse().ok().filter(|count| *count > 0)?;
             Some(Self { count, unit })
         };

@@ -1,10 +1,12 @@
 //! Slices: the calendar intervals into which a table is divided.
 
+use crate::duration::{DurationUnit, parse_duration, split_duration};
 use crate::error::Result;
 use crate::name::parse_name;
 use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, format_time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 use strum::{IntoStaticStr, VariantArray};
 
 /// The width of a table's slices: a calendar interval in UTC. A week starts on Monday.
@@ -55,9 +57,37 @@ impl SliceWidth {
         self.into()
     }
 
-    /// Parses a [`name`](Self::name) in either case. Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
+    /// Parses a [`name`](Self::name) in either case, or a duration of the same length, such as `1 day`, `1d` or `24h`.
+    /// Everything else is a [`Usage`](crate::ErrorKind::Usage) error.
     pub fn parse(text: &str) -> Result<Self> {
-        parse_name("slice width", text)
+        Self::of_duration(text).map_or_else(|| parse_name("slice width", text), Ok)
+    }
+
+    /// The width of a unit of durations; `None` if it is shorter than an hour.
+    pub(crate) fn of_unit(unit: DurationUnit) -> Option<Self> {
+        match unit {
+            DurationUnit::Hour => Some(Self::Hour),
+            DurationUnit::Day => Some(Self::Day),
+            DurationUnit::Week => Some(Self::Week),
+            DurationUnit::Month => Some(Self::Month),
+            DurationUnit::Year => Some(Self::Year),
+            DurationUnit::Millisecond | DurationUnit::Second | DurationUnit::Minute => None,
+        }
+    }
+
+    /// The width that is as long as a duration with a unit.
+    fn of_duration(text: &str) -> Option<Self> {
+        const HOUR: Duration = Duration::from_secs(3_600);
+        let fixed = [(Self::Hour, HOUR), (Self::Day, HOUR * 24), (Self::Week, HOUR * 24 * 7)];
+        match split_duration(text)? {
+            ("1", Some(unit)) => Self::of_unit(unit),
+            ("12", Some(DurationUnit::Month)) => Some(Self::Year),
+            (_, Some(_)) => {
+                let length = parse_duration(text).ok()?;
+                fixed.into_iter().find(|(_, duration)| *duration == length).map(|(width, _)| width)
+            }
+            (_, None) => None,
+        }
     }
 
     /// Returns the slice that contains a time, which counts `unit`.
@@ -134,6 +164,22 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_width_is_a_name_or_a_duration_of_its_length() {
+        for &width in SliceWidth::ALL {
+            for text in [width.name().to_owned(), format!("1 {width}"), format!("1{}", width.name().to_uppercase())] {
+                assert_eq!(SliceWidth::parse(&text).unwrap(), width, "{text}");
+            }
+        }
+        for (text, width) in [("60min", "hour"), ("24h", "day"), ("7 days", "week"), ("1mo", "month"), ("12mo", "year")]
+        {
+            assert_eq!(SliceWidth::parse(text).unwrap().name(), width, "{text}");
+        }
+        for bad in ["", "1", "86400", "2 days", "1s", "30 days", "365 days", "0d", "days"] {
+            assert!(SliceWidth::parse(bad).is_err(), "{bad}");
         }
     }
 

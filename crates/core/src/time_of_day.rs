@@ -7,7 +7,7 @@ use crate::time_text::leading_number;
 pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * 1_000_000;
 
 /// Parses `12:30`, `12:30:15` and `12:30:15.25`, also without colons (`1230`, `123015.25`), with `AM` or `PM` behind
-/// it. Digits beyond microseconds are rounded. `None` if the text is no time of day.
+/// it. Digits beyond microseconds are rounded. `None` if the text is not a time of day.
 pub fn parse(text: &str) -> Option<i64> {
     let text = text.trim();
     let (digits, half) = match text.len().checked_sub(2).and_then(|at| text.split_at_checked(at)) {

@@ -43,6 +43,8 @@ mod sheets;
 mod typed;
 mod values;
 
+pub use atsdb_core::time_text::DateOrder;
+pub use atsdb_temporary::{PositionedFile, TemporarySpace};
 pub use input::content::open_content;
 pub use options::encoding::Encoding;
 pub use options::key::declare_key;
@@ -51,5 +53,4 @@ pub use options::selection::chosen_columns;
 pub use options::{ColumnChoice, Format, Input, Options, Pieces, Sink, UnpivotChoice};
 pub use run::single::SingleColumn;
 pub use run::{import, typed_table};
-pub use values::dates::DateOrder;
 pub use values::zones::Zone;

@@ -39,7 +39,7 @@ pub(crate) fn translate(error: mysql::Error, location: &str, in_cluster: bool) -
     failure.with_source(error)
 }
 
-/// Converts an error of the client while it reads a table that is none of the store's.
+/// Converts an error of the client while it reads a table that does not belong to the store.
 pub(crate) fn translate_source(error: mysql::Error, location: &str, table: &str) -> Error {
     let mysql::Error::MySqlError(reported) = &error else { return translate(error, location, false).into_error() };
     let said = &reported.message;

@@ -59,14 +59,24 @@ pub struct PageRange {
     pub byte_count: u32,
 }
 
+/// A file whose lock ends when this is dropped. Closing the file is not enough: a process that was just started from
+/// this one has it open until it runs its own program.
+struct LockedFile(File);
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
 /// Reads some ranges; `None` for those that are not cached.
 pub(crate) fn read(path: &Path, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>>>> {
-    let mut file = match File::open(path) {
+    let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![None; ranges.len()]),
         Err(error) => return Err(error),
     };
-    let pages = read_from(&mut file, ranges)?;
+    let pages = read_from(&file, ranges)?;
     let (now, used) = (SystemTime::now(), file.metadata()?.modified()?);
     if now.duration_since(used).unwrap_or_default() > MARK_AGE_MAX {
         // If this fails, the file is evicted too early.
@@ -78,12 +88,13 @@ pub(crate) fn read(path: &Path, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u
 /// Reads a range while no process writes to the file: a page that is not intact now is damaged. Returns `None` while
 /// another process writes, or if that cannot be determined.
 pub(crate) fn read_locked(path: &Path, range: PageRange) -> Option<Option<Vec<u8>>> {
-    let mut file = File::open(path).ok()?;
+    let file = File::open(path).ok()?;
     file.try_lock().ok()?;
-    read_from(&mut file, &[range]).ok()?.pop()
+    let locked = LockedFile(file);
+    read_from(&locked.0, &[range]).ok()?.pop()
 }
 
-fn read_from(file: &mut File, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>>>> {
+fn read_from(mut file: &File, ranges: &[PageRange]) -> Result<Vec<Option<Vec<u8>>>> {
     let length = file.metadata()?.len();
     let mut pages = Vec::with_capacity(ranges.len());
     let mut position = 0;
@@ -113,11 +124,13 @@ pub(crate) fn write(path: &Path, pages: &[(PageRange, Vec<u8>)]) -> Result<u64> 
     options.create(true).write(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let file = options.open(path)?;
     // On a file system without locks, readers cannot tell damage from a write in progress, and do not report damage.
     if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
         return Ok(0);
     }
+    let locked = LockedFile(file);
+    let mut file = &locked.0;
     let mut grown = 0;
     for (range, bytes) in pages {
         file.seek(SeekFrom::Start(range.offset))?;
@@ -126,4 +139,25 @@ pub(crate) fn write(path: &Path, pages: &[(PageRange, Vec<u8>)]) -> Result<u64> 
         grown += (bytes.len() as u64).next_multiple_of(4096) + 4096;
     }
     Ok(grown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_although_a_process_that_was_just_started_has_the_file_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("page");
+        let range = PageRange { offset: 0, byte_count: 100 };
+        write(&path, &[(range, vec![1; 100])]).unwrap();
+        let file = File::open(&path).unwrap();
+        file.lock_shared().unwrap();
+        assert_eq!(read_locked(&path, range), None);
+        // Such a process has this descriptor of the same open file.
+        let inherited = file.try_clone().unwrap();
+        drop(LockedFile(file));
+        assert_eq!(read_locked(&path, range), Some(Some(vec![1; 100])));
+        drop(inherited);
+    }
 }

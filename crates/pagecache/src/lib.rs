@@ -127,8 +127,9 @@ impl PageCache {
     ) -> Vec<Option<Vec<u8>>> {
         let path = self.folder.path_of(file);
         let mut pages = file::read(&path, ranges).unwrap_or_else(|error| {
-            self.warnings
-                .warn_once(WarningKind::Reading, || format!("{}: {error}; the store is asked", self.folder.shown()));
+            self.warnings.warn_once(WarningKind::Reading, || {
+                format!("{}: {error}; the pages are read from the store", self.folder.shown())
+            });
             vec![None; ranges.len()]
         });
         for (position, page) in pages.iter_mut().enumerate() {
@@ -141,7 +142,8 @@ impl PageCache {
             if is_torn(page) {
                 *page = None;
                 self.damaged.fetch_add(1, Ordering::Relaxed);
-                let problem = || format!("{}: a page of {file} is damaged; the store is asked", self.folder.shown());
+                let problem =
+                    || format!("{}: a page of {file} is damaged; it is read from the store", self.folder.shown());
                 self.warnings.warn_once(WarningKind::Damage, problem);
             }
         }

@@ -15,7 +15,7 @@ pub(crate) fn translate(error: tokio_postgres::Error, location: &str) -> Failure
     }
 }
 
-/// Converts an error of the client while it reads a table that is none of the store's.
+/// Converts an error of the client while it reads a table that does not belong to the store.
 pub(crate) fn translate_source(error: tokio_postgres::Error, location: &str, table: &str) -> Error {
     let Some(reported) = error.as_db_error() else { return lost(error, location).into_error() };
     let (code, said) = (reported.code().code(), reported.message());

@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 
 /// How often a waiting thread asks whether the wait is over.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// A server that sends nothing for so long is given up. Retries are part of it.
+/// Time after which a silent server counts as lost, retries included.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// The maximum number of arrived items that are taken at once.
 const ITEMS_AT_ONCE: usize = 64;
@@ -31,7 +31,7 @@ pub(crate) struct Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // A request that nobody waits for is dropped, not awaited.
+        // A request without a waiting caller is dropped, not awaited.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

@@ -6,12 +6,11 @@ use crate::connection::{FileConnection, FileLocation, Threads};
 use crate::failure::cut;
 use crate::http::HttpFile;
 use crate::pieces::PiecewiseFile;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::Result;
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace};
 use object_store::path::Path;
 use std::fmt;
-use std::io::Write;
 use std::sync::Arc;
-use tempfile::NamedTempFile;
 
 /// The first bytes of each Parquet file.
 const PARQUET: &[u8] = b"PAR1";
@@ -24,6 +23,7 @@ pub fn is_remote(text: &str) -> bool {
 /// Reads files at URLs.
 pub struct RemoteClient {
     threads: Arc<Threads>,
+    space: Arc<TemporarySpace>,
 }
 
 impl fmt::Debug for RemoteClient {
@@ -33,13 +33,14 @@ impl fmt::Debug for RemoteClient {
 }
 
 impl RemoteClient {
-    /// Starts the threads for requests. While a caller waits, `check` is called often; its error ends the wait.
+    /// Starts the threads for requests. While a caller waits, `check` is called often; its error ends the wait. Files
+    /// are copied to temporary files in `space`.
     ///
     /// # Errors
     ///
     /// `Resources` if no thread can be started.
-    pub fn new(check: fn() -> Result<()>) -> Result<Self> {
-        Ok(Self { threads: Arc::new(Threads::start(check)?) })
+    pub fn new(check: fn() -> Result<()>, space: &Arc<TemporarySpace>) -> Result<Self> {
+        Ok(Self { threads: Arc::new(Threads::start(check)?), space: Arc::clone(space) })
     }
 
     /// The files that a URL means, in the order of their names. Only patterns and folders of buckets are looked up.
@@ -60,6 +61,7 @@ impl RemoteClient {
                 location: bucket.location(&path),
                 threads: Arc::clone(&self.threads),
             },
+            space: Arc::clone(&self.space),
         };
         Ok(bucket.objects(name)?.into_iter().map(file).collect())
     }
@@ -68,8 +70,8 @@ impl RemoteClient {
         let address = HttpAddress::parse(url)?;
         let location = FileLocation::Http(Arc::new(HttpFile::new(&address)?));
         let HttpAddress { url: identity, shown, name, .. } = address;
-        let threads = Arc::clone(&self.threads);
-        Ok(RemoteFile { name, connection: FileConnection { shown, identity, location, threads } })
+        let (threads, space) = (Arc::clone(&self.threads), Arc::clone(&self.space));
+        Ok(RemoteFile { name, connection: FileConnection { shown, identity, location, threads }, space })
     }
 }
 
@@ -78,6 +80,7 @@ impl RemoteClient {
 pub struct RemoteFile {
     name: String,
     connection: FileConnection,
+    space: Arc<TemporarySpace>,
 }
 
 impl fmt::Debug for RemoteFile {
@@ -89,8 +92,8 @@ impl fmt::Debug for RemoteFile {
 /// The fetched content of a file.
 #[derive(Debug)]
 pub enum Content {
-    /// All of it, in a temporary file that is removed when this is dropped.
-    Whole(NamedTempFile),
+    /// All of it, in a temporary file.
+    Whole(PositionedFile),
     /// Nothing yet: Parquet whose server sends ranges.
     Pieces(Arc<PiecewiseFile>),
 }
@@ -112,7 +115,8 @@ impl RemoteFile {
     ///
     /// # Errors
     ///
-    /// `NotFound` if it does not exist, `Unavailable` if it does not arrive as a whole, and the error that ends a wait.
+    /// `NotFound` if it does not exist, `Unavailable` if it does not arrive as a whole, `Resources` if it needs more
+    /// space than temporary files may take, and the error that ends a wait.
     pub fn fetch(
         &self,
         in_pieces: bool,
@@ -128,23 +132,16 @@ impl RemoteFile {
             head.extend_from_slice(&pieces.concat());
         }
         if let Some(size) = size.filter(|_| in_pieces && head.starts_with(PARQUET))
-            && let Some(pieces) = PiecewiseFile::open(&self.connection, size, e_tag)?
+            && let Some(pieces) = PiecewiseFile::open(&self.connection, size, e_tag, &self.space)?
         {
             return Ok((Content::Pieces(Arc::new(pieces)), None));
         }
-        let failed = |error: std::io::Error| {
-            Error::new(
-                ErrorKind::Unavailable,
-                format!("cannot copy {} to a temporary file: {error}", self.connection.shown),
-            )
-            .with_hint("TMPDIR names the folder of temporary files")
-            .with_source(error)
-        };
-        let mut file = NamedTempFile::new().map_err(failed)?;
+        let file = TemporaryFile::new(&self.space)?;
         let mut done = 0;
         let mut next = Some(head);
         while let Some(bytes) = next {
-            file.write_all(&bytes).map_err(failed)?;
+            let kept = file.append(&bytes);
+            kept.map_err(|error| error.context(format!("cannot copy {} to a temporary file", self.connection.shown)))?;
             done += bytes.len() as u64;
             progress(done, size);
             next = content.next()?.map(|pieces| pieces.concat());
@@ -156,6 +153,6 @@ impl RemoteFile {
             "the server did not say where {} ends: a cut connection would not be noticed",
             self.connection.shown
         );
-        Ok((Content::Whole(file), (!has_end).then_some(warning)))
+        Ok((Content::Whole(PositionedFile::from(Arc::new(file))), (!has_end).then_some(warning)))
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct HttpFile {
 
 impl HttpFile {
     pub(crate) fn new(address: &HttpAddress) -> Result<Self> {
-        let wrong = || Error::usage(format!("{} is no URL", address.shown)).with_hint("write https://HOST/FILE");
+        let wrong = || Error::usage(format!("{} is not a URL", address.shown)).with_hint("write https://HOST/FILE");
         let url = Url::parse(&address.url).map_err(|_| wrong())?.to_string();
         let mut probe = HttpRequest::new(HttpRequestBody::empty());
         *probe.uri_mut() = url.parse().map_err(|_| wrong())?;

@@ -3,6 +3,7 @@
 use crate::connection::FileConnection;
 use crate::failure::{changed, cut};
 use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_temporary::{TakenSpace, TemporarySpace};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,6 +11,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// The number of bytes at the end of a file that are requested first. The footer of most Parquet files is smaller.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -27,6 +29,8 @@ pub struct PiecewiseFile {
 
 struct KnownPieces {
     bytes: File,
+    /// The space of what arrived.
+    taken: TakenSpace,
     /// The ends of what arrived, by start; they neither overlap nor touch.
     arrived: BTreeMap<u64, u64>,
     /// The ranges that will be read, in the same form.
@@ -42,10 +46,19 @@ impl fmt::Debug for PiecewiseFile {
 
 impl PiecewiseFile {
     /// Opens a file of this size and version. `None` if its server sends no ranges.
-    pub(crate) fn open(file: &FileConnection, byte_count: u64, e_tag: Option<String>) -> Result<Option<Self>> {
-        let bytes = tempfile::tempfile()
-            .map_err(|error| Error::new(ErrorKind::Unavailable, format!("cannot make a temporary file: {error}")))?;
-        let known = KnownPieces { bytes, arrived: BTreeMap::new(), planned: BTreeMap::new(), byte_count: 0 };
+    pub(crate) fn open(
+        file: &FileConnection,
+        byte_count: u64,
+        e_tag: Option<String>,
+        space: &Arc<TemporarySpace>,
+    ) -> Result<Option<Self>> {
+        let known = KnownPieces {
+            bytes: space.create()?,
+            taken: TakenSpace::new(space),
+            arrived: BTreeMap::new(),
+            planned: BTreeMap::new(),
+            byte_count: 0,
+        };
         let (file, known, failure) = (file.clone(), Mutex::new(known), Mutex::default());
         let pieces = Self { file, byte_count, e_tag, known, failure };
         let tail = byte_count.saturating_sub(TAIL_BYTES)..byte_count;
@@ -119,10 +132,8 @@ impl PiecewiseFile {
             if bytes.len() as u64 > range.end - at {
                 return Err(changed(&self.file.shown));
             }
-            known.bytes.write_all_at(&bytes, at).map_err(|error| {
-                let message = format!("cannot copy {} to a temporary file: {error}", self.file.shown);
-                Error::new(ErrorKind::Unavailable, message).with_source(error)
-            })?;
+            let kept = known.keep(&bytes, at);
+            kept.map_err(|error| error.context(format!("cannot copy {} to a temporary file", self.file.shown)))?;
             at += bytes.len() as u64;
         }
         if at != range.end {
@@ -131,6 +142,15 @@ impl PiecewiseFile {
         known.byte_count += range.end - range.start;
         insert(&mut known.arrived, range);
         Ok(())
+    }
+}
+
+impl KnownPieces {
+    /// Writes bytes that arrived at a position.
+    fn keep(&mut self, bytes: &[u8], position: u64) -> Result<()> {
+        self.taken.take(bytes.len() as u64)?;
+        let written = self.bytes.write_all_at(bytes, position);
+        written.map_err(|error| self.taken.space().failed("write", error))
     }
 }
 

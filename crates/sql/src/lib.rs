@@ -38,6 +38,7 @@ mod text;
 mod workarounds;
 mod write;
 
+pub use atsdb_temporary::TemporarySpace;
 pub use ddl::create_table::parse_create_table;
 pub use ddl::identity::counters_sql;
 pub use ddl::options::is_storage_parameter;
@@ -48,7 +49,9 @@ pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, F
 pub use functions::version::{POSTGRES_VERSION, version_text};
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
-pub use run::function_list::{FunctionInfo, FunctionKind, function_names, functions};
+pub use run::function_examples::FunctionExample;
+pub use run::function_kind::FunctionKind;
+pub use run::function_list::{FunctionInfo, function_names, functions};
 pub use run::options::SessionOptions;
 pub use run::permission::Permission;
 pub use session::files::FileWriter;
@@ -61,7 +64,7 @@ pub use text::script::{Statement, Statements, is_complete};
 pub use text::sequence_names::is_of_sequences;
 pub use text::statement_error::StatementError;
 pub use text::table_names::exact_name;
-pub use text::time_text::parse_time;
+pub use text::time_text::{has_form_of_time, parse_date, parse_time};
 pub use text::tree_walk;
 pub use text::verbs::{VerbKind, verb_kind, verb_of};
 pub use text::without_literals::without_literals;

@@ -1,9 +1,9 @@
 //! What a commit of one row costs, beside SQLite's own INSERT in a transaction of its own, for people to look at:
 //! `cargo run --release -p atsdb-sqlite --example small_commits`. `ATSDB_FIGURES_DIR` chooses the disk. Processor time
-//! is told beside the rate: on a disk that waits, only it can be compared.
+//! is shown beside the rate: on a disk that waits, only it can be compared.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
-#![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use atsdb_core::{Change, Durability, Store};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};

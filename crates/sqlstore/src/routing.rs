@@ -182,7 +182,7 @@ const WRITER_NODE_QUERY: &str = "SELECT value FROM atsdb_store WHERE name = 'nod
 
 fn query_bytes(connection: &mut dyn Connection, query: &str) -> Attempt<Vec<u8>> {
     let row = connection.query_first(query, &[])?;
-    let lost = || Failure::Server(Error::corrupt("the store has lost which node of the cluster is written to"));
+    let lost = || Failure::Server(Error::corrupt("the record of the writing node is missing"));
     row.ok_or_else(lost)?.bytes(0)
 }
 

@@ -22,7 +22,7 @@ pub use store::{Case, OpenStore, cases, one_chunk, store_conformance};
 ///
 /// # Panics
 /// The variable is not a number.
-#[allow(clippy::print_stderr, reason = "whoever sees a failure needs the seed")]
+#[allow(clippy::print_stderr, reason = "a failure must show its seed")]
 pub fn seed() -> u64 {
     let seed = std::env::var("ATSDB_TEST_SEED").map_or(1, |text| text.parse().expect("ATSDB_TEST_SEED is a number"));
     eprintln!("ATSDB_TEST_SEED={seed}");

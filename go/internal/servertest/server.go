@@ -32,11 +32,27 @@ func Start(t *testing.T) *Server {
 	if program == "" {
 		t.Skip("skipped: there is no program to test with: ATSDB=PATH/atsdb go test ./...")
 	}
-	s := &Server{t: t, program: program, store: filepath.Join(t.TempDir(), "store.db"), PG: freeAddress(t), HTTP: freeAddress(t)}
-	s.Restart()
+	s := &Server{t: t, program: program, store: filepath.Join(t.TempDir(), "store.db")}
+	// Another program may take a port between the search and the start.
+	for attempt := 1; ; attempt++ {
+		s.PG, s.HTTP = freeAddress(t), freeAddress(t)
+		messages, hasBegun := s.begin()
+		if hasBegun {
+			break
+		}
+		if attempt == startAttempts || !strings.Contains(messages, portTaken) {
+			t.Fatalf("the server has not begun: %s", messages)
+		}
+	}
 	t.Cleanup(s.Kill)
 	return s
 }
+
+// How often a server is started on other ports, and what it says about a port that is taken.
+const (
+	startAttempts = 5
+	portTaken     = "another process listens there"
+)
 
 // The ports of tests: the first, how many of them a process has, and how many processes have other ones.
 const (
@@ -66,6 +82,14 @@ func freeAddress(t *testing.T) string {
 // Restart starts the server again, after Kill.
 func (s *Server) Restart() {
 	s.t.Helper()
+	if messages, hasBegun := s.begin(); !hasBegun {
+		s.t.Fatalf("the server has not begun: %s", messages)
+	}
+}
+
+// begin starts the server at its addresses, and says whether it has begun. If not, it has ended with the messages.
+func (s *Server) begin() (string, bool) {
+	s.t.Helper()
 	messages := &bytes.Buffer{}
 	s.command = exec.Command(s.program, "serve", s.store, "--pg", s.PG, "--http", s.HTTP)
 	s.command.Stderr = messages
@@ -83,11 +107,11 @@ func (s *Server) Restart() {
 		}
 		if address, found := strings.CutPrefix(lines.Text(), "http://"); found {
 			s.HTTP = address
-			return
+			return "", true
 		}
 	}
 	_ = s.command.Wait()
-	s.t.Fatalf("the server has not begun: %s", messages)
+	return messages.String(), false
 }
 
 // Kill ends the server like kill -9.

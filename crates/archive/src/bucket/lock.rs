@@ -163,7 +163,7 @@ fn is_refused(error: &Error) -> bool {
 }
 
 impl LockHolder {
-    /// Refuses a server that ignores conditions: the lock would exclude nobody.
+    /// Refuses a server that ignores conditions: the lock would exclude no other writer.
     fn require_conditions(&self) -> Result<()> {
         let version = self.version.lock();
         let never = UpdateVersion { e_tag: Some(format!("\"{}\"", "0".repeat(32))), version: None };

@@ -183,7 +183,7 @@ fn one_backup_at_a_time_is_written_and_readers_are_not_blocked() {
     held.lock().unwrap();
     assert_eq!(back_up(&source, &archive, None).unwrap_err().kind(), ErrorKind::Busy);
     restore(&archive, &BackupSelector::Latest, &memory()).unwrap();
-    drop(held);
+    held.unlock().unwrap();
     back_up(&source, &archive, None).unwrap();
 }
 

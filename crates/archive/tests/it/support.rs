@@ -16,7 +16,7 @@ use atsdb_testkit::server::{self, ServerKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) const DAY: i64 = 86_400;
 
@@ -25,9 +25,9 @@ pub(crate) fn engine(store: Arc<dyn Store>) -> Engine {
 }
 
 pub(crate) fn memory() -> Engine {
-    static NEXT: AtomicU8 = AtomicU8::new(1);
+    static NEXT: AtomicU32 = AtomicU32::new(1);
     let mut uid = [7; 16];
-    uid[0] = NEXT.fetch_add(1, Ordering::SeqCst);
+    uid[..4].copy_from_slice(&NEXT.fetch_add(1, Ordering::SeqCst).to_le_bytes());
     engine(Arc::new(MemoryStore::new(uid)))
 }
 

@@ -4,7 +4,7 @@
 use crate::support::rows;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
-use atsdb::{Database, OpenOptions};
+use atsdb::{Database, OpenOptions, PreloadStats};
 use std::path::Path;
 
 const RECENT: &str =
@@ -76,11 +76,9 @@ fn the_last_hours_are_loaded_and_older_ones_are_not() {
     db.preload().unwrap();
     assert_eq!((count(&db, RECENT), read_from_store(&db, RECENT)), (count(&writer, RECENT), 0));
     writer.sql("DROP TABLE pings").unwrap();
-    for _ in 0..2 {
-        db.preload().unwrap();
-    }
-    let left = db.preload().unwrap();
-    assert_eq!((left.tables, left.chunks, left.bytes), (0, 0, 0));
+    // The thread in the background may just then load a chunk of a moment before, which later checks drop.
+    let is_empty = |left: PreloadStats| (left.tables, left.chunks, left.bytes) == (0, 0, 0);
+    assert!((0..1_000).any(|_| is_empty(db.preload().unwrap())), "{:?}", db.engine().preload_stats());
 }
 
 #[test]

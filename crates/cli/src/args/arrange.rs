@@ -36,7 +36,7 @@ pub(super) fn innermost_command<'a>(command: &'a Command, words: &[OsString]) ->
     (innermost, name, count)
 }
 
-/// SQL that begins with a comment, `-- ...`, gets a blank before it, so that it is no option.
+/// SQL that begins with a comment, `-- ...`, gets a blank before it, so that it is not an option.
 fn without_dashes(argument: &OsString) -> OsString {
     match argument.to_str() {
         Some(text) if text.starts_with("--") && text[2..].starts_with(char::is_whitespace) => format!(" {text}").into(),
@@ -44,8 +44,8 @@ fn without_dashes(argument: &OsString) -> OsString {
     }
 }
 
-/// The position of the first argument that is no option of the program and no value of one. `None` if there is none, or
-/// an unknown option comes before it.
+/// The position of the first argument that is neither an option of the program nor the value of one. `None` if there is
+/// none, or if an unknown option comes before it.
 pub(super) fn word_position(command: &Command, arguments: &[OsString]) -> Option<usize> {
     let mut position = 1;
     loop {
@@ -61,7 +61,7 @@ pub(super) fn word_position(command: &Command, arguments: &[OsString]) -> Option
     }
 }
 
-/// The error for a word that is no verb. `name` is the command's, as it is typed.
+/// The error for a word that is not a verb. `name` is the command's, as it is typed.
 pub(super) fn no_verb(command: &Command, name: &str, word: &str) -> Error {
     let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     let error = Error::usage(format!("no command named {word}"));

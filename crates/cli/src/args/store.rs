@@ -13,8 +13,8 @@ pub(crate) struct StoreArgs {
     /// memory, at least 1GiB]
     #[arg(long, value_name = "BYTES", env = "ATSDB_MEMORY", hide_env = true)]
     pub(crate) memory: Option<String>,
-    /// Let temporary files of queries take at most this much space in the folder that TMPDIR names, such as 100GiB;
-    /// 0 means none [default: half of the free space]
+    /// Let temporary files of queries and imports take at most this much space in the folder that TMPDIR names, such as
+    /// 100GiB; 0 means none [default: half of the free space]
     #[arg(long, value_name = "BYTES", env = "ATSDB_TEMP", hide_env = true)]
     pub(crate) temp: Option<String>,
 }

@@ -23,7 +23,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     let selection = Selection { tables: args.tables.clone(), ..Selection::default() };
     if is_store(target) {
         if args.keep.is_some() {
-            return Err(Error::usage(format!("{target} is a store, which holds one copy: --keep has no meaning"))
+            return Err(Error::usage(format!("{target} is a store, not an archive: --keep does not apply"))
                 .with_hint("name a directory, or s3://BUCKET/PREFIX"));
         }
         let copy =

@@ -112,7 +112,7 @@ pub(super) fn report_written(path: Option<&Path>, row_count: u64) {
     eprintln!("{} written to {}, {}", show_rows(row_count), path.display(), show_bytes(bytes));
 }
 
-/// Opens the file of `-o`, or stdout. A file that exists is replaced only if that was asked for.
+/// Opens the file of `-o`, or stdout. A file that exists is replaced only if an option says so.
 pub(super) fn open_output(path: Option<&Path>, compression: Compression, may_replace: bool) -> Result<Destination> {
     match path {
         Some(path) if may_replace => Destination::file(path, compression),

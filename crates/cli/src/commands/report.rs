@@ -36,7 +36,7 @@ pub(super) fn write<T: Serialize>(
 /// Formats a value as indented JSON with a line end.
 pub(super) fn json<T: Serialize>(report: &T) -> Result<String> {
     let mut text = serde_json::to_string_pretty(report)
-        .map_err(|error| Error::internal(format!("a report is no JSON: {error}")))?;
+        .map_err(|error| Error::internal(format!("a report is not valid JSON: {error}")))?;
     text.push('\n');
     Ok(text)
 }

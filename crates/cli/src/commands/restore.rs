@@ -28,7 +28,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
         return Ok(());
     }
     if which != BackupSelector::Latest {
-        return Err(Error::usage(format!("{} is a store, which holds one copy", args.source))
+        return Err(Error::usage(format!("{} is a store, not an archive: name a backup directory", args.source))
             .with_hint("--at, --backup and --store choose among the backups of a directory or bucket"));
     }
     let source = settings::open(&args.source, Access::Read, &args.store, None)?;

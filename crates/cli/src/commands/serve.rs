@@ -44,7 +44,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         ..ServerOptions::default()
     };
     if options.pg.is_none() && options.http.is_none() && options.grpc.is_none() {
-        return Err(Error::usage("--pg, --http and --grpc are all off, so that nobody could connect")
+        return Err(Error::usage("--pg, --http and --grpc are all off: no client could connect")
             .with_hint("leave at least one address"));
     }
     let stores = served_stores(&args.url)?;
@@ -95,7 +95,7 @@ fn sources(args: &ServeArgs, stores: Vec<ServedStore>) -> Result<Vec<DatabaseSou
     stores.into_iter().map(source).collect()
 }
 
-/// Prints a line for each address. Errors are ignored, because nobody may be reading.
+/// Prints a line for each address. Errors are ignored, because the output may be closed.
 fn announce(server: &Server, has_tls: bool) {
     let mut stdout = std::io::stdout().lock();
     if let Some(address) = server.pg_address() {

@@ -22,7 +22,7 @@ struct TableJson {
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
     let mut tables = report::tables_of(database.engine(), args)?;
-    // A sequence is no table, but one that is named is described.
+    // A sequence is not a table, but one that is named is described.
     tables.retain(|table| args.table.is_some() || !table.definition.sequence);
     let listed: Vec<TableJson> = tables.iter().map(listed).collect();
     report::write(args.format, &listed, &headings(), || listed.iter().map(row).collect())

@@ -20,13 +20,13 @@ pub(crate) struct Ahead<T> {
 }
 
 impl<T: Send + 'static> Ahead<T> {
-    /// Starts the thread. It ends with its items, or when nobody waits for them any more.
+    /// Starts the thread. It ends with its items, or when the receiver is dropped.
     pub(crate) fn start(mut items: impl Iterator<Item = T> + Send + 'static) -> Result<Self> {
         Self::run(move |put| _ = items.all(put))
     }
 
-    /// Starts a thread with work that calls a function with each item. The function returns false when nobody waits for
-    /// more.
+    /// Starts a thread with work that calls a function with each item. The function returns false once the receiver is
+    /// dropped.
     pub(crate) fn run(work: impl FnOnce(&mut dyn FnMut(T) -> bool) + Send + 'static) -> Result<Self> {
         let (sender, receiver) = sync_channel(ITEMS_MAX);
         let work = move || {

@@ -14,10 +14,9 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use atsdb::sql::{FileRows, FileTable, StoredRows};
 use atsdb::{Column, Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{ColumnChoice, Options, Sink, open_content, typed_table};
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom};
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace};
+use std::io::{BufReader, BufWriter, Read};
 use std::iter;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// The part of the memory of a query that the rows of a file may take, before they are put into a temporary file.
@@ -29,28 +28,26 @@ pub(super) struct CollectedRows {
     bytes: usize,
     /// The rows, as long as they are few.
     batches: Vec<RecordBatch>,
-    spilled: Option<Spill>,
-}
-
-/// A temporary file without a name, which the system removes when the process ends, however it ends.
-struct Spill {
-    file: File,
-    writer: FileWriter<BufWriter<File>>,
+    /// The rows in a temporary file.
+    spilled: Option<FileWriter<BufWriter<TemporaryFile>>>,
+    space: Arc<TemporarySpace>,
 }
 
 impl CollectedRows {
-    /// For a query that may use so much memory, in bytes.
-    pub(super) fn new(memory_bytes: usize) -> Self {
-        Self { bytes_max: memory_bytes / MEMORY_SHARE, bytes: 0, batches: Vec::new(), spilled: None }
+    /// For a query that may use so much memory, in bytes, and this space for temporary files.
+    pub(super) fn new(memory_bytes: usize, space: &Arc<TemporarySpace>) -> Self {
+        let bytes_max = memory_bytes / MEMORY_SHARE;
+        Self { bytes_max, bytes: 0, batches: Vec::new(), spilled: None, space: Arc::clone(space) }
     }
 
     /// The rows and their columns. `definition` is the table that the importer delivered.
     pub(super) fn finish(self, definition: &TableDefinition) -> Result<(SchemaRef, FileRows)> {
-        if let Some(Spill { file, writer }) = self.spilled {
+        if let Some(writer) = self.spilled {
             let schema = Arc::clone(writer.schema());
-            let out = writer.into_inner().map_err(|error| cannot_keep(&error))?;
-            out.into_inner().map_err(|error| cannot_keep(&error.into_error().into()))?;
-            return Ok((schema, FileRows::Stored(Arc::new(SpilledRows { file: Arc::new(file) }))));
+            let out = writer.into_inner().map_err(cannot_keep)?;
+            let file = out.into_inner().map_err(|error| cannot_keep(error.into_error().into()))?;
+            let file = PositionedFile::from(Arc::new(file));
+            return Ok((schema, FileRows::Stored(Arc::new(SpilledRows { file }))));
         }
         let schema = match self.batches.first() {
             Some(batch) => batch.schema(),
@@ -70,66 +67,32 @@ impl Sink for CollectedRows {
         interrupt::check()?;
         let batch = plain(&batch)?;
         self.bytes += batch.get_array_memory_size();
-        if let Some(spill) = &mut self.spilled {
-            return spill.writer.write(&batch).map_err(|error| cannot_keep(&error));
+        if let Some(writer) = &mut self.spilled {
+            return writer.write(&batch).map_err(cannot_keep);
         }
         let batch_schema = batch.schema();
         self.batches.push(batch);
         if self.bytes > self.bytes_max {
-            self.spilled = Some(
-                Spill::of(&batch_schema, &std::mem::take(&mut self.batches)).map_err(|error| cannot_keep(&error))?,
-            );
+            let file = BufWriter::new(TemporaryFile::new(&self.space)?);
+            let mut writer = FileWriter::try_new(file, &batch_schema).map_err(cannot_keep)?;
+            std::mem::take(&mut self.batches).iter().try_for_each(|batch| writer.write(batch)).map_err(cannot_keep)?;
+            self.spilled = Some(writer);
         }
         Ok(())
-    }
-}
-
-impl Spill {
-    fn of(schema: &SchemaRef, batches: &[RecordBatch]) -> std::result::Result<Self, ArrowError> {
-        let file = tempfile::tempfile()?;
-        let mut writer = FileWriter::try_new(BufWriter::new(file.try_clone()?), schema)?;
-        batches.iter().try_for_each(|batch| writer.write(batch))?;
-        Ok(Self { file, writer })
     }
 }
 
 /// Rows in a temporary file, which is removed with them.
 #[derive(Debug)]
 struct SpilledRows {
-    file: Arc<File>,
+    file: PositionedFile,
 }
 
 impl StoredRows for SpilledRows {
     fn read(&self, columns: &[usize]) -> Result<Box<dyn Iterator<Item = Result<RecordBatch>> + Send>> {
-        let file = BufReader::new(SharedFile { file: Arc::clone(&self.file), position: 0 });
-        let reader = FileReader::try_new(file, Some(columns.to_vec())).map_err(|error| cannot_keep(&error))?;
-        Ok(Box::new(reader.map(|batch| batch.map_err(|error| cannot_keep(&error)))))
-    }
-}
-
-/// A file that several readers read, each from its own position.
-struct SharedFile {
-    file: Arc<File>,
-    position: u64,
-}
-
-impl Read for SharedFile {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.position)?;
-        self.position += count as u64;
-        Ok(count)
-    }
-}
-
-impl Seek for SharedFile {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
-            SeekFrom::End(distance) => self.file.metadata()?.len().checked_add_signed(distance),
-        };
-        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.position)
+        let file = BufReader::new(self.file.at(0));
+        let reader = FileReader::try_new(file, Some(columns.to_vec())).map_err(cannot_keep)?;
+        Ok(Box::new(reader.map(|batch| batch.map_err(cannot_keep))))
     }
 }
 
@@ -162,13 +125,14 @@ pub(super) fn typed_files(files: &[SourceFile], options: &Options) -> Result<Opt
 
 /// Whether a file begins like Parquet or Arrow, so that it need not be unpacked or read to its end to know that.
 fn has_columns(file: &SourceFile) -> bool {
-    match file.path() {
+    match file.opened() {
         _ if file.part().is_some() => false,
         // Only Parquet is read piece by piece.
-        None => true,
-        Some(path) => {
+        Ok(None) => true,
+        Err(_) => false,
+        Ok(Some(opened)) => {
             let mut head = [0; 6];
-            let read = open_content(path).and_then(|mut content| content.read_exact(&mut head));
+            let read = open_content(&opened).and_then(|mut content| content.read_exact(&mut head));
             read.is_ok() && (head.starts_with(b"PAR1") || head.starts_with(b"ARROW1"))
         }
     }
@@ -243,14 +207,13 @@ fn plain_schema(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
 }
 
-fn cannot_keep(error: &ArrowError) -> Error {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let is_full = match error {
-        ArrowError::IoError(_, error) => matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge),
-        _ => false,
-    };
-    let kind = if is_full { ErrorKind::Resources } else { ErrorKind::Unavailable };
-    let folder = std::env::temp_dir();
-    let message = format!("cannot keep the rows of a file in a temporary file in {}: {error}", folder.display());
-    Error::new(kind, message).with_hint("TMPDIR names the folder of temporary files")
+fn cannot_keep(error: ArrowError) -> Error {
+    let what = "cannot keep the rows of a file in a temporary file";
+    match error {
+        ArrowError::IoError(_, error) => match error.downcast::<Error>() {
+            Ok(error) => error.context(what),
+            Err(error) => Error::new(ErrorKind::Unavailable, format!("{what}: {error}")).with_source(error),
+        },
+        error => Error::new(ErrorKind::Unavailable, format!("{what}: {error}")).with_source(error),
+    }
 }

@@ -15,40 +15,48 @@ use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Encoding, Format, Input, Options, Sink, Zone, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
+use atsdb_temporary::TemporarySpace;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Opens every file that the operating system permits.
 #[derive(Debug)]
 pub(crate) struct HostFiles {
     /// Whether statements may also write files.
     pub(crate) may_write: bool,
+    /// The space of temporary files, which queries share.
+    pub(crate) space: Arc<TemporarySpace>,
 }
 
 impl FileReader for HostFiles {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
+        let temporary_space = Arc::clone(&self.space);
         let options = match &request.layout {
-            FileLayout::Detected => Options { begin_once: true, ..Options::default() },
+            FileLayout::Detected => Options { begin_once: true, temporary_space, ..Options::default() },
             FileLayout::Separated { delimiter, has_header } => Options {
                 format: Some(Format::Csv),
                 delimiter: Some(*delimiter),
                 header: Some(*has_header),
                 names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
                 begin_once: true,
+                temporary_space,
                 ..Options::default()
             },
             FileLayout::Copy(options) => {
-                for file in sources(request.path, false)? {
-                    let (path, shown) = (file.path(), file.shown());
-                    let path = path.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
-                    let content = open_content(path).map_err(|error| cannot_open(&shown, &error))?;
+                for file in sources(request.path, false, &self.space)? {
+                    let shown = file.shown();
+                    let opened = file.opened().map_err(|error| cannot_open(&shown, &error))?;
+                    let opened =
+                        opened.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
+                    let content = open_content(&opened).map_err(|error| cannot_open(&shown, &error))?;
                     read_copied(&shown, content, definition, options, rows)?;
                 }
                 return Ok(());
             }
         };
-        let inputs = inputs(&sources(request.path, true)?)?;
+        let inputs = inputs(&sources(request.path, true, &self.space)?)?;
         let mut sink = BatchesToCaller { wanted: definition, rows, begun: false };
         let progress = Progress::new();
         let show = |now| progress.update_import(now);
@@ -58,13 +66,13 @@ impl FileReader for HostFiles {
     }
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
-        let options = file_options(request)?;
+        let options = Options { temporary_space: Arc::clone(&self.space), ..file_options(request)? };
         let in_pieces = request.format.is_none_or(|format| format == "parquet");
-        let files = paths::files(&[PathBuf::from(&request.path)], in_pieces)?;
+        let files = paths::files(&[PathBuf::from(&request.path)], in_pieces, &self.space)?;
         if let Some(table) = typed_files(&files, &options).map_err(without_flags)? {
             return Ok(table);
         }
-        let mut sink = CollectedRows::new(request.bytes_max);
+        let mut sink = CollectedRows::new(request.bytes_max, &self.space);
         let progress = Progress::new();
         let show = |now| progress.update_import(now);
         let mut import =
@@ -84,11 +92,11 @@ impl FileReader for HostFiles {
 }
 
 /// The files that a path or a URL in a statement means. A file that is here may have any name, also that of a pattern.
-fn sources(path: &str, in_pieces: bool) -> Result<Vec<SourceFile>> {
+fn sources(path: &str, in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<SourceFile>> {
     let (file, part) = paths::with_part(Path::new(path));
     let files = match file.to_str().filter(|path| is_remote(path)) {
-        Some(url) => SourceFile::fetch(url, in_pieces)?,
-        None => vec![SourceFile::local(file)?],
+        Some(url) => SourceFile::fetch(url, in_pieces, space)?,
+        None => vec![SourceFile::local(file, space)?],
     };
     Ok(match part {
         Some(part) => files.into_iter().map(|file| SourceFile::Part(Box::new(file), part.clone())).collect(),
@@ -113,7 +121,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
-                "there are header, sep, skip, nullstr, quote, encoding, path, sheet, zone and decimal_separator",
+                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone and decimal_separator",
             ))
         };
         match (name.as_str(), value.as_str()) {
@@ -213,7 +221,9 @@ fn cannot_open(path: &str, error: &io::Error) -> Error {
 
 /// Makes clear that a flag in a hint is one of `atsdb import`.
 fn without_flags(error: Error) -> Error {
-    match error.hint().filter(|hint| hint.contains("--")).map(str::to_owned) {
+    // Those of resources are flags of every command.
+    let is_flag = |hint: &&str| hint.contains("--") && error.kind() != ErrorKind::Resources;
+    match error.hint().filter(is_flag).map(str::to_owned) {
         Some(hint) if hint.contains("--encoding") => {
             error.with_hint("name its encoding: read_csv('FILE', encoding = 'latin1')")
         }

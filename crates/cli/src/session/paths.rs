@@ -3,12 +3,14 @@
 use crate::session::source_file::SourceFile;
 use atsdb::{Error, ErrorKind, Result, is_foreign_table};
 use atsdb_remote::is_remote;
+use atsdb_temporary::TemporarySpace;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
-/// as it is. A sheet or a file of an archive may be named behind `#`. Files elsewhere are fetched; with `in_pieces`,
-/// Parquet may be left there to be read piece by piece.
-pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool) -> Result<Vec<SourceFile>> {
+/// as it is. A sheet or a file of an archive may be named behind `#`. Pipes, and files elsewhere, are copied to
+/// `space`; with `in_pieces`, Parquet may be left there to be read piece by piece.
+pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
     let local = |paths: Vec<PathBuf>| paths.into_iter().map(SourceFile::Local);
     for argument in arguments {
@@ -21,9 +23,9 @@ pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool) -> Result<Vec<Source
         } else if is_pattern && !argument.exists() {
             files.extend(local(of_pattern(&argument)?));
         } else if is_remote(text) && !argument.exists() {
-            files.extend(SourceFile::fetch(text, in_pieces)?);
+            files.extend(SourceFile::fetch(text, in_pieces, space)?);
         } else {
-            files.push(SourceFile::local(argument)?);
+            files.push(SourceFile::local(argument, space)?);
         }
         if let Some(part) = part {
             let parts = files.split_off(first).into_iter();
@@ -87,7 +89,8 @@ pub(crate) fn with_pattern(error: Error, arguments: &[PathBuf]) -> Error {
         let is_at = |file: &PathBuf| error.message().starts_with(&file.display().to_string());
         if files.iter().any(|file| is_at(file) && extension(file).as_ref() != Some(&usual)) {
             let pattern = folder.join(format!("*.{usual}"));
-            return error.with_hint(format!("leave out what is no table: name the files as '{}'", pattern.display()));
+            return error
+                .with_hint(format!("leave out files that are not tables: name the files as '{}'", pattern.display()));
         }
     }
     error
@@ -145,12 +148,12 @@ mod tests {
             std::fs::write(folder.path().join(name), "x").unwrap();
         }
         let names = |argument: &str| -> Vec<String> {
-            let files = files(&[folder.path().join(argument)], true).unwrap();
+            let files = files(&[folder.path().join(argument)], true, &Arc::default()).unwrap();
             files.iter().map(|file| String::from_utf8_lossy(file.name().unwrap()).into_owned()).collect()
         };
         assert_eq!(names(""), ["a.csv", "b.csv", "c.txt"]);
         assert_eq!(names("*.csv"), ["a.csv", "b.csv"]);
         assert_eq!(names("missing.csv"), ["missing.csv"], "its own error names it");
-        assert!(files(&[folder.path().join("*.json")], true).is_err());
+        assert!(files(&[folder.path().join("*.json")], true, &Arc::default()).is_err());
     }
 }

@@ -67,7 +67,7 @@ fn name_of(url: &str) -> Result<String> {
     let (scheme, place) = plain.split_once(':').unwrap_or(("", plain));
     let name = match scheme {
         "memory" => Some("memory"),
-        // The host is no name.
+        // The host is not a name.
         _ if place.starts_with("//") && scheme != "sqlite" => {
             place[2..].split_once('/').map(|(_, database)| database).filter(|name| !name.is_empty())
         }

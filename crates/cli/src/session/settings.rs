@@ -89,6 +89,9 @@ pub(crate) fn open_for(
     if let Some(bytes) = bytes_of("--cache", store.cache.as_deref())? {
         options = options.cache_bytes(bytes);
     }
+    // A command without queries refuses a wrong limit, too.
+    memory_bytes(store)?;
+    temp_bytes(store)?;
     let database = options.open(url).map_err(|error| not_a_database(error, url))?;
     if access != Access::Read {
         database.warnings().iter().for_each(|warning| failure::warn(warning));
@@ -124,8 +127,10 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
         time_limit,
         ..SessionOptions::default()
     };
-    let files = Arc::new(HostFiles { may_write: access != Access::Read });
-    Ok(database.session(options)?.with_files(files.clone()).with_file_writer(files))
+    let session = database.session(options)?;
+    let space = Arc::clone(session.temporary_space());
+    let files = Arc::new(HostFiles { may_write: access != Access::Read, space });
+    Ok(session.with_files(files.clone()).with_file_writer(files))
 }
 
 /// The memory for queries.

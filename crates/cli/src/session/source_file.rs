@@ -4,15 +4,15 @@ use crate::console::ahead::Ahead;
 use crate::console::failure;
 use crate::console::interrupt;
 use crate::console::progress::Progress;
-use atsdb::{Error, ErrorKind, Result};
+use atsdb::{Error, Result};
 use atsdb_import::{Input, Pieces};
 use atsdb_remote::{Content, PiecewiseFile, RemoteClient, RemoteFile};
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace, cannot_copy};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tempfile::NamedTempFile;
 
 /// Bytes of a pipe that are read at once.
 const PIECE_BYTES: usize = 1 << 16;
@@ -34,7 +34,7 @@ pub(crate) enum SourceFile {
 #[derive(Debug)]
 pub(crate) struct PipedFile {
     path: PathBuf,
-    copy: NamedTempFile,
+    copy: PositionedFile,
 }
 
 /// A file from elsewhere.
@@ -46,20 +46,20 @@ pub(crate) struct FetchedFile {
 
 impl SourceFile {
     /// A file of this machine. A pipe, such as `<(zcat a.csv.gz)` in a shell or `/dev/stdin`, is copied to a temporary
-    /// file. Ctrl-C ends the wait.
-    pub(crate) fn local(path: PathBuf) -> Result<Self> {
+    /// file in `space`. Ctrl-C ends the wait.
+    pub(crate) fn local(path: PathBuf, space: &Arc<TemporarySpace>) -> Result<Self> {
         let is_pipe = path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
         if !is_pipe {
             return Ok(Self::Local(path));
         }
-        let copy = copied(&path)?;
+        let copy = copied(&path, space)?;
         Ok(Self::Piped(Arc::new(PipedFile { path, copy })))
     }
 
-    /// Fetches the files that a URL means. Parquet may be left where it is and read piece by piece. Ctrl-C ends the
-    /// wait.
-    pub(crate) fn fetch(url: &str, in_pieces: bool) -> Result<Vec<Self>> {
-        let client = RemoteClient::new(interrupt::check)?;
+    /// Fetches the files that a URL means into temporary files in `space`. Parquet may be left where it is and read
+    /// piece by piece. Ctrl-C ends the wait.
+    pub(crate) fn fetch(url: &str, in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<Self>> {
+        let client = RemoteClient::new(interrupt::check, space)?;
         let progress = Progress::new();
         let files = client.files(url)?;
         let (count, mut before) = (files.len(), 0);
@@ -98,16 +98,25 @@ impl SourceFile {
         }
     }
 
-    /// The path of its content, if all of it is on this machine.
-    pub(crate) fn path(&self) -> Option<&Path> {
+    /// Its content, if all of it is on this machine.
+    pub(crate) fn opened(&self) -> io::Result<Option<PositionedFile>> {
         match self {
-            Self::Local(path) => Some(path),
-            Self::Piped(piped) => Some(piped.copy.path()),
+            Self::Local(path) => File::open(path).map(|file| Some(file.into())),
+            Self::Piped(piped) => Ok(Some(piped.copy.clone())),
             Self::Fetched(fetched) => match &fetched.content {
-                Content::Whole(file) => Some(file.path()),
-                Content::Pieces(_) => None,
+                Content::Whole(file) => Ok(Some(file.clone())),
+                Content::Pieces(_) => Ok(None),
             },
-            Self::Part(file, _) => file.path(),
+            Self::Part(file, _) => file.opened(),
+        }
+    }
+
+    /// Whether it is a file that can be read several times, unlike stdin.
+    pub(crate) fn is_plain_file(&self) -> bool {
+        match self {
+            Self::Local(path) => path.is_file(),
+            Self::Piped(_) | Self::Fetched(_) => true,
+            Self::Part(file, _) => file.is_plain_file(),
         }
     }
 
@@ -136,31 +145,21 @@ impl SourceFile {
         let fetched = match self {
             Self::Local(path) => return Ok(Input::Path(path.clone())),
             Self::Part(file, part) => return Ok(Input::Part(Box::new(file.input()?), part.clone())),
-            Self::Piped(piped) => return reopened(self.shown(), &piped.copy),
+            Self::Piped(piped) => return Ok(Input::File(self.shown(), piped.copy.clone())),
             Self::Fetched(fetched) => fetched,
         };
         let name = fetched.file.name().to_owned();
         let input = match &fetched.content {
-            Content::Whole(file) => reopened(name, file)?,
+            Content::Whole(file) => Input::File(name, file.clone()),
             Content::Pieces(pieces) => Input::Pieces(name, Arc::new(ImportedPieces(Arc::clone(pieces)))),
         };
         Ok(Input::Shown(Box::new(input), self.shown()))
     }
 }
 
-fn reopened(name: String, copy: &NamedTempFile) -> Result<Input> {
-    match copy.reopen() {
-        Ok(file) => Ok(Input::File(name, file)),
-        Err(error) => Err(Error::internal(format!("the temporary file of {name} is gone: {error}")).with_source(error)),
-    }
-}
-
 /// A temporary file with the content of a pipe.
-fn copied(path: &Path) -> Result<NamedTempFile> {
-    let failed = |error: io::Error| {
-        let message = format!("cannot copy {} to a temporary file: {error}", path.display());
-        Error::new(ErrorKind::Unavailable, message).with_source(error)
-    };
+fn copied(path: &Path, space: &Arc<TemporarySpace>) -> Result<PositionedFile> {
+    let shown = path.display().to_string();
     let pipe = path.to_owned();
     let pieces = Ahead::<io::Result<Vec<u8>>>::run(move |put| {
         let mut read = || -> io::Result<()> {
@@ -178,16 +177,15 @@ fn copied(path: &Path) -> Result<NamedTempFile> {
             put(Err(error));
         }
     })?;
-    let not_kept = |error: io::Error| failed(error).with_hint("TMPDIR names the folder of temporary files");
-    let mut copy = NamedTempFile::new().map_err(not_kept)?;
+    let copy = TemporaryFile::new(space)?;
     let (progress, mut byte_count) = (Progress::new(), 0);
     while let Some(piece) = pieces.next()? {
-        let piece = piece.map_err(failed)?;
-        copy.write_all(&piece).map_err(not_kept)?;
+        let kept = piece.and_then(|piece| copy.append(&piece).map(|()| piece).map_err(io::Error::other));
+        let piece = kept.map_err(|error| cannot_copy(&shown, error))?;
         byte_count += piece.len() as u64;
         progress.update_bytes(byte_count, None);
     }
-    Ok(copy)
+    Ok(PositionedFile::from(Arc::new(copy)))
 }
 
 /// The pieces of a file for the importer.

@@ -1,6 +1,7 @@
 //! Statements that would exceed limits of the program: each ends with a message and an exit code, never by a signal.
 
 use crate::support::{Case, Run};
+use std::io::Write;
 use std::process::Stdio;
 
 #[test]
@@ -54,4 +55,37 @@ fn a_query_stops_at_its_temporary_files() {
     let set = Run::of(case.command(&arguments).env("ATSDB_TEMP", "2MiB").stdin(Stdio::null()));
     set.failed(2, &["limit for temporary files", ": 2 MiB"]);
     case.run(&["sql", "memory:", "SELECT 1", "--temp", "much"]).failed(1, &["--temp", "much"]);
+}
+
+#[test]
+fn copies_of_what_is_read_stop_at_the_same_limit() {
+    let case = Case::new();
+    let rows = "time,v\n".to_owned() + &"2024-01-01,1\n".repeat(100_000);
+    case.write("rows.csv", &rows);
+    case.run(&["sql", "memory:", "SELECT * FROM 'rows.csv'", "-o", "rows.parquet"]).well();
+    let message = ["to a temporary file: more space is needed than the limit for temporary files", ": 1 MiB", "--temp"];
+    for arguments in [
+        &["import", "a.db", "t", "-"][..],
+        &["import", "a.db", "t", "/dev/stdin"],
+        &["sql", "memory:", "SELECT count(*) FROM '/dev/stdin'"],
+    ] {
+        case.run_with(&[arguments, &["--temp", "1MiB"]].concat(), &rows).failed(2, &message);
+    }
+    case.run_with(&["import", "a.db", "t", "-", "--temp", "2MiB"], &rows).well();
+    let parquet = std::fs::read(case.path("rows.parquet")).unwrap();
+    case.run_with(&["import", "a.db", "u", "/dev/stdin", "--temp", "100"], &parquet).failed(2, &[": 100 bytes"]);
+}
+
+#[test]
+fn a_killed_process_leaves_no_copy_of_a_pipe() {
+    let case = Case::new();
+    std::fs::create_dir(case.path("temporary")).unwrap();
+    let mut command = case.command(&["import", "a.db", "t", "/dev/stdin"]);
+    command.env("TMPDIR", case.path("temporary")).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // More than a pipe and the pieces that were read ahead hold: the rest is in the copy.
+    child.stdin.as_mut().unwrap().write_all(&b"2024-01-01,1\n".repeat(500_000)).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(std::fs::read_dir(case.path("temporary")).unwrap().count(), 0);
 }

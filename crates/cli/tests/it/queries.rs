@@ -123,7 +123,7 @@ fn queries_read_only_the_columns_of_parquet_that_they_need() {
     }
 }
 
-/// Times that are texts are read as the texts of CSV files are; if one of them is no time, the column is text.
+/// Times that are texts are read as the texts of CSV files are; if one of them is not a time, the column is text.
 #[test]
 fn times_of_parquet_may_be_texts() {
     let case = Case::new();

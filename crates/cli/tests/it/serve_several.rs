@@ -74,7 +74,9 @@ fn users_belong_to_their_database_and_sighup_reloads_all() {
     assert_eq!(ask("machines", "m-pass", "SHOW is_superuser").unwrap().trim(), "off");
     assert!(ask("air", "a-pass", SLOW).is_some());
     let log = served.log();
-    let slow = log.lines().find(|line| line.contains("slow statement")).unwrap();
+    // On a busy machine, others may be slow as well.
+    let is_asked = |line: &&str| line.contains("slow statement") && line.contains("generate_series");
+    let slow = log.lines().find(is_asked).unwrap();
     assert!(slow.contains("\"database\":\"air\""), "{slow}");
 }
 

@@ -98,3 +98,18 @@ fn input_is_coloured_if_wanted() {
     let Some(shown) = session(&case, 100, &[("NO_COLOR", "")], &steps) else { return };
     assert!(shown.contains("\u{1b}[1;34mSELECT\u{1b}[0m \u{1b}[36m7\u{1b}[0m"), "{shown:?}");
 }
+
+#[test]
+fn what_a_failed_statement_has_written_is_not_shown_with_the_next_result() {
+    let case = Case::new();
+    let steps = [
+        ("atsdb> ", ".mode csv\r"),
+        // The line was taken.
+        ("\u{1b}[?2004l", "SELECT 1 / (3 - v) AS quotient FROM generate_series(1, 5) g(v);\r"),
+        ("division by zero", "SELECT 41 + 1 AS answer;\r"),
+        ("42\r\n", "quit\r"),
+    ];
+    let Some(shown) = session(&case, 100, &[], &steps) else { return };
+    let (before, after) = shown.split_once("division by zero").unwrap();
+    assert!(before.contains("quotient\r\n") && !after.contains("quotient\r\n"), "{shown}");
+}

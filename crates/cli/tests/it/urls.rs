@@ -178,7 +178,7 @@ fn failures_are_explained_without_secrets() {
         (format!("https://me:s@cret@127.0.0.1:{port}/x?sig=s@cret"), 2, "cannot read https://127.0.0.1"),
         ("http://me:s@cret@no-such-host.invalid/x?sig=s@cret".to_owned(), 2, "check the name of the server"),
         ("https://me:s@cret@/x".to_owned(), 1, "names no server"),
-        ("http://me:s@cret@127.0.0.1:99999/x".to_owned(), 1, "is no URL"),
+        ("http://me:s@cret@127.0.0.1:99999/x".to_owned(), 1, "is not a URL"),
         ("s3://me:s@cret@bucket/x".to_owned(), 1, "without a password"),
     ] {
         let case = Case::new();
@@ -189,7 +189,7 @@ fn failures_are_explained_without_secrets() {
         assert!(run.stderr.contains("hint: "), "{}", run.stderr);
         assert!(case.names().is_empty(), "{:?}", case.names());
     }
-    // A server's page about an error is no table.
+    // A server's page about an error is not a table.
     assert!(server.requests().len() > 4);
 }
 

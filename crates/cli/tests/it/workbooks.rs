@@ -39,7 +39,7 @@ fn queries_read_sheets() {
     let run = case.run(&["sql", "SELECT 1 FROM read_xlsx('several.xlsx', sheet = 'Mar')"]);
     run.failed(3, &["no sheet named Mar", "hint: there are: Lists, Empty, Jan, Feb #2\n"]);
     case.write("d.csv", "v\n1\n");
-    case.run(&["sql", "SELECT 1 FROM read_xlsx('d.csv')"]).failed(1, &["d.csv is no workbook"]);
+    case.run(&["sql", "SELECT 1 FROM read_xlsx('d.csv')"]).failed(1, &["d.csv is not a workbook"]);
     let script = "CREATE TABLE t (time TIMESTAMP, v INT); COPY t FROM 'several.xlsx#Feb #2'";
     assert_eq!(case.run(&["sql", "a.db", script]).code, 0);
     assert_eq!(case.query("a.db", "SELECT sum(v) FROM t"), "303");

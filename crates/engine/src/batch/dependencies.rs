@@ -1,10 +1,10 @@
 //! The definitions that a table's definition names: the entry of its schema, and the sequences that its columns take
 //! numbers of.
 //!
-//! Whoever begins to name a definition also gives it another version. So of two batches one of which names it while the
-//! other drops or renames it, the later commit is a conflict: neither a schema nor a sequence disappears beside a table
-//! that needs it. Batches that only name the same definition do not disturb each other: it has not changed, and the
-//! later commit follows its version.
+//! A batch that starts to refer to a definition also gives it a new version. If another batch drops or renames it at
+//! the same time, the later commit is a conflict: neither a schema nor a sequence that a table needs can disappear.
+//! Batches that only refer to the same definition do not conflict: its content has not changed, and the later commit
+//! adopts its version.
 
 use crate::batch::Batch;
 use crate::read::snapshot::ReadSnapshot;

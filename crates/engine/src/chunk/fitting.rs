@@ -181,7 +181,8 @@ impl Values<'_> {
         let texts = self.texts()?;
         for (row, text) in texts.iter().enumerate() {
             if let Some(Err(error)) = text.map(json_text::check) {
-                let message = format!("{}{} is no JSON: {error}", self.rows.prefix(row), shown(&self.array, row));
+                let message =
+                    format!("{}{} is not valid JSON: {error}", self.rows.prefix(row), shown(&self.array, row));
                 return Err(Error::invalid(message));
             }
         }

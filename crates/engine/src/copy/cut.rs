@@ -10,6 +10,7 @@ use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::time_text::{TimeForms, parse_time};
 use atsdb_core::{
     ChunkEntry, ChunkUid, Error, QualifiedName, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit,
 };
@@ -31,13 +32,18 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Parses a text: `2024-03-01`, `2024-03-01 12:00:00.5`, `2024-03-01T12:00:00+01:00` (UTC without an offset), or an
-    /// integer, which counts each table's own unit.
+    /// Parses a text: a time in one of the forms of SQL, such as `2024-03-01`, `2024-03-01 12:00:00.5` or
+    /// `2024-03-01T12:00:00+01:00` (UTC without an offset), or an integer, which counts each table's own unit. Digits
+    /// beyond nanoseconds are rounded.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         if let Ok(count) = text.parse() {
             return Ok(Self::Count(count));
         }
+        if let Some(time) = parse_time(text.as_bytes(), &TimeForms::SQL) {
+            return Ok(Self::Nanoseconds(time.nearest(TimeUnit::Nanosecond)));
+        }
+        // Arrow knows the names of zones.
         match string_to_timestamp_nanos(text) {
             Ok(nanoseconds) => Ok(Self::Nanoseconds(nanoseconds.into())),
             Err(_) => Err(Error::usage(format!("cannot read the time {text:?}")).with_hint(
@@ -376,6 +382,10 @@ mod tests {
         assert_eq!(Moment::Nanoseconds(i128::MAX).in_unit(TimeUnit::Nanosecond), i64::MAX);
         assert_eq!(Moment::parse("1970-01-01T00:00:01.5Z").unwrap(), moment);
         assert_eq!(Moment::parse(" 1970-01-02 ").unwrap(), Moment::Nanoseconds(86_400_000_000_000));
+        let noon = Moment::Nanoseconds(43_200_000_000_000);
+        for text in ["1970/01/01 12:00", "1970-1-1 12:00 PM", "19700101T120000Z", "1970-01-01 13:00:00 Europe/Berlin"] {
+            assert_eq!(Moment::parse(text).unwrap(), noon, "{text}");
+        }
         assert_eq!(Moment::parse("-7").unwrap(), Moment::Count(-7));
         assert!(Moment::parse("yesterday").is_err());
         assert_eq!(Moment::Count(-7).in_unit(TimeUnit::Second), -7);

@@ -69,7 +69,7 @@ impl CopyPlanner<'_> {
         if let Some(there) = self.tables.iter().find(named).filter(|there| there.definition.is_schema())
             && table.table.definition.is_schema()
         {
-            // A schema is the same whoever created it.
+            // A schema is the same regardless of who created it.
             return Ok(TableAction::Update(Box::new(there.clone())));
         }
         let Some(there) = self.tables.iter().find(|other| self.copied_from(other) == Some(table.table.id)) else {

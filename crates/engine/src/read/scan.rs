@@ -376,7 +376,7 @@ impl Scan {
             self.conditions.iter().partition(|condition| condition.matching.is_some());
         let time = definition.time_column().filter(|_| self.is_cut_by_range(&chunk.entry));
         let (early, late) = match time {
-            Some(column) if !mapped.is_empty() && self.is_in_order(chunk, column)? => (time, None),
+            Some(column) if !mapped.is_empty() && self.is_in_order(chunk, column) => (time, None),
             _ => (None, time),
         };
         let mapped = mapped.into_iter().map(RowTest::Condition);
@@ -417,10 +417,12 @@ impl Scan {
     /// For each of some rows of a chunk whether its time is in the range that is read.
     fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
         let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        if !self.request.use_cache || rows.len() < time_runs::ROWS_MIN {
-            return Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range));
+        // The runs of a long chunk are also found for a few rows, because later reads ask whether it is in order.
+        let runs = if self.has_runs(chunk) { Some(self.time_runs(chunk, time)?) } else { None };
+        match runs.filter(|_| rows.len() >= time_runs::ROWS_MIN) {
+            Some(runs) => runs.within(self.request.range, rows, times),
+            None => Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range)),
         }
-        self.time_runs(chunk, time)?.within(self.request.range, rows, times)
     }
 
     fn time_runs(&self, chunk: &ScanChunk, time: &Column) -> Result<Arc<TimeRuns>> {
@@ -429,10 +431,16 @@ impl Scan {
         self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)
     }
 
-    /// Whether the rows of a chunk are known to be in the order of time.
-    fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> Result<bool> {
-        let is_long = chunk.entry.row_count as usize >= time_runs::ROWS_MIN;
-        Ok(is_long && self.request.use_cache && self.time_runs(chunk, time)?.is_in_order())
+    /// Whether the rows of a chunk are known to be in the order of time. To find out, all times would have to be read,
+    /// although a string may already show that no row matches.
+    fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> bool {
+        let known = || self.snapshot.shared.cache.known_time_runs(chunk.descriptor.uid, time.column_type);
+        self.has_runs(chunk) && known().is_some_and(|runs| runs.is_in_order())
+    }
+
+    /// Whether the runs of a chunk's times are kept in the cache.
+    fn has_runs(&self, chunk: &ScanChunk) -> bool {
+        self.request.use_cache && chunk.entry.row_count as usize >= time_runs::ROWS_MIN
     }
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {

@@ -83,6 +83,11 @@ impl ColumnCache {
         self.time_runs.get_or_insert_with(&(chunk, column_type), || find().map(Arc::new))
     }
 
+    /// The runs of a chunk's times, if they are in the cache.
+    pub(crate) fn known_time_runs(&self, chunk: ChunkUid, column_type: ColumnType) -> Option<Arc<TimeRuns>> {
+        self.time_runs.get(&(chunk, column_type))
+    }
+
     pub(crate) fn stats(&self) -> CacheStats {
         CacheStats {
             hits: self.columns.hits(),

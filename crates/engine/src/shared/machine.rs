@@ -48,7 +48,7 @@ fn limit_files(groups: &str) -> Vec<PathBuf> {
     files
 }
 
-/// `None` for `max`, which is no limit.
+/// `None` for `max`, which is not a limit.
 fn limit_bytes(text: &str) -> Option<usize> {
     text.trim().parse().ok().filter(|bytes| *bytes > 0)
 }

@@ -111,7 +111,8 @@ impl RestartedNumbers {
 
 /// A request for a number of the column at a position of a table.
 fn request_of(table: &Table, position: usize) -> Result<NumberRequest> {
-    let internal = || Error::internal("a number of a column that is no identity").context(place(table, position));
+    let internal =
+        || Error::internal("a number of a column that is not an identity column").context(place(table, position));
     NumberRequest::of(table, position, 1).ok_or_else(internal)
 }
 

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The last number that a temporary table of this process has got.
+/// The last number given to a temporary table of this process.
 static LAST_NUMBER: AtomicI64 = AtomicI64::new(0);
 
 /// What happens to a temporary table when a transaction is committed.

@@ -64,7 +64,7 @@ mod tests {
         let (mut now_ms, mut pauses) = (1_000, Vec::new());
         for _ in 0..9 {
             failures.note(SLICE, chunk, &busy, now_ms);
-            // Also when it got more rows: it would fail in the same way.
+            // Even if rows were added: it would fail the same way.
             assert!(
                 failures.must_skip(&SLICE, ChunkId(2), now_ms) && !failures.must_skip(&(TableId(2), 0), chunk, now_ms)
             );

@@ -57,7 +57,7 @@ impl Dialect {
         let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
         let (head, data_start) = first_record(separator, text);
         // This applies only if no record has as many fields as the header. Otherwise the longer records are bad. A
-        // record that begins with a time is no header: it may be of a log whose messages contain separators.
+        // record that begins with a time is not a header: it may be of a log whose messages contain separators.
         let is_of_log = head.first().is_some_and(|field| is_stamp(text, *field, nulls));
         let has_one_more = data_width == first_width + 1 && !widths[1..].contains(&first_width) && !is_of_log;
         let width = if has_one_more { data_width } else { first_width };

@@ -5,8 +5,8 @@ use crate::facts::nulls::NullTexts;
 use crate::facts::{Facts, kind};
 use crate::options::Options;
 use crate::records::Field;
-use crate::values::dates::DateReading;
 use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time_text::DateReading;
 
 /// The number of records that are inspected.
 pub(crate) const LOOK_RECORDS: usize = 1_000;

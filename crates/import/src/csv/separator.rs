@@ -181,7 +181,11 @@ impl Separator {
                     },
                     None => BadRecord {
                         start,
-                        reason: format!("{} instead of {}", fields(count), records.width),
+                        reason: format!(
+                            "has {}, the file has {}",
+                            counted(count, "field"),
+                            counted(records.width, "column")
+                        ),
                         value: String::new(),
                     },
                 });
@@ -273,8 +277,8 @@ fn trailing_blanks(bytes: &[u8]) -> usize {
     bytes.iter().rev().take_while(|byte| **byte == b' ').count()
 }
 
-fn fields(count: usize) -> String {
-    if count == 1 { "1 field".to_owned() } else { format!("{count} fields") }
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// The position of the quote that closes the one at `quote`, and whether there are doubled quotes in between.
@@ -331,7 +335,8 @@ mod tests {
     fn records_of_another_width_are_bad_and_leave_no_fields() {
         let (rows, bad) = read("a,b\n1\n1,2,3\n\"x\"y,2\n3,4\n");
         assert_eq!(rows, [["a", "b"], ["3", "4"]]);
-        assert_eq!(bad, ["1 field instead of 2", "3 fields instead of 2", "has text after its closing quote"]);
+        let width = |fields: &str| format!("has {fields}, the file has 2 columns");
+        assert_eq!(bad, [width("1 field"), width("3 fields"), "has text after its closing quote".to_owned()]);
     }
 
     #[test]

@@ -12,11 +12,11 @@ use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::records::Field;
 use crate::values::clocks::is_clock;
 use crate::values::comma_numbers::{CommaNumber, comma_number};
-use crate::values::dates::{DateReading, OrderSeen};
 use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
 use crate::values::times::parse;
 use crate::values::usual_times::{DateMemory, usual_form};
 use atsdb_core::TimeUnit;
+use atsdb_core::time_text::{DateReading, OrderSeen};
 
 /// A kind of value, as one bit of [`Facts::kinds`].
 pub(crate) mod kind {

@@ -3,7 +3,7 @@
 use crate::facts::{Facts, kind, orders};
 use crate::options::Options;
 use crate::records::error::shown;
-use crate::values::dates::DateOrder;
+use atsdb_core::time_text::DateOrder;
 use atsdb_core::{ColumnType, TimeUnit};
 
 /// The type that can hold every value, and a note for the user if that is text because of a few values.

@@ -76,7 +76,7 @@ pub(crate) fn choose(
     notes: &mut Vec<String>,
 ) -> Result<TimeChoice> {
     if !options.time.is_empty() {
-        return asked(columns, &options.time);
+        return requested(columns, &options.time);
     }
     if let Some(position) = named(columns, options)? {
         return Ok(TimeChoice::Column(position));
@@ -113,7 +113,7 @@ pub(crate) fn choose(
 }
 
 /// Finds the columns that `--time` names.
-pub(crate) fn asked(columns: &[Merged], names: &[String]) -> Result<TimeChoice> {
+pub(crate) fn requested(columns: &[Merged], names: &[String]) -> Result<TimeChoice> {
     let find = |name: &String| {
         columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(|| {
             unknown_name("column", name, columns.iter().map(|column| column.name.as_str())).context("--time")

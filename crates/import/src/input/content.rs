@@ -1,9 +1,8 @@
 //! The content of files, whatever their compression.
 
+use atsdb_temporary::PositionedFile;
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
 
 /// The bytes that begin some files in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -53,9 +52,9 @@ impl Compression {
 ///
 /// # Errors
 ///
-/// Those of opening and reading the file.
-pub fn open_content(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+/// Those of reading the file.
+pub fn open_content(file: &PositionedFile) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::new();
-    File::open(path)?.take(Compression::HEAD_BYTES).read_to_end(&mut head)?;
-    Compression::of_head(&head).decode(File::open(path)?)
+    file.at(0).take(Compression::HEAD_BYTES).read_to_end(&mut head)?;
+    Compression::of_head(&head).decode(file.at(0))
 }

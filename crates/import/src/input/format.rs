@@ -23,7 +23,7 @@ pub(crate) fn format_of(name: &str, head: &[u8]) -> Format {
     }
 }
 
-/// Whether a file that begins with these bytes has types of its own, and is no text.
+/// Whether a file that begins with these bytes has types of its own, and is not text.
 pub(crate) fn has_types(head: &[u8]) -> bool {
     head.starts_with(b"PAR1") || is_arrow(head)
 }

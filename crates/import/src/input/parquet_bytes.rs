@@ -1,11 +1,11 @@
 //! The bytes of a Parquet file, for its reader: a file here, or one elsewhere that is read piece by piece.
 
 use crate::options::Pieces;
+use atsdb_temporary::PositionedFile;
 use bytes::Bytes;
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 /// Bytes of a file elsewhere that are taken at once, where the reader does not say how many it needs.
@@ -13,14 +13,14 @@ const STEP_BYTES: u64 = 16 << 10;
 
 /// The bytes.
 pub(crate) enum ParquetBytes {
-    File(File),
+    File(PositionedFile),
     Pieces(Arc<dyn Pieces>),
 }
 
 impl Length for ParquetBytes {
     fn len(&self) -> u64 {
         match self {
-            Self::File(file) => file.len(),
+            Self::File(file) => file.byte_count().unwrap_or(0),
             Self::Pieces(pieces) => pieces.byte_count(),
         }
     }
@@ -31,7 +31,7 @@ impl ChunkReader for ParquetBytes {
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
         Ok(match self {
-            Self::File(file) => Box::new(file.get_read(start)?),
+            Self::File(file) => Box::new(BufReader::new(file.at(start))),
             Self::Pieces(pieces) => {
                 Box::new(PieceReader { pieces: Arc::clone(pieces), at: start, step: io::Cursor::default() })
             }
@@ -40,10 +40,19 @@ impl ChunkReader for ParquetBytes {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         match self {
-            Self::File(file) => file.get_bytes(start, length),
+            Self::File(file) => of_file(file, start, length),
             Self::Pieces(pieces) => Ok(pieces.read(start, length)?.into()),
         }
     }
+}
+
+fn of_file(file: &PositionedFile, start: u64, length: usize) -> Result<Bytes> {
+    let mut bytes = Vec::with_capacity(length);
+    let count = file.at(start).take(length as u64).read_to_end(&mut bytes)?;
+    if count != length {
+        return Err(ParquetError::EOF(format!("Expected to read {length} bytes, read only {count}")));
+    }
+    Ok(bytes.into())
 }
 
 /// Reads a file elsewhere from a place on.

@@ -16,8 +16,9 @@ use crate::options::{Format, Input, Options, Pieces};
 use crate::sheets::unpack::{self, Unpacked, has_parts, unpack};
 use atsdb_core::{Error, ErrorKind, Result};
 use atsdb_foreign::ForeignColumn;
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace, cannot_copy};
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek};
+use std::io::{self, BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +30,7 @@ const SPOOLED_AT_ONCE: u64 = 1 << 20;
 #[derive(Debug)]
 enum InputSource {
     Path(PathBuf),
-    Spooled(File),
+    Spooled(PositionedFile),
     /// A Parquet file.
     Pieces(Arc<dyn Pieces>),
 }
@@ -63,12 +64,15 @@ pub(crate) struct Source {
     encoding: Option<Encoding>,
     /// The part of the file that the caller names.
     part: Option<String>,
+    /// The space of temporary files.
+    space: Arc<TemporarySpace>,
 }
 
 impl Source {
     /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
     pub(crate) fn new(input: Input, options: &Options, progress: &dyn Fn(Progress)) -> Result<Self> {
         let (mut remarks, mut left_out, mut format) = (Vec::new(), Vec::new(), options.format);
+        let space = Arc::clone(&options.temporary_space);
         let (input, part) = match input {
             Input::Part(input, part) => (*input, Some(part)),
             input => (input, options.sheet.clone()),
@@ -89,10 +93,7 @@ impl Source {
                 (bare_name, InputSource::Path(path))
             }
             Input::Reader(name, reader) => {
-                let file = spooled(reader, progress).map_err(|error| {
-                    Error::new(ErrorKind::Unavailable, format!("cannot copy {name} to a temporary file: {error}"))
-                        .with_source(error)
-                })?;
+                let file = spooled(reader, &space, progress).map_err(|error| cannot_copy(&name, error))?;
                 (name, InputSource::Spooled(file))
             }
             Input::File(name, file) => (name, InputSource::Spooled(file)),
@@ -108,7 +109,7 @@ impl Source {
                 format = Some(Format::Arrow);
                 left_out.clone_from(&table.left_out);
                 remarks.extend(table.columns.iter().filter_map(remark));
-                (table.name.clone(), InputSource::Spooled(table_file(table, progress)?))
+                (table.name.clone(), InputSource::Spooled(table_file(table, &space, progress)?))
             }
         };
         let (compression, json) = (Compression::None, JsonRecords::default());
@@ -127,6 +128,7 @@ impl Source {
             compression,
             encoding: None,
             part,
+            space,
         };
         if let InputSource::Pieces(pieces) = &source.location {
             (source.byte_count, source.format) = (pieces.byte_count(), Format::Parquet);
@@ -178,7 +180,7 @@ impl Source {
             }
         }
         if format == Some(Format::Sheet) {
-            return Err(Error::usage(format!("{} is no workbook of Excel or OpenDocument", self.name)));
+            return Err(Error::usage(format!("{} is not a workbook of Excel or OpenDocument", self.name)));
         }
         if !has_types(&head) {
             self.encoding = encoding.or_else(|| Encoding::of_head(&head));
@@ -195,7 +197,7 @@ impl Source {
     /// Finds the size and the compression. Returns the beginning, decompressed.
     fn head(&mut self) -> Result<Vec<u8>> {
         let file = self.file()?;
-        self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
+        self.byte_count = file.byte_count().map_err(|error| io_error("cannot read", &self.name, error))?;
         let head =
             read_head(file, Compression::HEAD_BYTES).map_err(|error| io_error("cannot read", &self.name, error))?;
         self.compression = Compression::of_head(&head);
@@ -209,7 +211,7 @@ impl Source {
     /// Decompresses into a temporary file, for a format that is not read from its start to its end.
     fn unpack_whole(&mut self) -> Result<()> {
         if self.compression != Compression::None {
-            let file = spooled(self.open(&Arc::default())?, &|_| ()).map_err(|error| self.read_error(error))?;
+            let file = self.spooled(&|_| ())?;
             (self.location, self.compression) = (InputSource::Spooled(file), Compression::None);
         }
         Ok(())
@@ -220,8 +222,8 @@ impl Source {
         self.outer_bytes.get_or_insert(self.byte_count);
         self.unpack_whole()?;
         let file = self.file()?;
-        let (name, part) = (self.name.clone(), &mut self.part);
-        let unpacked = catch_panic(|| unpack(&name, file, head, part, progress));
+        let (name, space, part) = (self.name.clone(), &self.space, &mut self.part);
+        let unpacked = catch_panic(|| unpack(&name, file, head, part, space, progress));
         let file = match unpacked.map_err(|panic| unpack::gave_up(&name, &panic))?? {
             Unpacked::File(entry, file) => {
                 self.name = format!("{name}#{entry}");
@@ -237,29 +239,25 @@ impl Source {
                 sheet.file
             }
         };
-        self.byte_count = file.metadata().map_err(|error| io_error("cannot read", &self.name, error))?.len();
+        self.byte_count = file.byte_count().map_err(|error| io_error("cannot read", &self.name, error))?;
         self.location = InputSource::Spooled(file);
         Ok(())
     }
 
     /// Replaces a JSON document of columns by its rows.
     fn take_columns(&mut self, progress: &dyn Fn(Progress)) -> Result<()> {
-        let file = if self.is_converted() {
-            spooled(self.open(&Arc::default())?, progress).map_err(|error| self.read_error(error))?
-        } else {
-            self.file()?
-        };
-        let failed = |error: io::Error| io_error("cannot copy to a temporary file the columns of", &self.name, error);
-        let mut out = BufWriter::new(tempfile::tempfile().map_err(failed)?);
+        let file = if self.is_converted() { self.spooled(progress)? } else { self.file()? };
+        let failed = |error: io::Error| cannot_copy(&format!("the columns of {}", self.name), error);
+        let mut out = BufWriter::new(TemporaryFile::new(&self.space)?);
         if let Some(NestedItem { list, number }) = write_rows(&file, &self.json.columns, &mut out).map_err(failed)? {
             let (name, path) = (&self.name, &self.json.columns[list].path);
-            return Err(Error::invalid(format!("{name}: item {number} of the list {path} is no single value"))
+            return Err(Error::invalid(format!("{name}: item {number} of the list {path} is not a single value"))
                 .with_hint("correct the file; --path '' reads the object as one record"));
         }
         let rows = out.into_inner().map_err(|error| failed(error.into_error()))?;
-        let byte_count = rows.metadata().map_err(failed)?.len();
+        let byte_count = rows.byte_count();
         self.outer_bytes.get_or_insert(self.byte_count);
-        (self.byte_count, self.location) = (byte_count, InputSource::Spooled(rows));
+        (self.byte_count, self.location) = (byte_count, InputSource::Spooled(PositionedFile::from(Arc::new(rows))));
         (self.compression, self.encoding) = (Compression::None, None);
         Ok(())
     }
@@ -284,10 +282,10 @@ impl Source {
     }
 
     /// The file itself, from its start.
-    pub(crate) fn file(&self) -> Result<File> {
+    pub(crate) fn file(&self) -> Result<PositionedFile> {
         let opened = match &self.location {
-            InputSource::Path(path) => File::open(path),
-            InputSource::Spooled(file) => file.try_clone().and_then(|mut file| file.rewind().map(|()| file)),
+            InputSource::Path(path) => File::open(path).map(PositionedFile::from),
+            InputSource::Spooled(file) => Ok(file.at(0)),
             InputSource::Pieces(_) => Err(io::Error::from(io::ErrorKind::Unsupported)),
         };
         opened.map_err(|error| match (&self.location, error.kind()) {
@@ -298,8 +296,7 @@ impl Source {
         })
     }
 
-    /// Opens the decompressed bytes from the start, text as UTF-8. `read` counts the bytes on disk. Only one reader at
-    /// a time may read a spooled source.
+    /// Opens the decompressed bytes from the start, text as UTF-8. `read` counts the bytes on disk.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
         let content = self.compression.decode(file).map_err(|error| self.read_error(error))?;
@@ -320,6 +317,15 @@ impl Source {
     /// Whether its bytes must be decompressed or converted to UTF-8.
     pub(crate) fn is_converted(&self) -> bool {
         self.compression != Compression::None || self.encoding.is_some()
+    }
+
+    /// A temporary file with the decompressed bytes, text as UTF-8.
+    fn spooled(&self, progress: &dyn Fn(Progress)) -> Result<PositionedFile> {
+        let copied = spooled(self.open(&Arc::default())?, &self.space, progress);
+        copied.map_err(|error| match error.get_ref() {
+            Some(inner) if inner.is::<Error>() => cannot_copy(&self.name, error),
+            _ => self.read_error(error),
+        })
     }
 
     /// The error for a read that failed.
@@ -344,15 +350,19 @@ fn io_error(what: &str, name: &str, error: io::Error) -> Error {
 }
 
 /// A temporary file with the bytes of a stream.
-fn spooled(mut stream: impl Read, progress: &dyn Fn(Progress)) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
+fn spooled(
+    mut stream: impl Read,
+    space: &Arc<TemporarySpace>,
+    progress: &dyn Fn(Progress),
+) -> io::Result<PositionedFile> {
+    let mut file = TemporaryFile::new(space).map_err(io::Error::other)?;
     let mut bytes_read = 0;
     loop {
         let count = io::copy(&mut (&mut stream).take(SPOOLED_AT_ONCE), &mut file)?;
         bytes_read += count;
         progress(Progress { bytes_read, bytes_total: 0, row_count: 0 });
         if count < SPOOLED_AT_ONCE {
-            return Ok(file);
+            return Ok(PositionedFile::from(Arc::new(file)));
         }
     }
 }
@@ -364,7 +374,7 @@ fn read_head(reader: impl Read, byte_count: u64) -> io::Result<Vec<u8>> {
 }
 
 struct Counted {
-    file: File,
+    file: PositionedFile,
     read: Arc<AtomicU64>,
 }
 

@@ -6,24 +6,28 @@ use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use arrow::record_batch::RecordBatch;
 use atsdb_codec::arrow_schema;
-use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
+use atsdb_core::{Result, TableDefinition};
 use atsdb_foreign::ForeignTable;
-use std::fs::File;
-use std::io::BufWriter;
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace, cannot_copy};
+use std::io::{self, BufWriter};
 use std::sync::Arc;
 
-/// Writes all rows. The progress is without bytes, as nobody knows how many there are.
-pub(crate) fn table_file(table: ForeignTable, progress: &dyn Fn(Progress)) -> Result<File> {
+/// Writes all rows. The progress has no bytes, because their number is unknown.
+pub(crate) fn table_file(
+    table: ForeignTable,
+    space: &Arc<TemporarySpace>,
+    progress: &dyn Fn(Progress),
+) -> Result<PositionedFile> {
     let ForeignTable { name, columns, batches, .. } = table;
-    let failed = |error: ArrowError| {
-        Error::new(ErrorKind::Unavailable, format!("cannot copy {name} to a temporary file: {error}"))
-            .with_source(error)
+    let failed = |error: ArrowError| match error {
+        ArrowError::IoError(_, error) => cannot_copy(&name, error),
+        error => cannot_copy(&name, io::Error::other(error)),
     };
     let definition = columns.iter().fold(TableDefinition::new(&name), |definition, column| {
         definition.with_column(&column.name, column.column_type, None)
     });
     let schema: Arc<Schema> = arrow_schema(&definition);
-    let file = tempfile::tempfile().map_err(|error| failed(error.into()))?;
+    let file = TemporaryFile::new(space)?;
     let mut writer = StreamWriter::try_new(BufWriter::new(file), &schema).map_err(failed)?;
     let mut row_count = 0;
     for arrays in batches {
@@ -34,5 +38,6 @@ pub(crate) fn table_file(table: ForeignTable, progress: &dyn Fn(Progress)) -> Re
     }
     writer.finish().map_err(failed)?;
     let file = writer.into_inner().map_err(failed)?;
-    file.into_inner().map_err(|error| failed(error.into_error().into()))
+    let file = file.into_inner().map_err(|error| cannot_copy(&name, error.into_error()))?;
+    Ok(PositionedFile::from(Arc::new(file)))
 }

@@ -3,9 +3,9 @@
 
 use crate::json::reader::{JsonBlock, Names, Reader, last_end_of, read_records};
 use crate::records::{Cut, Records};
-use crate::values::dates::DateReading;
 use crate::values::numbers::is_number;
 use crate::values::times::parse;
+use atsdb_core::time_text::DateReading;
 
 /// The end of the last complete array on the top level.
 pub(crate) fn last_end(text: &[u8]) -> Cut {

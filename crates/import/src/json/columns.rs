@@ -2,9 +2,8 @@
 //! row, `[1,3]` and `[2,4]`. The lists are read side by side, so that memory does not depend on their length.
 
 use crate::json::outline::List;
-use std::fs::File;
+use atsdb_temporary::PositionedFile;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 
 /// The bytes of the buffers of all lists together.
 const BUFFERS_BYTES: usize = 16 << 20;
@@ -12,7 +11,7 @@ const BUFFERS_BYTES: usize = 16 << 20;
 /// The smallest and the largest buffer of one list, in bytes.
 const BUFFER_BYTES: (usize, usize) = (1 << 10, 256 << 10);
 
-/// An item that is no single value.
+/// An item that is not a single value.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NestedItem {
     /// The position of its list.
@@ -23,7 +22,11 @@ pub(crate) struct NestedItem {
 
 /// Writes the items of the lists of a document, an array in each line. `file` has the document, in which the lists are
 /// as the outline says, all with the same number of items. Returns the item at which it stopped, because it is nested.
-pub(crate) fn write_rows(file: &File, lists: &[List], out: &mut impl Write) -> io::Result<Option<NestedItem>> {
+pub(crate) fn write_rows(
+    file: &PositionedFile,
+    lists: &[List],
+    out: &mut impl Write,
+) -> io::Result<Option<NestedItem>> {
     let capacity = (BUFFERS_BYTES / lists.len().max(1)).clamp(BUFFER_BYTES.0, BUFFER_BYTES.1);
     let mut columns: Vec<ListItems<'_>> = lists.iter().map(|list| ListItems::new(file, list, capacity)).collect();
     let row_count = lists.first().map_or(0, |list| list.item_count);
@@ -44,7 +47,7 @@ pub(crate) fn write_rows(file: &File, lists: &[List], out: &mut impl Write) -> i
 
 /// The items of one list, one after another.
 struct ListItems<'a> {
-    file: &'a File,
+    file: &'a PositionedFile,
     /// The bytes of the file that were not read yet.
     rest: std::ops::Range<u64>,
     capacity: usize,
@@ -54,7 +57,7 @@ struct ListItems<'a> {
 }
 
 impl<'a> ListItems<'a> {
-    fn new(file: &'a File, list: &List, capacity: usize) -> Self {
+    fn new(file: &'a PositionedFile, list: &List, capacity: usize) -> Self {
         Self { file, rest: list.start..list.end, capacity, buffer: Vec::new(), position: 0 }
     }
 
@@ -111,7 +114,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(document.as_bytes()).unwrap();
         let mut out = Vec::new();
-        let nested = write_rows(&file, &outline(document.as_bytes()).unwrap().lists, &mut out).unwrap();
+        let nested = write_rows(&file.into(), &outline(document.as_bytes()).unwrap().lists, &mut out).unwrap();
         (String::from_utf8(out).unwrap(), nested)
     }
 

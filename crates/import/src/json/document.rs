@@ -120,18 +120,18 @@ impl JsonRecords {
         let object = &outline.objects[object];
         let what = if object.path.is_empty() { "the object" } else { object.path.as_str() };
         if let Some(other) = &object.other {
-            let message = format!("{name}: {what} is no table of columns: its member {other} is no list");
+            let message = format!("{name}: {what} is not a table of columns: its member {other} is not a list");
             return Err(Error::usage(message).with_hint(AS_RECORD));
         }
         if let Some(list) = columns.iter().find(|list| matches!(list.element, Element::Object | Element::List)) {
-            let message = format!("{name}: {what} is no table of columns: the list {} is nested", list.path);
+            let message = format!("{name}: {what} is not a table of columns: the list {} is nested", list.path);
             let hint = format!("--path {} reads its items as records; {AS_RECORD}", list.path);
             return Err(Error::usage(message).with_hint(hint));
         }
         if let Some(list) = columns.iter().find(|list| list.item_count != first.item_count) {
             let (a, b) = (first.item_count, list.item_count);
             let message = format!(
-                "{name}: {what} is no table of columns: the list {} has {a} items, and the list {} has {b}",
+                "{name}: {what} is not a table of columns: the list {} has {a} items, and the list {} has {b}",
                 first.path, list.path
             );
             return Err(Error::invalid(message).with_hint(format!("correct the file; {AS_RECORD}")));

@@ -45,7 +45,7 @@ pub(crate) struct List {
 pub(crate) struct ListHolder {
     /// The names that lead to it, with dots between them; empty for the object that is the whole document.
     pub(crate) path: String,
-    /// The name of a member that is no list, if there is one.
+    /// The name of a member that is not a list, if there is one.
     pub(crate) other: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Outline {
 struct OpenObject {
     /// The key of the present member.
     key: String,
-    /// The key of a member that is no list.
+    /// The key of a member that is not a list.
     other: Option<String>,
     /// Its position among the outline's objects, once it has a list.
     position: Option<usize>,
@@ -150,7 +150,7 @@ pub(crate) fn outline(reader: impl Read) -> io::Result<Outline> {
 }
 
 impl Scanner {
-    /// Notes the first item of the open list, and a member that is no list.
+    /// Notes the first item of the open list, and a member that is not a list.
     fn element(&mut self, byte: u8) {
         if std::mem::take(&mut self.expects_value)
             && byte != b'['

@@ -9,13 +9,13 @@ pub(crate) mod report;
 pub(crate) mod selection;
 
 use crate::options::encoding::Encoding;
-use crate::values::dates::{DateOrder, DateReading};
 use crate::values::zones::Zone;
 use arrow::record_batch::RecordBatch;
+use atsdb_core::time_text::{DateOrder, DateReading};
 use atsdb_core::{Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_foreign::ForeignTable;
+use atsdb_temporary::{PositionedFile, TemporarySpace};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -143,6 +143,8 @@ pub struct Options {
     pub skip_bad: bool,
     /// A column for the name of each file, without folder and extensions.
     pub file_column: Option<String>,
+    /// The space of temporary files: copies of streams, sheets, files of archives, and compressed Parquet.
+    pub temporary_space: Arc<TemporarySpace>,
 }
 
 impl Options {
@@ -159,7 +161,7 @@ pub enum Input {
     /// A stream, with a name for messages. It is copied to a temporary file first.
     Reader(String, Box<dyn Read + Send>),
     /// An open file, with its name.
-    File(String, File),
+    File(String, PositionedFile),
     /// A sheet of a workbook or a file of a zip archive, by name, instead of that of [`Options::sheet`].
     Part(Box<Input>, String),
     /// An input that messages name so instead, such as by its URL.

@@ -2,8 +2,8 @@
 
 use crate::facts::nulls::WordSet;
 use crate::infer::maps::{asked_width, map_of};
-use crate::values::dates::DateReading;
 use crate::values::zones::Zone;
+use atsdb_core::time_text::DateReading;
 use atsdb_core::{Column, MapWidth, TimeUnit};
 
 /// How the times of one column of one file are read.
@@ -43,7 +43,7 @@ pub(crate) struct PlanColumn {
     pub(crate) is_time: bool,
     /// The unit of an integer time column.
     pub(crate) count_unit: TimeUnit,
-    /// Whether its type was inferred. Then each value must look like the type by itself: `007` is no number.
+    /// Whether its type was inferred. Then each value must look like the type by itself: `007` is not a number.
     pub(crate) is_inferred: bool,
     /// Whether its numbers have decimal commas.
     pub(crate) has_decimal_commas: bool,

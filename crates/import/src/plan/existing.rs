@@ -2,7 +2,7 @@
 
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::has_decimal_commas;
-use crate::infer::time_column::{TimeChoice, asked, clock_of};
+use crate::infer::time_column::{TimeChoice, clock_of, requested};
 use crate::options::selection::takes_values;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::plan::lacking::{LackingColumns, refuse_mixed};
@@ -20,7 +20,7 @@ impl Planner<'_> {
         let time = definition.time_column();
         let choice = match self.options.time.as_slice() {
             [] => self.parted_time(definition),
-            names => Some(asked(&self.merged, names)?),
+            names => Some(requested(&self.merged, names)?),
         };
         let mut used = vec![false; self.merged.len()];
         let (mut columns, mut lacking) = (Vec::new(), LackingColumns::default());

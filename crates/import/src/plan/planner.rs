@@ -6,7 +6,7 @@ use crate::infer::time_column::{Merged, TimeChoice, unknown_epoch};
 use crate::observe::Observed;
 use crate::options::Options;
 use crate::plan::column::{Binding, TimeParsing};
-use crate::values::dates::{DateOrder, DateReading};
+use atsdb_core::time_text::{DateOrder, DateReading};
 use atsdb_core::{Error, Result, TimeUnit};
 
 /// Makes the plan's columns: [`created`](crate::plan::created) for a new table, [`existing`](crate::plan::existing)

@@ -5,10 +5,11 @@ use crate::sheets::workbook::{MergedArea, MergedAreas, WorkbookKind};
 use crate::sheets::zip_limits::{PartScan, scan_part};
 use crate::sheets::{damaged, is_protected, ods_limits, xlsb_merges, zip_limits};
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{Error, Result};
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace};
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
+use std::sync::Arc;
 use zip::ZipArchive;
 
 /// The maximum number of files that a message lists.
@@ -122,7 +123,11 @@ impl<'a> Archive<'a> {
     }
 
     /// Copies one file of the archive to a temporary file: the one named, or the only one.
-    pub(crate) fn file(mut self, part: &mut Option<String>) -> Result<(String, File)> {
+    pub(crate) fn file(
+        mut self,
+        part: &mut Option<String>,
+        space: &Arc<TemporarySpace>,
+    ) -> Result<(String, PositionedFile)> {
         let position = self.position(part)?;
         let entry = self.entries[position].clone();
         let failed = |error: io::Error| damaged(self.name, "a zip archive", format!("{entry}: {error}"));
@@ -130,20 +135,18 @@ impl<'a> Archive<'a> {
             text if text.to_lowercase().contains("password") => is_protected(self.name),
             text => damaged(self.name, "a zip archive", format!("{entry}: {text}")),
         })?;
-        let unavailable = |error: io::Error| {
-            Error::new(ErrorKind::Unavailable, format!("cannot copy {entry} to a temporary file: {error}"))
-        };
-        let mut file = tempfile::tempfile().map_err(unavailable)?;
+        let file = TemporaryFile::new(space)?;
         loop {
             let mut bytes = Vec::new();
             let count = (&mut part).take(COPIED_AT_ONCE).read_to_end(&mut bytes).map_err(failed)?;
-            io::Write::write_all(&mut file, &bytes).map_err(unavailable)?;
+            let kept = file.append(&bytes);
+            kept.map_err(|error| error.context(format!("cannot copy {entry} to a temporary file")))?;
             if (count as u64) < COPIED_AT_ONCE {
                 break;
             }
         }
         let name = entry.rsplit('/').next().unwrap_or(&entry).to_owned();
-        Ok((name, file))
+        Ok((name, PositionedFile::from(Arc::new(file))))
     }
 
     /// Which file is wanted. Folders, hidden files and those that macOS adds are none.

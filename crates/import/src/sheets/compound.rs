@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// The mark of a chain's end.
 const END: u32 = 0xffff_fffe;
-/// The first number that is no sector.
+/// The first number that is not a sector.
 const RESERVED: u32 = 0xffff_fffa;
 /// The size in bytes of an entry of the directory, and of a small sector.
 const ENTRY_BYTES: usize = 128;

@@ -5,11 +5,12 @@ use crate::sheets::cells::{CellText, is_error_text, push_cell};
 use crate::sheets::watched_file::ReadProgress;
 use crate::sheets::workbook::{ChosenSheet, MergedArea, Workbook, WorkbookKind};
 use crate::sheets::{damaged, too_large};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::Result;
+use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace, cannot_copy};
 use calamine::DataRef;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::sync::Arc;
 
 /// The rows and columns of the largest sheet.
 const ROWS_MAX: u32 = 1 << 20;
@@ -27,7 +28,7 @@ pub(crate) struct SheetText {
     /// The sheet's name, if the file has several.
     pub(crate) name: Option<String>,
     /// The records.
-    pub(crate) file: File,
+    pub(crate) file: PositionedFile,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
@@ -36,11 +37,12 @@ pub(crate) struct SheetText {
 pub(crate) fn sheet_text(
     workbook: &mut Workbook<'_>,
     sheet: &ChosenSheet,
+    space: &Arc<TemporarySpace>,
     progress: &ReadProgress<'_>,
 ) -> Result<SheetText> {
     let (name, kind, is_1904) = (workbook.name.clone(), workbook.kind, workbook.is_1904());
     let merged = workbook.merged_areas(&sheet.name)?;
-    let mut rows = Rows::new(&name, merged, progress)?;
+    let mut rows = Rows::new(&name, merged, space, progress)?;
     workbook.cells(&sheet.name, &mut |position, value| {
         match value {
             Some(DataRef::SharedString(text)) if kind == WorkbookKind::Ods && is_error_text(text) => {
@@ -62,7 +64,8 @@ pub(crate) fn sheet_text(
 struct Rows<'a> {
     name: &'a str,
     progress: &'a ReadProgress<'a>,
-    file: BufWriter<File>,
+    space: &'a Arc<TemporarySpace>,
+    file: BufWriter<TemporaryFile>,
     /// The row of the cells that are collected.
     row: u32,
     /// The columns of its cells, and where their texts begin and end in `text`.
@@ -80,12 +83,18 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(name: &'a str, mut merged: Vec<MergedArea>, progress: &'a ReadProgress<'a>) -> Result<Self> {
+    fn new(
+        name: &'a str,
+        mut merged: Vec<MergedArea>,
+        space: &'a Arc<TemporarySpace>,
+        progress: &'a ReadProgress<'a>,
+    ) -> Result<Self> {
         merged.sort_by_key(|area| std::cmp::Reverse(area.first_row));
         Ok(Self {
             name,
             progress,
-            file: BufWriter::new(tempfile::tempfile().map_err(|error| cannot_copy(name, error))?),
+            space,
+            file: BufWriter::new(TemporaryFile::new(space)?),
             row: 0,
             cells: Vec::new(),
             text: Vec::new(),
@@ -219,19 +228,19 @@ impl<'a> Rows<'a> {
     }
 
     /// The records, with a field for each column that has a value in any row.
-    fn into_text(self) -> Result<File> {
-        let (name, columns) = (self.name, self.columns);
+    fn into_text(self) -> Result<PositionedFile> {
+        let (name, columns, space) = (self.name, self.columns, self.space);
         let file = self.file.into_inner().map_err(|error| cannot_copy(name, error.into_error()))?;
         let wanted: Vec<u32> = (0..).zip(&columns).filter(|(_, is_used)| **is_used).map(|(column, _)| column).collect();
-        written(file, &wanted, self.row_count).map_err(|error| cannot_copy(name, error))
+        let text = written(file, &wanted, self.row_count, TemporaryFile::new(space)?);
+        text.map_err(|error| cannot_copy(name, error))
     }
 }
 
-/// Writes the fields of these columns. Rows without values are empty lines.
-fn written(mut rows: File, columns: &[u32], row_count: u64) -> io::Result<File> {
-    rows.rewind()?;
-    let mut rows = BufReader::new(rows);
-    let mut out = BufWriter::new(tempfile::tempfile()?);
+/// Writes the fields of these columns into an empty file. Rows without values are empty lines.
+fn written(rows: TemporaryFile, columns: &[u32], row_count: u64, text: TemporaryFile) -> io::Result<PositionedFile> {
+    let mut rows = BufReader::new(PositionedFile::from(Arc::new(rows)));
+    let mut out = BufWriter::new(text);
     let mut next_line = 0;
     for _ in 0..row_count {
         let (row, cell_count) = (number(&mut rows)?, number(&mut rows)?);
@@ -260,7 +269,8 @@ fn written(mut rows: File, columns: &[u32], row_count: u64) -> io::Result<File> 
         }
         out.write_all(b"\n")?;
     }
-    out.into_inner().map_err(io::IntoInnerError::into_error)
+    let text = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(PositionedFile::from(Arc::new(text)))
 }
 
 fn length_bytes(length: usize) -> io::Result<[u8; 4]> {
@@ -288,10 +298,6 @@ fn column_letters(column: u32) -> String {
     letters.iter().rev().collect()
 }
 
-fn cannot_copy(name: &str, error: io::Error) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("cannot copy {name} to a temporary file: {error}")).with_source(error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,14 +309,14 @@ mod tests {
 
     fn text_of(merged: Vec<MergedArea>, cells: &[(u32, u32, &str)]) -> (String, u64) {
         let progress = ReadProgress::new(0, &|_| ());
-        let mut rows = Rows::new("x", merged, &progress).unwrap();
+        let space = Arc::default();
+        let mut rows = Rows::new("x", merged, &space, &progress).unwrap();
         for (row, column, text) in cells {
             rows.cell((*row, *column), &DataRef::SharedString(text), false).unwrap();
         }
         rows.end_row().unwrap();
         let filled = rows.filled;
         let (mut file, mut text) = (rows.into_text().unwrap(), String::new());
-        file.rewind().unwrap();
         file.read_to_string(&mut text).unwrap();
         (text, filled)
     }
@@ -333,7 +339,8 @@ mod tests {
     #[test]
     fn a_cell_out_of_place_is_refused() {
         let progress = ReadProgress::new(0, &|_| ());
-        let mut rows = Rows::new("x", Vec::new(), &progress).unwrap();
+        let space = Arc::default();
+        let mut rows = Rows::new("x", Vec::new(), &space, &progress).unwrap();
         let mut put = |row, column| rows.cell((row, column), &DataRef::Bool(true), false);
         assert!(put(3, 0).is_ok() && put(2, 0).is_err() && put(3, COLUMNS_MAX).is_err() && put(ROWS_MAX, 0).is_err());
     }

@@ -7,7 +7,8 @@ use crate::sheets::rows::{SheetText, sheet_text};
 use crate::sheets::watched_file::{ReadProgress, WatchedFile};
 use crate::sheets::workbook::{MergedAreas, Workbook, WorkbookKind};
 use atsdb_core::{Error, Result};
-use std::fs::File;
+use atsdb_temporary::{PositionedFile, TemporarySpace};
+use std::sync::Arc;
 
 /// The bytes at the beginning of a compound file, such as a workbook of Excel 97.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
@@ -15,7 +16,7 @@ const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// The content of an archive.
 pub(crate) enum Unpacked {
     /// A file of a zip archive, with its name.
-    File(String, File),
+    File(String, PositionedFile),
     /// A sheet of a workbook.
     Sheet(SheetText),
 }
@@ -29,29 +30,35 @@ pub(crate) fn has_parts(head: &[u8]) -> bool {
 /// sheet with rows.
 pub(crate) fn unpack(
     name: &str,
-    file: File,
+    file: PositionedFile,
     head: &[u8],
     part: &mut Option<String>,
+    space: &Arc<TemporarySpace>,
     progress: &dyn Fn(Progress),
 ) -> Result<Unpacked> {
-    let byte_count = file.metadata().map_or(0, |metadata| metadata.len());
+    let byte_count = file.byte_count().unwrap_or(0);
     let progress = ReadProgress::new(byte_count, progress);
     let file = WatchedFile::new(file, &progress);
     if head.starts_with(COMPOUND) {
-        return sheet(Workbook::open(name, file, WorkbookKind::Xls, MergedAreas::InWorkbook)?, part, &progress);
+        return sheet(Workbook::open(name, file, WorkbookKind::Xls, MergedAreas::InWorkbook)?, part, space, &progress);
     }
     let mut archive = Archive::open(name, file)?;
     let Some(kind) = archive.workbook_kind()? else {
-        let (name, file) = archive.file(part)?;
+        let (name, file) = archive.file(part, space)?;
         return Ok(Unpacked::File(name, file));
     };
     let merged = archive.check_parts(kind)?;
-    sheet(Workbook::open(name, archive.into_file()?, kind, merged)?, part, &progress)
+    sheet(Workbook::open(name, archive.into_file()?, kind, merged)?, part, space, &progress)
 }
 
-fn sheet(mut workbook: Workbook<'_>, part: &mut Option<String>, progress: &ReadProgress<'_>) -> Result<Unpacked> {
+fn sheet(
+    mut workbook: Workbook<'_>,
+    part: &mut Option<String>,
+    space: &Arc<TemporarySpace>,
+    progress: &ReadProgress<'_>,
+) -> Result<Unpacked> {
     let sheet = workbook.choose(part.take().as_deref())?;
-    Ok(Unpacked::Sheet(sheet_text(&mut workbook, &sheet, progress)?))
+    Ok(Unpacked::Sheet(sheet_text(&mut workbook, &sheet, space, progress)?))
 }
 
 /// The error of a file without parts, of which one was named.

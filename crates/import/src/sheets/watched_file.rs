@@ -1,8 +1,8 @@
 //! The file of a workbook or an archive, with the progress of reading it.
 
 use crate::options::report::Progress;
+use atsdb_temporary::PositionedFile;
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// The bytes between two reports of progress.
@@ -43,13 +43,13 @@ impl<'a> ReadProgress<'a> {
 
 /// A file whose reading is reported.
 pub(crate) struct WatchedFile<'a> {
-    file: File,
+    file: PositionedFile,
     position: u64,
     progress: &'a ReadProgress<'a>,
 }
 
 impl<'a> WatchedFile<'a> {
-    pub(crate) fn new(file: File, progress: &'a ReadProgress<'a>) -> Self {
+    pub(crate) fn new(file: PositionedFile, progress: &'a ReadProgress<'a>) -> Self {
         Self { file, position: 0, progress }
     }
 }

@@ -31,7 +31,9 @@ pub(crate) fn check(name: &str, file: &[u8]) -> Result<()> {
         return Err(is_protected(name));
     }
     let Some(stream) = ["Workbook", "Book"].into_iter().find(|stream| compound.has(stream)) else {
-        return Err(Error::usage(format!("{name} is a document, but no workbook")).with_hint("export its rows as CSV"));
+        return Err(
+            Error::usage(format!("{name} is a document, but not a workbook")).with_hint("export its rows as CSV")
+        );
     };
     let records = compound.stream(stream).ok_or_else(broken)?;
     if compound.has("Book") && stream == "Workbook" {

@@ -11,7 +11,6 @@ use crate::input::source::Source;
 use crate::options::report::{Progress, Skipped, SkippedRecords};
 use crate::options::{Options, Sink};
 use crate::typed::columns::TypedColumn;
-use crate::values::dates::DateReading;
 use crate::values::times;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array};
 use arrow::compute::filter_record_batch;
@@ -19,6 +18,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use atsdb_core::name::same_name;
+use atsdb_core::time_text::DateReading;
 use atsdb_core::{Column, ColumnType, Error, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
 
@@ -218,7 +218,7 @@ fn times_of_texts(
     let texts = checked_cast(texts, &DataType::Utf8)?;
     let count = |text: &str| {
         let time = times::parse(text.as_bytes(), reading).and_then(|time| time.count(unit));
-        time.ok_or_else(|| ArrowError::CastError(format!("{text:?} is no time, or finer than a {unit}")))
+        time.ok_or_else(|| ArrowError::CastError(format!("{text:?} is not a time, or is finer than a {unit}")))
     };
     let counts = texts.as_string::<i32>().iter().map(|text| text.map(count).transpose());
     checked_cast(&counts.collect::<Result<Int64Array, _>>()?, wanted)

@@ -1,11 +1,9 @@
-//! Times as text: ISO 8601 and the ways in which files depart from it. UTC where no zone is written.
+//! Times of fields, and what they say about their column. UTC where no zone is written.
 
-use crate::values::calendar_words::{month_word, weekday_length};
-use crate::values::clocks::{Clock, clock, fraction_of, zone};
-use crate::values::dates::{DateReading, DateText, OrderSeen, month_word_first, year_first, year_last};
+use crate::values::clocks::nanoseconds_of;
 use atsdb_core::TimeUnit;
-use atsdb_core::time::{DAY_SECONDS, civil_from_days};
-use atsdb_core::time_text::{days_of_date, leading_number};
+use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time_text::{DateReading, OrderSeen, TimeForms, parse_time};
 
 /// A time read from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,30 +25,6 @@ pub(crate) struct TimeText {
 }
 
 impl TimeText {
-    fn at_midnight(date: &DateText) -> Option<Self> {
-        Some(Self {
-            seconds: date.days.checked_mul(DAY_SECONDS)?,
-            nanoseconds: 0,
-            fraction_digits: 0,
-            is_date: true,
-            is_zoned: false,
-            is_short_year: date.is_short_year,
-            order: date.order,
-        })
-    }
-
-    /// The time of day on the date of a midnight.
-    fn with_clock(self, clock: Clock) -> Option<Self> {
-        Some(Self {
-            seconds: self.seconds.checked_add(clock.seconds)?,
-            nanoseconds: clock.nanoseconds,
-            fraction_digits: clock.fraction_digits,
-            is_date: false,
-            is_zoned: clock.is_zoned,
-            ..self
-        })
-    }
-
     /// The time as a count of a unit. `None` if it is more precise than the unit or out of range.
     pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
         count(self.seconds, self.nanoseconds, unit)
@@ -82,116 +56,25 @@ pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     if bytes.len() < 6 || bytes.len() > 64 {
         return None;
     }
-    match bytes {
-        // Web servers write `[10/Oct/2000:13:55:36 -0700]`.
-        [b'[', inside @ .., b']'] if inside.first().is_some_and(u8::is_ascii_digit) => {
-            with_clock(inside, year_last(inside, reading.order)?)
-        }
-        [b'0'..=b'9' | b'+' | b'-', ..] => match year_first(bytes) {
-            Some(date) => with_clock(bytes, date),
-            None => basic_form(bytes).or_else(|| with_clock(bytes, year_last(bytes, reading.order)?)),
-        },
-        [letter, ..] if letter.is_ascii_alphabetic() => {
-            let bytes = &bytes[weekday_length(bytes)..];
-            if bytes.first().is_some_and(u8::is_ascii_digit) {
-                return with_clock(bytes, year_last(bytes, reading.order)?);
-            }
-            match month_word_first(bytes) {
-                Some(date) => with_clock(bytes, date),
-                None => clock_before_year(bytes, reading.until),
-            }
-        }
-        _ => None,
-    }
-}
-
-/// `20240101T093000Z`, the form of ISO 8601 without separators. Without a time of day it is a number.
-fn basic_form(bytes: &[u8]) -> Option<TimeText> {
-    let (date, rest) = bytes.split_first_chunk::<8>()?;
-    let ((year, 4), (month, 2), (day, 2)) =
-        (leading_number(date, 4)?, leading_number(&date[4..], 2)?, leading_number(&date[6..], 2)?)
-    else {
-        return None;
-    };
-    let digits = rest.strip_prefix(b"T")?;
-    let (hour, 2) = leading_number(digits, 2)? else { return None };
-    let (minute, 2) = leading_number(&digits[2..], 2)? else { return None };
-    let (second, rest) = match leading_number(&digits[4..], 2) {
-        Some((second, 2)) => (second, &digits[6..]),
-        _ => (0, &digits[4..]),
-    };
-    if hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    let (nanoseconds, fraction_digits, rest) = match rest {
-        [b'.' | b',', fraction @ ..] => fraction_of(fraction)?,
-        rest => (0, 0, rest),
-    };
-    let (offset, is_zoned) = zone(rest)?;
-    let seconds = hour * 3_600 + minute * 60 + second - offset;
-    stamp(days_of_date(year, month, day)?, Clock { seconds, nanoseconds, fraction_digits, is_zoned })
-}
-
-/// `Nov 23 04:10:50 UTC 2026` as `date` prints it, with a zone or without, and `Nov 23 04:10:50` as logs have it.
-fn clock_before_year(bytes: &[u8], until: Option<i64>) -> Option<TimeText> {
-    /// The smallest number of years in which every date occurs.
-    const YEARS: i64 = 9;
-    let (month, month_length) = month_word(bytes)?;
-    let rest = bytes.get(month_length..)?.strip_prefix(b" ")?;
-    // Days of one digit are padded.
-    let rest = rest.strip_prefix(b" ").unwrap_or(rest);
-    let (day, day_digits) = leading_number(rest, 2)?;
-    let rest = rest[day_digits..].strip_prefix(b" ")?;
-    let mut words = rest.split(|byte| *byte == b' ');
-    let mut time = clock(words.next()?)?;
-    let (zone_word, year_word) = match (words.next(), words.next(), words.next()) {
-        (None, ..) => (None, None),
-        (Some(year), None, _) => (None, Some(year)),
-        (Some(zone), Some(year), None) => (Some(zone), Some(year)),
-        _ => return None,
-    };
-    if let Some(word) = zone_word {
-        let (offset, true) = zone(word)? else { return None };
-        (time.seconds, time.is_zoned) = (time.seconds - offset, true);
-    }
-    match year_word {
-        Some(word) => match leading_number(word, 4)? {
-            (year, 4) if word.len() == 4 => stamp(days_of_date(year, month, day)?, time),
-            _ => None,
-        },
-        None => {
-            let until = until?;
-            let (year, ..) = civil_from_days(until.div_euclid(DAY_SECONDS));
-            let in_year = |year: i64| stamp(days_of_date(year, month, day)?, time);
-            // Other clocks and zones may be ahead by a day.
-            let is_past = |time: &TimeText| time.seconds <= until.saturating_add(DAY_SECONDS);
-            (year - YEARS..=year + 1).rev().filter_map(in_year).find(is_past)
-        }
-    }
-}
-
-/// The time of a day and a time of day.
-fn stamp(days: i64, clock: Clock) -> Option<TimeText> {
-    TimeText::at_midnight(&DateText::of_days(days, 0))?.with_clock(clock)
-}
-
-/// The time in a text that begins with a date.
-fn with_clock(bytes: &[u8], date: DateText) -> Option<TimeText> {
-    let time = TimeText::at_midnight(&date)?;
-    match &bytes[date.length..] {
-        [] => Some(time),
-        [b'Z'] => Some(TimeText { is_zoned: true, ..time }),
-        [b'T' | b't' | b' ' | b':', rest @ ..] => time.with_clock(clock(rest)?),
-        _ => None,
-    }
+    let time = parse_time(bytes, &TimeForms::files(reading))?;
+    let (nanoseconds, fraction_digits) = nanoseconds_of(time.fraction())?;
+    Some(TimeText {
+        seconds: i64::try_from(time.seconds()).ok()?,
+        nanoseconds,
+        fraction_digits,
+        is_date: time.clock.is_none(),
+        is_zoned: time.has_offset,
+        is_short_year: time.is_short_year,
+        order: time.order,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::dates::DateOrder;
     use crate::values::usual_times::{DateMemory, usual_form};
     use atsdb_core::time::format_time;
+    use atsdb_core::time_text::DateOrder;
 
     const READING: DateReading = DateReading { order: None, until: None };
 

@@ -1,7 +1,7 @@
 //! Times in their usual form, which are read faster than the others.
 
-use crate::values::dates::year_first;
 use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time_text::year_first;
 
 /// Remembers the last date, as neighbouring rows mostly share theirs.
 #[derive(Debug, Default)]
@@ -18,9 +18,9 @@ pub(crate) fn usual_form(bytes: &[u8], memory: &mut DateMemory) -> Option<(i64, 
         return None;
     }
     if head[..10] != memory.text {
-        let date = year_first(&head[..10]).filter(|date| date.length == 10)?;
+        let (days, 10) = year_first(&head[..10])? else { return None };
         memory.text.copy_from_slice(&head[..10]);
-        memory.midnight = date.days * DAY_SECONDS;
+        memory.midnight = days * DAY_SECONDS;
     }
     let (hour, minute, second) = (pair(head[11], head[12])?, pair(head[14], head[15])?, pair(head[17], head[18])?);
     if hour > 23 || minute > 59 || second > 59 {

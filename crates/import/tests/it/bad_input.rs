@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[test]
 fn a_record_of_another_width_names_its_line() {
     let error = refused("a,b\n1,2\n\n\"x\ny\",3,4\n");
-    assert_eq!(error.message(), "a.csv, line 4: 3 fields instead of 2");
+    assert_eq!(error.message(), "a.csv, line 4: has 3 fields, the file has 2 columns");
     assert_eq!(error.hint(), Some("correct the line, or pass --skip-bad to leave such lines out"));
     assert_eq!(error.kind(), ErrorKind::InvalidValue);
 }
@@ -207,7 +207,7 @@ fn elements_that_do_not_fit_their_array_are_refused() {
     assert_eq!(imported("{1.5,NULL, -2 }").unwrap().texts("singles"), ["[1.5, ∅, -2.0]"]);
     for element in ["1e39", "-1e39", "1e-60", "x"] {
         let error = imported(&format!("{{1.5,{element}}}")).map(|imported| imported.columns()).unwrap_err();
-        assert!(error.message().ends_with(&format!("has an element that is no REAL: {element}")), "{error}");
+        assert!(error.message().ends_with(&format!("has an element that is not a valid REAL: {element}")), "{error}");
     }
 }
 

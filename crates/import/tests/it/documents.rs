@@ -63,18 +63,18 @@ fn lists_that_are_no_columns_are_refused_or_stay_one_record() {
         error.message().to_owned()
     };
     let unequal = "{\"n\":1,\"d\":{\"a\":[1,2],\"b\":[3]}}";
-    let message = "a.json: d is no table of columns: the list d.a has 2 items, and the list d.b has 1";
+    let message = "a.json: d is not a table of columns: the list d.a has 2 items, and the list d.b has 1";
     assert_eq!(refused(unequal, Some("d")), message);
     assert_eq!(json(unequal).unwrap().texts("d.a"), ["[1,2]"]);
-    let message = "a.json: the object is no table of columns: the list a has 2 items, and the list b has 1";
+    let message = "a.json: the object is not a table of columns: the list a has 2 items, and the list b has 1";
     assert_eq!(refused("{\"a\":[1,2],\"b\":[3]}", None), message);
     assert_eq!(at("{\"a\":[1,2],\"b\":[3]}", "").unwrap().texts("a"), ["[1,2]"]);
     let nested = "{\"d\":{\"a\":[1,2],\"b\":[[3],[4]]}}";
-    assert_eq!(refused(nested, Some("d")), "a.json: d is no table of columns: the list d.b is nested");
+    assert_eq!(refused(nested, Some("d")), "a.json: d is not a table of columns: the list d.b is nested");
     let later = "{\"a\":[1,2],\"b\":[null,{\"c\":1}]}";
-    assert_eq!(refused(later, None), "a.json: item 2 of the list b is no single value");
+    assert_eq!(refused(later, None), "a.json: item 2 of the list b is not a single value");
     let mixed = "{\"d\":{\"a\":[1,2],\"unit\":\"m\",\"b\":[3,4]}}";
-    assert_eq!(refused(mixed, Some("d")), "a.json: d is no table of columns: its member unit is no list");
+    assert_eq!(refused(mixed, Some("d")), "a.json: d is not a table of columns: its member unit is not a list");
     let several = "{\"day\":{\"a\":[1],\"b\":[2]},\"hour\":{\"a\":[3],\"b\":[4]}}";
     assert_eq!(at(several, "hour").unwrap().texts("b"), ["4"]);
     let kept = json(mixed).unwrap();

@@ -26,10 +26,10 @@ fn titles_before_the_header_are_left_out_with_a_note() {
         assert!(notes(&imported).contains(&wanted), "{title}: {}", notes(&imported));
     }
     let error = refused("Title\ntime,v\n2024-01-01,1\n2024-01-02,x,y\n2024-01-03,2\n2024-01-04,2\n");
-    assert!(error.message().starts_with("a.csv, line 4: 3 fields instead of 2"), "{error}");
+    assert!(error.message().starts_with("a.csv, line 4: has 3 fields, the file has 2 columns"), "{error}");
     // Lines that are not titles stay: a column has no name, or the first record is wrong.
     assert_eq!(csv("date,v\n1,2024-01-01,2.5\n2,2024-01-02,3\n").columns()[0], "row int64");
-    assert!(refused("a,b\n1,2,3,4\n5,6,7,8\n").message().contains("4 fields instead of 2"));
+    assert!(refused("a,b\n1,2,3,4\n5,6,7,8\n").message().contains("has 4 fields, the file has 2 columns"));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_header_may_count_years_or_dates() {
 fn the_first_record_of_a_log_is_no_header() {
     let log = "2024-01-01 00:00:00,123 INFO  main - started\n2024-01-01 00:00:01,456 WARN  main - x, y\n";
     let error = run(vec![text("app.log", log)], &Options::default(), None).map(|imported| imported.columns());
-    assert!(error.unwrap_err().to_string().contains("line 2: 3 fields instead of 2"));
+    assert!(error.unwrap_err().to_string().contains("line 2: has 3 fields, the file has 2 columns"));
 }
 
 #[test]

@@ -239,7 +239,7 @@ fn what_is_no_workbook_is_refused_with_its_kind() {
         assert!(error.message().contains("a.bin") && error.message().contains(wanted), "{error}");
     }
     let options = Options { format: Some(Format::Sheet), ..Options::default() };
-    assert!(refused(vec![text("a.csv", "a\n1\n")], &options).message().contains("is no workbook"));
+    assert!(refused(vec![text("a.csv", "a\n1\n")], &options).message().contains("is not a workbook"));
 }
 
 /// A workbook of one sheet with this content, and other parts.

@@ -22,8 +22,8 @@ pub enum Dialect {
     Clickhouse,
     /// QuestDB: a time is a TIMESTAMP in UTC.
     Questdb,
-    /// What InfluxDB and VictoriaMetrics are asked in, which translate it: a part of atsdb's, in which a time is a
-    /// number of seconds, maybe with a fraction.
+    /// The query dialect for InfluxDB and VictoriaMetrics, whose contestants translate it: a part of atsdb's, in which
+    /// a time is a number of seconds, maybe with a fraction.
     Series,
 }
 

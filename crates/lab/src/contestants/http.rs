@@ -18,8 +18,8 @@ pub(super) struct Http {
     stream: Option<BufReader<TcpStream>>,
 }
 
-/// The body of a reply. A server may send the head before it has done what was asked for, and may give up what it does
-/// when the connection is closed: only the end of the body says that it is done.
+/// The body of a reply. A server may send the head before it has done the work, and may abandon the work when the
+/// connection is closed: only the end of the body says that it is done.
 #[must_use = "only the end of the body says that the server has done it"]
 pub(super) struct Reply<'a> {
     http: &'a mut Http,
@@ -151,7 +151,7 @@ impl Reply<'_> {
         Ok(bytes)
     }
 
-    /// Reads the body to its end, which is when the server has done what was asked for.
+    /// Reads the body to its end, which is when the server has done the work.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use std::borrow::Cow;
 
-/// A value that is no list and no object.
+/// A value that is neither a list nor an object.
 #[derive(Debug, PartialEq)]
 pub(super) enum Scalar<'a> {
     Null,

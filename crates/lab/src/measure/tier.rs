@@ -4,10 +4,12 @@
 use atsdb::Durability;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::IntoStaticStr;
 
 /// The failures that an acknowledged commit survives, the safest tier first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Tier {
     /// A power cut.
     Full,
@@ -22,12 +24,7 @@ pub enum Tier {
 impl Tier {
     /// Its name in results.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Normal => "normal",
-            Self::Off => "off",
-            Self::None => "none",
-        }
+        self.into()
     }
 }
 

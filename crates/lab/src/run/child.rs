@@ -30,7 +30,7 @@ pub fn run_child() -> Result<()> {
 }
 
 /// Ends this process when the lab ends, which keeps this process's input open as long as it runs. Without the lab,
-/// nobody would wait for this process or remove its files.
+/// nothing would wait for this process or remove its files.
 fn end_with_the_lab() {
     let mut rest = Vec::new();
     if std::io::stdin().lock().read_to_end(&mut rest).is_ok() {

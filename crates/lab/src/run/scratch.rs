@@ -19,7 +19,7 @@ const LOCK: &str = "lock";
 /// Folders of one process number, living in several containers.
 const SAME_NUMBER_MAX: u32 = 1_000;
 /// The number of attempts to remove a folder, and the pause between them.
-const ATTEMPTS: u32 = 100;
+const ATTEMPTS: u32 = 600;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A folder that is removed when this is dropped.

@@ -31,7 +31,8 @@ echo "$server"
 read -r asked || signal=$lost
 kill -s "$signal" "$server" 2>/dev/null
 wait "$server" 2>/dev/null
-rm -rf "$folder"
+# Processes of a server that was killed may still write for a moment.
+for pause in 0.1 1 10; do rm -rf "$folder" && break; sleep "$pause"; done
 "#;
 
 /// A server that runs; dropping it stops it and removes its folder.
@@ -89,14 +90,15 @@ impl Launch<'_> {
         let running = Running { supervisor, folder: self.folder.to_owned(), process };
         let begin = clock::now();
         loop {
-            match answers() {
-                Ok(()) => return Ok(running),
-                Err(_) if running.is_alive() && begin.elapsed() < START_TIME_MAX => {
-                    clock::sleep(Duration::from_millis(50));
-                }
-                Err(failure) => {
-                    let why =
-                        if running.is_alive() { format!("does not answer: {failure}") } else { "ended".to_owned() };
+            match (answers(), running.is_alive()) {
+                (Ok(()), true) => return Ok(running),
+                (Err(_), true) if begin.elapsed() < START_TIME_MAX => clock::sleep(Duration::from_millis(50)),
+                (answer, is_alive) => {
+                    // If it has ended, another server may have answered at its address.
+                    let why = match answer {
+                        Err(failure) if is_alive => format!("does not answer: {failure}"),
+                        _ => "ended".to_owned(),
+                    };
                     return Err(did_not_start(self.name, &why, &running.log(), self.account, self.folder));
                 }
             }

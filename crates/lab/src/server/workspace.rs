@@ -1,7 +1,7 @@
 //! Servers that hold one workspace each, for systems that have no databases to keep workspaces apart, or whose files
 //! have their true sizes only once the server has stopped.
 //!
-//! Sessions of a workspace share its server. The server that was asked for last runs on between sessions, as a server
+//! Sessions of a workspace share its server. The server requested last keeps running between sessions, as a server
 //! does; it stops when another workspace's is started, or when the contestant says so. Each runs as the lab's own user
 //! and listens only on this machine, on ports that are free.
 
@@ -48,7 +48,7 @@ pub(crate) struct Ports {
     pub(crate) other: u16,
 }
 
-/// A server that runs. It stops when nobody holds it.
+/// A server that runs. It stops when it is dropped.
 #[derive(Debug)]
 pub(crate) struct WorkspaceServer {
     running: Running,
@@ -74,7 +74,7 @@ impl WorkspaceServer {
 pub(crate) struct WorkspaceServers(Mutex<Slots>);
 
 struct Slots {
-    /// The one that was asked for last.
+    /// The server requested last.
     last: Option<Arc<WorkspaceServer>>,
     all: Vec<Weak<WorkspaceServer>>,
 }
@@ -108,7 +108,7 @@ impl WorkspaceServers {
         Ok(server)
     }
 
-    /// Stops the one that runs on, if no session holds it.
+    /// Stops the server requested last, if no session holds it.
     pub(crate) fn stop(&self) {
         self.0.lock().last = None;
     }

@@ -49,7 +49,7 @@ impl Encoding {
             (Self::Text, Bytes(bytes)) => Value::Text(text(bytes)?),
             (Self::Uuid, Bytes(bytes)) => {
                 let found = text(bytes)?;
-                *scratch = canonical(found).ok_or_else(|| format!("{found:.50} is no UUID"))?;
+                *scratch = canonical(found).ok_or_else(|| format!("{found:.50} is not a valid UUID"))?;
                 Value::Text(scratch)
             }
             (Self::Bytes, Bytes(bytes)) => Value::Bytes(bytes),

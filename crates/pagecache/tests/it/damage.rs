@@ -46,7 +46,7 @@ fn a_damaged_page_is_a_miss_reported_once_and_replaced() {
         // A file that is too short or deleted looks as if its page had never been written: no warning.
         let warned = ["flipped", "garbage"].contains(&name);
         assert_eq!(warnings.all().len(), usize::from(warned), "{name}: {:?}", warnings.all());
-        assert!(warnings.all().iter().all(|text| text.contains("is damaged; the store is asked")));
+        assert!(warnings.all().iter().all(|text| text.contains("is damaged; it is read from the store")));
         assert_eq!(cache.stats().damaged > 0, warned);
         for number in 1..3 {
             keep(&cache, number, &places);

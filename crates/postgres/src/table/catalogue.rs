@@ -16,7 +16,7 @@ pub(super) struct SourceTable {
     pub(super) columns: Vec<SourceColumn>,
 }
 
-/// A column, whose type is none of the user's domains: these are resolved to their base types.
+/// A column, whose type is not a domain: domains are resolved to their base types.
 #[derive(Debug)]
 pub(super) struct SourceColumn {
     pub(super) name: String,

@@ -28,6 +28,8 @@ pub(crate) struct Access(Arc<Inner>);
 struct Inner {
     database: Database,
     users: Mutex<(Arc<Users>, Revision)>,
+    /// Held while the users are read, so that what was read earlier does not replace what was read later.
+    reading: Mutex<()>,
     /// Incremented by each change.
     generation: AtomicU64,
     throttle: Throttle,
@@ -53,6 +55,7 @@ impl Access {
         let inner = Inner {
             database: state.database().clone(),
             users: Mutex::default(),
+            reading: Mutex::default(),
             generation: AtomicU64::new(0),
             throttle: Throttle::default(),
             right: Mutex::default(),
@@ -68,6 +71,7 @@ impl Access {
 
     /// Reads the users again if they have changed. After an error, the known users stay.
     pub(crate) fn reload(&self) -> Result<()> {
+        let _one_at_a_time = self.0.reading.lock();
         let there = AccessTable::of(self.0.database.snapshot()?);
         let revision = there.revision()?;
         if self.0.users.lock().1 == revision {

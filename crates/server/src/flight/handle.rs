@@ -94,7 +94,7 @@ impl StatementHandle {
         if self.parameters.is_empty() {
             return Ok(Vec::new());
         }
-        let malformed = |error| Error::usage("the values of the handle are no Arrow stream").with_source(error);
+        let malformed = |error| Error::usage("the values of the handle are not an Arrow stream").with_source(error);
         let batches = ArrowStream::new(Buffer::from_vec(self.parameters.clone()));
         batches.map(|batch| batch.map_err(malformed)).collect()
     }

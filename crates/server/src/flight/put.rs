@@ -81,22 +81,22 @@ impl Arrivals {
         let arrival = self.permit.wait_for(self.held_bytes, self.decoder.next());
         // Damaged bytes may make arrow panic. The decoder is not used again after that.
         let arrived = catch_unwind(AssertUnwindSafe(|| self.runtime.block_on(arrival)));
-        let arrived = arrived.map_err(|_| Status::invalid_argument("the request is no Arrow stream"))?;
+        let arrived = arrived.map_err(|_| Status::invalid_argument("the request is not an Arrow stream"))?;
         let too_slow =
             |TooSlow| Status::unavailable("the client sends nothing, and others need the memory: retry later");
         match arrived.map_err(too_slow)? {
             None => Ok(None),
             Some(Ok(decoded)) => Ok(Some(decoded.payload)),
             Some(Err(FlightError::Tonic(status))) => Err(*status),
-            Some(Err(error)) => Err(Status::invalid_argument(format!("the request is no Arrow stream: {error}"))),
+            Some(Err(error)) => Err(Status::invalid_argument(format!("the request is not an Arrow stream: {error}"))),
         }
     }
 }
 
-/// A message that claims no more than it has.
+/// A message whose stated lengths fit its size.
 fn checked(message: FlightData) -> Answered<FlightData> {
     match arrow_claims::check(&message.data_header, &message.data_body) {
         Ok(()) => Ok(message),
-        Err(error) => Err(Status::invalid_argument(format!("the request is no Arrow stream: {error}"))),
+        Err(error) => Err(Status::invalid_argument(format!("the request is not an Arrow stream: {error}"))),
     }
 }

@@ -51,7 +51,7 @@ impl FlightService for Flight {
         let answer = HandshakeResponse { protocol_version: 0, payload: Bytes::from(token.clone()) };
         let mut response = Response::new(Box::pin(iter([Ok(answer)])) as Self::HandshakeStream);
         let header = MetadataValue::try_from(format!("Bearer {token}"));
-        let header = header.map_err(|_| Status::internal("a token that is no header"))?;
+        let header = header.map_err(|_| Status::internal("a token that is not a header value"))?;
         response.metadata_mut().insert("authorization", header);
         Ok(response)
     }

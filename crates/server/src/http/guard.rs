@@ -39,7 +39,7 @@ impl<T> Guard<T> {
             Some(Some(Needs::Nothing)) => return Demand::Nothing,
             Some(Some(Needs::Role(role))) => Some(role),
             Some(None) => {
-                let message = "this address states no role: it answers nobody";
+                let message = "this address has no role and answers no requests";
                 return Demand::Refused(refuse(StatusCode::FORBIDDEN, "forbidden", message));
             }
             // The path does not exist. Only users may learn that.

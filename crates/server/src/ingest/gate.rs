@@ -40,7 +40,8 @@ impl Gate {
 }
 
 impl Room {
-    /// Enlarges the room to this many bytes, and waits for it if necessary. More than all that there is counts as all.
+    /// Enlarges the room to this many bytes, and waits for it if necessary. A request larger than the
+    /// total gets the total.
     pub(crate) async fn grow(&mut self, byte_count: usize) -> Result<(), Full> {
         let missing = self.missing(byte_count)?;
         if missing > 0 {

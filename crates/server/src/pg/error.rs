@@ -55,7 +55,7 @@ pub(in crate::pg) struct PgError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Subject {
     /// As its message names it.
-    Told(Violation),
+    Named(Violation),
     /// As the definition of the table names it.
     Defined(ErrorObject),
 }
@@ -204,7 +204,7 @@ impl From<Error> for PgError {
         let mut converted = Self::error(code, message);
         converted.hint = error.hint().map(Box::from);
         converted.detail = violation.as_ref().and_then(Violation::detail).map(Box::from);
-        converted.subject = violation.map(|violation| Box::new(Subject::Told(violation)));
+        converted.subject = violation.map(|violation| Box::new(Subject::Named(violation)));
         converted
     }
 }

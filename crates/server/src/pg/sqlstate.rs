@@ -3,6 +3,7 @@
 //! is about (`violation`).
 
 use crate::access::role::PERMISSION_DENIED;
+use atsdb::sql::has_form_of_time;
 use atsdb::{Error, ErrorKind};
 
 /// The parts that a message must have, and its code.
@@ -10,8 +11,7 @@ type Rule = (&'static [&'static str], &'static str);
 
 /// Errors of the statement. The first rule that fits decides.
 const OF_SQL: &[Rule] = &[
-    (&["regex parse error"], "2201B"),
-    (&["egular expression did not compile"], "2201B"),
+    (&["invalid regular expression:"], "2201B"),
     (&["syntax error"], "42601"),
     (&["non-DEFAULT value"], "428C9"),
     (&["can only be updated to DEFAULT"], "428C9"),
@@ -44,18 +44,18 @@ const OF_SQL: &[Rule] = &[
     (&["LIMIT must be"], "2201W"),
     (&["OFFSET must be"], "2201X"),
     (&["frame must not be negative"], "22013"),
-    (&["Order by column out of bounds"], "42P10"),
-    (&["Order by index starts at 1"], "42P10"),
-    (&["Cannot find column with position"], "42P10"),
+    (&["is not in select list"], "42P10"),
     (&["has no such position"], "42P10"),
     (&["SELECT DISTINCT", "ORDER BY expressions"], "42P10"),
     (&["has no key that matches ON CONFLICT"], "42P10"),
-    (&["non-boolean predicate"], "42804"),
+    (&["condition must be of type BOOLEAN"], "42804"),
     (&["does not support the \"global\" option"], "22023"),
     (&["no time zone named"], "22023"),
     (&["is not a time zone"], "22023"),
     (&["no table option named"], "22023"),
-    (&["Step", "cannot be zero"], "22023"),
+    (&["step size cannot equal zero"], "22023"),
+    (&["percentile value", "is not between"], "22003"),
+    (&["Arrow has no type named"], "0A000"),
     (&["INCREMENT must not be zero"], "22023"),
     (&["type must be smallint, integer, or bigint"], "22023"),
     (&["does not fit the type"], "22023"),
@@ -63,7 +63,7 @@ const OF_SQL: &[Rule] = &[
     (&["ends with its escape character"], "22025"),
     (&["has [ without ]"], "2201B"),
     (&["' is not a UUID"], "22P02"),
-    (&["is no number in the pattern"], "22P02"),
+    (&["is not a number in the pattern"], "22P02"),
     (&["' is not an interval"], "22007"),
     (&["' is not a time"], "22007"),
     (&["does not match the pattern at"], "22007"),
@@ -77,19 +77,18 @@ const OF_SQL: &[Rule] = &[
     (&["no transaction is open"], "25P01"),
     (&["a transaction is already open"], "25001"),
     (&["does not take"], "42883"),
+    (&["operator does not exist"], "42883"),
     (&[" takes ", "argument"], "42883"),
     (&["needs arguments"], "42883"),
-    (&["Cannot infer common argument type"], "42883"),
-    (&["common type to coerce"], "42883"),
     (&["Cannot coerce"], "42883"),
     (&["type_coercion"], "42883"),
     (&["are not compared"], "42883"),
     (&["Failed to coerce"], "42804"),
-    (&["UNION types of column", "cannot be matched"], "42804"),
-    (&["Incompatible inputs for Union"], "42804"),
+    (&["UNION types", "cannot be matched"], "42804"),
     (&["UNION field", "have different type"], "42804"),
     (&["Inconsistent data type across values list"], "42804"),
     (&["is the sequence of column"], "2BP01"),
+    (&["requires an OVER clause"], "42809"),
     (&["is a view"], "42809"),
     (&["is a table"], "42809"),
     (&["is a rollup"], "42809"),
@@ -136,6 +135,8 @@ const OF_VALUES: &[Rule] = &[
     (&["subquery returned more than one row"], "21000"),
     (&["has several new values"], "21000"),
     (&[" takes ", "argument"], "42883"),
+    (&["OVERLAPS compares"], "42883"),
+    (&["invalid value for parameter"], "22023"),
     (&["invalid regular expression option"], "22023"),
     (&["have no flag g"], "22023"),
     (&["egular expression"], "2201B"),
@@ -159,8 +160,9 @@ const OF_VALUES: &[Rule] = &[
     (&["date_trunc granularity"], "22023"),
     (&["an INTERVAL has no"], "0A000"),
     (&["Date part", "not supported"], "22023"),
-    (&["array length of a JSON"], "22023"),
+    (&["cannot get array length of"], "22023"),
     (&["interval is out of range"], "22008"),
+    (&["step size cannot equal zero"], "22023"),
     (&["Overflow converting"], "22008"),
     (&["Unable to represent"], "22008"),
     (&["there is no time with the parts"], "22008"),
@@ -188,6 +190,7 @@ const OF_VALUES: &[Rule] = &[
     (&["parse"], "22P02"),
     (&["parsing"], "22P02"),
     (&["cannot be read as bytes"], "22P02"),
+    (&["is not valid JSON"], "22P02"),
     (&["is no "], "22P02"),
     (&["is not a"], "22P02"),
     (&["invalid"], "22P02"),
@@ -226,7 +229,7 @@ fn by_rules(rules: &[Rule], message: &str, otherwise: &'static str) -> &'static 
 /// The code of a message that names a value and the type which it does not have.
 fn of_wrong_value(message: &str) -> Option<&'static str> {
     if let Some((value, type_name)) =
-        message.rsplit_once(", or does not fit").and_then(|(before, _)| before.rsplit_once(" is no "))
+        message.rsplit_once(", or is out of its range").and_then(|(before, _)| before.rsplit_once(" is not a valid "))
     {
         return Some(of_value(named_value(value), type_name));
     }
@@ -235,14 +238,11 @@ fn of_wrong_value(message: &str) -> Option<&'static str> {
     {
         return Some(of_value(named_value(value), type_name));
     }
-    if let Some((_, rest)) = message.split_once("Cannot cast string '")
-        && let Some((value, type_name)) = rest.rsplit_once("' to value of ")
+    let of_cast = ["invalid input syntax for type ", "date/time field value out of range for type "];
+    if let Some((_, rest)) = of_cast.iter().find_map(|start| message.split_once(start))
+        && let Some((type_name, value)) = rest.split_once(": \"")
     {
-        return Some(of_value(NamedValue { text: value, is_text: true }, type_name));
-    }
-    if let Some((_, rest)) = message.split_once("Error parsing timestamp from '") {
-        let value = rest.rsplit_once("': ").map_or(rest, |(value, _)| value);
-        return Some(of_value(NamedValue { text: value, is_text: true }, "TIMESTAMP"));
+        return Some(of_value(NamedValue { text: value.strip_suffix('"').unwrap_or(value), is_text: true }, type_name));
     }
     match message.rsplit_once(" does not fit ") {
         Some((value, type_name)) if !type_name.starts_with("the ") => Some(of_value(named_value(value), type_name)),
@@ -283,20 +283,9 @@ fn of_value(value: NamedValue<'_>, type_name: &str) -> &'static str {
     }
     let is_whole = begins(&["INT", "Int", "BIGINT", "SMALLINT", "TINYINT", "UInt"]);
     let is_other_number = begins(&["REAL", "DOUBLE", "Float", "DECIMAL", "Decimal"]);
-    // A text with a fraction is no integer, but a number with one is rounded.
+    // A text with a fraction is not an integer, but a number with one is rounded.
     let is_of_type = is_integer || is_number && (is_other_number || !value.is_text);
     if is_of_type && (is_whole || is_other_number) { "22003" } else { "22P02" }
-}
-
-/// Whether a text has the form of a day or of a time of day, and therefore only wrong numbers.
-pub(in crate::pg) fn has_form_of_time(text: &str) -> bool {
-    let text = text.trim();
-    let is_number = |part: &str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
-    let first = text.split([' ', 'T']).next().unwrap_or_default();
-    let parts = |separator: char| first.split(separator).collect::<Vec<_>>();
-    let (day, clock) = (parts('-'), parts(':'));
-    (day.len() == 3 && day.iter().all(|part| is_number(part)))
-        || ((2..=3).contains(&clock.len()) && clock[..2].iter().all(|part| is_number(part)))
 }
 
 #[cfg(test)]
@@ -310,11 +299,14 @@ mod tests {
         assert_eq!(code(ErrorKind::Sql, "no table named t"), "42P01");
         assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
         assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
-        assert_eq!(code(ErrorKind::Sql, "DEFAULT: 'many' is no INT, or does not fit"), "22P02");
+        assert_eq!(code(ErrorKind::Sql, "DEFAULT: 'many' is not a valid INT, or is out of its range"), "22P02");
         assert_eq!(code(ErrorKind::Sql, "LIMIT must be >= 0, '-1' was provided"), "2201W");
         assert_eq!(code(ErrorKind::Sql, "OFFSET must be >=0, '-1' was provided"), "2201X");
-        assert_eq!(code(ErrorKind::Sql, "Order by column out of bounds, specified: 9, max: 2"), "42P10");
-        assert_eq!(code(ErrorKind::Sql, "Cannot create filter with non-boolean predicate 'a'"), "42804");
+        assert_eq!(code(ErrorKind::Sql, "ORDER BY position 9 is not in select list"), "42P10");
+        assert_eq!(code(ErrorKind::Sql, "a condition must be of type BOOLEAN, not TEXT"), "42804");
+        assert_eq!(code(ErrorKind::Sql, "operator does not exist: INT LIKE TEXT"), "42883");
+        assert_eq!(code(ErrorKind::Sql, "UNION types INT and DATE cannot be matched"), "42804");
+        assert_eq!(code(ErrorKind::Sql, "invalid regular expression: look-around is not supported"), "2201B");
         assert_eq!(code(ErrorKind::Sql, "Aggregate function calls cannot be nested: 'sum(a)' is nested"), "42803");
         assert_eq!(code(ErrorKind::Sql, "the savepoint: there is no savepoint a"), "3B001");
         assert_eq!(code(ErrorKind::Sql, "relation \"s\" does not exist"), "42P01");
@@ -326,10 +318,11 @@ mod tests {
         assert_eq!(code(ErrorKind::Resources, "more than their limit for temporary files in /tmp: 1 GiB"), "53400");
         assert_eq!(code(ErrorKind::Resources, "no space is left for temporary files of queries in /tmp"), "53100");
         assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
-        assert_eq!(code(ErrorKind::InvalidValue, "Regular expression did not compile: unclosed group"), "2201B");
+        assert_eq!(code(ErrorKind::InvalidValue, "invalid regular expression: unclosed group"), "2201B");
+        assert_eq!(code(ErrorKind::InvalidValue, "step size cannot equal zero"), "22023");
         assert_eq!(code(ErrorKind::InvalidValue, "Scalar subquery returned more than one row"), "21000");
-        assert_eq!(code(ErrorKind::InvalidValue, "Can't cast value 300 to type Int8"), "22003");
-        assert_eq!(code(ErrorKind::InvalidValue, "12345 is too large to store in a Decimal128"), "22003");
+        assert_eq!(code(ErrorKind::InvalidValue, "300 is out of range for type TINYINT"), "22003");
+        assert_eq!(code(ErrorKind::InvalidValue, "1234.5 is out of range for type DECIMAL(4, 1)"), "22003");
         assert_eq!(code(ErrorKind::InvalidValue, "the interval is out of range"), "22008");
         let malformed =
             |text| code(ErrorKind::InvalidValue, &atsdb::array_text::parse(text).unwrap_err().message(text));
@@ -346,22 +339,23 @@ mod tests {
     #[test]
     fn a_value_that_is_named_has_the_code_of_its_type() {
         for (message, code) in [
-            ("table t, column a, row 1: 'x' is no INT, or does not fit", "22P02"),
-            ("table t, column a, row 1: '1.5' is no INT, or does not fit", "22P02"),
-            ("table t, column a, row 1: '99999999999' is no INT, or does not fit", "22003"),
-            ("table t, column a: row 1: 99999999999 is no INT, or does not fit", "22003"),
-            ("table t, column a: row 1: 1e300 is no REAL, or does not fit", "22003"),
-            ("row 1: 'a: 'b' is no DECIMAL(8, 2), or does not fit", "22P02"),
-            ("'1234567890' is no DECIMAL(8, 2), or does not fit", "22003"),
-            ("row 2: 'noon' is no TIMESTAMP(3), or does not fit", "22007"),
-            ("row 2: '2024-02-30' is no DATE, or does not fit", "22008"),
-            ("row 2: '25:00' is no TIME, or does not fit", "22008"),
-            ("'soon' is no INTERVAL, or does not fit", "22007"),
-            ("'perhaps' is no BOOLEAN, or does not fit", "22P02"),
-            ("Cannot cast string 'x' to value of Int32 type", "22P02"),
-            ("Cannot cast string '99999999999' to value of Int32 type", "22003"),
-            ("Cannot cast string '2024-02-30' to value of Date32 type", "22008"),
-            ("Error parsing timestamp from 'noon': error parsing date", "22007"),
+            ("table t, column a, row 1: 'x' is not a valid INT, or is out of its range", "22P02"),
+            ("table t, column a, row 1: '1.5' is not a valid INT, or is out of its range", "22P02"),
+            ("table t, column a, row 1: '99999999999' is not a valid INT, or is out of its range", "22003"),
+            ("table t, column a: row 1: 99999999999 is not a valid INT, or is out of its range", "22003"),
+            ("table t, column a: row 1: 1e300 is not a valid REAL, or is out of its range", "22003"),
+            ("row 1: 'a: 'b' is not a valid DECIMAL(8, 2), or is out of its range", "22P02"),
+            ("'1234567890' is not a valid DECIMAL(8, 2), or is out of its range", "22003"),
+            ("row 2: 'noon' is not a valid TIMESTAMP(3), or is out of its range", "22007"),
+            ("row 2: '2024-02-30' is not a valid DATE, or is out of its range", "22008"),
+            ("row 2: '25:00' is not a valid TIME, or is out of its range", "22008"),
+            ("'soon' is not a valid INTERVAL, or is out of its range", "22007"),
+            ("'perhaps' is not a valid BOOLEAN, or is out of its range", "22P02"),
+            ("invalid input syntax for type INT: \"x\"", "22P02"),
+            ("invalid input syntax for type BOOLEAN: \"perhaps\"", "22P02"),
+            ("invalid input syntax for type TIMESTAMP: \"noon\"", "22007"),
+            ("date/time field value out of range for type DATE: \"2024-02-30\"", "22008"),
+            ("value \"99999999999\" is out of range for type INT", "22003"),
             ("'x' is not a valid INT (parameter $1)", "22P02"),
             ("row 1: x does not fit UUID", "22P02"),
             ("row 1: 1234.5 does not fit DECIMAL(5, 2)", "22003"),

@@ -29,10 +29,13 @@ pub(in crate::pg) struct StoreSession {
 }
 
 impl StoreSession {
-    pub(in crate::pg) fn open(state: &State) -> Self {
+    /// Opens a session of a user, in a database of this name.
+    pub(in crate::pg) fn open(state: &State, user: &str, database: &str) -> Self {
         let stdin = Arc::new(Stdin::default());
         let files: Arc<dyn FileReader> = stdin.clone();
-        Self { session: state.session().with_files(files), stdin }
+        let session = state.session().with_files(files);
+        session.set_identity(user, database);
+        Self { session, stdin }
     }
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
@@ -97,6 +100,11 @@ impl StoreSession {
     /// Forgets the numbers that the session has drawn from sequences.
     pub(in crate::pg) fn forget_numbers(&self) {
         self.session.forget_numbers();
+    }
+
+    /// Gives back the session's advisory locks.
+    pub(in crate::pg) fn unlock_all(&self) {
+        self.session.unlock_all();
     }
 
     /// Drops the temporary tables and views.

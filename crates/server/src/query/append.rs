@@ -52,7 +52,7 @@ pub(crate) async fn append(
             ([(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
         }
         Ok(Err(error)) => answer(&error),
-        Err(_) => refuse(StatusCode::BAD_REQUEST, "the body is no Arrow stream"),
+        Err(_) => refuse(StatusCode::BAD_REQUEST, "the body is not an Arrow stream"),
     }
 }
 
@@ -85,8 +85,8 @@ fn batches_of(body: &Buffer) -> impl Iterator<Item = Result<RecordBatch>> {
 
 fn malformed(error: ArrowError) -> Error {
     let message = match &error {
-        ArrowError::IpcError(reason) => format!("the body is no Arrow stream: {reason}"),
-        _ => "the body is no Arrow stream".to_owned(),
+        ArrowError::IpcError(reason) => format!("the body is not an Arrow stream: {reason}"),
+        _ => "the body is not an Arrow stream".to_owned(),
     };
     Error::invalid(message).with_source(error)
 }

@@ -5,7 +5,7 @@ use crate::client::rows;
 use crate::prom::message::{request_v1, series_v1};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::ipc::writer::StreamWriter;
-use atsdb_server::{Listening, Server, ServerOptions};
+use atsdb_server::{IngestOptions, Listening, Server, ServerOptions, StatementOptions};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Lines, Read, Write};
@@ -84,7 +84,12 @@ fn a_server_that_is_killed() {
     let Some(store) = std::env::var_os(STORE) else { return };
     let any = Some("127.0.0.1:0".to_owned());
     let connections_max = std::env::var(CONNECTIONS).unwrap().parse().unwrap();
-    let options = ServerOptions { pg: any.clone(), http: any, connections_max, ..ServerOptions::default() };
+    // On a busy machine, nobody is sent away.
+    let hold_time = Duration::from_secs(300);
+    let statements = StatementOptions { hold_time, ..StatementOptions::default() };
+    let ingest = IngestOptions { hold_time, ..IngestOptions::default() };
+    let options =
+        ServerOptions { pg: any.clone(), http: any, connections_max, statements, ingest, ..ServerOptions::default() };
     let database = atsdb::open(store.to_str().unwrap()).unwrap();
     let server = Server::start(database, Listening::open(options).unwrap()).unwrap();
     let mut stdout = std::io::stdout();

@@ -7,6 +7,7 @@ mod access;
 mod access_pg;
 mod access_tls;
 mod activity;
+mod advisory_locks;
 mod catalogue;
 mod client;
 mod copying;

@@ -178,7 +178,7 @@ fn wrong_prepares_and_executes_have_postgresqls_codes() {
     client.batch_execute("CREATE TABLE changing (a INT); PREPARE c AS SELECT * FROM changing").unwrap();
     client.batch_execute("ALTER TABLE changing ADD COLUMN b TEXT; INSERT INTO changing VALUES (1, 'x')").unwrap();
     assert_eq!(asked(&mut client, "EXECUTE c"), ["0A000"]);
-    // Nesting is no recursion.
+    // Nesting is not recursion.
     let nested = "PREPARE a AS ".repeat(100_000);
     assert_eq!(asked(&mut client, &nested), ["42601"]);
 }

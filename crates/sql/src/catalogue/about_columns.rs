@@ -4,7 +4,7 @@ use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
 };
 use crate::ddl::sequences::nextval_sql;
-use atsdb_codec::{column_type_of, encoding_name, logical_type, time_unit_of};
+use atsdb_codec::{column_type_of, declared_type, encoding_name, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
             Cell::text(&definition.name),
             Cell::text(column.name()),
             Cell::count(position as u64 + 1),
-            Cell::text(type_name(column.data_type())),
+            Cell::text(type_of_field(column)),
             Cell::Bool(column.is_nullable()),
             Cell::Null,
             Cell::Null,
@@ -114,7 +114,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
         let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
         let name = match column.data_type() {
             DataType::List(_) => "ARRAY".to_owned(),
-            scalar => type_name(scalar),
+            _ => type_of_field(column),
         };
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
     }
@@ -191,6 +191,11 @@ fn datetime_precision(data_type: &DataType) -> Option<i64> {
         DataType::Date32 => 0,
         _ => return None,
     })
+}
+
+/// The name of the type of a view's column, which may be declared, as that of JSON is.
+fn type_of_field(field: &Field) -> String {
+    declared_type(field).map_or_else(|| type_name(field.data_type()), |of| of.sql_name().into_owned())
 }
 
 /// The name of a computed type in `CREATE TABLE`, if it has one.

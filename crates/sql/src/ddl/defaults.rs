@@ -5,6 +5,7 @@ use super::type_names::column_type;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::literal::Literal;
 use crate::text::literal_columns::LiteralColumn;
+use crate::text::time_text::TimeWord;
 use crate::workarounds::array_texts;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::cast;
@@ -150,6 +151,13 @@ fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
     })?;
     if literal == Literal::Null {
         return Ok(None);
+    }
+    if let (Literal::Text(text), ColumnType::Timestamp(_) | ColumnType::Date) = (&literal, column.column_type)
+        && TimeWord::read(text).is_some_and(|word| word != TimeWord::Epoch)
+    {
+        return Err(not_supported(format_args!("DEFAULT '{text}', the time of the declaration,")).with_hint(
+            "write DEFAULT now() or DEFAULT CURRENT_DATE for the time of the INSERT, or the time itself in quotes",
+        ));
     }
     let mut read = LiteralColumn::new(column);
     read.push(&literal).map_err(|error| sql_error(format!("DEFAULT: {}", error.message())))?;

@@ -387,7 +387,10 @@ fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
             let identity = column.identity.ok_or_else(none)?;
             let from = from.unwrap_or(identity.start);
             if !Identity::is_in_range(column.column_type, from) {
-                return Err(sql_error(format!("RESTART {from} does not fit the type {}", column.column_type)));
+                return Err(sql_error(format!(
+                    "RESTART {from} does not fit the type {}",
+                    column.column_type.sql_name()
+                )));
             }
             column.identity = Some(identity.restarted(from)?);
             Ok(())

@@ -299,8 +299,11 @@ fn apply_key(definition: &mut TableDefinition, key: Option<&[String]>, sort: Opt
         match primary {
             None if tells_rows_apart => add_unique(definition, Unique { primary: true, ..Unique::new(columns) }),
             Some(primary) if timed && !same(primary) => {
-                return Err(sql_error(format!("table {}: two keys that include the time", definition.name))
-                    .with_hint("with a PRIMARY KEY, leave the time out of key, or declare UNIQUE (COLUMN, ...)"));
+                return Err(sql_error(format!(
+                    "table {} declares two keys that include the time; keep one",
+                    definition.name
+                ))
+                .with_hint("with a PRIMARY KEY, leave the time out of key, or declare UNIQUE (COLUMN, ...)"));
             }
             _ => {}
         }

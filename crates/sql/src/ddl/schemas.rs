@@ -62,7 +62,7 @@ fn rename(parser: &mut Parser<'_>) -> Result<SchemaChange, ParserError> {
     end(parser).map(|()| SchemaChange::Rename { from, to })
 }
 
-/// `None` for a statement that does not go on with `SET SCHEMA`.
+/// `None` for a statement without `SET SCHEMA`.
 fn moved(parser: &mut Parser<'_>, verb: &'static str) -> Result<Option<SchemaChange>, ParserError> {
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
     let _only = parser.parse_keyword(Keyword::ONLY);

@@ -3,6 +3,7 @@
 use super::assignments::assignments;
 use super::change::{Change, ChangeKind};
 use super::returning::Returning;
+use super::returning_stars::OtherTables;
 use super::values::place_assigned;
 use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA, number_of};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
@@ -20,20 +21,21 @@ use datafusion::sql::sqlparser::parser::Parser;
 
 /// Returns the query for the rows that a statement changes, and the change; `None` if the statement is not an `UPDATE`
 /// or `DELETE`. The query returns the chunk and the number of each row, then the new values of [`Change::columns`], and
-/// what only `RETURNING` needs.
+/// what only `RETURNING` needs. `has_with` is whether a `WITH` stands before the statement, which may name its tables.
 pub(crate) fn query_of_change(
     statement: &mut Ast,
     tables: &[Table],
     spellings: &Spellings,
+    has_with: bool,
 ) -> Result<Option<(Query, Change)>> {
     match statement {
-        Ast::Update(update) => of_update(update, tables, spellings).map(Some),
-        Ast::Delete(delete) => of_delete(delete, tables, spellings).map(Some),
+        Ast::Update(update) => of_update(update, tables, spellings, has_with).map(Some),
+        Ast::Delete(delete) => of_delete(delete, tables, spellings, has_with).map(Some),
         _ => Ok(None),
     }
 }
 
-fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
+fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings, has_with: bool) -> Result<(Query, Change)> {
     let refused = [
         (update.or.is_some(), "UPDATE OR ..."),
         (update.output.is_some(), "UPDATE ... OUTPUT"),
@@ -74,7 +76,8 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(not_supported("UPDATE with FROM before SET")),
         Some(UpdateTableFromKind::AfterSet(others)) => others,
     };
-    let returning = target.returning(update.returning.take(), &others)?;
+    let known = OtherTables::of(&others, tables).filter(|_| !has_with);
+    let returning = target.returning(update.returning.take(), &others, known.as_ref(), spellings)?;
     let rest = target.rest(&columns, returning.as_ref());
     values.extend(rest.iter().map(|position| target.column(spellings.spell(&definition.columns[*position].name))));
     values.extend(returning.iter().flat_map(|returning| returning.others.clone()));
@@ -88,7 +91,7 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings) -> Re
     Ok((query, Change { verb: "UPDATE", table, columns, others: rest, kind, returning, source: None }))
 }
 
-fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Result<(Query, Change)> {
+fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings, has_with: bool) -> Result<(Query, Change)> {
     let refused =
         [(!delete.tables.is_empty(), "DELETE with tables before FROM"), (delete.output.is_some(), "DELETE ... OUTPUT")];
     refuse(&refused)?;
@@ -97,7 +100,8 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings) -> Re
     refuse(&[(!from.joins.is_empty(), "DELETE from a join")])?;
     let target = Target::take(from, tables)?;
     let others = delete.using.take().unwrap_or_default();
-    let returning = target.returning(delete.returning.take(), &others)?;
+    let known = OtherTables::of(&others, tables).filter(|_| !has_with);
+    let returning = target.returning(delete.returning.take(), &others, known.as_ref(), spellings)?;
     let whole = others.is_empty() && delete.selection.is_none() && delete.limit.is_none() && returning.is_none();
     let kind = if whole { ChangeKind::Empty } else { ChangeKind::Delete };
     let rest = target.rest(&[], returning.as_ref());
@@ -166,12 +170,23 @@ impl Target {
         Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::new(name)])
     }
 
-    fn returning(&self, items: Option<Vec<SelectItem>>, others: &[TableWithJoins]) -> Result<Option<Returning>> {
-        let Some(items) = items else { return Ok(None) };
+    /// The clause `RETURNING`. `known` are the other tables, if their columns are known.
+    fn returning(
+        &self,
+        items: Option<Vec<SelectItem>>,
+        others: &[TableWithJoins],
+        known: Option<&OtherTables<'_>>,
+        spellings: &Spellings,
+    ) -> Result<Option<Returning>> {
+        let Some(mut items) = items else { return Ok(None) };
+        if let (Some(known), false) = (known, others.is_empty()) {
+            known.write_stars(&mut items, &self.alias, spellings);
+        }
         let shows_all = items.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
         if shows_all && !others.is_empty() {
             let alias = &self.alias;
-            return Err(not_supported("RETURNING * of several tables").with_hint(format!("write {alias}.*")));
+            return Err(not_supported("RETURNING * beside a query, a view or a join")
+                .with_hint(format!("write {alias}.*, and name the columns of the others")));
         }
         let other_star = items.iter().find_map(|item| match item {
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {

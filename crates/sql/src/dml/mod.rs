@@ -13,5 +13,6 @@ pub(crate) mod copy;
 pub(crate) mod files;
 pub(crate) mod load;
 pub(crate) mod returning;
+mod returning_stars;
 pub(crate) mod target;
 pub(crate) mod values;

@@ -1,11 +1,11 @@
 //! The clause `RETURNING`. Values of other tables in it, as in `UPDATE t ... FROM u ... RETURNING u.name`, are read by
 //! the query for the rows that change, and follow the columns of each row.
 
-use crate::text::tree_walk::visit_mut;
+use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::workarounds::output_names::{distinct, text_of};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
-use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, Expr, Ident, ObjectName, Query, SelectItem, VisitorMut};
+use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, Expr, Ident, ObjectName, SelectItem};
 use std::ops::ControlFlow;
 
 /// A `RETURNING` clause.
@@ -30,12 +30,12 @@ impl Returning {
 
     /// Takes the values of other tables than this one, which is changed, out of the clause.
     pub(crate) fn take_others(&mut self, table: &Table) {
-        let mut values = OtherValues { table, alias: &self.alias, depth: 0, found: Vec::new() };
+        let mut values = OtherValues { table, alias: &self.alias, found: Vec::new() };
         for (position, item) in self.items.iter_mut().enumerate() {
             match item {
                 SelectItem::UnnamedExpr(expr) => {
                     let before = expr.clone();
-                    let _ = visit_mut(expr, &mut values);
+                    values.take_from(expr);
                     if *expr != before {
                         let name = match &before {
                             Expr::Identifier(name) => name.value.clone(),
@@ -48,9 +48,7 @@ impl Returning {
                         *item = SelectItem::ExprWithAlias { expr, alias };
                     }
                 }
-                SelectItem::ExprWithAlias { expr, .. } => {
-                    let _ = visit_mut(expr, &mut values);
-                }
+                SelectItem::ExprWithAlias { expr, .. } => values.take_from(expr),
                 _ => {}
             }
         }
@@ -86,8 +84,6 @@ fn other_name(number: usize) -> String {
 struct OtherValues<'a> {
     table: &'a Table,
     alias: &'a str,
-    /// The number of subqueries that the visitor is inside of.
-    depth: usize,
     found: Vec<Expr>,
 }
 
@@ -101,32 +97,20 @@ impl OtherValues<'_> {
             _ => false,
         }
     }
-}
 
-impl VisitorMut for OtherValues<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth == 0 && self.is_other(expr) {
-            let number = match self.found.iter().position(|other| other == expr) {
-                Some(number) => number,
-                None => {
-                    self.found.push(expr.clone());
-                    self.found.len() - 1
-                }
-            };
-            *expr = Expr::Identifier(Ident::new(other_name(number)));
-        }
-        ControlFlow::Continue(())
+    fn take_from(&mut self, expr: &mut Expr) {
+        let _ = visit_outer_expressions_mut(expr, |inner| {
+            if self.is_other(inner) {
+                let number = match self.found.iter().position(|other| other == inner) {
+                    Some(number) => number,
+                    None => {
+                        self.found.push(inner.clone());
+                        self.found.len() - 1
+                    }
+                };
+                *inner = Expr::Identifier(Ident::new(other_name(number)));
+            }
+            ControlFlow::<()>::Continue(())
+        });
     }
 }

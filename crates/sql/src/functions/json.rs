@@ -37,7 +37,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         plain("json_get_text", |args| get(args, true)),
         found("json_get_path", |args| get_path(args, false)),
         plain("json_get_path_text", |args| get_path(args, true)),
-        found("json_extract_path", |args| extract_path(args, false)),
+        extraction(),
         jsonb("jsonb_extract_path", |args| in_jsonb(&extract_path(args, false)?)),
         plain("json_extract_path_text", |args| extract_path(args, true)),
         plain("jsonb_extract_path_text", |args| extract_path(args, true)),
@@ -57,6 +57,12 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         list("jsonb_values_text", |args| values(&all_in_jsonb(args)?, true)),
         Plain::variadic("json_positions", DataType::new_list(DataType::Int64, true), positions).udf(),
     ]
+}
+
+/// `json_extract_path(x, key, ...)`.
+pub(crate) fn extraction() -> ScalarUDF {
+    let compute: Compute = |args| extract_path(args, false);
+    Plain::variadic("json_extract_path", TEXT, compute).returning(Returns::JsonOfFirst).udf()
 }
 
 /// `CAST(x AS JSON)`.
@@ -81,7 +87,7 @@ impl Documents {
         let documents = text(array)?;
         for document in documents.iter().flatten() {
             if let Err(error) = json_text::check(document) {
-                return Err(external(Error::invalid(format!("'{document:.60}' is no JSON: {error}"))));
+                return Err(external(Error::invalid(format!("'{document:.60}' is not valid JSON: {error}"))));
             }
         }
         Ok(Self(documents))
@@ -181,7 +187,8 @@ fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
     let lengths = documents.0.iter().map(|json| match json {
         Some(json) => match json_text::array_length(json) {
             Some(length) => Ok(i32::try_from(length).ok()),
-            None => exec_err!("cannot get the array length of a JSON {}", json_text::kind(json)),
+            None if json_text::kind(json) == "object" => exec_err!("cannot get array length of a non-array"),
+            None => exec_err!("cannot get array length of a scalar"),
         },
         None => Ok(None),
     });
@@ -192,7 +199,8 @@ fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
 fn elements(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
     lists(args, |json| {
         let Some(found) = json_text::elements(json) else {
-            return exec_err!("cannot extract elements from a JSON {}", json_text::kind(json));
+            let what = if json_text::kind(json) == "object" { "an object" } else { "a scalar" };
+            return exec_err!("cannot extract elements from {what}");
         };
         Ok(found.map(|element| shown(element, as_text)).collect())
     })

@@ -26,7 +26,7 @@ pub(super) struct JsonValues {
 enum Form {
     Null,
     Bool(StringArray),
-    /// Numbers, and what is none among floats and decimals, such as `NaN`.
+    /// Numbers, including floats and decimals that are not numbers, such as `NaN`.
     Number(StringArray),
     Text(StringArray),
     /// Texts that are JSON.

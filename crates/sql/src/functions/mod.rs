@@ -3,8 +3,10 @@
 //! Owned here: cutting time into buckets ([`time_bucket`], over [`buckets`], [`grid`] and [`zone`]); aggregates over
 //! values in the order of their times. Not owned: filling gaps, which is done by a plan step, not by a function.
 
+pub(crate) mod advisory_locks;
 mod ages;
 pub(crate) mod arguments;
+mod array_dims;
 mod at_zone;
 mod bookend;
 mod bookend_groups;
@@ -18,8 +20,9 @@ mod ends;
 mod from_pattern;
 pub(crate) mod grid;
 mod histogram;
+pub(crate) mod identity;
 pub(crate) mod interval;
-mod json;
+pub(crate) mod json;
 mod json_build;
 mod json_change;
 pub(crate) mod json_operators;
@@ -27,6 +30,7 @@ mod json_values;
 mod jsonb;
 mod keywords;
 mod like_escape;
+pub(crate) mod lock_table;
 mod lttb;
 mod moments;
 mod nth_value;
@@ -43,6 +47,7 @@ pub(crate) mod schema_names;
 pub(crate) mod sequences;
 mod series;
 mod series_state;
+pub(crate) mod sleep;
 pub(crate) mod statement_time;
 mod text;
 pub(crate) mod text_types;
@@ -71,8 +76,14 @@ use ends::End;
 use std::sync::Arc;
 use time_bucket::{Name, TimeBucket};
 
+/// Functions that no statement can use: of unions, a type that no column has, and of files that DataFusion reads.
+const UNUSABLE: [&str; 4] = ["file_row_index", "input_file_name", "union_extract", "union_tag"];
+
 /// Registers all of them.
 pub(crate) fn register(context: &SessionContext) -> Result<()> {
+    for name in UNUSABLE {
+        context.deregister_udf(name);
+    }
     for name in [Name::TimeBucket, Name::DateBin] {
         context.register_udf(ScalarUDF::new_from_impl(TimeBucket::new(name)));
     }
@@ -91,6 +102,7 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     functions.for_each(|function| context.register_udf(function));
     context.register_udf(to_number::function());
     context.register_udf(time_digits::function());
+    array_dims::register(context);
     codes::register(context);
     trunc::register(context);
     nth_value::register(context);
@@ -98,6 +110,9 @@ pub(crate) fn register(context: &SessionContext) -> Result<()> {
     context.register_udf(type_names::function());
     context.register_udf(statement_time::statement_timestamp(None));
     schema_names::search_path_functions(None).into_iter().for_each(|function| context.register_udf(function));
+    context.register_udf(sleep::function());
+    identity::identity_functions(None).for_each(|function| context.register_udf(function));
+    advisory_locks::lock_functions(None).into_iter().for_each(|function| context.register_udf(function));
     sequences::sequence_functions(None).into_iter().for_each(|function| context.register_udf(function));
     ordered::functions().into_iter().for_each(|function| context.register_udaf(function));
     let state = context.state();

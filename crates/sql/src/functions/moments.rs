@@ -27,7 +27,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     vec![
         Plain::variadic("make_date", DataType::Date32, make_date).udf(),
         Plain::variadic("make_time", DataType::Time64(TimeUnit::Microsecond), make_time).udf(),
-        Plain::variadic("make_interval", INTERVAL, make_interval).udf(),
+        Plain::variadic("make_interval", INTERVAL, make_interval).or_without_arguments().udf(),
         Plain::variadic("make_timestamp", DataType::Timestamp(TimeUnit::Microsecond, None), make_timestamp).udf(),
         Plain::variadic("make_timestamptz", instant, make_timestamptz).udf(),
         Plain::variadic("isfinite", DataType::Boolean, isfinite).udf(),
@@ -186,6 +186,11 @@ fn overlaps(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [from, to, other_from, other_to] = args else {
         return exec_err!("OVERLAPS takes two periods: (start, end) OVERLAPS (start, end)");
     };
+    let is_length = |array: &ArrayRef| matches!(array.data_type(), DataType::Interval(_) | DataType::Duration(_));
+    let mut ends = args.iter().filter(|array| !is_length(array) && !array.data_type().is_null());
+    if ends.clone().any(is_time_of_day) && !ends.all(is_time_of_day) {
+        return exec_err!("OVERLAPS compares times of the day only with other times of the day");
+    }
     let (first, second) = (periods(from, to)?, periods(other_from, other_to)?);
     let found = first.into_iter().zip(second).map(|(first, second)| overlap(first?, second?));
     Ok(Arc::new(found.collect::<BooleanArray>()))
@@ -193,13 +198,19 @@ fn overlaps(args: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// Each period with its start, which is the earlier time, and its end if there is one; `None` if both are NULL.
 fn periods(from: &ArrayRef, to: &ArrayRef) -> Result<Vec<Option<(NaiveDateTime, Time)>>> {
-    let starts = times(from)?;
+    let starts = points(from)?;
     let ends: Vec<Time> = match to.data_type() {
         DataType::Interval(_) | DataType::Duration(_) => {
             let lengths = intervals(to)?;
-            starts.iter().zip(lengths.iter()).map(|(start, length)| plus((*start)?, length?)).collect()
+            let end = |(start, length): (&Time, Option<Interval>)| {
+                let (start, length) = ((*start)?, length?);
+                let end = plus(start, length)?;
+                // A time of the day begins anew at midnight.
+                Some(if is_time_of_day(from) { start.date().and_time(end.time()) } else { end })
+            };
+            starts.iter().zip(lengths.iter()).map(end).collect()
         }
-        _ => times(to)?,
+        _ => points(to)?,
     };
     let ordered = |(start, end): (Time, Time)| match (start, end) {
         (Some(start), Some(end)) => Some((start.min(end), Some(start.max(end)))),
@@ -207,6 +218,19 @@ fn periods(from: &ArrayRef, to: &ArrayRef) -> Result<Vec<Option<(NaiveDateTime, 
         (None, None) => None,
     };
     Ok(starts.into_iter().zip(ends).map(ordered).collect())
+}
+
+fn is_time_of_day(array: &ArrayRef) -> bool {
+    matches!(array.data_type(), DataType::Time32(_) | DataType::Time64(_))
+}
+
+/// Times; times of the day as those of one day.
+fn points(array: &ArrayRef) -> Result<Vec<Time>> {
+    if !is_time_of_day(array) {
+        return times(array);
+    }
+    let nanoseconds = cast(&cast(array, &DataType::Time64(TimeUnit::Nanosecond))?, &DataType::Int64)?;
+    times(&cast(&nanoseconds, &DataType::Timestamp(TimeUnit::Nanosecond, None))?)
 }
 
 fn plus(time: NaiveDateTime, length: Interval) -> Time {

@@ -88,7 +88,7 @@ fn float_text(value: f64, places: usize) -> String {
     }
 }
 
-/// `-1.23e+05`. A positive number has a space in the place of the sign. What is no number becomes hashes, as many as
+/// `-1.23e+05`. A positive number has a space in the place of the sign. What is not a number becomes hashes, as many as
 /// the pattern has places.
 pub(super) fn scientific_float(value: f64, whole_digits: usize, places: usize) -> String {
     if !value.is_finite() {

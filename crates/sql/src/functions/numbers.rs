@@ -26,11 +26,11 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 }
 
 fn sign(args: &[ArrayRef]) -> Result<ArrayRef> {
+    // NaN has the sign 0.
     let sign = |value: f64| match value {
         value if value > 0.0 => 1.0,
         value if value < 0.0 => -1.0,
-        0.0 => 0.0,
-        value => value,
+        _ => 0.0,
     };
     Ok(Arc::new(args[0].as_primitive::<Float64Type>().unary::<_, Float64Type>(sign)))
 }

@@ -50,6 +50,12 @@ impl Plain {
         Self { name, signature, result, returns: Returns::Plain, compute }
     }
 
+    /// Accepts a call without arguments, too. The computation then returns one row.
+    pub(super) fn or_without_arguments(self) -> Self {
+        let takes = vec![TypeSignature::Nullary, self.signature.type_signature.clone()];
+        Self { signature: Signature::one_of(takes, Volatility::Immutable), ..self }
+    }
+
     /// Sets the type of the texts that the function returns.
     pub(super) fn returning(self, returns: Returns) -> Self {
         Self { returns, ..self }

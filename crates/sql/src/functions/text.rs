@@ -169,7 +169,7 @@ fn position_of(spec: &str) -> Result<(Option<usize>, &str)> {
     }
 }
 
-/// The width that a value says. NULL is none.
+/// The width that a value states. NULL states none.
 fn width_of(value: Option<&Option<&str>>) -> Result<i64> {
     match value {
         None => exec_err!("format has too few arguments"),

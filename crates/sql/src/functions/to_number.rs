@@ -43,7 +43,7 @@ impl ScalarUDFImpl for ToNumber {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let Some(Some(pattern)) = args.scalar_arguments.get(1) else {
-            let error = sql_error("to_number: the pattern is no constant").with_hint("write it in quotes: '999.99'");
+            let error = sql_error("to_number: the pattern is not a constant").with_hint("write it in quotes: '999.99'");
             return Err(external(error));
         };
         let data_type = match text_of(pattern) {
@@ -123,7 +123,7 @@ fn read(text: &str, pattern: &NumberPattern) -> CoreResult<i128> {
     let number = precision.ok().zip(scale.ok());
     let number = number.and_then(|(precision, scale)| decimal::parse(&signed, precision, scale));
     number.ok_or_else(|| {
-        sql_error(format!("to_number: '{text:.60}' is no number in the pattern, or has too many digits"))
+        sql_error(format!("to_number: '{text:.60}' is not a number in the pattern, or has too many digits"))
             .with_hint("each 9 or 0 of the pattern reads one digit: to_number('1,234.5', '9G999D9')")
     })
 }

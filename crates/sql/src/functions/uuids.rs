@@ -30,7 +30,7 @@ fn uuids(args: &[ArrayRef]) -> Result<ArrayRef> {
     let uuids = texts.as_string::<i32>().iter().map(|text| match text {
         Some(text) => match uuid_text::canonical(text) {
             Some(uuid) => Ok(Some(uuid)),
-            None => exec_err!("'{text:.60}' is no UUID"),
+            None => exec_err!("'{text:.60}' is not a valid UUID"),
         },
         None => Ok(None),
     });

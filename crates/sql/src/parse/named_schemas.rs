@@ -4,6 +4,7 @@
 
 use super::query_text::byte_of;
 use crate::text::quoted_names::quoted;
+use crate::text::relations::relations_of;
 use crate::text::sequence_names::{find_sequence, is_of_sequences, name_in};
 use crate::text::table_names::{NamedSchema, OUTSIDE_PATH, Scope, TEMPORARY_SCHEMA, TableName};
 use crate::text::tree_walk::{visit_expressions, visit_mut};
@@ -38,10 +39,7 @@ impl VisitorMut for StarNaming {
     type Break = ();
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        let from = select.from.iter();
-        let relations =
-            from.flat_map(|from| std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)));
-        let names: Vec<(&ObjectName, &Ident)> = relations.filter_map(shown_name).collect();
+        let names: Vec<(&ObjectName, &Ident)> = relations_of(&select.from).filter_map(shown_name).collect();
         for item in &mut select.projection {
             let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(star), _) = item else {
                 continue;

@@ -102,7 +102,7 @@ fn tokens_of(
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
             .with_hint(format!("split it: the maximum is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
     }
-    let mut tokens = Tokenizer::new(&StatementDialect, text).tokenize_with_location().map_err(|error| {
+    let mut tokens = Tokenizer::new(&StatementDialect::new(0), text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
     })?;
     join_operators(&mut tokens);
@@ -114,8 +114,8 @@ fn tokens_of(
 
 fn parse(tokens: Vec<TokenWithSpan>, position: SourcePosition) -> Result<Ast> {
     let end = tokens.iter().map(|token| token.span.end).max().unwrap_or_else(Location::empty);
-    let mut parser =
-        Parser::new(&StatementDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
+    let dialect = StatementDialect::new(tokens.len());
+    let mut parser = Parser::new(&dialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
     let statement = parser.parse_statement().map_err(|error| from_parser(positioned_at_end(error, end), position))?;
     let next = parser.next_token();
     if next.token != Token::EOF {

@@ -145,7 +145,7 @@ fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -
     Ok(FileTableRequest { path, format: Some(format), options, bytes_max: 0 })
 }
 
-/// The name of an option. The word of `null = 'NA'` is no identifier.
+/// The name of an option. The word of `null = 'NA'` is not an identifier.
 fn option_name(name: &Expr) -> Option<String> {
     match name {
         Expr::Identifier(name) => Some(name.value.to_ascii_lowercase()),

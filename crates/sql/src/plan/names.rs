@@ -22,7 +22,8 @@ use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{
-    checked, has_time_words, read_time_words, with_postgres_casts, write_array_constants, write_numbers,
+    checked, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners,
+    with_postgres_casts, write_array_constants, write_numbers,
 };
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
@@ -34,7 +35,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, TableReference, plan_datafusion_err};
 use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
     AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF, lit,
@@ -64,7 +65,8 @@ pub(crate) fn logical_plan(
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
     let expansion = Expansion::default();
-    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters };
+    let relation_planners = relation_planners();
+    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
     let planned = names.open_plan(statement)?;
     if planned.has_parameters { close_parameters(planned.plan, parameters) } else { Ok(planned.plan) }
 }
@@ -79,7 +81,8 @@ pub(crate) fn open_plan(
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
     let (expansion, focus) = (Expansion::default(), &Focus::default());
-    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters };
+    let relation_planners = relation_planners();
+    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
     names.open_plan(statement).map(|planned| planned.plan)
 }
 
@@ -94,6 +97,7 @@ fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> O
     let spellings = SharedSpellings::new(spellings);
     let (given, parameters) = (GivenTables::default(), Parameters::none());
     let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), given, &parameters).ok()?;
+    let plan = declare_columns(plan).ok()?;
     Some(headings.apply(plan.schema().inner()))
 }
 
@@ -105,6 +109,8 @@ struct SnapshotNames<'a> {
     expansion: Expansion,
     focus: &'a Focus,
     parameters: &'a Parameters,
+    /// They have a state, and so each statement has its own.
+    relation_planners: Vec<Arc<dyn RelationPlanner>>,
 }
 
 /// A plan that may contain placeholders for values.
@@ -127,6 +133,7 @@ impl SnapshotNames<'_> {
         let (tables, has_time_words) = (ReadTables::of(&statement), has_time_words(&statement));
         let plan = planner.sql_statement_to_plan_with_context(statement, &mut context);
         let mut plan = plan.map_err(|error| tables.explain(error))?;
+        refuse_repeated_parts(&plan)?;
         if has_time_words {
             plan = read_time_words(plan)?;
         }
@@ -143,7 +150,10 @@ impl SnapshotNames<'_> {
         let Self { state, spellings, given, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            SnapshotNames { state, snapshot, spellings, given: *given, expansion, focus, parameters }.plan(statement)
+            let (given, relation_planners) = (*given, relation_planners());
+            let names =
+                SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
+            names.plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -155,8 +165,10 @@ impl SnapshotNames<'_> {
         let Self { state, spellings, given, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
-            let (given, expansion) = (*given, expansion.clone());
-            SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters }.plan(statement)
+            let (given, expansion, relation_planners) = (*given, expansion.clone(), relation_planners());
+            let names =
+                SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
+            names.plan(statement)
         };
         let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -265,6 +277,10 @@ impl ContextProvider for SnapshotNames<'_> {
 
     fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
         self.state.expr_planners()
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        &self.relation_planners
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {

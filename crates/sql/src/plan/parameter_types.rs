@@ -2,6 +2,8 @@
 //! they are assigned to, from casts, or from the other arguments of functions whose arguments are of one type, or are
 //! an array and its elements.
 
+use crate::functions::advisory_locks::lock_argument_type;
+use crate::functions::sleep::SLEEP;
 use crate::text::params::number;
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -55,6 +57,9 @@ impl InferredTypes {
                             self.note_arguments(args.iter().collect(), &inputs);
                         }
                         Expr::ScalarFunction(ScalarFunction { func, args }) => {
+                            if let Some(data_type) = argument_type(func.name(), args.len()) {
+                                args.iter().for_each(|arg| self.note(arg, &data_type));
+                            }
                             self.note_elements(func.name(), args, &inputs);
                         }
                         Expr::Case(Case { when_then_expr, else_expr, .. }) => {
@@ -180,6 +185,14 @@ impl InferredTypes {
         if let (Some(slot @ None), Some(data_type)) = (slot, plain_type(data_type)) {
             *slot = Some(data_type.clone());
         }
+    }
+}
+
+/// The type of each argument of a function that takes numbers of one type only.
+fn argument_type(function: &str, argument_count: usize) -> Option<DataType> {
+    match function {
+        SLEEP => Some(DataType::Float64),
+        name => lock_argument_type(name, argument_count),
     }
 }
 

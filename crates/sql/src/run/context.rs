@@ -16,6 +16,7 @@ use crate::scan::latest_rows::LatestRows;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::{functions, workarounds};
 use atsdb_core::Result;
+use atsdb_temporary::TemporarySpace;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::memory_pool::MemoryPool;
@@ -32,10 +33,10 @@ pub(super) const BATCH_ROWS: usize = 8_192;
 /// divided by this.
 const MERGE_SHARE: usize = 16;
 
-/// Creates a context for queries with a session's resources.
-pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
+/// Creates a context for queries with a session's resources, and the space of its temporary files.
+pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> Result<SessionContext> {
     // Each query has its own memory pool.
-    let environment = RuntimeEnvBuilder::new().with_disk_manager_builder(disk_manager(options.temp_bytes));
+    let environment = RuntimeEnvBuilder::new().with_disk_manager_builder(disk_manager(space));
     let environment = environment.build_arc().map_err(from_datafusion)?;
     let mut config = SessionConfig::new()
         .with_target_partitions(options.threads.max(1))
@@ -47,6 +48,11 @@ pub(super) fn context(options: &SessionOptions) -> Result<SessionContext> {
     parser.enable_ident_normalization = false;
     parser.map_string_types_to_utf8view = false;
     parser.parse_float_as_decimal = true;
+    // A rule of the analyzer does, and keeps the orders that matter.
+    parser.enable_subquery_sort_elimination = false;
+    // DataFusion's logical and physical plans may disagree on whether a column can be NULL, as for `x IS TRUE` and for
+    // `CASE WHEN x < y THEN x ELSE 0 END`. Groups are computed by the physical plan alone, so this does no harm.
+    config.options_mut().execution.skip_physical_aggregate_schema_check = true;
     let mut analyzer = Analyzer::new();
     analyzer.rules.splice(0..0, workarounds::rules_before_types());
     analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));

@@ -1,19 +1,18 @@
 //! The functions that a query may call: their names, arguments, results and descriptions.
 
 use super::context::context;
+use super::function_examples::{FunctionExample, function_examples};
+use super::function_kind::FunctionKind;
 use super::function_notes::{INTERNAL, NOTES, REWRITTEN_AGGREGATES, REWRITTEN_SCALARS};
 use super::options::SessionOptions;
 use crate::ddl::from_query::type_name_of;
-use crate::text::errors::ALL_FUNCTIONS;
-use atsdb_core::name::nearest_name;
-use atsdb_core::{Error, Result};
+use atsdb_core::Result;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::logical_expr::function::WindowUDFFieldArgs;
 use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
 use datafusion::logical_expr::{Documentation, ReturnFieldArgs, Signature, TypeSignature};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strum::IntoStaticStr;
 
 /// Lists of types that are tried to find what a function returns.
 const EXAMPLES_MAX: usize = 400;
@@ -23,27 +22,6 @@ const TYPES_SHOWN: usize = 3;
 
 /// What stands for a result whose type depends on the arguments.
 const BY_THE_ARGUMENTS: &str = "by the arguments";
-
-/// The kind of a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum FunctionKind {
-    /// A value for each row.
-    Scalar,
-    /// A value for each group of rows.
-    Aggregate,
-    /// A value for each row, from the rows around it. Every aggregate is one, too.
-    Window,
-    /// Rows.
-    Table,
-}
-
-impl FunctionKind {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
 
 /// A function that a query may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,63 +36,15 @@ pub struct FunctionInfo {
     pub returns: String,
     /// What it computes; empty if the function does not say it.
     pub description: String,
+    /// A call of it and the answer. Most aliases have none.
+    pub example: Option<FunctionExample>,
 }
 
-/// Functions of other databases, and what to write instead.
-const INSTEAD: [(&str, &str); 32] = [
-    ("json_extract", JSON),
-    ("json_extract_string", JSON),
-    ("json_value", JSON),
-    ("json_query", JSON),
-    ("json_unquote", JSON),
-    ("get_json_object", JSON),
-    ("json_type", "json_typeof(document)"),
-    ("isnull", "x IS NULL, or COALESCE(x, y)"),
-    ("if", CASE),
-    ("iif", CASE),
-    ("date", "CAST(x AS DATE), or DATE '2024-03-01'"),
-    ("datetime", "CAST(x AS TIMESTAMP), or now()"),
-    ("getdate", "now()"),
-    ("sysdate", "now()"),
-    ("curdate", "current_date"),
-    ("unix_timestamp", "extract(epoch FROM x)"),
-    ("julianday", "extract(julian FROM x)"),
-    ("dateadd", PERIOD),
-    ("date_add", PERIOD),
-    ("date_sub", PERIOD),
-    ("len", "length(x)"),
-    ("charindex", "strpos(text, part)"),
-    ("printf", "x || ' ' || y, or to_char(x, '990.00')"),
-    ("newid", "gen_random_uuid()"),
-    ("count_if", COUNT),
-    ("countif", COUNT),
-    ("quantile", "percentile_cont(0.5) WITHIN GROUP (ORDER BY x)"),
-    ("pg_sleep", "the pause into the program that sends the statements"),
-    ("pg_advisory_lock", LOCK),
-    ("pg_advisory_xact_lock", LOCK),
-    ("pg_try_advisory_lock", LOCK),
-    ("pg_try_advisory_xact_lock", LOCK),
-];
-const LOCK: &str = "an UPDATE of one row that stands for the lock: of two transactions, the later one fails";
-const PERIOD: &str = "x + INTERVAL '1 day'";
-const COUNT: &str = "count(*) FILTER (WHERE condition)";
-const JSON: &str = "document -> 'key' for a part of a JSON document, document ->> 'key' for its text; a number names an \
-                    element of an array";
-const CASE: &str = "CASE WHEN condition THEN x ELSE y END";
-
-/// An error with the name that a function that does not exist may have been meant to have.
-pub(crate) fn with_nearest_function(error: Error) -> Error {
-    let Some(name) = error.message().strip_prefix("no function named ").filter(|_| error.hint() == Some(ALL_FUNCTIONS))
-    else {
-        return error;
-    };
-    if let Some((_, hint)) = INSTEAD.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)) {
-        return error.with_hint(format!("write {hint}"));
-    }
-    let Ok(functions) = functions() else { return error };
-    match nearest_name(name, functions.iter().map(|function| function.name.as_str())).map(str::to_owned) {
-        Some(near) => error.with_hint(format!("did you mean {near}?")),
-        None => error,
+impl FunctionInfo {
+    /// The function that this one is another name of, if it is one.
+    pub fn alias_of(&self) -> Option<&str> {
+        let name = self.description.strip_prefix("The same as ")?.strip_suffix('.')?;
+        (!name.contains(' ')).then_some(name)
     }
 }
 
@@ -123,8 +53,13 @@ pub(crate) fn with_nearest_function(error: Error) -> Error {
 /// # Errors
 /// `Resources` if there is not enough memory for a context.
 pub fn functions() -> Result<Vec<FunctionInfo>> {
-    let state = context(&SessionOptions::default())?.state();
+    let state = context(&SessionOptions::default(), &Arc::default())?.state();
+    let examples = function_examples();
     let mut functions = BTreeMap::new();
+    let mut insert = |function: FunctionInfo| {
+        let example = examples.get(&(function.name.as_str(), function.kind)).cloned();
+        functions.insert((function.name.clone(), function.kind), FunctionInfo { example, ..function });
+    };
     let mut add =
         |name: &str, own: &str, kind, signature: Option<&Signature>, about: Option<&Documentation>, returns| {
             if !name.starts_with(|first: char| first.is_ascii_alphabetic()) || INTERNAL.contains(&name) {
@@ -132,8 +67,7 @@ pub fn functions() -> Result<Vec<FunctionInfo>> {
             }
             if let Some((_, arguments, returns, description)) = NOTES.iter().find(|(noted, ..)| *noted == name) {
                 let [arguments, returns, description] = [*arguments, *returns, *description].map(str::to_owned);
-                let info = FunctionInfo { name: name.to_owned(), kind, arguments, returns, description };
-                functions.insert((name.to_owned(), kind), info);
+                insert(FunctionInfo { name: name.to_owned(), kind, arguments, returns, description, example: None });
                 return;
             }
             let description = match (name == own, about) {
@@ -143,8 +77,7 @@ pub fn functions() -> Result<Vec<FunctionInfo>> {
             };
             let documented = about.and_then(|about| inside_brackets(&about.syntax_example));
             let arguments = documented.or_else(|| signature.map(arguments_of)).unwrap_or_default();
-            let info = FunctionInfo { name: name.to_owned(), kind, arguments, returns, description };
-            functions.insert((name.to_owned(), kind), info);
+            insert(FunctionInfo { name: name.to_owned(), kind, arguments, returns, description, example: None });
         };
     for (name, function) in state.scalar_functions() {
         let result = |fields: &[FieldRef]| {
@@ -175,7 +108,7 @@ pub fn functions() -> Result<Vec<FunctionInfo>> {
         scalars.chain(REWRITTEN_AGGREGATES.iter().map(|note| (FunctionKind::Aggregate, note)))
     {
         let [name, arguments, returns, description] = [*name, *arguments, *returns, *description].map(str::to_owned);
-        functions.insert((name.clone(), kind), FunctionInfo { name, kind, arguments, returns, description });
+        insert(FunctionInfo { name, kind, arguments, returns, description, example: None });
     }
     Ok(functions.into_values().collect())
 }
@@ -207,17 +140,44 @@ fn returns<F: UDFCoercionExt>(function: &F, result: &dyn Fn(&[FieldRef]) -> Opti
     if examples.is_empty() {
         examples = usual_arguments();
     }
-    let mut names: Vec<String> = Vec::new();
-    for name in examples.iter().take(EXAMPLES_MAX).filter_map(|types| result_of(types)) {
-        if !names.contains(&name) {
+    let names_of = |types: &[DataType]| types.iter().map(type_name).collect::<Vec<_>>();
+    let results = examples.iter().take(EXAMPLES_MAX).filter_map(|types| Some((names_of(types), result_of(types)?)));
+    let results: Vec<(Vec<String>, String)> = results.collect();
+    let mut names: Vec<&str> = Vec::new();
+    for (_, name) in &results {
+        if !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
-    match names.len() {
-        0 => result_for_arrays(&result_of).unwrap_or_else(|| BY_THE_ARGUMENTS.to_owned()),
-        1..=TYPES_SHOWN => names.join(" or "),
-        _ => BY_THE_ARGUMENTS.to_owned(),
-    }
+    let rule = match names.len() {
+        0 => result_for_arrays(&result_of),
+        1..=TYPES_SHOWN => Some(names.join(" or ")),
+        _ => rule_of_arguments(&results),
+    };
+    rule.unwrap_or_else(|| BY_THE_ARGUMENTS.to_owned())
+}
+
+/// How the result follows from the types of the arguments, if it does.
+fn rule_of_arguments(results: &[(Vec<String>, String)]) -> Option<String> {
+    let is_array = results.iter().all(|(_, result)| result.ends_with("[]"));
+    let is = |result: &str, of: &str| if is_array { result.strip_suffix("[]") == Some(of) } else { result == of };
+    let follows = |at: usize| results.iter().all(|(types, result)| types.get(at).is_some_and(|of| is(result, of)));
+    let mut alike = results.iter().filter_map(|(types, result)| {
+        let (first, others) = types.split_first()?;
+        others.iter().all(|other| other == first).then_some((first, result))
+    });
+    let of = if follows(0) && results.iter().all(|(types, _)| types.len() == 1) {
+        "the argument's type"
+    } else if follows(0) {
+        "the first argument's type"
+    } else if follows(1) {
+        "the second argument's type"
+    } else if alike.next().is_some_and(|(of, result)| is(result, of)) && alike.all(|(of, result)| is(result, of)) {
+        "the arguments' common type"
+    } else {
+        return None;
+    };
+    Some(if is_array { format!("an array of {of}") } else { of.to_owned() })
 }
 
 fn usual_arguments() -> Vec<Vec<DataType>> {
@@ -377,6 +337,28 @@ mod tests {
         assert_eq!(find("row_number").kind, FunctionKind::Window);
         assert_eq!(find("pow").description, "The same as power.");
         assert!(functions.is_sorted_by_key(|function| (function.name.clone(), function.kind)));
+        assert_eq!((find("pow").alias_of(), find("jsonb_agg").alias_of()), (Some("power"), None));
+        for (name, kind) in function_examples().into_keys() {
+            assert!(functions.iter().any(|function| function.name == name && function.kind == kind), "{name}");
+        }
+    }
+
+    #[test]
+    fn results_follow_from_the_types_of_arguments() {
+        let rule = |results: &[(&[&str], &str)]| {
+            let results = results.iter().map(|(types, result)| {
+                (types.iter().map(|of| (*of).to_owned()).collect::<Vec<_>>(), (*result).to_owned())
+            });
+            rule_of_arguments(&results.collect::<Vec<_>>())
+        };
+        assert_eq!(rule(&[(&["INT"], "INT"), (&["TEXT"], "TEXT")]).as_deref(), Some("the argument's type"));
+        let array = rule(&[(&["INT"], "INT[]"), (&["TEXT", "INT"], "TEXT[]")]);
+        assert_eq!(array.as_deref(), Some("an array of the first argument's type"));
+        assert_eq!(rule(&[(&["A", "B"], "B"), (&["C", "D"], "D")]).as_deref(), Some("the second argument's type"));
+        let common = rule(&[(&["A", "A"], "A"), (&["A", "B"], "A"), (&["B", "A"], "A"), (&["B", "B"], "B")]);
+        assert_eq!(common.as_deref(), Some("the arguments' common type"));
+        assert_eq!(rule(&[(&["A"], "A"), (&["B"], "C")]), None);
+        assert_eq!(rule(&[(&["A", "B"], "C"), (&["B", "A"], "C")]), None);
     }
 
     #[test]

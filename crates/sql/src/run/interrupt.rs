@@ -1,7 +1,9 @@
 //! Interrupting a session, and what its queries need to know of it: their time limit, the current times of its
-//! statement, and the numbers that it draws.
+//! statement, the numbers that it draws, the locks that it takes, and its user and database.
 
 use super::permission::Restriction;
+use crate::functions::identity::SessionIdentity;
+use crate::functions::lock_table::SessionLocks;
 use atsdb_core::{CurrentTimes, Error, ErrorKind, Result};
 use atsdb_engine::SessionNumbers;
 use parking_lot::Mutex;
@@ -21,6 +23,10 @@ struct InterruptState {
     times: Option<CurrentTimes>,
     /// The numbers of identity columns, and the rights that drawing them needs.
     sequences: Option<(SessionNumbers, Arc<Restriction>)>,
+    /// The scopes of its advisory locks.
+    locks: Option<Arc<SessionLocks>>,
+    /// Its user and database, if they are known.
+    identity: Option<Arc<SessionIdentity>>,
     requested: bool,
     waiting: Option<Waker>,
 }
@@ -37,6 +43,24 @@ impl Interrupt {
 
     pub(crate) fn set_sequences(&self, numbers: SessionNumbers, restriction: Arc<Restriction>) {
         self.0.lock().sequences = Some((numbers, restriction));
+    }
+
+    /// The scopes of the session's advisory locks.
+    pub(crate) fn locks(&self) -> Option<Arc<SessionLocks>> {
+        self.0.lock().locks.clone()
+    }
+
+    pub(crate) fn set_locks(&self, locks: Arc<SessionLocks>) {
+        self.0.lock().locks = Some(locks);
+    }
+
+    /// The session's user and database, if they are known.
+    pub(crate) fn identity(&self) -> Option<Arc<SessionIdentity>> {
+        self.0.lock().identity.clone()
+    }
+
+    pub(crate) fn set_identity(&self, identity: SessionIdentity) {
+        self.0.lock().identity = Some(Arc::new(identity));
     }
 
     pub(crate) fn time_limit(&self) -> Option<Duration> {

@@ -8,7 +8,8 @@ pub struct SessionOptions {
     /// The maximum memory of all running queries together, in bytes. Beyond it they write temporary files, or fail with
     /// [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources).
     pub memory_bytes: usize,
-    /// The maximum size of the temporary files of all running queries together, in bytes. A query that needs more fails
+    /// The maximum size of the temporary files of all running queries together, in bytes, with those that a reader of
+    /// files puts into [`Session::temporary_space`](crate::Session::temporary_space). A query that needs more fails
     /// with [`ErrorKind::Resources`](atsdb_core::ErrorKind::Resources). 0 means that queries write none. `None` means
     /// half of the space that is free in the folder of temporary files, [`std::env::temp_dir`].
     pub temp_bytes: Option<u64>,

@@ -39,14 +39,30 @@ impl QueryLimits {
         Self { started: now, checked: now, time_limit, resident_bytes_max }
     }
 
+    /// Begins to watch the time of a query.
+    pub(crate) fn of_time(time_limit: Option<Duration>) -> Self {
+        let now = Instant::now();
+        Self { started: now, checked: now, time_limit, resident_bytes_max: None }
+    }
+
+    /// Fails once the time is up.
+    pub(crate) fn check_time(&self) -> Result<()> {
+        self.check_time_at(Instant::now())
+    }
+
+    fn check_time_at(&self, now: Instant) -> Result<()> {
+        match self.time_limit.filter(|limit| now.duration_since(self.started) >= *limit) {
+            Some(limit) => Err(Error::new(ErrorKind::Resources, format!("the query ran for longer than {limit:?}"))
+                .with_hint("narrow the time range, or allow more time")),
+            None => Ok(()),
+        }
+    }
+
     /// Fails once the time is up. Returns since when the process has exceeded its memory limit, if it does. The memory
     /// is checked at most every [`CHECK_EVERY`].
     pub(crate) fn check(&mut self) -> Result<Option<Instant>> {
         let now = Instant::now();
-        if let Some(limit) = self.time_limit.filter(|limit| now.duration_since(self.started) >= *limit) {
-            return Err(Error::new(ErrorKind::Resources, format!("the query ran for longer than {limit:?}"))
-                .with_hint("narrow the time range, or allow more time"));
-        }
+        self.check_time_at(now)?;
         if now.duration_since(self.checked) < CHECK_EVERY {
             return Ok(None);
         }
@@ -83,5 +99,7 @@ mod tests {
     fn time_that_is_over_is_noticed() {
         let error = QueryLimits::begin(2 << 30, Some(Duration::ZERO)).check().unwrap_err();
         assert!(error.to_string().contains("longer than"), "{error}");
+        assert!(QueryLimits::of_time(Some(Duration::ZERO)).check_time().is_err());
+        assert!(QueryLimits::of_time(None).check_time().is_ok());
     }
 }

@@ -1,7 +1,9 @@
-//! The functions of sequences and of the search path that a query calls, bound to its session.
+//! The functions of sequences, locks, the search path and the user that a query calls, bound to its session.
 
 use super::interrupt::Interrupt;
 use super::permission::Permission;
+use crate::functions::advisory_locks::lock_functions;
+use crate::functions::identity::identity_functions;
 use crate::functions::schema_names::search_path_functions;
 use crate::functions::sequences::{SequenceSession, sequence_functions};
 use crate::text::datafusion_errors::from_datafusion;
@@ -18,6 +20,14 @@ pub(super) fn set_session_functions(
     snapshot: &ReadSnapshot,
 ) -> Result<()> {
     for function in search_path_functions(Some(snapshot)) {
+        state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
+    }
+    if let Some(identity) = interrupt.identity() {
+        for function in identity_functions(Some(&identity)) {
+            state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
+        }
+    }
+    for function in lock_functions(interrupt.locks().as_ref()) {
         state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
     }
     let Some((numbers, restriction)) = interrupt.sequences() else { return Ok(()) };

@@ -60,7 +60,7 @@ impl StatementQuery {
     ) -> Result<Self> {
         let tables = query.snapshot.tables();
         let (with, mut statement) = split_with(statement);
-        let change = query_of_change(&mut statement, tables, &spellings)?;
+        let change = query_of_change(&mut statement, tables, &spellings, with.is_some())?;
         let (statement, insert, change) = match change {
             Some((mut query, change)) => {
                 add_with(&mut query, with);

@@ -21,16 +21,20 @@ use super::wait::block_on;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
+use crate::functions::lock_table::{LockTable, OpenScope};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
+use crate::scan::direct::DirectRead;
 use crate::scan::numbered_scan::NumberedScan;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::identifiers::SharedSpellings;
+use crate::text::params::Parameters;
 use crate::workarounds::batch_rows;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
+use atsdb_temporary::TemporarySpace;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::execute_stream;
@@ -52,12 +56,15 @@ const WAITING_BATCHES_MAX: usize = 2;
 pub(crate) struct Worker {
     options: SessionOptions,
     plans: Arc<PlanCache>,
+    /// The advisory locks of the sessions.
+    locks: Arc<LockTable>,
     resources: Arc<Resources>,
 }
 
 /// What workers of several stores may share.
 struct Resources {
     memory: Arc<SharedMemory>,
+    temporary_space: Arc<TemporarySpace>,
     running: RunningQueries,
     /// Created for the first query. A program that only inserts and declares does not need it.
     started: Mutex<Option<Parts>>,
@@ -102,18 +109,26 @@ impl Worker {
     pub(crate) fn new(options: &SessionOptions) -> Self {
         let resources = Resources {
             memory: SharedMemory::new(options.memory_bytes),
+            temporary_space: Arc::new(TemporarySpace::in_default_folder(options.temp_bytes)),
             running: RunningQueries::default(),
             started: Mutex::default(),
             has_stopped: AtomicBool::new(false),
         };
-        Self { options: options.clone(), plans: Arc::default(), resources: Arc::new(resources) }
+        let (plans, locks) = (Arc::default(), Arc::default());
+        Self { options: options.clone(), plans, locks, resources: Arc::new(resources) }
     }
 
     /// Creates a worker for another store, on the same threads and memory. It has its own plans, because the numbers of
-    /// tables and their versions are those of one store.
+    /// tables and their versions are those of one store, and its own locks.
     pub(crate) fn for_other_store(&self) -> Self {
         self.share();
-        Self { options: self.options.clone(), plans: Arc::default(), resources: Arc::clone(&self.resources) }
+        let (plans, locks) = (Arc::default(), Arc::default());
+        Self { options: self.options.clone(), plans, locks, resources: Arc::clone(&self.resources) }
+    }
+
+    /// The space of temporary files.
+    pub(crate) fn temporary_space(&self) -> &Arc<TemporarySpace> {
+        &self.resources.temporary_space
     }
 
     /// Marks the worker as shared by several sessions.
@@ -128,8 +143,8 @@ impl Worker {
         let mut started = self.resources.started.lock();
         match started.as_mut() {
             None => {
-                let parts =
-                    Parts { threads: Threads::start(self.options.threads.max(1))?, context: context(&self.options)? };
+                let threads = Threads::start(self.options.threads.max(1))?;
+                let parts = Parts { threads, context: context(&self.options, &self.resources.temporary_space)? };
                 Ok(started.insert(parts).clone())
             }
             Some(parts) => {
@@ -182,15 +197,24 @@ impl Worker {
 
     /// Answers a direct read of one table on the caller's thread; `None` if the query is not one, or was not run
     /// before.
-    pub(crate) fn answer_directly(&self, query: &Query) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
+    pub(crate) fn answer_directly(
+        &self,
+        query: &Query,
+        interrupt: &Interrupt,
+    ) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
         let Some(direct) = self.plans.direct(query) else { return Ok(None) };
-        let batches = direct.read(&query.snapshot, &query.parameters)?;
+        let batches = read_directly(&direct, &query.snapshot, &query.parameters, interrupt)?;
         Ok(batches.map(|batches| (direct.schema(), batches)))
     }
 
     /// The plans and other results that are kept.
     pub(crate) fn plans(&self) -> &PlanCache {
         &self.plans
+    }
+
+    /// The advisory locks of the sessions.
+    pub(crate) fn locks(&self) -> &Arc<LockTable> {
+        &self.locks
     }
 
     /// Starts a query that covers only some times.
@@ -230,6 +254,7 @@ impl Worker {
         let mut state = context.state();
         set_times(&mut state, interrupt.times())?;
         set_session_functions(&mut state, interrupt, request.snapshot())?;
+        let lock_scope = interrupt.locks().and_then(|locks| locks.begin_statement());
         let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
         let query = self.resources.running.begin(QueryMemory::new(&self.resources.memory));
         let running = Arc::clone(&query);
@@ -253,6 +278,7 @@ impl Worker {
             limits,
             worker: Arc::clone(self),
             query,
+            lock_scope,
             _threads: threads,
             finished: false,
         };
@@ -268,6 +294,18 @@ impl Worker {
             }
         }
     }
+}
+
+/// Executes a direct read on the caller's thread, until it is interrupted or its time is over. `None` if a plan is
+/// needed after all.
+pub(crate) fn read_directly(
+    direct: &DirectRead,
+    snapshot: &ReadSnapshot,
+    parameters: &Parameters,
+    interrupt: &Interrupt,
+) -> Result<Option<Vec<RecordBatch>>> {
+    let limits = QueryLimits::of_time(interrupt.time_limit());
+    direct.read(snapshot, parameters, &mut || interrupt.check().and_then(|()| limits.check_time()))
 }
 
 async fn run(
@@ -389,6 +427,8 @@ struct Messages {
     limits: QueryLimits,
     worker: Arc<Worker>,
     query: Arc<RunningQuery>,
+    /// Holds the locks of a statement outside of a transaction until its last row was read.
+    lock_scope: Option<OpenScope>,
     /// Keeps the threads alive while the rows are read.
     _threads: Arc<Threads>,
     finished: bool,
@@ -429,6 +469,7 @@ impl Messages {
             self.finished = true;
             self.task.abort();
             self.query.note_plan(None);
+            drop(self.lock_scope.take());
             self.worker.resources.has_stopped.fetch_or(stopped, Ordering::Relaxed);
         }
         message

@@ -112,8 +112,8 @@ impl Session {
         Ok(Answer::Done { verb: "CREATE VIEW", row_count: None })
     }
 
-    /// The query of a view, in which names of tables have got schemas, with the columns named as without these. `None`
-    /// if the names are the same.
+    /// The query of a view, in which tables are named with their schemas, with its columns named as if they were not.
+    /// `None` if the names are the same.
     fn named_as_written(&self, statement: &Statement, query: &str, position: SourcePosition) -> Result<Option<String>> {
         let Some((written, start)) = query_of(statement.text(), statement.position())? else { return Ok(None) };
         let (written, present) = (self.columns_of(written, start)?, self.columns_of(query, position)?);

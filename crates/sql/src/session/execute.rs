@@ -16,7 +16,7 @@ use crate::parse::with_clause::main_word;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
 use crate::run::answer::{Answer, Rows};
-use crate::run::function_list::with_nearest_function;
+use crate::run::function_hints::with_function_hint;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::worker::Started;
@@ -25,6 +25,7 @@ use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::text::table_names::{Scope, TableName, unknown_table};
 use crate::text::verbs::{VerbKind, verb_kind, verb_of};
+use crate::text::words::{Word, Words};
 use crate::write::insert::append_rows;
 use atsdb_core::{Error, ErrorKind, Result, Table};
 use atsdb_engine::Batch;
@@ -45,7 +46,7 @@ impl Session {
     pub(super) fn execute_with(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.interrupt.reset();
         self.begin_times();
-        let answer = self.execute_once(statement, parameters).map_err(with_nearest_function);
+        let answer = self.execute_once(statement, parameters).map_err(with_function_hint);
         let answer = answer.map_err(|error| with_quotes_hint(error, statement.text()));
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
@@ -91,7 +92,7 @@ impl Session {
         {
             return Ok(Answer::Rows(Rows::fixed(rows)));
         }
-        if let Some((schema, batches)) = self.worker.answer_directly(&query)? {
+        if let Some((schema, batches)) = self.worker.answer_directly(&query, &self.interrupt)? {
             self.interrupt.check()?;
             return Ok(Answer::Rows(Rows::read(schema, batches)));
         }
@@ -103,7 +104,8 @@ impl Session {
     }
 
     fn query_of(&self, statement: &Statement, parameters: &Parameters) -> Result<Query> {
-        let (snapshot, scope) = self.snapshot()?;
+        let (snapshot, scope) =
+            if reads_no_table(statement.text()) { self.passing_snapshot()? } else { self.snapshot()? };
         let (text, position, parameters) = (statement.text().to_owned(), statement.position(), parameters.clone());
         Ok(Query { text, position, parameters, snapshot, files: self.query_files(), scope: Some(scope) })
     }
@@ -332,6 +334,12 @@ impl DroppedKind {
     }
 }
 
+/// Whether a statement is a query that is certain to read no table.
+fn reads_no_table(text: &str) -> bool {
+    let names_one = |word: Word| matches!(word, Word::Name(name) if matches!(name.as_str(), "from" | "table"));
+    main_word(text) == "SELECT" && !Words::new(text).any(names_one)
+}
+
 /// Whether a statement is neither a query nor about the transaction itself.
 fn may_change(text: &str) -> bool {
     let verb = main_word(text);
@@ -346,7 +354,7 @@ fn may_change(text: &str) -> bool {
 /// The names of the only time zone of a session.
 const UTC: [&str; 5] = ["UTC", "Etc/UTC", "GMT", "Z", "DEFAULT"];
 
-/// Whether a `SET` asks for what holds anyway: times in UTC, text in UTF-8.
+/// Whether a `SET` sets what always holds: times in UTC, text in UTF-8.
 fn sets_default(set: &Set) -> bool {
     let text = |value: &Expr| match value {
         Expr::Value(value) => value.value.clone().into_string(),

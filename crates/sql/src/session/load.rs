@@ -11,6 +11,7 @@ use crate::text::source_position::SourcePosition;
 use crate::text::table_names::TableName;
 use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
+use atsdb_temporary::TemporarySpace;
 use std::sync::Arc;
 
 impl Session {
@@ -18,6 +19,12 @@ impl Session {
     pub fn with_files(mut self, files: Arc<dyn FileReader>) -> Self {
         self.files = Some(files);
         self
+    }
+
+    /// The space of the temporary files of queries. A reader of files puts its own there, so that one limit holds for
+    /// all.
+    pub fn temporary_space(&self) -> &Arc<TemporarySpace> {
+        self.worker.temporary_space()
     }
 
     /// The reader for files that queries name; `None` if statements may not name files.

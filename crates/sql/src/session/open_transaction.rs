@@ -1,6 +1,7 @@
 //! The open transaction: its batch, and whether it can continue.
 
 use super::insert_runs::InsertRuns;
+use crate::functions::lock_table::OpenScope;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, SearchPath, Table};
 use atsdb_engine::{Batch, Engine, SealingHold};
@@ -27,6 +28,8 @@ pub(super) struct Transaction {
     pub(super) path_before: SearchPath,
     /// The session's search path after the commit, if another one holds until then.
     pub(super) path_after: Option<SearchPath>,
+    /// Holds the advisory locks of the transaction until it ends.
+    _lock_scope: OpenScope,
 }
 
 /// The state of the transaction when a savepoint was set.
@@ -42,12 +45,31 @@ pub(super) struct SavepointMark {
 
 impl Transaction {
     /// Begins one that works on this batch of an engine.
-    pub(super) fn begin(engine: &Engine, batch: Batch, is_savepoint: bool, path_before: SearchPath) -> Self {
+    pub(super) fn begin(
+        engine: &Engine,
+        batch: Batch,
+        is_savepoint: bool,
+        path_before: SearchPath,
+        lock_scope: OpenScope,
+    ) -> Self {
         let (hold, runs) = (engine.hold(), InsertRuns::default());
         let (indexes, marks) = (Vec::new(), Vec::new());
         let began = engine.now_us();
         let (failed, has_read, path_after) = (false, false, None);
-        Self { batch, runs, failed, hold, has_read, indexes, marks, is_savepoint, began, path_before, path_after }
+        Self {
+            batch,
+            runs,
+            failed,
+            hold,
+            has_read,
+            indexes,
+            marks,
+            is_savepoint,
+            began,
+            path_before,
+            path_after,
+            _lock_scope: lock_scope,
+        }
     }
 }
 

@@ -8,12 +8,12 @@ use crate::text::decimals;
 use crate::text::errors::sql_error;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::boolean;
-use crate::text::time_text::{parse_date, parse_time};
+use crate::text::time_text::{Rest, parse_date, parse_time, read_time};
 use arrow::array::Array;
 use arrow::compute::CastOptions;
 use arrow::datatypes::{DataType, Field};
 use atsdb_codec::time_unit_of;
-use atsdb_core::{Error, Result, array_text};
+use atsdb_core::{Error, Result, TimeUnit, array_text};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl ParameterValue {
             true => Some(DataType::Null),
             false => type_union_resolution(&types).filter(|element| !element.is_nested()),
         };
-        let error = || sql_error("the elements of an array have one type, which is no array");
+        let error = || sql_error("the elements of an array have one type, which is not an array");
         let element = element.ok_or_else(error)?;
         let values = elements.iter().map(|value| value.0.cast_to_with_options(&element, &STRICT).map_err(|_| error()));
         let values = values.collect::<Result<Vec<_>>>()?;
@@ -84,7 +84,8 @@ impl<T: Into<ParameterValue>> From<Option<T>> for ParameterValue {
     }
 }
 
-/// Converts the values to the types that a statement was prepared with. Nothing is rounded or truncated.
+/// Converts the values to the types that a statement was prepared with. Nothing is rounded or truncated: a decimal or a
+/// time with more digits than the type has room for keeps them, so that comparisons are exact and assignments round.
 pub(super) fn bound(types: &[DataType], values: &[ParameterValue]) -> Result<Arc<[ScalarValue]>> {
     if types.len() != values.len() {
         let message = format!("{} values are given, the statement has {} parameters", values.len(), types.len());
@@ -119,19 +120,52 @@ fn converted(value: &ScalarValue, to: &DataType, number: usize) -> Result<Scalar
         let values = (0..elements.len()).map(|at| ScalarValue::try_from_array(&elements, at));
         let values = values.collect::<datafusion::common::Result<Vec<_>>>().map_err(|_| does_not_fit())?;
         let values = values.iter().map(|value| converted(value, element.data_type(), number));
-        let values = values.collect::<Result<Vec<_>>>()?;
-        return Ok(ScalarValue::List(ScalarValue::new_list(&values, element.data_type(), true)));
+        return list_of(values.collect::<Result<Vec<_>>>()?, element.data_type()).ok_or_else(does_not_fit);
     }
     if !may_convert(&from, to) {
         let message = format!("parameter ${number} is {}, its value is {}", name(to), name(&from));
         return Err(sql_error(message).with_hint("declare the parameter's type, or write a CAST in the statement"));
     }
-    let exact = |from: &ScalarValue, to: &DataType| from.cast_to_with_options(to, &STRICT).ok();
-    let found = exact(value, to).ok_or_else(does_not_fit)?;
-    match exact(&found, &from).is_some_and(|back| back == *value) {
-        true => Ok(found),
-        false => Err(does_not_fit()),
-    }
+    fitted(value, to).ok_or_else(does_not_fit)
+}
+
+/// A value in a type, or with all its digits if it is a decimal or a time that has more of them than the type.
+fn fitted(value: &ScalarValue, to: &DataType) -> Option<ScalarValue> {
+    let from = value.data_type();
+    let cast = |value: &ScalarValue, to: &DataType| value.cast_to_with_options(to, &STRICT).ok();
+    let exact = cast(value, to).filter(|found| cast(found, &from).is_some_and(|back| back == *value));
+    exact.or_else(|| match (&from, to) {
+        (DataType::Decimal128(..), DataType::Decimal128(..)) => Some(value.clone()),
+        (number, DataType::Decimal128(..)) if number.is_numeric() => decimal_of(value),
+        (DataType::Timestamp(fine, _), DataType::Timestamp(coarse, zone))
+            if time_unit_of(*fine) > time_unit_of(*coarse) =>
+        {
+            cast(value, &DataType::Timestamp(*fine, zone.clone()))
+        }
+        _ => None,
+    })
+}
+
+/// A number as a decimal: of a float, the digits that every float of its type has, as in a cast.
+fn decimal_of(number: &ScalarValue) -> Option<ScalarValue> {
+    let digits = match number {
+        ScalarValue::Float32(Some(float)) => format!("{float:.5e}"),
+        ScalarValue::Float64(Some(float)) => format!("{float:.14e}"),
+        other => other.to_string(),
+    };
+    decimals::read(&digits).map(decimals::scalar)
+}
+
+/// An array of elements of a type. If some keep more digits than it has, all have as many.
+fn list_of(elements: Vec<ScalarValue>, element: &DataType) -> Option<ScalarValue> {
+    let types: Vec<DataType> = elements.iter().map(ScalarValue::data_type).collect();
+    let common = match types.iter().all(|data_type| data_type == element) {
+        true => element.clone(),
+        false => type_union_resolution(&types)?,
+    };
+    let values = elements.iter().map(|value| value.cast_to_with_options(&common, &STRICT).ok());
+    let values = values.collect::<Option<Vec<_>>>()?;
+    Some(ScalarValue::List(ScalarValue::new_list(&values, &common, true)))
 }
 
 /// A value that does not fit is an error.
@@ -155,12 +189,17 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
         DataType::Boolean => boolean(&Literal::Text(text.into())).map(|value| ScalarValue::Boolean(Some(value))),
         DataType::Timestamp(unit, zone) => {
             let unit = time_unit_of(*unit);
+            // Times have microseconds, also where the column has none.
+            let unit = match read_time(text, unit)?.rest {
+                Rest::Nothing => unit,
+                Rest::LessThanHalf | Rest::HalfOrMore => unit.max(TimeUnit::Microsecond),
+            };
             Some(timestamp(unit, parse_time(text, unit)?, zone.clone()))
         }
         DataType::Date32 => parse_date(text).map(|days| ScalarValue::Date32(Some(days))),
         // Arrow reads no exponents.
         DataType::Decimal128(..) if let Some(number) = decimals::read(text.trim()) => {
-            decimals::scalar(number).cast_to_with_options(to, &STRICT).ok()
+            fitted(&decimals::scalar(number), to)
         }
         DataType::Binary => bytes_of(text).ok().map(|bytes| ScalarValue::Binary(Some(bytes))),
         DataType::List(element) => {
@@ -170,8 +209,7 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
                 Some(text) => read(&text, element),
                 None => ScalarValue::try_from(element).ok(),
             };
-            let elements = array_text::parse(text).ok()?.into_iter().map(value).collect::<Option<Vec<_>>>()?;
-            Some(ScalarValue::List(ScalarValue::new_list(&elements, element, true)))
+            list_of(array_text::parse(text).ok()?.into_iter().map(value).collect::<Option<Vec<_>>>()?, element)
         }
         other => ScalarValue::from(text.trim()).cast_to_with_options(other, &STRICT).ok(),
     }
@@ -208,7 +246,7 @@ mod tests {
             true,
         ));
         assert_eq!(one("{1e2,-1.5}", DataType::new_list(DataType::Decimal128(9, 2), true)).unwrap(), decimals);
-        assert!(one("1e9", DataType::Decimal128(9, 2)).is_err());
+        assert!(one("1e39", DataType::Decimal128(9, 2)).is_err());
         for count in [0, 2] {
             let untyped = ParameterValue::array(vec![ParameterValue::null(); count]).unwrap();
             let nulls = list(&vec![ScalarValue::Int32(None); count]);
@@ -225,9 +263,29 @@ mod tests {
         assert_eq!(refused(one(0.5, DataType::Int64)), "parameter $1 is BIGINT: 0.5 does not fit");
         assert_eq!(refused(one("x", DataType::Int64)), "'x' is not a valid BIGINT (parameter $1)");
         assert_eq!(refused(one(5, DataType::Utf8)), "parameter $1 is TEXT, its value is INT");
-        let finer = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1), None));
-        assert!(refused(one(finer, utc)).contains("does not fit"));
         let few = bound(&[DataType::Int32, DataType::Utf8], &[1.into()]).unwrap_err();
         assert_eq!(few.message(), "1 values are given, the statement has 2 parameters");
+    }
+
+    #[test]
+    fn digits_for_which_the_type_has_no_room_are_kept() {
+        let decimal = DataType::Decimal128(6, 2);
+        let digits = |value: i128, precision: u8, scale: i8| ScalarValue::Decimal128(Some(value), precision, scale);
+        assert_eq!(one("1.005", decimal.clone()).unwrap(), digits(1_005, 4, 3));
+        assert_eq!(one("1e9", decimal.clone()).unwrap(), digits(1_000_000_000, 10, 0));
+        assert_eq!(one(3_000_000_000_i64, decimal.clone()).unwrap(), digits(3_000_000_000, 10, 0));
+        assert_eq!(one(0.25, decimal.clone()).unwrap(), digits(25, 6, 2));
+        assert_eq!(one(0.125, decimal.clone()).unwrap(), digits(125_000_000_000_000, 15, 15));
+        assert!(one(f64::NAN, decimal.clone()).is_err());
+        let fine = ParameterValue(digits(1_005, 38, 3));
+        assert_eq!(one(fine, decimal.clone()).unwrap(), digits(1_005, 38, 3));
+        let elements = [digits(1_005, 7, 3), digits(1_500, 7, 3)];
+        let list = ScalarValue::List(ScalarValue::new_list(&elements, &DataType::Decimal128(7, 3), true));
+        assert_eq!(one("{1.005,1.5}", DataType::new_list(decimal, true)).unwrap(), list);
+        let utc = |unit| DataType::Timestamp(unit, Some("UTC".into()));
+        let micros = |count| ScalarValue::TimestampMicrosecond(Some(count), Some("UTC".into()));
+        assert_eq!(one("1970-01-01 00:00:01.0000006", utc(TimeUnit::Second)).unwrap(), micros(1_000_001));
+        let finer = ParameterValue(ScalarValue::TimestampMicrosecond(Some(1), None));
+        assert_eq!(one(finer, utc(TimeUnit::Millisecond)).unwrap(), micros(1));
     }
 }

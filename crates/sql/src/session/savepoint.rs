@@ -48,7 +48,8 @@ impl Session {
         let mut transaction = self.transaction.lock();
         let verb = match (savepoint, transaction.as_mut()) {
             (Savepoint::Set(name), None) => {
-                let mut open = Transaction::begin(&self.engine, self.batch(), true, self.search_path());
+                let (batch, locks) = (self.batch(), self.locks.begin_transaction());
+                let mut open = Transaction::begin(&self.engine, batch, true, self.search_path(), locks);
                 open.set(name, self.search_path())?;
                 *transaction = Some(open);
                 "SAVEPOINT"

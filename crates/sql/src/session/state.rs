@@ -3,6 +3,8 @@
 use super::files::FileWriter;
 use super::open_transaction::Transaction;
 use crate::dml::files::FileReader;
+use crate::functions::identity::SessionIdentity;
+use crate::functions::lock_table::{OpenScope, SessionLocks};
 use crate::rollup::background::RollupMaintenance;
 use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;
@@ -28,6 +30,10 @@ pub struct Session {
     pub(super) temporary: TemporaryTables,
     /// The numbers of identity columns that it has drawn.
     pub(super) numbers: SessionNumbers,
+    /// The scopes of its advisory locks.
+    pub(super) locks: Arc<SessionLocks>,
+    /// Holds the locks of the session until it ends.
+    _lock_scope: OpenScope,
     /// The open transaction, if there is one.
     pub(super) transaction: Mutex<Option<Transaction>>,
     /// What to know about the table that was created last.
@@ -71,6 +77,9 @@ impl Session {
         let restriction = Arc::new(Restriction::new(permission, "the session may only read"));
         let numbers = engine.session_numbers();
         interrupt.set_sequences(numbers.clone(), Arc::clone(&restriction));
+        let (locks, lock_scope) = SessionLocks::begin(worker.locks());
+        let locks = Arc::new(locks);
+        interrupt.set_locks(Arc::clone(&locks));
         let (transaction, temporary) = (Mutex::new(None), engine.temporary_tables());
         Self {
             engine,
@@ -80,6 +89,8 @@ impl Session {
             restriction,
             temporary,
             numbers,
+            locks,
+            _lock_scope: lock_scope,
             transaction,
             notice: Mutex::new(None),
             files: None,
@@ -107,6 +118,11 @@ impl Session {
     /// Sets the maximum duration of a query, from the next one on; `None` means no limit.
     pub fn set_time_limit(&self, time_limit: Option<Duration>) {
         self.interrupt.set_time_limit(time_limit);
+    }
+
+    /// Sets what `current_user` and `current_database()` return. Without it, both return `atsdb`.
+    pub fn set_identity(&self, user: impl Into<String>, database: impl Into<String>) {
+        self.interrupt.set_identity(SessionIdentity { user: user.into(), database: database.into() });
     }
 
     /// Sets the rights of statements, from the next one on. Other statements are refused with

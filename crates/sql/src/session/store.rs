@@ -49,6 +49,11 @@ impl Session {
         self.numbers.forget();
     }
 
+    /// Gives back the advisory locks of the session, but not those of its open transaction.
+    pub fn unlock_all(&self) {
+        self.locks.of_session().release_all();
+    }
+
     /// Drops the temporary tables and views, as the end of the session does; in an open transaction with its commit.
     ///
     /// # Errors

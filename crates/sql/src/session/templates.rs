@@ -8,6 +8,7 @@ use crate::run::answer::{Answer, Rows};
 use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
 use crate::run::query::{DefinitionScope, Query};
+use crate::run::worker::read_directly;
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::text::template::{Constant, Template};
@@ -28,7 +29,8 @@ impl Session {
         let state = self.worker.plans().template(&query, &template);
         if let Some(TemplateState::Direct(read)) = &state
             && let Some(values) = values_of(&template.constants, &read.types)
-            && let Some(batches) = read.direct.read(&query.snapshot, &Parameters::Values(values))?
+            && let Some(batches) =
+                read_directly(&read.direct, &query.snapshot, &Parameters::Values(values), &self.interrupt)?
         {
             self.interrupt.check()?;
             return Ok(Answer::Rows(Rows::read(read.direct.schema(), batches)));
@@ -98,7 +100,7 @@ fn has_no_parameters(query: &Query) -> bool {
 /// The constants as values of these types; `None` if one might mean something else than such a value.
 fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
     let value = |(constant, data_type): (&Constant, &DataType)| match (constant, data_type) {
-        // A time that has more digits than the column equals none of its times, but a parameter would be rounded.
+        // A time that has more digits than the column would be a parameter of another type.
         (Constant::Text(text), DataType::Timestamp(unit, _)) => {
             let is_exact = read_time(text, time_unit_of(*unit)).is_some_and(|time| time.rest == Rest::Nothing);
             is_exact.then(|| ParameterValue::from(text.as_str()))
@@ -116,7 +118,9 @@ fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarVa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::interrupt::interrupted;
     use crate::run::options::SessionOptions;
+    use atsdb_core::ErrorKind;
     use atsdb_engine::{Engine, EngineOptions};
     use atsdb_memory::MemoryStore;
 
@@ -193,6 +197,22 @@ mod tests {
             assert_eq!(columns.as_ref(), fresh.prepare(&sql, &[]).unwrap().schema(), "{form}");
             assert!(columns.is_some(), "{form}");
             assert!(matches!(state(&session, &form.replace('%', "3")), Some(TemplateState::Direct(_))), "{form}");
+        }
+    }
+
+    #[test]
+    fn a_direct_read_stops_before_its_next_chunk() {
+        let session = session();
+        for form in ["SELECT n FROM t WHERE sensor = 's%'", "SELECT count(*), sum(n) FROM t WHERE sensor = 's%'"] {
+            for constant in ["0", "1", "2"] {
+                run(&session, &form.replace('%', constant));
+            }
+            let Some(TemplateState::Direct(read)) = state(&session, &form.replace('%', "3")) else { panic!("{form}") };
+            let parameters = Parameters::Values(bound(&read.types, &["s0".into()]).unwrap());
+            let (snapshot, _) = session.snapshot().unwrap();
+            let stopped = read.direct.read(&snapshot, &parameters, &mut || Err(interrupted()));
+            assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted, "{form}");
+            assert!(read.direct.read(&snapshot, &parameters, &mut || Ok(())).unwrap().is_some(), "{form}");
         }
     }
 

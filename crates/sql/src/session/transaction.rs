@@ -66,7 +66,8 @@ impl Session {
                 return Err(sql_error("a transaction is already open").with_hint("COMMIT or ROLLBACK it first"));
             }
             (TransactionStatement::Begin, None) => {
-                *transaction = Some(Transaction::begin(&self.engine, self.batch(), false, self.search_path()));
+                let (batch, locks) = (self.batch(), self.locks.begin_transaction());
+                *transaction = Some(Transaction::begin(&self.engine, batch, false, self.search_path(), locks));
                 "BEGIN"
             }
             (_, None) => return Err(sql_error("no transaction is open").with_hint("BEGIN one first")),
@@ -104,7 +105,11 @@ impl Session {
                 .with_hint("retry it from BEGIN on"),
             _ => rolled_back(error),
         })?;
-        open.indexes.iter().try_for_each(|(table, index)| self.engine.build_index(table, index).map(drop))
+        open.indexes.iter().try_for_each(|(table, index)| match self.engine.build_index(table, index) {
+            // It was dropped after it had been declared, in the transaction or since.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            built => built.map(drop),
+        })
     }
 
     /// The state that a statement reads, which is the transaction's or the store's, and the definitions that it sees.
@@ -114,6 +119,20 @@ impl Session {
                 open.has_read = true;
                 Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction))
             }
+            None => self.committed(),
+        }
+    }
+
+    /// The state for a query that reads no table. A transaction that has read nothing yet stays so: if it waits for an
+    /// advisory lock first, it sees what others have committed until then.
+    pub(super) fn passing_snapshot(&self) -> Result<(ReadSnapshot, DefinitionScope)> {
+        match self.transaction.lock().as_mut() {
+            Some(open) if !open.has_read => {
+                let snapshot = flushed(open)?.snapshot()?;
+                open.batch.refresh();
+                Ok((snapshot, DefinitionScope::Transaction))
+            }
+            Some(open) => Ok((flushed(open)?.snapshot()?, DefinitionScope::Transaction)),
             None => self.committed(),
         }
     }

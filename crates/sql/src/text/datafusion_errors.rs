@@ -1,6 +1,7 @@
 //! Converts the errors that DataFusion and Arrow report while planning and executing to those of this project.
 
 use super::errors::{from_parser, not_supported, sql_error, unknown_function};
+use super::library_messages::{PATTERN_FAILED, in_words_of_sql};
 use super::source_position::SourcePosition;
 use super::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
@@ -9,6 +10,12 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, SchemaError};
 use std::io;
 
+/// The message of DataFusion about a function that waits, outside of the expressions that may wait.
+const MISPLACED_WAIT: &str = "async functions should not be called directly";
+
+/// What the library of regular expressions says about `\1`.
+const NO_REFERENCES: &str = "error: backreferences are not supported";
+
 /// Wraps an error of this project to pass it through DataFusion.
 pub(crate) fn external(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
@@ -16,6 +23,15 @@ pub(crate) fn external(error: Error) -> DataFusionError {
 
 /// An error of planning or execution.
 pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
+    let error = converted(error);
+    match error.message().contains(NO_REFERENCES) {
+        true => not_supported("a reference to an earlier group in a regular expression")
+            .with_hint("write the alternatives out, or compare the groups: regexp_match(text, pattern)[1]"),
+        false => in_words_of_sql(error),
+    }
+}
+
+fn converted(error: DataFusionError) -> Error {
     match error {
         DataFusionError::External(error) => match error.downcast::<Error>() {
             Ok(error) => *error,
@@ -39,6 +55,11 @@ pub(crate) fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::ResourcesExhausted(message) => out_of_memory(&message),
         DataFusionError::IoError(error) => from_io(error),
         DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
+        DataFusionError::Internal(message) if message.starts_with(MISPLACED_WAIT) => {
+            not_supported("a function that waits, such as pg_sleep or pg_advisory_lock, in this position")
+                .with_hint("call it in the SELECT list of a statement of its own")
+        }
+        DataFusionError::Internal(message) if message.contains(PATTERN_FAILED) => sql_error(message),
         DataFusionError::Internal(message) => {
             wrong_call(&message).unwrap_or_else(|| Error::internal(format!("DataFusion: {message}")))
         }
@@ -101,7 +122,7 @@ fn from_shared_io(error: &io::Error) -> Error {
 
 /// An error that a library beneath DataFusion reports in a type of its own.
 fn of_library(message: String) -> Error {
-    match message.starts_with("regex parse error") {
+    match message.starts_with("regex parse error") || message.starts_with("Compiled regex exceeds size limit") {
         true => sql_error(message),
         false => Error::internal(message),
     }
@@ -116,12 +137,6 @@ fn of_values(error: &ArrowError) -> Error {
             Some((_, what)) => overflow(what),
             None => Error::invalid(message.clone()),
         },
-        ArrowError::CastError(message) | ArrowError::ParseError(message)
-            if message.starts_with("Error parsing timestamp from ") =>
-        {
-            Error::invalid(message.clone())
-                .with_hint("write a time as '2024-03-01 12:00:00', or a date as '2024-03-01'")
-        }
         ArrowError::CastError(message) | ArrowError::ParseError(message) => Error::invalid(message.clone()),
         ArrowError::InvalidArgumentError(message) => Error::invalid(message.clone()),
         ArrowError::MemoryError(message) => out_of_memory(message),
@@ -189,6 +204,9 @@ fn not_implemented(message: &str) -> Error {
     if message.starts_with("Physical plan does not support logical expression OuterReferenceColumn") {
         return sql_error("FROM has a function or a subquery that uses a column of another table in it, in a way that is not supported")
             .with_hint("to turn the elements of arrays into rows, write it in the SELECT list: SELECT id, unnest(tags) FROM t");
+    }
+    if let Some(name) = message.strip_prefix("Unsupported SQL type ").filter(|name| !name.starts_with('(')) {
+        return sql_error(format!("the type {name} is not supported"));
     }
     let message = without_tree(message);
     let error = sql_error(format!("not supported: {message}"));

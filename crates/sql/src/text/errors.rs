@@ -1,5 +1,6 @@
 //! Errors about SQL text: those of the parser, and refused statements.
 
+use super::accepted_forms::accepted_form;
 use super::quoted_names::always_quoted;
 use super::source_position::SourcePosition;
 use super::verbs::nearest_verb;
@@ -16,9 +17,14 @@ pub(crate) fn not_supported(what: impl std::fmt::Display) -> Error {
     sql_error(format!("{what} is not supported yet"))
 }
 
-/// The error for a value that a column of this type does not take.
+/// The error for a value that a column of this type does not accept.
 pub(crate) fn unfit(value: impl std::fmt::Display, column_type: ColumnType) -> Error {
-    Error::invalid(format!("{value} is no {}, or does not fit", column_type.sql_name()))
+    let type_name = column_type.sql_name();
+    let error = Error::invalid(format!("{value} is not a valid {type_name}, or is out of its range"));
+    match accepted_form(&type_name) {
+        Some(form) => error.with_hint(form),
+        None => error,
+    }
 }
 
 /// The error for an invalid text at a position in the script.
@@ -111,6 +117,12 @@ pub(crate) fn unknown_sequence(name: &str) -> Error {
 pub(crate) fn too_deep() -> Error {
     sql_error("the statement is nested too deeply")
         .with_hint(format!("the maximum is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
+}
+
+/// The error for a statement that would become too large while it is planned, because parts of it are repeated.
+pub(crate) fn too_complex() -> Error {
+    sql_error("the statement is too complex: planning would repeat its parts more than 200,000 times")
+        .with_hint("compute an inner part first: CREATE TABLE ... AS SELECT")
 }
 
 /// Splits `message at Line: 1, Column: 8` into message and position.

@@ -185,7 +185,7 @@ fn push_literal(values: &mut ColumnValues, column_type: ColumnType, literal: &Li
         ColumnValues::Text(builder) if column_type == ColumnType::Json => {
             let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
             json_text::check(text)
-                .map_err(|error| Error::invalid(format!("{} is no JSON: {error}", shown(literal))))?;
+                .map_err(|error| Error::invalid(format!("{} is not valid JSON: {error}", shown(literal))))?;
             builder.append_value(text);
         }
         ColumnValues::Text(builder) => match literal {

@@ -4,12 +4,14 @@
 //! literals and times in text, and the errors that parsing, planning and executing report ([`errors`],
 //! [`datafusion_errors`]). Not owned: what a statement means.
 
+pub(crate) mod accepted_forms;
 pub(crate) mod bytes_text;
 pub(crate) mod datafusion_errors;
 pub(crate) mod decimals;
 pub(crate) mod errors;
 pub(crate) mod float_text;
 pub(crate) mod identifiers;
+pub(crate) mod library_messages;
 pub(crate) mod literal;
 pub(crate) mod literal_columns;
 pub(crate) mod literal_numbers;
@@ -17,6 +19,7 @@ pub(crate) mod numbered_text;
 pub(crate) mod params;
 pub(crate) mod question_marks;
 pub(crate) mod quoted_names;
+pub(crate) mod relations;
 pub(crate) mod script;
 pub(crate) mod sequence_names;
 pub(crate) mod source_position;

@@ -4,7 +4,7 @@
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Words behind which an expression begins, so that a question mark is no operator.
+/// Words behind which an expression begins, so that a question mark is not an operator.
 const BEFORE_EXPRESSIONS: [Keyword; 24] = [
     Keyword::ALL,
     Keyword::AND,

@@ -1,14 +1,9 @@
-//! Times and dates in text: the forms of ISO 8601 that people and databases write, for every time that fits i64.
+//! Times and dates in text, as counts of a unit, and the words that stand for times. The forms are those of
+//! [`TimeForms::SQL`].
 
 use atsdb_core::TimeUnit;
-use atsdb_core::time::DAY_SECONDS;
-use atsdb_core::time_text::{DateForm, days_of_date, leading_number, utc_offset, year_first_date};
-
-/// Dates in SQL: two digits for month and day.
-const DATE: DateForm = DateForm { separators: b"-/", digits_min: 2 };
-
-/// The digits of a date without separators: `20240301`.
-const COMPACT_DATE_DIGITS: usize = 8;
+pub(crate) use atsdb_core::time_text::Rest;
+use atsdb_core::time_text::{self, TimeForms};
 
 /// A word that stands for a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +44,7 @@ impl TimeWord {
 /// Parses a time and rounds it to the nearest count of `unit` since the epoch. `None` if the text is invalid, or the
 /// time is out of the range of i64.
 pub fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
-    let WrittenTime { count, rest, .. } = read_time(text, unit)?;
-    i64::try_from(count + i128::from(matches!(rest, Rest::HalfOrMore))).ok()
+    i64::try_from(written(text)?.nearest(unit)).ok()
 }
 
 /// A parsed time, as a count of some unit since the epoch.
@@ -63,115 +57,32 @@ pub(crate) struct WrittenTime {
     pub(crate) has_offset: bool,
 }
 
-/// The fraction of a unit that was rounded down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rest {
-    Nothing,
-    LessThanHalf,
-    HalfOrMore,
-}
-
 /// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`, `20240301 123000`; years beyond four
 /// digits carry a sign. Without an offset it is UTC. `None` if the text is invalid.
 pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
-    let mut reader = Reader { bytes: text.trim().as_bytes() };
-    let days = reader.date()?;
-    let (mut second_of_day, mut fraction, mut rest, mut has_offset) = (0, 0, Rest::Nothing, false);
-    if reader.take(b'T') || reader.take(b't') || reader.take(b' ') {
-        let hour = reader.two_digits(24)?;
-        let has_colons = reader.take(b':');
-        let minute = reader.two_digits(59)?;
-        let has_second = if has_colons { reader.take(b':') } else { reader.begins_with_digit() };
-        let second = if has_second { reader.two_digits(59)? } else { 0 };
-        if reader.take(b'.') || reader.take(b',') {
-            (fraction, rest) = reader.fraction(unit)?;
-        }
-        if hour == 24 && (minute, second, fraction, rest) != (0, 0, 0, Rest::Nothing) {
-            return None;
-        }
-        let offset = reader.offset_seconds()?;
-        has_offset = offset.is_some();
-        second_of_day = hour * 3_600 + minute * 60 + second - offset.unwrap_or(0);
-    }
-    if !reader.bytes.is_empty() {
-        return None;
-    }
-    let seconds = i128::from(days) * i128::from(DAY_SECONDS) + i128::from(second_of_day);
-    let count = seconds * i128::from(unit.per_second()) + i128::from(fraction);
-    Some(WrittenTime { count, rest, has_offset })
+    let time = written(text)?;
+    let (count, rest) = time.count(unit);
+    Some(WrittenTime { count, rest, has_offset: time.has_offset })
 }
 
-/// The days since the epoch that a text names: a date, or a time at midnight.
-pub(crate) fn parse_date(text: &str) -> Option<i32> {
-    let WrittenTime { count, rest: Rest::Nothing, .. } = read_time(text, TimeUnit::Second)? else { return None };
-    let day = i128::from(DAY_SECONDS);
-    (count.rem_euclid(day) == 0).then(|| i32::try_from(count.div_euclid(day)).ok())?
+/// The days since the epoch that a text names: a date, or the one that is written in a time, whatever its offset.
+pub fn parse_date(text: &str) -> Option<i32> {
+    i32::try_from(written(text)?.days).ok()
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
+fn written(text: &str) -> Option<time_text::WrittenTime<'_>> {
+    time_text::parse_time(text.trim().as_bytes(), &TimeForms::SQL)
 }
 
-impl Reader<'_> {
-    fn take(&mut self, byte: u8) -> bool {
-        let found = self.bytes.first() == Some(&byte);
-        if found {
-            self.bytes = &self.bytes[1..];
-        }
-        found
-    }
-
-    /// A number of two digits that is at most `max`.
-    fn two_digits(&mut self, max: i64) -> Option<i64> {
-        let (value, 2) = leading_number(self.bytes, 2)? else { return None };
-        self.bytes = &self.bytes[2..];
-        (value <= max).then_some(value)
-    }
-
-    fn begins_with_digit(&self) -> bool {
-        self.bytes.first().is_some_and(u8::is_ascii_digit)
-    }
-
-    fn date(&mut self) -> Option<i64> {
-        if let Some(digits) =
-            self.bytes.get(..COMPACT_DATE_DIGITS).filter(|digits| digits.iter().all(u8::is_ascii_digit))
-        {
-            let ((year, _), (month, _), (day, _)) =
-                (leading_number(digits, 4)?, leading_number(&digits[4..], 2)?, leading_number(&digits[6..], 2)?);
-            self.bytes = &self.bytes[COMPACT_DATE_DIGITS..];
-            return days_of_date(year, month, day);
-        }
-        let (days, length) = year_first_date(self.bytes, DATE)?;
-        self.bytes = &self.bytes[length..];
-        Some(days)
-    }
-
-    /// The digits after the decimal point, in the unit, and the remainder of further digits.
-    fn fraction(&mut self, unit: TimeUnit) -> Option<(i64, Rest)> {
-        let count = self.bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, rest) = self.bytes.split_at(count);
-        self.bytes = rest;
-        let kept = unit.fraction_digits();
-        if count == 0 {
-            return None;
-        }
-        let rest = match digits.get(kept) {
-            Some(b'5'..) => Rest::HalfOrMore,
-            Some(_) if digits[kept..].iter().any(|digit| *digit != b'0') => Rest::LessThanHalf,
-            _ => Rest::Nothing,
-        };
-        let digit = |position: usize| digits.get(position).map_or(0, |digit| i64::from(digit - b'0'));
-        Some(((0..kept).fold(0, |value, position| value * 10 + digit(position)), rest))
-    }
-
-    /// The offset from UTC, if the text has one.
-    fn offset_seconds(&mut self) -> Option<Option<i64>> {
-        while self.take(b' ') {}
-        match std::mem::take(&mut self.bytes) {
-            [] => Some(None),
-            offset => utc_offset(offset, &["Z", "UTC"]).map(Some),
-        }
-    }
+/// Whether a text has the form of a day or of a time of day, and therefore only wrong numbers.
+pub fn has_form_of_time(text: &str) -> bool {
+    let text = text.trim();
+    let is_number = |part: &str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let first = text.split([' ', 'T']).next().unwrap_or_default();
+    let parts = |separator: char| first.split(separator).collect::<Vec<_>>();
+    let (day, clock) = (parts('-'), parts(':'));
+    (day.len() == 3 && day.iter().all(|part| is_number(part)))
+        || ((2..=3).contains(&clock.len()) && clock[..2].iter().all(|part| is_number(part)))
 }
 
 #[cfg(test)]
@@ -214,7 +125,10 @@ mod tests {
         ] {
             assert_eq!(parse_time(text, TimeUnit::Second), Some(expected), "{text}");
         }
-        assert_eq!(parse_date("1970-01-01 00:00:00.1"), None);
+        for text in ["1970-01-01 00:00:00.1", "1970-01-01 23:59:59.9999999", "1970-01-01 24:00", "1970-01-01 01:00+02"]
+        {
+            assert_eq!(parse_date(text), Some(0), "{text}");
+        }
     }
 
     #[test]
@@ -235,6 +149,6 @@ mod tests {
             assert_eq!(parse_time(text, TimeUnit::Second), None, "{text}");
         }
         assert_eq!(parse_time("2500-01-01", TimeUnit::Nanosecond), None);
-        assert_eq!(parse_date("2024-03-01 12:00"), None);
+        assert_eq!(parse_date("2024-03-01 25:00"), None);
     }
 }

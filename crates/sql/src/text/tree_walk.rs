@@ -32,6 +32,14 @@ pub fn visit_expressions_mut<B>(
     visit_mut(node, &mut Expressions(each))
 }
 
+/// Like [`visit_expressions_mut`], without the expressions in subqueries.
+pub fn visit_outer_expressions_mut<B>(
+    node: &mut impl VisitMut,
+    each: impl FnMut(&mut Expr) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    visit_mut(node, &mut OuterExpressions { each, depth: 0 })
+}
+
 /// Calls `each` with the name of every table, the outer queries' before the inner ones'.
 pub fn visit_relations<B>(node: &impl Visit, each: impl FnMut(&ObjectName) -> ControlFlow<B>) -> ControlFlow<B> {
     visit(node, &mut Relations(each))
@@ -52,6 +60,30 @@ impl<B, F: FnMut(&mut Expr) -> ControlFlow<B>> VisitorMut for Expressions<F> {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<B> {
         (self.0)(expr)
+    }
+}
+
+struct OuterExpressions<F> {
+    each: F,
+    /// The number of subqueries that the visitor is inside of.
+    depth: usize,
+}
+
+impl<B, F: FnMut(&mut Expr) -> ControlFlow<B>> VisitorMut for OuterExpressions<F> {
+    type Break = B;
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<B> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<B> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<B> {
+        if self.depth == 0 { (self.each)(expr) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -162,8 +162,8 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The first words of a statement in upper case, at most `count`: those before anything that is no word without quotes.
-/// Comments are skipped.
+/// The first words of a statement in upper case, at most `count`: those before anything that is not a word without
+/// quotes. Comments are skipped.
 pub(crate) fn leading_words(text: &str, count: usize) -> Vec<String> {
     let name = |word: Word| match word {
         Word::Name(name) => Some(name.to_uppercase()),

@@ -91,21 +91,27 @@ fn arguments(list: &str) -> Vec<String> {
             '(' | '[' => depth += 1,
             ')' | ']' => depth -= 1,
             ',' if depth == 0 => {
-                arguments.push(argument_type(&list[start..position]));
+                arguments.push(sql_type(&list[start..position]));
                 start = position + 1;
             }
             _ => {}
         }
     }
     if !list.trim().is_empty() {
-        arguments.push(argument_type(&list[start..]));
+        arguments.push(sql_type(&list[start..]));
     }
     arguments
 }
 
-fn argument_type(text: &str) -> String {
+/// The SQL name of a type of DataFusion or Arrow.
+pub(super) fn sql_type(text: &str) -> String {
     let text = text.trim();
     let word = text.split(['(', '[']).next().unwrap_or(text);
+    let element = text.strip_prefix("List(").and_then(|text| text.strip_suffix(')'));
+    if let Some(element) = element {
+        let (element, _) = element.split_once(", field: '").unwrap_or((element, ""));
+        return format!("{}[]", sql_type(element.strip_prefix("non-null ").unwrap_or(element)));
+    }
     match word {
         "Timestamp" => "TIMESTAMP",
         "Date32" | "Date64" => "DATE",
@@ -153,6 +159,9 @@ fn declared(logical: &str) -> &str {
         "Int16" => "SMALLINT",
         "Int8" => "TINYINT",
         "UInt64" => "BIGINT UNSIGNED",
+        "UInt32" => "INT UNSIGNED",
+        "UInt16" => "SMALLINT UNSIGNED",
+        "UInt8" => "TINYINT UNSIGNED",
         "Float64" => "DOUBLE",
         "Float32" => "REAL",
         other => other,

@@ -1,10 +1,12 @@
 //! `x[i]` and `x[i:j]`: positions below 1 are outside of the array, and a parameter is an integer. DataFusion 55 counts
-//! such positions from the end.
+//! such positions from the end, and has no subscripts of JSON: `doc['key']` and `doc[0]` are parts of a document.
 //!
 //! No upstream issue known.
 
 use super::array_comparison::Arrays;
 use super::untyped_texts::typed_parameter;
+use crate::functions::declared::text_type_of;
+use crate::functions::json::extraction;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt64Array};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::{cast, take};
@@ -29,6 +31,14 @@ impl ExprPlanner for Subscripts {
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawFieldAccessExpr>> {
         let RawFieldAccessExpr { field_access, expr } = access;
+        if text_type_of(&expr, schema).is_some_and(|of| of.is_json()) {
+            let key = match field_access {
+                GetFieldAccess::NamedStructField { name } => lit(name),
+                GetFieldAccess::ListIndex { key } => cast_expr(*key, DataType::Utf8),
+                other => return Ok(PlannerResult::Original(RawFieldAccessExpr { field_access: other, expr })),
+            };
+            return Ok(PlannerResult::Planned(extraction().call(vec![expr, key])));
+        }
         let is_list = matches!(expr.get_type(schema), Ok(DataType::List(_)));
         let field_access = match field_access {
             GetFieldAccess::ListIndex { key }

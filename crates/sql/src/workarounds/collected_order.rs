@@ -31,7 +31,7 @@ use std::sync::Arc;
 const ARRAY: &str = "array_agg";
 
 /// The functions that collect values.
-const COLLECTING: [&str; 2] = [ARRAY, "string_agg"];
+pub(super) const COLLECTING: [&str; 2] = [ARRAY, "string_agg"];
 
 /// Replaces DataFusion's `array_agg` and `string_agg`.
 pub(super) fn register(context: &SessionContext) {

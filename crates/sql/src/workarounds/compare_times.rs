@@ -7,7 +7,7 @@ use super::expressions::rewrite_expressions;
 use crate::functions::time_types::{is_utc, timestamp};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
-use crate::text::time_text::{Rest, WrittenTime, read_time};
+use crate::text::time_text::{Rest, WrittenTime, parse_date, read_time};
 use atsdb_codec::time_unit_of;
 use atsdb_core::TimeUnit;
 use atsdb_core::time::DAY_SECONDS;
@@ -114,7 +114,8 @@ impl<'a> TimeLiteral<'a> {
             Self::Time(text) => read_time(text, unit),
             Self::Day(text) => {
                 let day = i128::from(DAY_SECONDS) * i128::from(unit.per_second());
-                read_time(text, unit).filter(|time| time.rest == Rest::Nothing && time.count % day == 0)
+                let count = i128::from(parse_date(text)?) * day;
+                Some(WrittenTime { count, rest: Rest::Nothing, has_offset: false })
             }
             Self::Integer(_) => None,
         }

@@ -1,13 +1,16 @@
-//! In an order and in a window, 0.0 equals -0.0, and all values that are no numbers are equal: their rows are peers,
-//! and the next key of the order decides. DataFusion sorts floats by all their bits.
+//! In an order, in a window and for the `DISTINCT` of an aggregate, 0.0 equals -0.0, and all values that are no
+//! numbers are equal: their rows are peers, and the next key of the order decides. DataFusion compares floats by all
+//! their bits.
 //!
 //! No upstream issue known.
 
+use super::expressions::names_its_columns;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::AggregateFunctionParams;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::utils::merge_schema;
@@ -39,12 +42,15 @@ impl AnalyzerRule for EqualZeros {
                 }
                 Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), changed))
             }
-            LogicalPlan::Window(_) => {
+            LogicalPlan::Window(_) | LogicalPlan::Aggregate(_) => {
                 let schema = merge_schema(&plan.inputs());
                 let names = NamePreserver::new(&plan);
                 plan.map_expressions(|expr| {
+                    if names_its_columns(&expr) {
+                        return Ok(Transformed::no(expr));
+                    }
                     let name = names.save(&expr);
-                    let rewritten = expr.transform_up(|expr| Ok(in_window(expr, &schema)))?;
+                    let rewritten = expr.transform_up(|expr| Ok(in_call(expr, &schema)))?;
                     Ok(rewritten.update_data(|expr| name.restore(expr)))
                 })
             }
@@ -54,23 +60,44 @@ impl AnalyzerRule for EqualZeros {
     }
 }
 
-fn in_window(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
-    let Expr::WindowFunction(mut call) = expr else { return Transformed::no(expr) };
-    let mut changed = false;
-    for key in &mut call.params.partition_by {
-        changed |= set_plain_zero(key, schema);
+fn in_call(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match expr {
+        Expr::WindowFunction(mut call) => {
+            let mut changed = false;
+            for key in &mut call.params.partition_by {
+                changed |= set_plain_zero(key, schema);
+            }
+            for key in &mut call.params.order_by {
+                changed |= set_plain_zero(&mut key.expr, schema);
+            }
+            Transformed::new_transformed(Expr::WindowFunction(call), changed)
+        }
+        Expr::AggregateFunction(mut call) => {
+            let AggregateFunctionParams { args, distinct, order_by, .. } = &mut call.params;
+            let mut changed = false;
+            if *distinct {
+                // Their order can only be that of the arguments.
+                for value in args.iter_mut().chain(order_by.iter_mut().map(|key| &mut key.expr)) {
+                    changed |= set_plain_zero(value, schema);
+                }
+            } else {
+                let decided = order_by.len().saturating_sub(1);
+                for key in order_by.iter_mut().take(decided) {
+                    changed |= set_plain_zero(&mut key.expr, schema);
+                }
+            }
+            Transformed::new_transformed(Expr::AggregateFunction(call), changed)
+        }
+        other => Transformed::no(other),
     }
-    for key in &mut call.params.order_by {
-        changed |= set_plain_zero(&mut key.expr, schema);
-    }
-    Transformed::new_transformed(Expr::WindowFunction(call), changed)
 }
 
-/// Replaces a key that is a float. Returns whether it is one.
-fn set_plain_zero(key: &mut Expr, schema: &DFSchema) -> bool {
-    let is_float = matches!(key.get_type(schema), Ok(DataType::Float32 | DataType::Float64));
+/// Replaces a value that is a float and no constant. Returns whether it is one.
+fn set_plain_zero(value: &mut Expr, schema: &DFSchema) -> bool {
+    let is_float = !matches!(value, Expr::Literal(..))
+        && matches!(value.get_type(schema), Ok(DataType::Float32 | DataType::Float64));
     if is_float {
-        *key = ScalarUDF::new_from_impl(PlainZero::new()).call(vec![key.clone()]);
+        *value = ScalarUDF::new_from_impl(PlainZero::new()).call(vec![std::mem::take(value)]);
     }
     is_float
 }

@@ -1,6 +1,7 @@
 //! `x IN (SELECT ...)` that may be NULL. DataFusion turns it into a join whose mark is true or false. That is right
 //! where a condition selects rows, but not under `NOT`, `IS NULL` or in a `CASE`. There it becomes
-//! `x IN q OR (NULL AND (x IS NULL AND EXISTS q OR EXISTS (q WHERE its column IS NULL)))`.
+//! `x IN q OR (NULL AND (x IS NULL AND EXISTS q OR EXISTS (q WHERE its column IS NULL)))`. A `NOT IN` whose subquery
+//! mentions outer columns becomes so everywhere, because DataFusion's join for `NOT IN` accepts no second key.
 //!
 //! Waits for [#8241](https://github.com/apache/datafusion/issues/8241) and
 //! [#25347](https://github.com/apache/datafusion/issues/25347).
@@ -67,8 +68,9 @@ fn condition(expr: Expr, schema: &DFSchema, context: TruthContext) -> Result<Exp
             (inner, _) => not(condition(inner, schema, TruthContext::Other)?),
         },
         Expr::InSubquery(member) => {
+            let is_correlated = !member.subquery.outer_ref_columns.is_empty();
             let is_right = match context {
-                TruthContext::Conjunct => true,
+                TruthContext::Conjunct => !(member.negated && is_correlated),
                 TruthContext::Positive => !member.negated,
                 TruthContext::Other => false,
             };
@@ -102,7 +104,10 @@ fn three_valued(member: InSubquery, schema: &DFSchema) -> Result<Expr> {
             None => nulls,
         });
     }
+    let is_correlated = !subquery.outer_ref_columns.is_empty();
     let found = Expr::InSubquery(InSubquery { expr, subquery, negated: false });
+    // `IS TRUE` keeps the optimizer from moving a negation into it.
+    let found = if is_correlated { found.is_true() } else { found };
     let known = match unknown {
         Some(unknown) => or(found, and(lit(ScalarValue::Boolean(None)), unknown)),
         None => found,

@@ -5,12 +5,16 @@
 //! DataFusion 55.2 has no type for JSON. Waits for [#7845](https://github.com/apache/datafusion/issues/7845).
 
 use super::array_members;
+use crate::functions::arguments::is_text;
 use crate::functions::declared::{is_untyped, reading, text_type_of};
 use crate::functions::json_operators::{concatenation, containment, deletion};
 use crate::functions::text_types::TextType;
+use crate::text::datafusion_errors::external;
+use crate::text::errors::sql_error;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 /// Runs while a statement is planned, before the planners that look at texts.
@@ -32,6 +36,10 @@ impl ExprPlanner for JsonOperands {
             _ => is_json(of_left, &expr.left) && is_json(of_right, &expr.right),
         };
         if !is_of_json {
+            if matches!(expr.op, B::StringConcat) {
+                let others = [(of_left, &expr.right), (of_right, &expr.left)];
+                others.into_iter().try_for_each(|(of, other)| refuse_other_types(of, other, schema))?;
+            }
             return Ok(match expr.op {
                 B::AtArrow => PlannerResult::Planned(array_members::contains(expr.left, expr.right)),
                 B::ArrowAt => PlannerResult::Planned(array_members::contains(expr.right, expr.left)),
@@ -47,6 +55,16 @@ impl ExprPlanner for JsonOperands {
         };
         Ok(PlannerResult::Planned(function.call(operands)))
     }
+}
+
+/// Refuses `||` of JSON and a value that is neither JSON nor a text. An array may have JSON as elements.
+fn refuse_other_types(of: Option<TextType>, other: &Expr, schema: &DFSchema) -> Result<()> {
+    let may_be_joined = |of: DataType| of.is_null() || is_text(&of) || matches!(of, DataType::List(_));
+    if of.is_none() || is_untyped(other) || other.get_type(schema).map_or(true, may_be_joined) {
+        return Ok(());
+    }
+    let error = sql_error("operator does not exist: || of JSON and a value that is neither JSON nor TEXT");
+    Err(external(error.with_hint("write doc || to_jsonb(x), or join texts: doc || CAST(x AS TEXT)")))
 }
 
 /// An operand as JSON.

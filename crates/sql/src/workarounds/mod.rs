@@ -20,6 +20,7 @@ mod constant_order;
 mod date_part;
 mod date_trunc;
 mod decimals;
+mod declared_relations;
 mod declared_results;
 mod declared_texts;
 mod distinct_beside_sums;
@@ -30,6 +31,7 @@ mod excluded_rows;
 mod expressions;
 mod extremes;
 mod filters;
+mod first_values;
 mod in_lists;
 mod in_subqueries;
 mod intervals;
@@ -37,6 +39,7 @@ mod json_operands;
 mod literal_places;
 mod long_literals;
 mod mapped_operands;
+mod number_results;
 mod one_row;
 mod operator;
 mod overflow;
@@ -45,12 +48,14 @@ mod plain_results;
 mod plain_values;
 mod regexp_match;
 mod regexp_replace;
+mod repeated_parts;
 mod round_places;
 mod series_of_dates;
 mod shifted_rows;
 mod similar_to;
 mod stoppable;
 mod subqueries;
+mod subquery_order;
 mod syntax;
 mod text_outputs;
 mod time_words;
@@ -65,9 +70,11 @@ pub(crate) use array_constants::write_array_constants;
 pub(crate) use casts::postgres::{array_texts, with_postgres_casts};
 pub(crate) use date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use decimals::literals::write_numbers;
+pub(crate) use declared_results::declare_columns;
 pub(crate) use long_literals::batch_rows;
 pub(crate) use overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
 pub(crate) use percentiles::{Fraction, PERCENTILE};
+pub(crate) use repeated_parts::refuse_repeated_parts;
 pub(crate) use syntax::dialect::StatementDialect;
 pub(crate) use syntax::output_names;
 pub(crate) use syntax::stars::Stars;
@@ -78,7 +85,7 @@ use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
 use atsdb_core::Table;
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::logical_expr::planner::{ExprPlanner, RelationPlanner};
 use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::sqlparser::ast::Statement;
@@ -106,6 +113,7 @@ pub(crate) fn rewrite_statement(
     tables: &[Table],
     position: SourcePosition,
 ) -> atsdb_core::Result<()> {
+    syntax::repetition::refuse_repetition(statement)?;
     syntax::distinct_from::operators_to_expressions(statement);
     syntax::binding::words_to_sharps(statement);
     syntax::clauses::settle_clauses(statement, tables)?;
@@ -126,12 +134,19 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     ]
 }
 
+/// Planners of the relations of one statement.
+pub(crate) fn relation_planners() -> Vec<Arc<dyn RelationPlanner>> {
+    vec![Arc::new(declared_relations::DeclaredRelations::default())]
+}
+
 /// Rules of the analyzer that run before it makes types equal.
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
+        Arc::new(subquery_order::SubqueryOrder),
         Arc::new(literal_places::LiteralPlaces),
         Arc::new(declared_results::DeclaredResults),
         Arc::new(distinct_rows::DistinctRows),
+        Arc::new(number_results::NumberResults),
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(one_row::OneRow),
         Arc::new(united_types::UnitedTypes),
@@ -196,6 +211,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     date_trunc::register(context);
     date_part::register(context);
     extremes::register(context);
+    first_values::register(context);
     collected_order::register(context);
     regexp_match::register(context);
     regexp_replace::register(context);

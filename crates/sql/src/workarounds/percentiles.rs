@@ -33,7 +33,7 @@ pub(crate) struct Fraction {
 }
 
 impl Fraction {
-    /// The fraction of a call, which is its second argument. `None` if that is no constant from 0 to 1.
+    /// The fraction of a call, which is its second argument. `None` if that is not a constant from 0 to 1.
     pub(crate) fn of(arguments: &[Arc<dyn PhysicalExpr>], order: &[PhysicalSortExpr]) -> Option<Self> {
         let no_rows = RecordBatch::new_empty(Arc::new(Schema::empty()));
         let ColumnarValue::Scalar(value) = arguments.get(1)?.evaluate(&no_rows).ok()? else { return None };
@@ -140,7 +140,7 @@ impl Accumulator for Values {
         self.inner.state()
     }
 
-    /// A window function goes on with the values, which the state takes away.
+    /// A window function still needs the values, which the state consumes.
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let state = self.inner.state()?.iter().map(ScalarValue::to_array).collect::<Result<Vec<_>>>()?;
         self.inner.merge_batch(&state)?;

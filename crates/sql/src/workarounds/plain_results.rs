@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Replaces functions that would return dictionaries of anything but text.
 pub(crate) fn plain_results(context: &SessionContext) {
     let state = context.state();
-    for name in ["character_length", "octet_length", "bit_length"] {
+    for name in ["character_length", "octet_length", "bit_length", "ascii"] {
         if let Some(inner) = state.scalar_functions().get(name) {
             context.register_udf(ScalarUDF::new_from_impl(Plain { inner: Arc::clone(inner) }));
         }

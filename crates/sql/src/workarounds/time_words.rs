@@ -57,7 +57,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::ScalarFunction(call) if OF_TIMES.contains(&call.func.name()) => {
             settle(call.args.iter_mut().collect(), schema)?
         }
-        // A constant that has got the type of a time from its place.
+        // A constant whose context made it a time.
         Expr::Cast(of_text) => {
             let of = of_text.field.data_type().clone();
             match text(&of_text.expr) {

@@ -2,7 +2,7 @@
 //! '2024-01-01'`, `tags = '{a,b}'`, `bytes || '\x00'`. DataFusion knows no arithmetic with text, and no boolean or
 //! array beside one; bytes beside one become text. For numbers and times in comparisons it makes types equal by itself.
 //! Constants that are no operands of an operator get one before (`array_constants`). A bare NULL beside `||` and an
-//! array is no array: `tags || NULL` is `tags`, where DataFusion appends an element.
+//! array is not an array: `tags || NULL` is `tags`, where DataFusion appends an element.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 

@@ -110,7 +110,7 @@ fn as_arrays(exprs: Vec<&mut Expr>) -> Result<bool> {
             }
             continue;
         }
-        // A text may have got the type of the column already.
+        // A text may already have the type of the column.
         let text = match &*expr {
             Expr::Cast(Cast { expr, .. }) => expr,
             expr => expr,

@@ -37,6 +37,96 @@ fn text_nested_thousands_deep_is_an_error() {
     assert_eq!(execute(&session, "SELECT 1", &[]).unwrap(), ["1"]);
 }
 
+/// A text with another one in it, which has another one in it, and so on.
+fn nested(depth: usize, innermost: &str, around: impl Fn(&str) -> String) -> String {
+    (0..depth).fold(innermost.to_owned(), |inner, _| around(&inner))
+}
+
+#[test]
+fn first_values_nested_deep_are_not_repeated() {
+    let (session, _directory) = session("memory");
+    for (innermost, around, wanted) in [
+        ("x", "coalesce({}, 0)", ["1", "0"]),
+        ("x", "coalesce({} + 1, 0)", ["61", "59"]),
+        ("x", "nvl(CAST({} AS BIGINT), y)", ["1", "2"]),
+        ("x", "coalesce({}, y / (y - 1))", ["1", "2"]),
+        ("x", "coalesce({}, x + 1, y + 1)", ["1", "3"]),
+        ("x", "coalesce(nullif({}, 7), y)", ["1", "2"]),
+    ] {
+        let value = nested(60, innermost, |inner| around.replace("{}", inner));
+        let sql = format!("SELECT {value} FROM (VALUES (1, 2), (NULL, 2)) AS v(x, y)");
+        assert_eq!(execute(&session, &sql, &[]).unwrap(), wanted, "{around}");
+    }
+    let steps = nested(60, "SELECT 1 AS x", |inner| format!("SELECT coalesce(x + 1, 0) AS x FROM ({inner}) AS q"));
+    assert_eq!(execute(&session, &steps, &[]).unwrap(), ["61"]);
+}
+
+#[test]
+fn a_statement_whose_parts_planning_would_repeat_for_ever_is_refused() {
+    let (session, _directory) = session("memory");
+    let row = "FROM (VALUES (1, 2)) AS v(x, y)";
+    let select = |around: &str| {
+        let value = nested(40, "(x = 1)", |inner| around.replace("{}", inner));
+        format!("SELECT {value} {row}")
+    };
+    let items = (1..60).map(|at| format!(", t{at} AS (SELECT a.x FROM t{0} AS a, t{0} AS b)", at - 1));
+    for sql in [
+        select("({} BETWEEN false AND true)"),
+        select("({} NOT BETWEEN SYMMETRIC true AND false)"),
+        select("(({}, true) < (x = 2, false))"),
+        select("({} > ALL (ARRAY[true, x = 2]))"),
+        select("CASE WHEN {} THEN x > 1 ELSE x < 1 END"),
+        select("(CAST({} AS TEXT) LIKE 't%')"),
+        select("(coalesce(CAST({} AS INT) + 1, 1 / y) = 1)"),
+        select("EXISTS (SELECT 1 FROM (VALUES (1)) AS w(z) WHERE {})"),
+        select("(1 IN (SELECT z FROM (VALUES (1)) AS w(z) WHERE {}))"),
+        nested(60, "SELECT 1 AS x", |inner| format!("SELECT ({inner}) AS x")),
+        format!("WITH t0 AS (SELECT 1 AS x){} SELECT x FROM t59", items.collect::<String>()),
+        format!(
+            "SELECT x FROM ({}) AS r WHERE x > 0",
+            nested(60, &format!("SELECT x {row}"), |inner| format!("SELECT x - x + 1 AS x FROM ({inner}) AS q"))
+        ),
+    ] {
+        let error = execute(&session, &sql, &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Sql, "{error}");
+        assert!(error.to_string().contains("too complex") && error.hint().is_some(), "{error}: {sql}");
+    }
+    assert_eq!(execute(&session, "SELECT 5", &[]).unwrap(), ["5"]);
+}
+
+#[test]
+fn a_syntax_error_deep_in_a_statement_is_reported() {
+    let (session, _directory) = session("memory");
+    for (around, depth, innermost) in
+        [("NOT ({})", 60, "1 +"), ("CAST({} AS INT)", 60, "1 +"), ("ceil({})", 60, "1 +"), ("NOT ({})", 150, "true")]
+    {
+        let value = nested(depth, innermost, |inner| around.replace("{}", inner));
+        let error = execute(&session, &format!("SELECT {value}"), &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Sql, "{error}: {around}");
+    }
+    assert_eq!(execute(&session, "SELECT 6", &[]).unwrap(), ["6"]);
+}
+
+#[test]
+fn a_statement_with_many_parts_is_not_too_complex() {
+    let (session, _directory) = session("memory");
+    let row = "FROM (VALUES (1, 2)) AS v(x, y)";
+    let list = |count: u32, item: &dyn Fn(u32) -> String| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    let case = nested(60, "'last'", |inner| format!("CASE WHEN x > 60 THEN 'first' ELSE {inner} END"));
+    for (sql, wanted) in [
+        (format!("SELECT x IN ({}) {row}", list(100_000, &|item| item.to_string())), "true"),
+        (format!("SELECT count(*) {row} WHERE x IN ({})", list(100_000, &|item| (item + 2).to_string())), "0"),
+        (format!("SELECT (x, y) IN ({}) {row}", list(500, &|item| format!("({item}, {})", item + 1))), "true"),
+        (format!("SELECT {case} {row}"), "last"),
+        (format!("SELECT {} {row}", vec!["x"; 400].join(" + ")), "400"),
+        (format!("SELECT {} {row}", nested(90, "x > 0", |inner| format!("NOT ({inner})"))), "true"),
+        (format!("SELECT {} {row}", nested(60, "x", |inner| format!("CAST(CAST({inner} AS INT) AS BIGINT)"))), "1"),
+        (nested(10, "SELECT 1", |inner| format!("SELECT ({inner})")), "1"),
+    ] {
+        assert_eq!(execute(&session, &sql, &[]).unwrap(), [wanted], "{sql:.80}");
+    }
+}
+
 #[test]
 fn a_query_beyond_its_memory_says_so_and_the_session_goes_on() {
     let (session, _directory) = session("memory");
@@ -98,6 +188,8 @@ fn a_query_beyond_its_time_says_so_and_the_session_goes_on() {
         assert_eq!(error.kind(), ErrorKind::Resources, "{error}: {sql}");
         assert!(error.to_string().contains("longer than 300ms") && error.hint().is_some(), "{error}");
     }
+    // What was stopped may still occupy the machine for a moment.
+    session.set_time_limit(None);
     assert_eq!(execute(&session, "SELECT 4", &[]).unwrap(), ["4"]);
 }
 

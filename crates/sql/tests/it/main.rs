@@ -3,6 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
+mod advisory_locks;
 mod aggregates;
 mod arrays;
 mod asof;
@@ -12,6 +13,7 @@ mod definitions;
 mod differential;
 mod examples;
 mod faults;
+mod function_examples;
 mod indexes;
 mod inserting;
 mod join_order;

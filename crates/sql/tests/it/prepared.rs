@@ -240,3 +240,46 @@ fn parts_of_a_with_that_changes_rows_determine_types_together() {
     assert_eq!(described(&session, "WITH gone AS (DELETE FROM k WHERE s = $1) SELECT 1 AS x", &[]).0, ["text"]);
     assert_eq!(ask(&session, "SELECT id FROM k ORDER BY id"), ["2", "11"]);
 }
+
+#[test]
+fn more_digits_than_a_column_has_are_compared_exactly_and_rounded_when_they_are_stored() {
+    let (session, _directory) = session("memory");
+    ask(&session, "CREATE TABLE d (k INT PRIMARY KEY, t TIMESTAMP(0), n NUMERIC(6, 2)) WITH (time = 'none')");
+    ask(&session, "INSERT INTO d VALUES (1, '2024-01-01 00:00:01', 1.01)");
+    let (time, number) = ("2024-01-01 00:00:00.6", "1.005");
+    for (column, value) in [("t", time), ("n", number)] {
+        for (condition, expected) in
+            [("= $1", "0"), ("> $1", "1"), ("< $1", "0"), ("BETWEEN $1 AND $1", "0"), ("IN ($1)", "0")]
+        {
+            let sql = format!("SELECT count(*) FROM d WHERE {column} {condition}");
+            assert_eq!(once(&session, &sql, &[value.into()]), [expected], "{sql}");
+        }
+        let any = format!("SELECT count(*) FROM d WHERE {column} = ANY ($1)");
+        assert_eq!(once(&session, &any, &[format!("{{\"{value}\"}}").into()]), ["0"]);
+    }
+    assert_eq!(once(&session, "SELECT count(*) FROM d WHERE n < $1", &["123456789.5".into()]), ["1"]);
+    assert_eq!(
+        once(&session, "INSERT INTO d VALUES ($1, $2, $3)", &[2.into(), time.into(), number.into()]),
+        ["1 rows"]
+    );
+    assert_eq!(once(&session, "UPDATE d SET t = $1, n = $2 WHERE k = 1", &[time.into(), number.into()]), ["1 rows"]);
+    assert_eq!(ask(&session, "SELECT count(*) FROM d WHERE t = '2024-01-01 00:00:01' AND n = 1.01"), ["2"]);
+    let insert = session.prepare("INSERT INTO d (k, n) VALUES ($1, $2)", &[]).unwrap();
+    assert!(run(&session, &insert, &[3.into(), "123456789.5".into()]).is_err());
+}
+
+#[test]
+fn the_fraction_of_a_percentile_may_be_a_parameter() {
+    let (session, _directory) = filled();
+    for function in ["percentile_cont", "percentile_disc"] {
+        let sql = format!("SELECT {function}($1) WITHIN GROUP (ORDER BY x) AS p FROM t WHERE n < $2");
+        let (types, columns) = (vec!["float64".to_owned(), "int32".to_owned()], Some(vec!["p float64".to_owned()]));
+        assert_eq!(described(&session, &sql, &[]), (types, columns));
+        let prepared = session.prepare(&sql, &[]).unwrap();
+        let middle = if function == "percentile_cont" { "1.0" } else { "0.5" };
+        for (fraction, wanted) in [(0.0, "0.5"), (0.5, middle), (1.0, "1.5")] {
+            assert_eq!(run(&session, &prepared, &[fraction.into(), 3.into()]).unwrap(), [wanted], "{fraction}");
+        }
+        assert!(run(&session, &prepared, &[2.0.into(), 3.into()]).is_err());
+    }
+}

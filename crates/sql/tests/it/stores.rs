@@ -1,7 +1,7 @@
 //! The stores and states that every script runs on.
 
-use atsdb_core::{Durability, Store};
-use atsdb_engine::{Engine, EngineOptions};
+use atsdb_core::{Durability, Result, Store};
+use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
@@ -9,8 +9,28 @@ use atsdb_sql::{Session, SessionOptions};
 use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_sqlstore::{ServerOptions, ServerStore};
 use atsdb_testkit::server::{self, ServerKind};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tempfile::TempDir;
+
+const DAY_US: i64 = 86_400_000_000;
+
+/// The system's clock, set to noon when the first test begins: no script runs over the end of a day.
+struct FromNoon;
+
+impl Environment for FromNoon {
+    fn now_ms(&self) -> i64 {
+        self.now_us() / 1_000
+    }
+
+    fn now_us(&self) -> i64 {
+        static AHEAD_US: LazyLock<i64> = LazyLock::new(|| DAY_US / 2 - SystemEnvironment.now_us().rem_euclid(DAY_US));
+        SystemEnvironment.now_us() + *AHEAD_US
+    }
+
+    fn random(&self) -> Result<[u8; 16]> {
+        SystemEnvironment.random()
+    }
+}
 
 /// When the script's rows are sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +84,8 @@ pub(crate) fn session(store: &str) -> (Session, TempDir) {
 }
 
 pub(crate) fn session_over(store: Arc<dyn Store>) -> Session {
-    let engine = Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap();
+    let options = EngineOptions { maintenance: false, environment: Arc::new(FromNoon), ..EngineOptions::default() };
+    let engine = Engine::new(store, options).unwrap();
     let options = SessionOptions { threads: 2, memory_bytes: 64 << 20, ..SessionOptions::default() };
     Session::new(engine, options).unwrap()
 }

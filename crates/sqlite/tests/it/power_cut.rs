@@ -87,7 +87,7 @@ fn a_stray_that_another_process_holds_is_not_removed() {
     holder.lock().unwrap();
     reclaim_all(&reopen(&path));
     assert!(stray.exists());
-    drop(holder);
+    holder.unlock().unwrap();
     reclaim_all(&reopen(&path));
     assert!(!stray.exists());
     let store = reopen(&path);

@@ -201,7 +201,7 @@ fn chunks_are_not_moved_to_and_fro_between_files_that_stages_keep() {
     let held = std::fs::File::open(scratch.path("a/pages/1.pages")).unwrap();
     held.lock().unwrap();
     fill(20);
-    drop(held);
+    held.unlock().unwrap();
     assert_eq!(page_files(&scratch.path("a")).len(), 2);
     let kept: Vec<_> = visible(&store, table).iter().map(|entry| entry.id).step_by(6).collect();
     let gone = visible(&store, table).into_iter().filter(|entry| !kept.contains(&entry.id));

@@ -51,7 +51,7 @@ impl Cluster {
         for node in &self.nodes[1..] {
             node.administer("SET SESSION wsrep_sync_wait = 1; SELECT 1");
         }
-        let address = |position: usize| format!("127.0.0.1:{}", self.node(position).port);
+        let address = |position: usize| format!("127.0.0.1:{}", self.node(position).port());
         let addresses = |first: usize| (first..first + NODES).map(address).collect::<Vec<_>>().join(",");
         (0..NODES).map(|first| format!("mariadb://{USER}:{PASSWORD_IN_URL}@{}/{name}", addresses(first))).collect()
     }

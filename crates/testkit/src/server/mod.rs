@@ -20,6 +20,6 @@ pub use galera::Cluster;
 pub use moto::{Moto, moto_request};
 pub use pooler::Pooler;
 pub use postgres::installed as postgres_program;
-pub use setup::{PASSWORD, USER, free_port};
+pub use setup::{PASSWORD, USER, free_port, listening};
 pub use spider::Spider;
 pub use test_server::{TestServer, shared};

@@ -1,14 +1,10 @@
 //! A server that speaks S3: moto's, if it is installed.
 
-use super::setup::free_port;
-use crate::{clock, skipped};
+use super::setup::listening;
+use crate::skipped;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
-
-/// How long the server may take to start.
-const START_MAX: Duration = Duration::from_secs(300);
 
 /// The server, which ends when this is dropped. It has one bucket, named `bucket`, and accepts any credentials.
 #[derive(Debug)]
@@ -30,15 +26,12 @@ impl Moto {
             skipped("the Python package moto (with its server) is not installed");
             return None;
         }
-        let port = free_port();
-        let mut command = Command::new("python3");
-        command.args(["-m", "moto.server", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Self { child: command.spawn().expect("moto can be started"), port };
-        let started = clock::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(started.elapsed() < START_MAX, "moto does not start");
-            clock::sleep(Duration::from_millis(50));
-        }
+        let (port, child) = listening("moto", |port| {
+            let mut command = Command::new("python3");
+            command.args(["-m", "moto.server", "-p", &port.to_string()]).stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("moto can be started")
+        });
+        let server = Self { child, port };
         server.request("PUT /bucket", b"");
         Some(server)
     }

@@ -2,16 +2,13 @@
 
 use super::data::ServerKind;
 use super::postgres;
-use super::setup::{PASSWORD, USER, find, free_port, own_folder, spawn_for_good};
+use super::setup::{PASSWORD, USER, find, listening, own_folder, spawn_for_good};
 use super::test_server::TestServer;
-use crate::{clock, skipped};
-use std::net::TcpStream;
+use crate::skipped;
 use std::process::{Child, Stdio};
-use std::time::Duration;
 use tempfile::TempDir;
 
 const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
-const START_MAX: Duration = Duration::from_secs(300);
 
 /// A running pooler.
 #[derive(Debug)]
@@ -32,23 +29,20 @@ impl Pooler {
             return None;
         };
         let folder = own_folder().expect("a folder can be made");
-        let (port, server_port) = (free_port(), server.port);
-        let settings = format!(
-            "[databases]\n* = host=127.0.0.1 port={server_port} user={USER} password='{PASSWORD}'\n\
-             [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
-             pool_mode = {pool_mode}\n"
-        );
+        let server_port = server.port();
         let file = folder.path().join("pgbouncer.ini");
-        std::fs::write(&file, settings).expect("a file can be written");
-        let mut command = postgres::as_user(&program);
-        command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = spawn_for_good(command).expect("PgBouncer runs");
-        let start = clock::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = child.try_wait().ok().flatten();
-            assert!(ended.is_none() && start.elapsed() < START_MAX, "PgBouncer does not start: {ended:?}");
-            clock::sleep(Duration::from_millis(20));
-        }
+        let run = |port: u16| {
+            let settings = format!(
+                "[databases]\n* = host=127.0.0.1 port={server_port} user={USER} password='{PASSWORD}'\n\
+                 [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n\
+                 pool_mode = {pool_mode}\n"
+            );
+            std::fs::write(&file, settings).expect("a file can be written");
+            let mut command = postgres::as_user(&program);
+            command.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            spawn_for_good(command).expect("PgBouncer runs")
+        };
+        let (port, child) = listening("PgBouncer", run);
         Some(Self { port, server_port, child, _folder: folder })
     }
 

@@ -126,7 +126,7 @@ pub(super) fn keep_log_elsewhere(data: &Path, elsewhere: &Path) -> Result<()> {
 pub(super) fn client(port: u16, database: &str) -> Command {
     let mut command = Command::new(program("psql"));
     command.args(["-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-U", "postgres", "-v", "ON_ERROR_STOP=1"]);
-    command.arg("-p").arg(port.to_string()).env("PGPASSWORD", ADMINISTRATOR_PASSWORD).env("PGCONNECT_TIMEOUT", "10");
+    command.arg("-p").arg(port.to_string()).env("PGPASSWORD", ADMINISTRATOR_PASSWORD).env("PGCONNECT_TIMEOUT", "60");
     command.arg("-d").arg(if database.is_empty() { "postgres" } else { database }).arg("-c");
     command
 }

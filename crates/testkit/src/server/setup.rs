@@ -1,11 +1,13 @@
 //! The common setup of all servers: the user of tests, programs, ports, folders.
 
+use crate::clock;
 use std::io::{Error, Result};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The user that tests connect as: an ordinary one.
@@ -21,6 +23,11 @@ pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
 const PORT_MIN: u16 = 10_000;
 const BLOCK_PORTS: u16 = 100;
 const PORT_BLOCKS: u32 = 220;
+
+/// How long a server may take to start.
+pub(super) const START_MAX: Duration = Duration::from_secs(300);
+/// How often a server is started on another port.
+const START_ATTEMPTS: u32 = 20;
 
 /// Starts a program that ends with this process. The system ends it together with the thread that started it, so that
 /// thread stays alive.
@@ -47,6 +54,33 @@ pub fn free_port() -> u16 {
         }
     }
     panic!("no port is free")
+}
+
+/// Starts a server on a free port, and waits until it listens there. If it ends, maybe because somebody has taken the
+/// port in the meantime, it is started on another one. Returns the port and the process.
+///
+/// # Panics
+///
+/// If it does not start.
+pub fn listening(name: &str, run: impl Fn(u16) -> Child) -> (u16, Child) {
+    let start = clock::now();
+    let (mut port, mut attempts) = (free_port(), 1);
+    let mut child = run(port);
+    loop {
+        let is_open = TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let ended = child.try_wait().ok().flatten();
+        // If it has ended, another server listens there.
+        if is_open && ended.is_none() {
+            return (port, child);
+        }
+        let may_wait = attempts < START_ATTEMPTS && start.elapsed() < START_MAX;
+        assert!(may_wait, "{name} does not start: {ended:?}");
+        clock::sleep(Duration::from_millis(20));
+        if ended.is_some() {
+            (port, attempts) = (free_port(), attempts + 1);
+            child = run(port);
+        }
+    }
 }
 
 /// A temporary folder that other users can read.

@@ -47,7 +47,7 @@ impl Spider {
         let head = start(SETTINGS.map(str::to_owned).to_vec());
         let spider = Self { head, shards };
         for (shard, address) in spider.shards.iter().zip(SHARDS) {
-            let port = shard.port;
+            let port = shard.port();
             spider.head.administer(&format!(
                 "CREATE SERVER shard{port} FOREIGN DATA WRAPPER mysql OPTIONS
                  (HOST '{address}', PORT {port}, USER '{USER}', PASSWORD '{PASSWORD}')"
@@ -69,8 +69,8 @@ impl Spider {
             let mut parts = Vec::new();
             for shard in &self.shards {
                 shard.administer(&format!("CREATE TABLE {database}.{table} ({COLUMNS}) ENGINE = InnoDB"));
-                let server = format!("wrapper \"mysql\", srv \"shard{}\"", shard.port);
-                parts.push(format!("PARTITION p{} COMMENT = '{server}'", shard.port));
+                let server = format!("wrapper \"mysql\", srv \"shard{}\"", shard.port());
+                parts.push(format!("PARTITION p{} COMMENT = '{server}'", shard.port()));
             }
             self.head.administer(&format!(
                 "DROP TABLE {database}.{table}; CREATE TABLE {database}.{table} ({COLUMNS}) ENGINE = Spider

@@ -2,7 +2,7 @@
 
 use super::certificates::Certificates;
 use super::data::{ServerKind, bytes_in, new_folder, onto_a_disk};
-use super::setup::{PASSWORD_IN_URL, USER, free_port, own_folder, spawn_for_good};
+use super::setup::{PASSWORD_IN_URL, START_MAX, USER, free_port, own_folder, spawn_for_good};
 use super::{mariadb, mysql, postgres};
 use crate::clock;
 use crate::disk::SmallDisk;
@@ -12,18 +12,17 @@ use std::io::{Error, Result};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
-
-/// How long a server may take to start.
-const START_MAX: Duration = Duration::from_secs(300);
 
 /// A running server.
 #[derive(Debug)]
 pub struct TestServer {
     pub(super) kind: ServerKind,
-    pub(super) port: u16,
+    port: AtomicU16,
+    /// Whether it has answered. From then on it keeps its port.
+    has_served: AtomicBool,
     /// Further arguments of its program.
     arguments: Vec<String>,
     /// The disk of its data, if they are not in its folder. It is unmounted before the folder is removed.
@@ -59,7 +58,7 @@ impl TestServer {
     /// Starts a standby of this PostgreSQL server, which receives all changes a little later.
     pub fn start_standby(&self) -> Self {
         let folder = own_folder().expect("a folder can be made");
-        postgres::copy_to_follow(self.port, &folder.path().join("data")).expect("a server can be copied");
+        postgres::copy_to_follow(self.port(), &folder.path().join("data")).expect("a server can be copied");
         let server = Self::of(self.kind, folder, Vec::new());
         server.resume();
         server
@@ -94,8 +93,14 @@ impl TestServer {
     }
 
     pub(super) fn of(kind: ServerKind, folder: TempDir, arguments: Vec<String>) -> Self {
+        let (port, has_served) = (AtomicU16::new(free_port()), AtomicBool::new(false));
         let (child, databases) = (Mutex::new(None), AtomicU32::new(0));
-        Self { kind, port: free_port(), arguments, disk: None, folder, child, databases }
+        Self { kind, port, has_served, arguments, disk: None, folder, child, databases }
+    }
+
+    /// The port on loopback.
+    pub(super) fn port(&self) -> u16 {
+        self.port.load(Ordering::Relaxed)
     }
 
     /// The disk of [`Self::start_on_small_disk`].
@@ -116,25 +121,34 @@ impl TestServer {
     pub(super) fn resume_with(&self, arguments: &[&str]) {
         let start = clock::now();
         self.spawn(arguments);
-        while let Err(error) = self.try_administer("SELECT 1") {
+        loop {
+            let answer = self.try_administer("SELECT 1");
             let ended = self.child.lock().as_mut().and_then(|child| child.try_wait().ok().flatten());
+            // If it has ended, another server has answered at its port.
+            if answer.is_ok() && ended.is_none() {
+                break;
+            }
             if start.elapsed() > START_MAX {
                 let log = std::fs::read_to_string(self.log()).unwrap_or_default();
-                panic!("the server does not start ({ended:?}): {error}\n{log}");
+                panic!("the server does not start ({ended:?}): {answer:?}\n{log}");
             }
             clock::sleep(Duration::from_millis(20));
-            // The last process of the killed server may still have held the data.
+            // The last process of the killed server may still have held the data, or somebody has taken the port.
             if ended.is_some() {
+                if !self.has_served.load(Ordering::Relaxed) {
+                    self.port.store(free_port(), Ordering::Relaxed);
+                }
                 self.spawn(arguments);
             }
         }
+        self.has_served.store(true, Ordering::Relaxed);
     }
 
     fn spawn(&self, arguments: &[&str]) {
         let mut command = match self.kind {
-            ServerKind::Postgres => postgres::command(&self.data(), self.port),
-            ServerKind::Mariadb => mariadb::command(&self.data(), self.port),
-            ServerKind::Mysql => mysql::command(&self.data(), self.port),
+            ServerKind::Postgres => postgres::command(&self.data(), self.port()),
+            ServerKind::Mariadb => mariadb::command(&self.data(), self.port()),
+            ServerKind::Mysql => mysql::command(&self.data(), self.port()),
         };
         command.args(&self.arguments).args(arguments);
         let log = File::options().create(true).append(true).open(self.log()).expect("a log can be written");
@@ -181,7 +195,7 @@ impl TestServer {
             ServerKind::Mariadb => "mariadb",
             ServerKind::Mysql => "mysql",
         };
-        format!("{scheme}://{user}:{password_in_url}@127.0.0.1:{}/{database}", self.port)
+        format!("{scheme}://{user}:{password_in_url}@127.0.0.1:{}/{database}", self.port())
     }
 
     /// Runs statements as the server's administrator.
@@ -202,7 +216,7 @@ impl TestServer {
 
     fn run(&self, database: &str, sql: &str) -> Result<String> {
         let mut command = match self.kind {
-            ServerKind::Postgres => postgres::client(self.port, database),
+            ServerKind::Postgres => postgres::client(self.port(), database),
             ServerKind::Mariadb => mariadb::client(&self.data(), database),
             ServerKind::Mysql => mysql::client(&self.data(), database),
         };

@@ -55,7 +55,7 @@ fn try_out(database: Option<&Database>, compares_files: bool, args: &ImportArgs)
     let (options, declared) = (options::options(args)?, DeclaredTable::of(args)?);
     let engine = database.map(Database::engine);
     let existing = engine.map(|engine| existing_table(engine, &args.table)).transpose()?.flatten();
-    let mut files = source_files(args)?;
+    let mut files = source_files(args, &options)?;
     if let Some(table) = &existing {
         note_unused(table, &options, &declared)?;
     }
@@ -91,7 +91,7 @@ fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
     let given_name = options::batch_id(args)?;
     let engine = database.engine();
     let existing = existing_table(engine, &args.table)?;
-    let files = source_files(args)?;
+    let files = source_files(args, &options)?;
     if let Some(table) = &existing {
         note_unused(table, &options, &declared)?;
     }
@@ -158,12 +158,13 @@ fn note_unused(table: &Table, options: &Options, declared: &DeclaredTable) -> Re
 }
 
 /// The files, those from elsewhere fetched.
-fn source_files(args: &ImportArgs) -> Result<Vec<SourceFile>> {
-    paths::files(&args.files, args.format.is_none_or(|format| format == ImportFormat::Parquet))
+fn source_files(args: &ImportArgs, options: &Options) -> Result<Vec<SourceFile>> {
+    let in_pieces = args.format.is_none_or(|format| format == ImportFormat::Parquet);
+    paths::files(&args.files, in_pieces, &options.temporary_space)
 }
 
-/// The files whose content the table has not got, and the name of their batch; what is left out is noted. A table whose
-/// rows were all deleted gets every file.
+/// Returns the files that are not in the table yet, and their batch id. Skipped files are noted. A table whose rows
+/// were all deleted gets every file.
 fn unseen(
     files: Vec<SourceFile>,
     args: &ImportArgs,

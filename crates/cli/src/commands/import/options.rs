@@ -5,10 +5,13 @@ use super::sqlite_table::{self, is_sqlite};
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use crate::console::clock::unix_seconds;
 use crate::console::stdin::Stdin;
+use crate::session::settings;
 use crate::session::source_file::SourceFile;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
 use atsdb_import::{ColumnChoice, DateOrder, Encoding, Format, Input, Options, UnpivotChoice, Zone, declare_key};
+use atsdb_temporary::TemporarySpace;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The importer's options.
 pub(super) fn options(args: &ImportArgs) -> Result<Options> {
@@ -46,6 +49,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         sheet: args.sheet.clone(),
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
+        temporary_space: Arc::new(TemporarySpace::in_default_folder(settings::temp_bytes(&args.store)?)),
         ..Options::default()
     })
 }

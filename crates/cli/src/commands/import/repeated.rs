@@ -1,5 +1,5 @@
-//! Whether a table got the same files before. The hash of a file's content, decompressed, is the name of a batch of
-//! it, or of its part in a batch of several files, and counts once.
+//! Detects files that the table already contains. The hash of a file's decompressed content is the id of its batch, or
+//! of its part in a batch of several files. A batch id is accepted once.
 
 use crate::console::interrupt;
 use crate::session::source_file::SourceFile;
@@ -14,7 +14,7 @@ use twox_hash::XxHash3_64;
 /// The files of an import by their contents.
 #[derive(Debug, Default)]
 pub(super) struct KnownFiles {
-    /// The files whose content the table has not got.
+    /// The files that are not in the table yet.
     pub(super) new: Vec<SourceFile>,
     /// The hashes of their contents.
     pub(super) hashes: Vec<u128>,
@@ -24,9 +24,9 @@ pub(super) struct KnownFiles {
     pub(super) known: Vec<SourceFile>,
 }
 
-/// Compares the files with each other and with what the table got. `None` if one is no plain file, as stdin is, or
-/// cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files, and
-/// `sheet` the sheet that is read of each that has several. Without a table, nothing is known.
+/// Compares the files with each other and with what the table contains. `None` if one is not a plain file, as stdin
+/// is, or cannot be read: the importer reports that. `with_names` is whether the rows hold the names of their files,
+/// and `sheet` the sheet that is read of each that has several. Without a table, nothing is known.
 pub(super) fn compare(
     files: &[SourceFile],
     with_names: bool,
@@ -106,21 +106,20 @@ impl ContentHasher {
     }
 }
 
-/// The hash of a file's content, or of its version if it is read piece by piece. `None` if it is no plain file, as
+/// The hash of a file's content, or of its version if it is read piece by piece. `None` if it is not a plain file, as
 /// stdin is.
 fn hash_of(file: &SourceFile, with_name: bool, sheet: Option<&str>) -> std::io::Result<Option<u128>> {
     let mut hasher = ContentHasher::new();
-    let path = match file.path() {
-        Some(path) if path.is_file() => path,
-        Some(_) => return Ok(None),
-        None => {
-            return Ok(file.version().map(|version| {
-                hasher.write(version.as_bytes());
-                hasher.finish()
-            }));
-        }
+    if !file.is_plain_file() {
+        return Ok(None);
+    }
+    let Some(opened) = file.opened()? else {
+        return Ok(file.version().map(|version| {
+            hasher.write(version.as_bytes());
+            hasher.finish()
+        }));
     };
-    let mut content = open_content(path)?;
+    let mut content = open_content(&opened)?;
     if let Some(name) = file.name().filter(|_| with_name) {
         hasher.write(name);
         // No name contains it.

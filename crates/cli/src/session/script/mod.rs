@@ -157,10 +157,13 @@ impl Runner {
                     Some(terminal) => terminal.show(rows, running, out)?,
                     None => {
                         let schema = rows.schema();
-                        let row_count =
-                            write_result(self.format, &schema, until_rows(rows, running, out.is_stdout()), out)?;
+                        let batches = until_rows(rows, running, out.is_stdout());
+                        let written = write_result(self.format, &schema, batches, out);
+                        // What was written before an error is no part of the next result.
+                        let handed_on = out.hand_on();
+                        let row_count = written?;
+                        handed_on?;
                         self.written_rows += row_count;
-                        out.hand_on()?;
                         format!("({})", show_rows(row_count))
                     }
                 }

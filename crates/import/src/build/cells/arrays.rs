@@ -72,7 +72,7 @@ fn push(elements: &mut Elements, element: ColumnType, text: Option<&str>, parsin
         return Ok(());
     };
     let bytes = text.as_bytes();
-    let refuse = || format!("has an element that is no {}: {text:.60}", element.sql_name());
+    let refuse = || format!("has an element that is not a valid {}: {text:.60}", element.sql_name());
     macro_rules! integer {
         ($builder:expr) => {
             $builder.append_value(any_i64(bytes).and_then(|value| value.try_into().ok()).ok_or_else(refuse)?)

@@ -4,7 +4,6 @@ use crate::build::cells::Cells;
 use crate::build::column_values::{ColumnValues, Inexact, InvalidValue, Values};
 use crate::plan::column::TimeParsing;
 use crate::records::Field;
-use crate::values::dates::DateOrder;
 use crate::values::epochs::epoch;
 use crate::values::numbers::any_i64;
 use crate::values::times::{count, parse};
@@ -17,6 +16,7 @@ use arrow::array::{
 use arrow::buffer::NullBuffer;
 use arrow::error::ArrowError;
 use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
+use atsdb_core::time_text::DateOrder;
 use atsdb_core::{ColumnType, TimeUnit};
 use std::sync::Arc;
 

@@ -47,7 +47,7 @@ pub(super) struct InfluxdbProgram {
     program: PathBuf,
     pub(super) folder: PathBuf,
     pub(super) settings: Vec<(&'static str, String)>,
-    /// Whether data is compacted as soon as nobody writes. Usually that takes hours.
+    /// Whether data is compacted as soon as writing pauses. By default that takes hours.
     compacts_at_once: bool,
 }
 
@@ -65,7 +65,7 @@ impl InfluxdbProgram {
         Ok(Self { program: program()?, folder, settings, compacts_at_once: false })
     }
 
-    /// The same server, which compacts as soon as nobody writes.
+    /// The same server, which compacts as soon as writing pauses.
     pub(super) fn compacting(&self) -> Self {
         Self { compacts_at_once: true, ..self.clone() }
     }
@@ -111,7 +111,7 @@ impl WorkspaceProgram for InfluxdbProgram {
         Ok(vec![program, "-config".to_owned(), file.display().to_string()])
     }
 
-    /// Databases can be asked for once their data has been opened.
+    /// Databases can be queried once their data has been opened.
     fn answers(&self, ports: Ports) -> Result<(), Failure> {
         let create = format!("CREATE DATABASE {DATABASE}");
         let said = Http::new(ports.http).post_form("/query", &[("q", &create)]).and_then(Reply::bytes)?;

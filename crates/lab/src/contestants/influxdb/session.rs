@@ -117,7 +117,7 @@ impl Session for InfluxdbSession {
         Dialect::Series
     }
 
-    /// A request waits for the log, whatever is asked for.
+    /// A request waits for the log at every tier.
     fn tier(&self) -> Tier {
         Tier::Full
     }
@@ -138,7 +138,7 @@ impl Session for InfluxdbSession {
         Ok(Box::new(PointLoader::new(self, known.unwrap_or(new))))
     }
 
-    /// Files are compacted when nobody has written for hours. The server is started with a second instead, until its
+    /// Files are compacted after hours without writes. The server is started with a second instead, until its
     /// files rest.
     fn seal(&mut self) -> Result<(), Failure> {
         let compacting = self.program.compacting();

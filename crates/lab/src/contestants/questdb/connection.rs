@@ -20,7 +20,7 @@ pub(super) static SERVERS: WorkspaceServers = WorkspaceServers::new();
 
 pub(super) const NO_PARAMETERS: [(&(dyn ToSql + Sync), Type); 0] = [];
 
-/// How often is asked whether the write-ahead log has been applied.
+/// How often to poll whether the log is applied.
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct QuestdbConnection {

@@ -1,4 +1,4 @@
-//! A question about one table: what is asked of which points, by which groups.
+//! A question about one table: which values, of which points, by which groups.
 
 use super::catalogue::SeriesTable;
 use crate::contestants::line_protocol::Role;

@@ -324,7 +324,7 @@ impl Question {
         Ok(())
     }
 
-    /// Rows are asked for as they are, or as groups.
+    /// The question is for rows as they are, or for groups.
     fn checked(self) -> Result<Self, Failure> {
         let is_of_groups = |item: &Item| match item {
             Item::Column(name) => self.group_tags().any(|tag| tag == name),

@@ -62,7 +62,7 @@ impl<'a> AnswerRows<'a> {
             let name = sample.labels.remove("__name__");
             let position = columns.iter().find(|(_, metric)| metric.is_none() || *metric == name);
             let Some((position, _)) = position else {
-                return Err(Failure::wrong(format!("an answer has a metric that was not asked for: {name:?}")));
+                return Err(Failure::wrong(format!("an answer has a metric that was not queried: {name:?}")));
             };
             let tags: Vec<Option<String>> = self.question.group_tags().map(|tag| sample.labels.remove(tag)).collect();
             let cell = self.cell(*position, sample.value)?;

@@ -19,7 +19,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// The times at which they are asked for: the first and the last, in milliseconds.
+    /// The times at which they are queried: the first and the last, in milliseconds.
     pub(super) fn ends(self) -> (i64, i64) {
         let first = self.begin + self.length - 1;
         (first, first + (self.count - 1) * self.length)
@@ -48,10 +48,10 @@ pub(super) fn seconds(milliseconds: i64) -> String {
     format!("{sign}{}.{:03}", count / 1_000, count % 1_000)
 }
 
-/// What is asked of a window for some columns of an answer.
+/// The query of a window for some columns of an answer.
 #[derive(Debug, PartialEq)]
 pub(super) struct WindowQuery {
-    /// The positions of the columns, each with the metric that has its values, if several are asked for at once.
+    /// The positions of the columns, each with the metric that has its values, if one query has several.
     pub(super) columns: Vec<(usize, Option<String>)>,
     pub(super) text: String,
 }
@@ -70,7 +70,7 @@ pub(super) fn aggregates(question: &Question, table: &SeriesTable, length: i64) 
     let is_one_series = !table.key.is_empty() && table.key.iter().all(|tag| tags.contains(&tag.as_str()));
     let mut asked: Vec<WindowQuery> = Vec::new();
     for aggregate in [Aggregate::Min, Aggregate::Max, Aggregate::Mean] {
-        // Those that keep the metrics' names are asked for at once, as is the custom. A mean is one of them only if a
+        // Those that keep the metrics' names are in one query, as is usual. A mean is one of them only if a
         // group is one series: a mean of means has no weights.
         if aggregate == Aggregate::Mean && !is_one_series {
             continue;

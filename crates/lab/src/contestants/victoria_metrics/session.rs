@@ -132,7 +132,7 @@ impl Session for VictoriaMetricsSession {
         Dialect::Series
     }
 
-    /// Files are synced, within seconds of a write, whatever is asked for.
+    /// Files are synced within seconds of a write, at every tier.
     fn tier(&self) -> Tier {
         Tier::Normal
     }

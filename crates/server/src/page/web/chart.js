@@ -126,7 +126,7 @@ export class Chart {
     else for (const one of visible) this.line(context, one, visible.length === 1);
     context.restore();
     this.frames += 1;
-    // For whoever wants to know how quick it is.
+    // For measuring drawing time.
     Object.assign(this.host.dataset, { frames: this.frames, drawMs: Math.round(performance.now() - started) });
   }
 
@@ -409,7 +409,7 @@ export class Chart {
     return best;
   }
 
-  /** The values of each line at an x, or so close to it that nobody sees the difference. */
+  /** The values of each line at an x, or so close to it that the difference is invisible. */
   valuesAt(x) {
     const near = ((this.span[1] - this.span[0]) / (this.box.right - this.box.left)) * 3;
     const values = [];

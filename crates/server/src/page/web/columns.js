@@ -16,7 +16,7 @@ export function textOf(value, column) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Milliseconds since 1970 of a time's text, with a fraction; NaN for what is none. */
+/** Milliseconds since 1970 of a time's text, with a fraction; NaN if it is not a time. */
 export function timeOf(text) {
   if (typeof text !== "string") return NaN;
   if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45) return Date.parse(text);

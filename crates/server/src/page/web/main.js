@@ -1,4 +1,4 @@
-// The page: what its parts are told, and which keys do what.
+// The page: what each part receives, and which keys do what.
 
 import { Activity } from "./activity.js";
 import { ApiError, ROWS_MAX, currentDatabase, databases, downloadAddress, query, useDatabase } from "./api.js";

@@ -4,7 +4,7 @@ use crate::pg::error::PgError;
 use crate::pg::wire::outgoing::TransactionStatus;
 use std::net::IpAddr;
 
-/// The connection on which a query is asked, and the others as its user may see them.
+/// The connection that runs the query, and the others its user may see.
 pub(in crate::pg) trait Activity {
     /// The prepared statements of the connection.
     fn prepared_statements(&self) -> Vec<PreparedEntry>;

@@ -18,7 +18,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 48] = [
+const ABOUT_THE_SERVER: [&str; 46] = [
     "version",
     "current_database",
     "current_schema",
@@ -37,7 +37,6 @@ const ABOUT_THE_SERVER: [&str; 48] = [
     "pg_postmaster_start_time",
     "pg_conf_load_time",
     "pg_my_temp_schema",
-    "pg_advisory_unlock_all",
     "pg_get_userbyid",
     "pg_encoding_to_char",
     "pg_client_encoding",
@@ -66,7 +65,6 @@ const ABOUT_THE_SERVER: [&str; 48] = [
     "to_regtype",
     "quote_ident",
     "parse_ident",
-    "txid_current",
 ];
 
 /// Whether a query without a table is about the server if it calls this function.
@@ -98,8 +96,7 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         | "pg_table_size"
         | "pg_total_relation_size"
         | "pg_indexes_size"
-        | "pg_database_size"
-        | "txid_current" => known::INT8,
+        | "pg_database_size" => known::INT8,
         "pg_is_in_recovery" | "pg_cancel_backend" | "pg_terminate_backend" | "bool_and" | "bool_or" | "every" => {
             known::BOOL
         }
@@ -123,7 +120,6 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
             arguments.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)
         }
         "string_to_array" | "parse_ident" => 1009,
-        "pg_advisory_unlock_all" => 2278,
         "json_build_object" => known::JSON,
         name if is_condition(name) => known::BOOL,
         _ => known::TEXT,
@@ -239,7 +235,6 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_is_other_temp_schema"
         | "pg_index_column_has_property"
         | "pg_relation_is_publishable" => Value::Bool(false),
-        "pg_advisory_unlock_all" => Value::text(""),
         "pg_typeof" => Value::text("unknown"),
         "pg_has_role" => has_role(context, arguments)?,
         name if name.starts_with("has_") => has_privilege(context, name, arguments)?,

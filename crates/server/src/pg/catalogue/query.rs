@@ -43,7 +43,7 @@ pub(in crate::pg) struct CatalogueQuery {
     pub(in crate::pg) parameter_types: Vec<u32>,
 }
 
-/// The connection on which a query is asked.
+/// The connection that runs the query.
 pub(in crate::pg) struct Surroundings<'a> {
     pub(in crate::pg) database: &'a str,
     pub(in crate::pg) user: &'a str,

@@ -28,7 +28,7 @@ impl Deadline {
         Self { task: Some(task), fired }
     }
 
-    /// Replaces the error of an interrupted statement by the reason for the interrupt. A COPY that its client gives up,
+    /// Replaces the error of an interrupted statement by the reason for the interrupt. A COPY that its client aborts,
     /// and a statement that reaches the server's own limit, have the same code and say their reason themselves.
     pub(super) fn explain(self, done: Result<(), Failure>) -> Result<(), Failure> {
         done.map_err(|failure| match failure {

@@ -172,6 +172,7 @@ impl Connection {
                 self.reset_settings()?;
                 self.session.drop_temporary()?;
                 self.session.forget_numbers();
+                self.session.unlock_all();
                 "DISCARD ALL".to_owned()
             }
             StatementKind::Discard(Discarded::Temporary) => {

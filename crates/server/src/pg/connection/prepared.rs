@@ -93,7 +93,7 @@ fn assigned(value: ScalarValue, type_id: u32) -> ScalarValue {
         return value;
     }
     match value {
-        // Zero is added because -0.0 is no integer.
+        // Zero is added because -0.0 is not an integer.
         ScalarValue::Float32(Some(number)) => ScalarValue::Float32(Some(number.round_ties_even() + 0.0)),
         ScalarValue::Float64(Some(number)) => ScalarValue::Float64(Some(number.round_ties_even() + 0.0)),
         // With all digits, because rounding may add one.

@@ -127,7 +127,7 @@ impl Connection {
             }
             // These are left over from a failed COPY.
             Incoming::CopyData(_) | Incoming::CopyDone | Incoming::CopyFail(_) => {}
-            Incoming::Secret(_) => return Err(PgError::protocol("a password that nobody asked for").into()),
+            Incoming::Secret(_) => return Err(PgError::protocol("an unexpected password message").into()),
             Incoming::Flush => self.io.flush()?,
             extended if !self.skips_to_sync => {
                 if let Err(failure) = self.extended(extended) {
@@ -163,7 +163,7 @@ impl Connection {
 
     /// The table that an error is about, as its definition names it.
     fn object_of(&self, error: &PgError) -> Option<ErrorObject> {
-        let Some(Subject::Told(violation)) = error.subject.as_deref() else { return None };
+        let Some(Subject::Named(violation)) = error.subject.as_deref() else { return None };
         // A failed transaction does not show its tables.
         let tables = self.session.tables().or_else(|_| self.session.engine().tables()).ok()?;
         violation.object(&tables)

@@ -210,7 +210,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
                 name => settings.begin_with(name, value)?,
             }
         }
-        let session = StoreSession::open(&state);
+        let session = StoreSession::open(&state, &user, &database_name);
         let bits = SystemEnvironment.random()?;
         let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
         let owner = SessionOwner { user: &user, database: &database_name, address: peer.address };

@@ -9,7 +9,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::IntervalMonthDayNano;
 use atsdb::interval::{Interval, parse_interval};
 use atsdb::interval_text::interval_text;
-use atsdb::sql::parse_time;
+use atsdb::sql::{parse_date, parse_time};
 use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text};
 use std::borrow::Cow;
 
@@ -137,11 +137,7 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
         ColumnValues::Text(builder) => builder.append_value(checked),
         ColumnValues::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
         ColumnValues::Timestamp(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
-        ColumnValues::Date(builder) => {
-            let seconds = parse_time(text, TimeUnit::Second).ok_or_else(invalid)?;
-            let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
-            builder.append_value(days);
-        }
+        ColumnValues::Date(builder) => builder.append_value(parse_date(text).ok_or_else(invalid)?),
         ColumnValues::Decimal(builder) => {
             let ColumnType::Decimal { precision, scale } = column_type else { return Err(invalid()) };
             let value = decimal::parse(text.trim(), precision, scale);

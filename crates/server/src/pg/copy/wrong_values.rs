@@ -1,8 +1,8 @@
 //! Errors for values that a column does not take, with PostgreSQL's codes.
 
 use crate::pg::error::PgError;
-use crate::pg::sqlstate::has_form_of_time;
 use crate::pg::types::{input, known};
+use atsdb::sql::has_form_of_time;
 
 /// The error for a text that is not a value of a type.
 pub(super) fn invalid(type_id: u32, text: &str) -> PgError {

@@ -7,7 +7,7 @@ use crate::pg::error::{PgError, Severity};
 use crate::pg::wire::fields::Fields;
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use atsdb::array_text;
-use atsdb::sql::parse_time;
+use atsdb::sql::{parse_date, parse_time};
 use atsdb::{decimal as exact, uuid_text};
 use datafusion::common::ScalarValue;
 
@@ -134,11 +134,7 @@ fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
         known::BYTEA => ScalarValue::Binary(Some(bytea(text).ok_or_else(|| invalid(type_id, text))?)),
         // Columns have UUIDs in their canonical form.
         known::UUID => ScalarValue::Utf8(Some(uuid_text::canonical(text).ok_or_else(|| invalid(type_id, text))?)),
-        known::DATE => {
-            let seconds = parse_time(trimmed, atsdb::TimeUnit::Second).ok_or_else(|| invalid(type_id, text))?;
-            let days = i32::try_from(seconds.div_euclid(86_400)).map_err(|_| out_of_range(type_id, text))?;
-            ScalarValue::Date32(Some(days))
-        }
+        known::DATE => ScalarValue::Date32(Some(parse_date(trimmed).ok_or_else(|| invalid(type_id, text))?)),
         known::TIMESTAMP | known::TIMESTAMPTZ => {
             let time = parse_time(trimmed, atsdb::TimeUnit::Microsecond).ok_or_else(|| invalid(type_id, text))?;
             timestamp(time)

@@ -118,8 +118,8 @@ fn a_server_starts_if_one_store_can_be_opened() {
 
 #[test]
 fn all_databases_share_the_limits_of_statements() {
-    let limits =
-        StatementOptions { running_max: 1, hold_time: Duration::from_millis(100), ..StatementOptions::default() };
+    // Long enough for the first statement, which waits for its permit while others come and go.
+    let limits = StatementOptions { running_max: 1, hold_time: Duration::from_secs(2), ..StatementOptions::default() };
     let several = Several::with(&[], &[], ServerOptions { statements: limits, ..ServerOptions::default() });
     let mut air = several.connect("user=me dbname=air").unwrap();
     let cancel = air.cancel_token();
@@ -152,7 +152,7 @@ fn shutting_down_drains_and_saves_all_databases() {
         })
         .collect();
     let Several { databases, server, folder } = several;
-    let draining = std::thread::spawn(move || server.shutdown(Duration::from_secs(60)).unwrap());
+    let draining = std::thread::spawn(move || server.shutdown(Duration::from_secs(300)).unwrap());
     std::thread::sleep(Duration::from_millis(200));
     for client in &mut open {
         // The server then ends the connection. The client may see that before it sees the answer.

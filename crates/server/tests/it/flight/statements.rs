@@ -9,6 +9,7 @@ use arrow_flight::sql::EndTransaction;
 use atsdb_server::{ServerOptions, StatementOptions};
 use futures::TryStreamExt;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[test]
 fn a_query_is_described_and_its_rows_follow() {
@@ -131,7 +132,8 @@ fn a_query_is_cancelled_by_its_client() {
 
 #[test]
 fn a_client_that_goes_away_stops_its_query() {
-    let statements = StatementOptions { running_max: 1, ..StatementOptions::default() };
+    let hold_time = Duration::from_secs(300);
+    let statements = StatementOptions { running_max: 1, hold_time, ..StatementOptions::default() };
     let served = served_with(&[], ServerOptions { statements, ..ServerOptions::default() });
     let mut client = connect(&served);
     let info = client.info("SELECT value FROM generate_series(1, 10000000000) AS t(value)").unwrap();

@@ -1,7 +1,7 @@
 //! A real Prometheus that writes to the server and reads back.
 
 use super::client::Served;
-use atsdb_testkit::server::free_port;
+use atsdb_testkit::server::listening;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,16 +31,16 @@ fn a_real_prometheus_writes_here_and_reads_back() {
     }
     let served = Served::start();
     let folder = tempfile::tempdir().unwrap();
-    let port = free_port();
     let to = served.0.address;
-    let config = format!(
-        "global:\n  scrape_interval: 1s\nscrape_configs:\n  - job_name: self\n    static_configs:\n      \
-         - targets: ['127.0.0.1:{port}']\nremote_write:\n  - url: http://{to}/api/v1/write\n    queue_config:\n      \
-         batch_send_deadline: 200ms\nremote_read:\n  - url: http://{to}/api/v1/read\n    read_recent: true\n"
-    );
     let file = folder.path().join("prometheus.yml");
-    fs::write(&file, config).unwrap();
-    let start = || {
+    let start = |port: u16| {
+        let config = format!(
+            "global:\n  scrape_interval: 1s\nscrape_configs:\n  - job_name: self\n    static_configs:\n      \
+             - targets: ['127.0.0.1:{port}']\nremote_write:\n  - url: http://{to}/api/v1/write\n    \
+             queue_config:\n      batch_send_deadline: 200ms\n\
+             remote_read:\n  - url: http://{to}/api/v1/read\n    read_recent: true\n"
+        );
+        fs::write(&file, config).unwrap();
         let data = folder.path().join(format!("data-{}", fs::read_dir(folder.path()).unwrap().count()));
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", file.display()))
@@ -49,9 +49,10 @@ fn a_real_prometheus_writes_here_and_reads_back() {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
-        Killed(child.unwrap())
+        child.unwrap()
     };
-    let first = start();
+    let (port, first) = listening("Prometheus", &start);
+    let first = Killed(first);
     let there = "SELECT count(*) FROM information_schema.tables WHERE table_name = 'prom_samples'";
     wait_for("a table", || served.rows(there) == [["1"]]);
     // On a busy machine it may fail to read its own metrics in time: its `up` is then 0.
@@ -65,7 +66,7 @@ fn a_real_prometheus_writes_here_and_reads_back() {
 
     // A new Prometheus without data of its own sees the samples that the first one wrote.
     let before = served.rows(count)[0][0].parse::<u64>().unwrap();
-    let _second = start();
+    let _second = Killed(start(port));
     let ask = |path: &str| -> Option<serde_json::Value> {
         let url = format!("http://127.0.0.1:{port}{path}");
         let output = Command::new("curl").args(["-sS", "-G", &url]).output().ok()?;

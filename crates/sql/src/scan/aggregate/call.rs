@@ -16,7 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
 /// One call of an aggregate function.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Call {
     function: Function,
     /// The position of the measure from which it is computed.

@@ -135,10 +135,20 @@ impl AggregateExec {
 #[derive(Debug, Clone)]
 pub(crate) struct Aggregation {
     pub(super) keys: Vec<GroupKey>,
+    /// The expressions that the keys are, over the scan.
+    pub(super) key_exprs: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) measures: Vec<Measure>,
     pub(super) calls: Vec<Call>,
     /// The keys, then the results of the calls.
     pub(super) schema: SchemaRef,
+}
+
+impl PartialEq for Aggregation {
+    /// The keys are compared by their expressions, because the buckets of a key are a closure.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.key_exprs, &self.measures, &self.calls, &self.schema)
+            == (&other.key_exprs, &other.measures, &other.calls, &other.schema)
+    }
 }
 
 impl Aggregation {

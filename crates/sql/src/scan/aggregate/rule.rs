@@ -88,8 +88,9 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
         return None;
     }
     let input = Input::of(first.input())?;
-    let key = |(expr, _): &(Arc<dyn PhysicalExpr>, String)| key_of(&input.resolve(expr)?, input.scan);
-    let keys: Vec<GroupKey> = first.group_expr().expr().iter().map(key).collect::<Option<_>>()?;
+    let group_exprs = first.group_expr().expr().iter();
+    let key_exprs = group_exprs.map(|(expr, _)| input.resolve(expr)).collect::<Option<Vec<_>>>()?;
+    let keys: Vec<GroupKey> = key_exprs.iter().map(|expr| key_of(expr, input.scan)).collect::<Option<_>>()?;
     let (calls, measures) = calls_of(first.aggr_expr(), |expr| input.resolve(expr), input.scan)?;
     let is_mapped = |key: &GroupKey| matches!(key, GroupKey::Values { column } if input.scan.is_index(*column));
     if is_limited && keys.len() == 1 && calls.len() <= 1 && !is_mapped(&keys[0]) {
@@ -97,7 +98,7 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
     }
     // The engine must be able to group by these types.
     input.scan.scan().groups(&keys, &measures)?;
-    let aggregation = Aggregation { keys, measures, calls, schema: plan.schema() };
+    let aggregation = Aggregation { keys, key_exprs, measures, calls, schema: plan.schema() };
     Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, aggregation))
 }
 

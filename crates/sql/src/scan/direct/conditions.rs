@@ -6,7 +6,8 @@ use crate::scan::pushdown::{Pushdown, is_exact};
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
 use atsdb_codec::logical_type;
-use atsdb_core::{Result, TableDefinition};
+use atsdb_core::{Result, Table, TableDefinition};
+use atsdb_engine::{ReadSnapshot, Scan, ScanRequest};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::expr::InList;
@@ -27,6 +28,21 @@ impl OpenConditions {
     pub(super) fn pushdown(&self, parameters: &Parameters, definition: &TableDefinition) -> Result<Option<Pushdown>> {
         let closed = self.closed(parameters, definition)?;
         Ok(closed.map(|conditions| Pushdown::of(&conditions, definition)))
+    }
+
+    /// The scan of some columns of the rows that satisfy the conditions with values for their parameters. `None` if the
+    /// engine alone cannot evaluate them exactly.
+    pub(super) fn scan(
+        &self,
+        parameters: &Parameters,
+        table: &Table,
+        snapshot: &ReadSnapshot,
+        columns: &[usize],
+    ) -> Result<Option<Scan>> {
+        let Some(pushdown) = self.pushdown(parameters, &table.definition)? else { return Ok(None) };
+        let Pushdown { range, predicates } = pushdown;
+        let request = ScanRequest { columns: columns.to_vec(), range, predicates, use_cache: true };
+        snapshot.scan(table, &request).map(Some)
     }
 
     /// Whether they are, with values for their parameters, the same as other conditions that have no parameters.

@@ -2,7 +2,8 @@
 //! order. How the rows are aggregated is learned from a plan that was made for some values of the parameters.
 
 use super::conditions::OpenConditions;
-use super::steps::Step;
+use super::steps::{Step, Steps};
+use super::watch::Watch;
 use crate::parse::headings::Headings;
 use crate::scan::aggregate::{AggregateExec, Aggregation};
 use crate::scan::provider::SnapshotTable;
@@ -12,7 +13,7 @@ use crate::text::params::Parameters;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{ErrorKind, Result, Table, TableDefinition, TableId};
-use atsdb_engine::{Groups, Predicate, ReadSnapshot, Scan, ScanRequest};
+use atsdb_engine::{Groups, Predicate, ReadSnapshot, Scan};
 use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
@@ -39,7 +40,7 @@ pub(crate) struct DirectGroups {
     aggregation: Aggregation,
     /// The number of threads on which the plan would read. Floating-point sums depend on it.
     threads: usize,
-    steps: Vec<Step>,
+    steps: Steps,
     schema: SchemaRef,
 }
 
@@ -127,7 +128,7 @@ impl DirectGroups {
             scan.table().id == form.table && request.range == range && are_same(&request.predicates, &predicates);
         let columns = scan.columns().to_vec();
         let as_indices = (0..columns.len()).map(|column| scan.is_index(column)).collect();
-        let steps = steps.iter().map(|step| step.over(None)).collect::<datafusion::common::Result<_>>().ok()?;
+        let steps = Steps::of(&steps).ok()?;
         let aggregation = aggregation.clone();
         is_of_form.then_some(Self { form, columns, as_indices, aggregation, threads, steps, schema })
     }
@@ -138,25 +139,19 @@ impl DirectGroups {
         table: &Table,
         snapshot: &ReadSnapshot,
         parameters: &Parameters,
+        watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
-        let Some(pushdown) = self.form.conditions.pushdown(parameters, &table.definition)? else { return Ok(None) };
-        let Pushdown { range, predicates } = pushdown;
-        let request = ScanRequest { columns: self.columns.clone(), range, predicates, use_cache: true };
-        let scan = snapshot.scan(table, &request)?.with_indices(self.as_indices.clone())?;
+        let scan = self.form.conditions.scan(parameters, table, snapshot, &self.columns)?;
+        let Some(scan) = scan else { return Ok(None) };
+        let scan = scan.with_indices(self.as_indices.clone())?;
         if scan.chunks().len() > CHUNKS_MAX || scan.row_count_max() > ROWS_MAX {
             return Ok(None);
         }
-        let mut groups = match self.groups(&scan) {
-            Err(error) if error.kind() == ErrorKind::Resources => return Ok(None),
-            groups => match groups? {
-                Some(groups) => groups,
-                None => return Ok(None),
-            },
-        };
+        let Some(mut groups) = self.groups(&scan, watch)? else { return Ok(None) };
         let answer = || -> datafusion::common::Result<RecordBatch> {
             self.aggregation.finish(&mut groups)?;
             let rows = self.aggregation.results(&groups, 0..groups.len())?;
-            self.steps.iter().try_fold(rows, |rows, step| step.over(Some(snapshot))?.apply(rows))
+            self.steps.apply(rows, snapshot)
         };
         // A plan is executed where a panic of a function becomes an error.
         let answer = match catch_unwind(AssertUnwindSafe(answer)) {
@@ -169,21 +164,28 @@ impl DirectGroups {
     }
 
     /// The groups of all chunks, as so many threads would form them; `None` if they need much memory.
-    fn groups(&self, scan: &Scan) -> Result<Option<Groups>> {
+    fn groups(&self, scan: &Scan, watch: Watch<'_>) -> Result<Option<Groups>> {
         let none = self.aggregation.no_groups(scan).map_err(from_datafusion)?;
         let (chunk_count, mut all) = (scan.chunks().len(), none.clone());
         let threads = self.threads.min(chunk_count);
         for first in 0..threads {
             let mut part = none.clone();
             for position in (first..chunk_count).step_by(threads) {
-                scan.add_to(&mut part, position)?;
+                watch()?;
+                match scan.add_to(&mut part, position) {
+                    Err(error) if error.kind() == ErrorKind::Resources => return Ok(None),
+                    added => added?,
+                };
                 if all.memory_bytes() + part.memory_bytes() > MEMORY_MAX {
                     return Ok(None);
                 }
             }
             match first {
                 0 => all = part,
-                _ => all.merge(&part)?,
+                _ => match all.merge(&part) {
+                    Err(error) if error.kind() == ErrorKind::Resources => return Ok(None),
+                    merged => merged?,
+                },
             }
         }
         Ok(Some(all))
@@ -200,11 +202,10 @@ impl DirectGroups {
     /// Whether this read, with values for its parameters, is the same as another one without parameters. Both are of
     /// statements that differ in nothing but these values, and no parameter is elsewhere than in the conditions.
     pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
-        let text = |steps: &[Step]| format!("{steps:?}");
         (self.form.table, &self.columns, &self.as_indices, &self.schema)
             == (other.form.table, &other.columns, &other.as_indices, &other.schema)
-            && format!("{:?}", self.aggregation) == format!("{:?}", other.aggregation)
-            && text(&self.steps) == text(&other.steps)
+            && self.aggregation == other.aggregation
+            && self.steps == other.steps
             && self.form.conditions.is_same(parameters, &other.form.conditions, definition)
     }
 }

@@ -7,6 +7,7 @@ mod conditions;
 mod groups;
 mod rows;
 mod steps;
+mod watch;
 
 pub(crate) use groups::{DirectGroups, GroupsForm};
 pub(crate) use rows::DirectRows;
@@ -16,6 +17,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Result, Table, TableDefinition, TableId};
 use atsdb_engine::ReadSnapshot;
+use watch::Watch;
 
 /// A query that is answered without executing a plan.
 #[derive(Debug)]
@@ -26,11 +28,16 @@ pub(crate) enum DirectRead {
 
 impl DirectRead {
     /// The answer; `None` if a plan is needed after all.
-    pub(crate) fn read(&self, snapshot: &ReadSnapshot, parameters: &Parameters) -> Result<Option<Vec<RecordBatch>>> {
+    pub(crate) fn read(
+        &self,
+        snapshot: &ReadSnapshot,
+        parameters: &Parameters,
+        watch: Watch<'_>,
+    ) -> Result<Option<Vec<RecordBatch>>> {
         let Some(table) = self.table(snapshot) else { return Ok(None) };
         match self {
-            Self::Rows(rows) => rows.read(table, snapshot, parameters),
-            Self::Groups(groups) => groups.read(table, snapshot, parameters),
+            Self::Rows(rows) => rows.read(table, snapshot, parameters, watch),
+            Self::Groups(groups) => groups.read(table, snapshot, parameters, watch),
         }
     }
 

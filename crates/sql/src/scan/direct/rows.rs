@@ -3,10 +3,10 @@
 //! read, too.
 
 use super::conditions::OpenConditions;
+use super::watch::Watch;
 use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_expression;
 use crate::scan::provider::SnapshotTable;
-use crate::scan::pushdown::Pushdown;
 use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch};
@@ -127,16 +127,15 @@ impl DirectRows {
         table: &Table,
         snapshot: &ReadSnapshot,
         parameters: &Parameters,
+        watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
         if self.counts {
             return self.count(snapshot, table).map(Some);
         }
         let definition = &table.definition;
-        let Some(pushdown) = self.conditions.pushdown(parameters, definition)? else { return Ok(None) };
-        let Pushdown { range, predicates } = pushdown;
         let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
-        let request = ScanRequest { columns: self.columns.clone(), range, predicates, use_cache: true };
-        let scan = snapshot.scan(table, &request)?;
+        let scan = self.conditions.scan(parameters, table, snapshot, &self.columns)?;
+        let Some(scan) = scan else { return Ok(None) };
         let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
         if scan.chunks().len() > CHUNKS_MAX && by_time.is_none() {
             return Ok(None);
@@ -163,6 +162,7 @@ impl DirectRows {
             if count >= CHUNKS_MAX {
                 return Ok(None);
             }
+            watch()?;
             if let Some(rows) = scan.read(position)?.filter(|rows| rows.num_rows() > 0) {
                 row_count += rows.num_rows();
                 found.push(rows);

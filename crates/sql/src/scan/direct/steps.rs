@@ -32,6 +32,20 @@ pub(super) enum Step {
     Limit { skip: usize, fetch: Option<usize> },
 }
 
+impl PartialEq for Step {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Project { expressions, schema }, Self::Project { expressions: others, schema: other }) => {
+                expressions == others && schema == other
+            }
+            (Self::Filter(predicate), Self::Filter(other)) => predicate == other,
+            (Self::Sort { keys, fetch }, Self::Sort { keys: others, fetch: other }) => keys == others && fetch == other,
+            (Self::Limit { skip, fetch }, Self::Limit { skip: other, fetch: most }) => skip == other && fetch == most,
+            (Self::Project { .. } | Self::Filter(_) | Self::Sort { .. } | Self::Limit { .. }, _) => false,
+        }
+    }
+}
+
 impl Step {
     /// The steps that an operator is, and its input; `None` for an operator that is not supported here.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<(Vec<Self>, &Arc<dyn ExecutionPlan>)> {
@@ -74,8 +88,20 @@ impl Step {
         fetch.map(|fetch| Self::Limit { skip: 0, fetch: Some(fetch) })
     }
 
+    /// Whether the step returns strings of a snapshot.
+    fn has_strings(&self) -> bool {
+        let is_of_index = |inner: &Expression| Ok(text_of_index(inner).is_some());
+        let has = |expression: &Expression| expression.exists(is_of_index).unwrap_or(true);
+        match self {
+            Self::Project { expressions, .. } => expressions.iter().any(has),
+            Self::Filter(predicate) => has(predicate),
+            Self::Sort { keys, .. } => keys.iter().any(|key| has(&key.expr)),
+            Self::Limit { .. } => false,
+        }
+    }
+
     /// The same step over another snapshot, or over none.
-    pub(super) fn over(&self, snapshot: Option<&ReadSnapshot>) -> Result<Self> {
+    fn over(&self, snapshot: Option<&ReadSnapshot>) -> Result<Self> {
         let over = |expression: &Expression| over(expression, snapshot);
         Ok(match self {
             Self::Project { expressions, schema } => {
@@ -92,7 +118,7 @@ impl Step {
         })
     }
 
-    pub(super) fn apply(&self, rows: RecordBatch) -> Result<RecordBatch> {
+    fn apply(&self, rows: RecordBatch) -> Result<RecordBatch> {
         let values = |expression: &Expression| expression.evaluate(&rows)?.into_array(rows.num_rows());
         match self {
             Self::Project { expressions, schema } => {
@@ -117,14 +143,40 @@ impl Step {
     }
 }
 
+/// Steps in their order, without a snapshot.
+#[derive(Debug, PartialEq)]
+pub(super) struct Steps(Vec<KeptStep>);
+
+#[derive(Debug, PartialEq)]
+struct KeptStep {
+    step: Step,
+    has_strings: bool,
+}
+
+impl Steps {
+    pub(super) fn of(steps: &[Step]) -> Result<Self> {
+        let kept = |step: &Step| Ok(KeptStep { step: step.over(None)?, has_strings: step.has_strings() });
+        steps.iter().map(kept).collect::<Result<Vec<_>>>().map(Self)
+    }
+
+    /// The rows after all steps. Strings come from the snapshot.
+    pub(super) fn apply(&self, rows: RecordBatch, snapshot: &ReadSnapshot) -> Result<RecordBatch> {
+        self.0.iter().try_fold(rows, |rows, KeptStep { step, has_strings }| {
+            if *has_strings { step.over(Some(snapshot))?.apply(rows) } else { step.apply(rows) }
+        })
+    }
+}
+
+/// The call that returns strings, and its function, if an expression is one.
+fn text_of_index(expression: &Expression) -> Option<(&ScalarFunctionExpr, &TextOfIndex)> {
+    let call = expression.downcast_ref::<ScalarFunctionExpr>()?;
+    Some((call, call.fun().inner().downcast_ref::<TextOfIndex>()?))
+}
+
 /// An expression whose strings come from another snapshot, or from none.
 fn over(expression: &Expression, snapshot: Option<&ReadSnapshot>) -> Result<Expression> {
     let moved = Arc::clone(expression).transform_up(|expression| {
-        let call = expression.downcast_ref::<ScalarFunctionExpr>();
-        let Some((call, text)) = call.and_then(|call| Some((call, call.fun().inner().downcast_ref::<TextOfIndex>()?)))
-        else {
-            return Ok(Transformed::no(expression));
-        };
+        let Some((call, text)) = text_of_index(&expression) else { return Ok(Transformed::no(expression)) };
         let function = Arc::new(ScalarUDF::new_from_impl(text.over(snapshot.cloned())));
         let field = call.return_field(&arrow::datatypes::Schema::empty())?;
         let options = Arc::new(call.config_options().clone());

@@ -37,7 +37,7 @@ struct Joined {
 }
 
 impl JoinGroup {
-    /// The group with the plan's topmost step; `None` if that is no join, or if the order of the group is to stay.
+    /// The group with the plan's topmost step; `None` if that is not a join, or if the order of the group is to stay.
     pub(super) fn of(plan: &LogicalPlan) -> Option<Self> {
         if !matches!(plan, LogicalPlan::Join(join) if is_plain(join)) {
             return None;

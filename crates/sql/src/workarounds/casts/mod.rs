@@ -6,4 +6,5 @@ mod float_decimals;
 mod float_range;
 mod half_even;
 pub(super) mod postgres;
+mod text_times;
 mod time_of_day;

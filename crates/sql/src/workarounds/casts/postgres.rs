@@ -12,22 +12,20 @@ use super::arrays::{arrays_of, texts_of, with_elements};
 use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
+use super::text_times::{dates_of, times_of};
 use super::time_of_day::times_of_day;
 use crate::functions::arguments::per_second;
 use crate::functions::time_types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
 use crate::text::float_text::float_text;
-use crate::text::time_text::parse_time;
 use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
-use atsdb_codec::time_unit_of;
 use atsdb_core::decimal;
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::interval_text::{duration_text, interval_text};
 use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, Int64Array, IntervalMonthDayNanoArray, PrimitiveArray,
-    StringArray,
+    Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -111,6 +109,7 @@ enum Conversion {
     TextToTimeOfDay,
     TextToBytes,
     TextToTime,
+    TextToDate,
     TextToInterval,
     IntervalToText,
     DurationToText,
@@ -150,6 +149,7 @@ impl Conversion {
             (from, DataType::Timestamp(_, zone)) if from.is_string() && zone.as_deref().is_none_or(is_utc) => {
                 Self::TextToTime
             }
+            (from, DataType::Date32) if from.is_string() => Self::TextToDate,
             (from, DataType::Interval(_)) if from.is_string() => Self::TextToInterval,
             (DataType::Interval(_), to) if to.is_string() => Self::IntervalToText,
             (DataType::Duration(_), to) if to.is_string() => Self::DurationToText,
@@ -216,6 +216,7 @@ impl Conversion {
                 Arc::new(bytes.into_iter().collect::<BinaryArray>())
             }
             Self::TextToTime => return times_of(&cast(array, &DataType::Utf8)?, target, options),
+            Self::TextToDate => return dates_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::TextToInterval => {
                 let texts = cast(array, &DataType::Utf8)?;
                 let intervals = texts.as_string::<i32>().iter().map(|text| match text {
@@ -265,18 +266,6 @@ fn cast_elements(elements: &ArrayRef, to: &DataType, options: &CastOptions<'_>) 
         Some(conversion) => conversion.convert(elements, to, options),
         None => Ok(cast_with_options(elements, to, options)?),
     }
-}
-
-/// Parses times as people and databases write them. If a text has another form, arrow parses all of them.
-fn times_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
-    let DataType::Timestamp(unit, _) = target else { return Ok(cast_with_options(texts, target, options)?) };
-    let unit = time_unit_of(*unit);
-    let read: Int64Array =
-        texts.as_string::<i32>().iter().map(|text| text.and_then(|text| parse_time(text, unit))).collect();
-    if read.null_count() > texts.null_count() {
-        return Ok(cast_with_options(texts, target, options)?);
-    }
-    Ok(cast(&(Arc::new(read) as ArrayRef), target)?)
 }
 
 /// Parses decimals with or without an exponent, rounded half away from zero. If a text has another form, arrow parses

@@ -6,6 +6,7 @@
 
 use super::float_range::{RangeRule, check_range};
 use datafusion::arrow::array::AsArray;
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::context::SessionContext;
@@ -16,7 +17,7 @@ use datafusion::logical_expr::{
 use std::sync::Arc;
 
 /// The functions, the arguments that they are defined for, and the results that are out of range.
-const FUNCTIONS: [(&str, Domain, Option<RangeRule>); 19] = [
+const FUNCTIONS: [(&str, Domain, Option<RangeRule>); 23] = [
     ("exp", Domain::All, Some(RangeRule::Exponential)),
     ("power", Domain::Power, Some(RangeRule::Power)),
     ("degrees", Domain::All, Some(RangeRule::Multiple)),
@@ -24,6 +25,7 @@ const FUNCTIONS: [(&str, Domain, Option<RangeRule>); 19] = [
     ("sqrt", Domain::NotNegative, None),
     ("cbrt", Domain::All, None),
     ("ln", Domain::Positive, None),
+    ("log", Domain::Logarithm, None),
     ("log10", Domain::Positive, None),
     ("log2", Domain::Positive, None),
     ("sin", Domain::Finite, None),
@@ -36,6 +38,9 @@ const FUNCTIONS: [(&str, Domain, Option<RangeRule>); 19] = [
     ("sinh", Domain::All, None),
     ("cosh", Domain::All, None),
     ("tanh", Domain::All, None),
+    ("asinh", Domain::All, None),
+    ("acosh", Domain::FromOne, None),
+    ("atanh", Domain::UpToOne, None),
 ];
 
 /// Replaces DataFusion's functions.
@@ -44,7 +49,7 @@ pub(super) fn register(context: &SessionContext) {
     for (name, domain, rule) in FUNCTIONS {
         if let Some(inner) = state.scalar_functions().get(name) {
             let signature = match domain {
-                Domain::Power => inner.signature().clone(),
+                Domain::Power | Domain::Logarithm => inner.signature().clone(),
                 _ => Signature::uniform(1, vec![DataType::Float64], Volatility::Immutable),
             };
             let function = FloatFunction { inner: Arc::clone(inner), domain, rule, signature };
@@ -61,6 +66,9 @@ enum Domain {
     NotNegative,
     Positive,
     UpToOne,
+    FromOne,
+    /// Of a base other than one. Decimals stay decimals.
+    Logarithm,
     /// Zero has no negative power, and a negative number only whole ones.
     Power,
 }
@@ -71,10 +79,21 @@ impl Domain {
         match self {
             Self::Finite if value.is_infinite() => Some("input is out of range"),
             Self::NotNegative if value < 0.0 => Some("cannot take square root of a negative number"),
-            Self::Positive if value == 0.0 => Some("cannot take logarithm of zero"),
-            Self::Positive if value < 0.0 => Some("cannot take logarithm of a negative number"),
+            Self::Positive | Self::Logarithm if value == 0.0 => Some("cannot take logarithm of zero"),
+            Self::Positive | Self::Logarithm if value < 0.0 => Some("cannot take logarithm of a negative number"),
             Self::UpToOne if value.abs() > 1.0 => Some("input is out of range"),
+            Self::FromOne if value < 1.0 => Some("input is out of range"),
             _ => None,
+        }
+    }
+
+    fn fault_of_pair(self, first: f64, second: f64) -> Option<&'static str> {
+        match self {
+            Self::Logarithm => {
+                let fault = self.fault_of(first).or_else(|| self.fault_of(second));
+                fault.or_else(|| (first == 1.0).then_some("division by zero"))
+            }
+            _ => Self::fault_of_power(first, second),
         }
     }
 
@@ -93,12 +112,17 @@ impl Domain {
         if self == Self::All {
             return Ok(());
         }
-        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let mut arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        if self == Self::Logarithm {
+            for array in &mut arrays {
+                *array = cast(array, &DataType::Float64)?;
+            }
+        }
         let fault = match arrays.iter().map(|array| array.as_primitive_opt::<Float64Type>()).collect::<Vec<_>>()[..] {
             [Some(values)] => values.iter().flatten().find_map(|value| self.fault_of(value)),
             [Some(bases), Some(exponents)] => {
                 let pairs = bases.iter().zip(exponents).filter_map(|(base, exponent)| base.zip(exponent));
-                pairs.into_iter().find_map(|(base, exponent)| Self::fault_of_power(base, exponent))
+                pairs.into_iter().find_map(|(base, exponent)| self.fault_of_pair(base, exponent))
             }
             _ => None,
         };
@@ -171,6 +195,11 @@ mod tests {
         assert!(Domain::Positive.fault_of(0.0).is_some() && Domain::Positive.fault_of(f64::NAN).is_none());
         assert!(Domain::NotNegative.fault_of(-0.0).is_none() && Domain::NotNegative.fault_of(-1.0).is_some());
         assert!(Domain::UpToOne.fault_of(-1.0).is_none() && Domain::UpToOne.fault_of(-1.1).is_some());
+        assert!(Domain::Logarithm.fault_of_pair(2.0, 8.0).is_none());
+        for (base, value) in [(0.0, 8.0), (1.0, 8.0), (2.0, 0.0), (2.0, -1.0)] {
+            assert!(Domain::Logarithm.fault_of_pair(base, value).is_some(), "{base}, {value}");
+        }
+        assert!(Domain::FromOne.fault_of(1.0).is_none() && Domain::FromOne.fault_of(0.9).is_some());
         assert!(Domain::fault_of_power(-8.0, 0.5).is_some() && Domain::fault_of_power(-8.0, 3.0).is_none());
         assert!(Domain::fault_of_power(0.0, -1.0).is_some() && Domain::fault_of_power(-2.0, f64::INFINITY).is_none());
     }

@@ -1,5 +1,5 @@
 //! `+`, `-`, `*` and `/` of floats that fail if the result is out of range, or if the divisor is zero, as in
-//! PostgreSQL. DataFusion returns infinity or zero. A result that is no number is the one NaN.
+//! PostgreSQL. DataFusion returns infinity or zero. A result that is not a number is the one NaN.
 //!
 //! No upstream issue known.
 

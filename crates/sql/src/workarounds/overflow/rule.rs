@@ -2,12 +2,14 @@
 
 use super::float_operation::{self, FloatOperation};
 use super::integer_operation::{self, IntegerOperation};
+use crate::workarounds::operator::OperatorFunction;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, ScalarUDF};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Runs after types have been made equal, and before constants are computed.
@@ -45,7 +47,7 @@ impl AnalyzerRule for CheckNumbers {
 pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.transform_up(|expr| match expr {
         Expr::BinaryExpr(binary) if FloatOperation::of(binary.op).is_some() => {
-            let types = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+            let types = (type_of(&binary.left, schema)?, type_of(&binary.right, schema)?);
             let is_one = types.0 == types.1;
             Ok(match &types.0 {
                 of if of.is_integer() && is_one && IntegerOperation::of(binary.op).is_some() => {
@@ -55,13 +57,31 @@ pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
                 _ => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
-        Expr::Negative(operand) => Ok(match operand.get_type(schema)? {
+        Expr::Negative(operand) => Ok(match type_of(&operand, schema)? {
             of if of.is_integer() => Transformed::yes(integer_operation::negated(*operand)),
             of if of.is_floating() => Transformed::yes(float_operation::negated(*operand)),
             _ => Transformed::no(Expr::Negative(operand)),
         }),
         other => Ok(Transformed::no(other)),
     })
+}
+
+/// The type of an operand. A checked operation has that of its first operand. DataFusion would write the names of all
+/// operations in it to find that out, for each operation of `a + b + c + ...` again.
+fn type_of(operand: &Expr, schema: &DFSchema) -> Result<DataType> {
+    let mut operand = operand;
+    while let Expr::ScalarFunction(call) = operand
+        && is_checked(&call.func)
+        && let Some(first) = call.args.first()
+    {
+        operand = first;
+    }
+    operand.get_type(schema)
+}
+
+fn is_checked(function: &ScalarUDF) -> bool {
+    OperatorFunction::<IntegerOperation>::kernel_of(function).is_some()
+        || OperatorFunction::<FloatOperation>::kernel_of(function).is_some()
 }
 
 /// Whether a step of a plan has an operator that may be replaced.

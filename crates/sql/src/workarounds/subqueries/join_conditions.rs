@@ -3,8 +3,8 @@
 //! subqueries in the conditions of outer joins.
 
 use super::answers::{Replacement, SubqueryContext, answer};
-use super::domain::Names;
-use super::steps::{is_subquery, of_step};
+use super::domain::{Names, is_subquery};
+use super::steps::of_step;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, NullEquality, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};

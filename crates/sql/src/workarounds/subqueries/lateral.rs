@@ -1,7 +1,7 @@
 //! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, with conditions other than
 //! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`.
 
-use super::domain::{Domain, Names};
+use super::domain::{Domain, Names, is_subquery};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
 use datafusion::logical_expr::logical_plan::Join;
@@ -55,13 +55,7 @@ fn returns_elements(subquery: &LogicalPlan) -> Result<bool> {
             _ => is_plain = false,
         }
         plan.apply_expressions(|expr| {
-            let has_subquery = expr.exists(|expr| {
-                Ok(matches!(
-                    expr,
-                    Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)
-                ))
-            })?;
-            is_plain &= !has_subquery;
+            is_plain &= !expr.exists(|expr| Ok(is_subquery(expr)))?;
             Ok(TreeNodeRecursion::Continue)
         })
     })?;
@@ -84,7 +78,8 @@ fn applied(join: &Join, names: &Names) -> Result<Option<LogicalPlan>> {
     plan.build().map(Some)
 }
 
-fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {
+/// The subquery that a relation is if it is a `LATERAL` one.
+pub(super) fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {
     match plan {
         LogicalPlan::Subquery(subquery) => Some(&subquery.subquery),
         LogicalPlan::SubqueryAlias(_) | LogicalPlan::Projection(_) => subquery_of(plan.inputs()[0]),

@@ -1,9 +1,10 @@
 //! Finds subqueries.
 
-use super::domain::Names;
+use super::domain::{Names, is_subquery};
+use super::first_conditions::before_lateral;
 use super::join_conditions::of_condition;
 use super::lateral::lateral;
-use super::steps::{has_subquery, is_subquery, of_step};
+use super::steps::{has_subquery, of_step};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TransformedResult, TreeNode};
@@ -25,6 +26,7 @@ impl AnalyzerRule for AnySubquery {
             return Ok(plan);
         }
         let names = Names::default();
+        let plan = before_lateral(plan)?.data;
         plan.transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Join(join) if asks(&join)? => of_condition(join, &names),
             LogicalPlan::Join(join) => lateral(join, &names),

@@ -1,7 +1,8 @@
 //! Replaces the subqueries of one step of a plan, except those that are left to DataFusion.
 
 use super::answers::{SubqueryContext, answer};
-use super::domain::Names;
+use super::domain::{Names, is_subquery};
+use super::first_conditions::before_subqueries;
 use super::lateral::pulls_up;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -23,10 +24,6 @@ pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
-pub(super) fn is_subquery(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-}
-
 /// Replaces the subqueries of a step.
 pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
     let keeps_columns = match &plan {
@@ -37,19 +34,21 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     if !has_subquery(&plan)? {
         return Ok(Transformed::no(plan));
     }
-    let before = plan.inputs()[0].clone();
+    let split = before_subqueries(&plan)?;
+    let step = split.as_ref().unwrap_or(&plan);
+    let before = step.inputs()[0].clone();
     let mut input = before.clone();
-    let preserver = NamePreserver::new(&plan);
+    let preserver = NamePreserver::new(step);
     let mut exprs = Vec::new();
     let mut is_changed = false;
-    for expr in plan.expressions() {
+    for expr in step.expressions() {
         let name = preserver.save(&expr);
         let rewritten = expr.transform_up(|expr| {
-            if !is_subquery(&expr) || is_left(&plan, &expr)? {
+            if !is_subquery(&expr) || is_left(step, &expr)? {
                 return Ok(Transformed::no(expr));
             }
             let context =
-                SubqueryContext { input: &input, names, is_condition: matches!(plan, LogicalPlan::Filter(_)) };
+                SubqueryContext { input: &input, names, is_condition: matches!(step, LogicalPlan::Filter(_)) };
             match answer(&expr, &context)? {
                 Some(found) => {
                     input = found.input.unwrap_or_else(|| input.clone());
@@ -64,9 +63,9 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     if !is_changed {
         return Ok(Transformed::no(plan));
     }
-    let columns = plan.schema().columns();
+    let columns = step.schema().columns();
     let widens = input != before;
-    let rewritten = plan.with_new_exprs(exprs, vec![input])?;
+    let rewritten = step.with_new_exprs(exprs, vec![input])?;
     if !keeps_columns || !widens {
         return Ok(Transformed::yes(rewritten));
     }

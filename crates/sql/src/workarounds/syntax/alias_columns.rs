@@ -4,6 +4,7 @@
 //! No upstream issue known.
 
 use super::named_tables::NamedTables;
+use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement, TableAliasColumnDef, TableFactor, VisitorMut};
@@ -33,11 +34,11 @@ impl VisitorMut for Completing<'_> {
                 (columns.map(|columns| columns.into_iter().map(str::to_owned).collect::<Vec<_>>()), alias)
             }
             TableFactor::Derived { subquery, alias: Some(alias), .. } => {
-                let width = match subquery.body.as_ref() {
-                    SetExpr::Values(values) => values.rows.first().map_or(0, |row| row.content.len()),
-                    _ => 0,
+                let names = match subquery.body.as_ref() {
+                    SetExpr::Values(values) => Some(columns_of_values(values)),
+                    _ => None,
                 };
-                (Some((1..=width).map(|column| format!("column{column}")).collect()), alias)
+                (names, alias)
             }
             _ => return ControlFlow::Continue(()),
         };

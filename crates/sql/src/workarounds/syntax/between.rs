@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// The name of the call. No statement can write it.
-const MARK: &str = "\u{1}symmetric";
+pub(super) const MARK: &str = "\u{1}symmetric";
 
 /// Marks the lower bounds of `BETWEEN SYMMETRIC`, and removes `ASYMMETRIC`.
 pub(crate) fn mark_symmetric(tokens: &mut Vec<TokenWithSpan>) {

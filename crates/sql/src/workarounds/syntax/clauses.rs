@@ -11,6 +11,7 @@ use super::binding::settle_operators;
 use super::composed_functions::composed_function;
 use super::exclusions::exclude_rows;
 use super::frames::{constant_bounds, empty_frame};
+use super::group_casts::tell_groups_apart;
 use super::group_keys::complete_groups;
 use super::groups::regroup;
 use super::instants::mark_instants;
@@ -29,6 +30,7 @@ use super::outer_names::name_outer_tables;
 use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::row_members::compare_rows;
 use super::rows_of_functions::{narrow_series, number_rows, select_outer_elements, unnest_functions, unnest_lists};
+use super::session_words::call_session_word;
 use super::set_all::count_rows;
 use super::stars::name_repeated_columns;
 use super::times::settle_times;
@@ -51,6 +53,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     complete_aliases(statement, tables);
     settle_order_names(statement, tables)?;
     complete_groups(statement, tables);
+    tell_groups_apart(statement);
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
     name_outer_tables(statement, tables);
@@ -167,6 +170,7 @@ impl VisitorMut for Clauses {
             .and_then(|()| compare_rows(expr))
             .and_then(|()| other_forms(expr))
             .and_then(|()| settle_times(expr))
+            .and_then(|()| call_session_word(expr))
         {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),

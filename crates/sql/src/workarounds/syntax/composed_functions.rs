@@ -52,7 +52,7 @@ pub(super) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("regexp_substr", [text, pattern, start]) => {
             filled("(regexp_match(substr(a, c), '(' || b || ')'))[1]", &[text, pattern, start])?
         }
-        ("array_upper", [array, dimension]) => filled("array_length(a, b)", &[array, dimension])?,
+        ("array_upper", [array, dimension]) => filled("CAST(array_length(a, b) AS INT)", &[array, dimension])?,
         ("array_lower", [array, dimension]) => {
             filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
         }

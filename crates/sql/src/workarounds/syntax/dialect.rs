@@ -1,17 +1,40 @@
 //! Words that may name a column of the answer without `AS`: as in PostgreSQL, `top` and other words may, and `ON` and
 //! `FOR` may not. The parser takes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, unless in quotes.
 //!
+//! Where the parser cannot read what follows a word such as `NOT` or `CEIL`, it tries again with the word as the name
+//! of a function, and so twice as often for each level of nesting. Here `NOT`, `CASE` and `CAST` are never names, and
+//! the number of attempts is limited.
+//!
 //! No upstream issue known. All else is the parser's generic dialect.
 
+use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect};
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::any::TypeId;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The dialect in which statements are parsed.
+/// The maximum number of expressions that the parser begins to read, for each token and in addition.
+const ATTEMPTS_OF_TOKEN: usize = 16;
+const MORE_ATTEMPTS: usize = 10_000;
+
+/// Words that begin an expression, and name no function.
+const NEVER_FUNCTIONS: [Keyword; 3] = [Keyword::NOT, Keyword::CASE, Keyword::CAST];
+
+/// The dialect in which one statement is parsed.
 #[derive(Debug)]
-pub(crate) struct StatementDialect;
+pub(crate) struct StatementDialect {
+    attempts_left: AtomicUsize,
+}
+
+impl StatementDialect {
+    /// The dialect for a statement of so many tokens.
+    pub(crate) fn new(token_count: usize) -> Self {
+        let attempts = token_count.saturating_mul(ATTEMPTS_OF_TOKEN).saturating_add(MORE_ATTEMPTS);
+        Self { attempts_left: AtomicUsize::new(attempts) }
+    }
+}
 
 /// Words that begin a clause. The parser also asks for them behind a comma, so no word is here that begins an
 /// expression or may be the name of a column.
@@ -43,6 +66,18 @@ impl Dialect for StatementDialect {
 
     fn is_identifier_part(&self, character: char) -> bool {
         character != '#' && GenericDialect.is_identifier_part(character)
+    }
+
+    fn is_reserved_for_identifier(&self, word: Keyword) -> bool {
+        NEVER_FUNCTIONS.contains(&word) || GenericDialect.is_reserved_for_identifier(word)
+    }
+
+    /// Called before the parser reads an expression.
+    fn parse_prefix(&self, _: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        // One thread parses a statement.
+        let left = self.attempts_left.load(Ordering::Relaxed);
+        self.attempts_left.store(left.saturating_sub(1), Ordering::Relaxed);
+        (left == 0).then_some(Err(ParserError::RecursionLimitExceeded))
     }
 
     /// Whether a word behind an expression of SELECT names its column. The parser is behind the word.
@@ -142,7 +177,8 @@ mod tests {
     use super::*;
 
     fn parses(text: &str) -> bool {
-        let parser = Parser::new(&StatementDialect).try_with_sql(text);
+        let dialect = StatementDialect::new(text.len());
+        let parser = Parser::new(&dialect).try_with_sql(text);
         parser.and_then(|mut parser| parser.parse_statements()).is_ok()
     }
 

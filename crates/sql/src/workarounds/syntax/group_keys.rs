@@ -6,6 +6,7 @@
 
 use super::named_tables::NamedTables;
 use super::stars::Stars;
+use crate::text::relations::relations_of;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
@@ -91,12 +92,8 @@ impl Completing<'_> {
         }
         let mut grouped = Vec::new();
         groups.iter().for_each(|group| add_columns(group, &select.projection, &mut grouped));
-        let relations = select.from.iter().flat_map(|from| {
-            let joined = from.joins.iter().map(|join| &join.relation);
-            std::iter::once(&from.relation).chain(joined)
-        });
         let mut added = Vec::new();
-        for relation in relations {
+        for relation in relations_of(&select.from) {
             let (Some((name, columns)), Some(key)) = (self.tables.relation(relation), self.tables.key_of(relation))
             else {
                 continue;

@@ -17,8 +17,8 @@ const TYPED_BY_ARGUMENTS: [&str; 11] =
     ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max", "pg_typeof", "to_hex"];
 
 /// Functions whose result is an INT in PostgreSQL, and a wider integer in DataFusion.
-const INT_FUNCTIONS: [&str; 6] =
-    ["array_length", "array_position", "cardinality", "ntile", "regexp_count", "regexp_instr"];
+const INT_FUNCTIONS: [&str; 7] =
+    ["array_length", "array_ndims", "array_position", "cardinality", "ntile", "regexp_count", "regexp_instr"];
 
 /// Casts the integers that determine the type of an expression.
 pub(super) fn in_expression(expr: &mut Expr) {

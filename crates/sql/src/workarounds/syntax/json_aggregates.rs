@@ -31,7 +31,7 @@ pub(super) fn collect_json(expr: &mut Expr) -> Result<()> {
     };
     let value = |arg: &FunctionArg| match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Ok(value.clone()),
-        other => Err(sql_error(format!("{name}: {other} is no value"))),
+        other => Err(sql_error(format!("{name}: {other} is not a value"))),
     };
     let values = list.args.iter().map(value).collect::<Result<Vec<_>>>()?;
     match (of_list, values.as_slice()) {

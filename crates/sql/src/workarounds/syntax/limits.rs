@@ -32,7 +32,7 @@ pub(super) fn settle_limits(query: &mut Query) -> Result<()> {
         let offset = match query.limit_clause.take() {
             None => None,
             Some(LimitClause::LimitOffset { limit: None, offset, .. }) => offset,
-            Some(_) => return Err(sql_error("LIMIT and FETCH in one query").with_hint("leave one of them out")),
+            Some(_) => return Err(sql_error("a query cannot have both LIMIT and FETCH").with_hint("keep one of them")),
         };
         query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset, limit_by: Vec::new() });
     }

@@ -33,7 +33,7 @@ impl<'a> NamedTables<'a> {
         Some(definition.columns.iter().map(|column| column.name.as_str()).collect())
     }
 
-    /// The columns of the primary key of a relation; `None` if it is no table with one.
+    /// The columns of the primary key of a relation; `None` if it is not a table with one.
     pub(super) fn key_of(&self, relation: &TableFactor) -> Option<Vec<&'a str>> {
         let TableFactor::Table { name, args: None, .. } = relation else { return None };
         let definition = &self.table(name)?.definition;
@@ -53,7 +53,7 @@ impl<'a> NamedTables<'a> {
         name.find(self.tables).filter(|table| table.definition.view.is_none())
     }
 
-    /// The name of a relation in the statement, and its columns; `None` if it is no table, or its columns have other
+    /// The name of a relation in the statement, and its columns; `None` if it is not a table, or its columns have other
     /// names in the statement.
     pub(super) fn relation<'r>(&self, relation: &'r TableFactor) -> Option<(&'r Ident, Vec<Ident>)> {
         let TableFactor::Table { name, alias, args: None, .. } = relation else { return None };

@@ -179,8 +179,8 @@ fn name_that_hides(item: &SelectItem) -> Option<Ident> {
     }
 }
 
-/// Writes a name alone as the position of the only item that it means, if that is no column, and an expression that is
-/// an item as the position of it.
+/// Writes a name alone as the position of the only item that it means, if that is not a column, and an expression that
+/// is an item as the position of it.
 fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
     let name = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) => result_name(expr),
@@ -284,7 +284,7 @@ fn is_item(item: &SelectItem, wanted: &Expr, select: &Select) -> bool {
 /// An expression in a form in which it can be compared with others: without parentheses, names without case and quotes,
 /// and columns without the name of their relation if there is only one. An expression with a subquery stays, because
 /// names mean something else in it.
-fn plain(expr: &Expr, select: &Select) -> Expr {
+pub(super) fn plain(expr: &Expr, select: &Select) -> Expr {
     let has_subquery = visit_expressions(expr, |inner| match inner {
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),

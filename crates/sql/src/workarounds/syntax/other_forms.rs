@@ -126,7 +126,7 @@ fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
 }
 
 /// Whether an expression is a number with a point or an exponent.
-fn has_point(expr: &Expr) -> bool {
+pub(super) fn has_point(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => has_point(inner),
         Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.contains(['.', 'e', 'E']),

@@ -1,5 +1,6 @@
 //! `percentile_cont(ARRAY[0.25, 0.75])` and `percentile_disc` of an array, whose result is an array: a call for each
-//! element. Without rows it is NULL, and the element of NULL is NULL. DataFusion takes one number.
+//! element. Without rows it is NULL, and the element of NULL is NULL. DataFusion takes one number. A parameter is one
+//! number, `percentile_cont($1)`, which DataFusion would take for a text.
 //!
 //! No upstream issue known.
 
@@ -14,6 +15,13 @@ pub(super) fn each_percentile(expr: &mut Expr) -> Result<()> {
     let Expr::Function(Function { args: FunctionArguments::List(list), within_group, .. }) = &*expr else {
         return Ok(());
     };
+    if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(fraction))] = list.args.as_slice()
+        && is_parameter(fraction)
+    {
+        let number = as_double(fraction.clone())?;
+        set_arguments(expr, vec![number]);
+        return Ok(());
+    }
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(fractions))] = list.args.as_slice() else { return Ok(()) };
     let Some(fractions) = elements(fractions).filter(|elements| !elements.is_empty() && !within_group.is_empty())
     else {
@@ -62,6 +70,22 @@ fn elements_of_text(text: &str) -> Option<Vec<Expr>> {
         _ => None,
     };
     list.split(',').map(element).collect()
+}
+
+fn is_parameter(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_parameter(inner),
+        other => matches!(other, Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. })),
+    }
+}
+
+/// `CAST(x AS DOUBLE PRECISION)`.
+fn as_double(expr: Expr) -> Result<Expr> {
+    let mut number = expression("CAST(NULL AS DOUBLE PRECISION)")?;
+    if let Expr::Cast { expr: value, .. } = &mut number {
+        **value = expr;
+    }
+    Ok(number)
 }
 
 fn is_null(expr: &Expr) -> bool {

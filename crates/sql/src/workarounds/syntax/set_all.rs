@@ -5,6 +5,7 @@
 //! [#12955](https://github.com/apache/datafusion/issues/12955).
 
 use crate::text::errors::not_supported;
+use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -40,10 +41,7 @@ fn names(body: &SetExpr) -> Option<Vec<String>> {
         SetExpr::Select(select) => of_select(select),
         SetExpr::Query(query) => names(&query.body),
         SetExpr::SetOperation { left, .. } => names(left),
-        SetExpr::Values(values) => {
-            let width = values.rows.first()?.content.len();
-            Some((1..=width).map(|column| format!("column{column}")).collect())
-        }
+        SetExpr::Values(values) => Some(columns_of_values(values)),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@
 
 use super::named_tables::NamedTables;
 use super::result_names::result_name;
+use crate::text::relations::{columns_of_values, relations_of};
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
@@ -56,10 +57,7 @@ impl<'a> ShownColumns<'a> {
             SetExpr::Select(select) => select,
             SetExpr::Query(query) => return self.of_query(query),
             SetExpr::SetOperation { left, .. } => return self.of_body(left),
-            SetExpr::Values(values) => {
-                let width = values.rows.first().map_or(0, |row| row.content.len());
-                return (1..=width).map(|column| format!("column{column}")).collect();
-            }
+            SetExpr::Values(values) => return columns_of_values(values),
             _ => return Vec::new(),
         };
         let of_item = |item: &SelectItem| match item {
@@ -91,14 +89,11 @@ impl<'a> ShownColumns<'a> {
 
     /// The columns of the relations of a SELECT, or of those with a name.
     fn of_relations(&self, select: &Select, wanted: Option<&Ident>) -> Vec<String> {
-        let relations = select.from.iter().flat_map(|from| {
-            let joined = from.joins.iter().map(|join| &join.relation);
-            std::iter::once(&from.relation).chain(joined)
-        });
         let is_wanted = |relation: &&TableFactor| {
             wanted.is_none_or(|wanted| shown_name(relation).is_some_and(|name| same_name(&name.value, &wanted.value)))
         };
-        relations.filter(is_wanted).flat_map(|relation| self.of_relation(relation)).collect()
+        let relations = relations_of(&select.from).filter(is_wanted);
+        relations.flat_map(|relation| self.of_relation(relation)).collect()
     }
 
     fn of_relation(&self, relation: &TableFactor) -> Vec<String> {

@@ -8,6 +8,7 @@
 use super::distinct_name::distinct;
 use super::named_tables::NamedTables;
 use super::shown_columns::ShownColumns;
+use crate::text::relations::relations_of;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
@@ -111,10 +112,7 @@ impl VisitorMut for RepeatedStars<'_> {
                 },
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                     let table = name.0.last().and_then(|part| part.as_ident()).filter(|name| seen.show(&name.value));
-                    let tables = select.from.iter();
-                    let mut relations = tables.flat_map(|from| {
-                        std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
-                    });
+                    let mut relations = relations_of(&select.from);
                     table.and_then(|table| relations.find_map(|of| self.columns_of(of, Some(&table.value))))
                 }
                 _ => None,

@@ -4,12 +4,12 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881).
 
 use crate::text::errors::not_supported;
-use crate::text::tree_walk::visit_mut;
+use crate::text::tree_walk::visit_outer_expressions_mut;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    OrderBy, Query, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    TableFactor, TableWithJoins, VisitorMut, WildcardAdditionalOptions,
+    OrderBy, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
+    TableWithJoins, VisitMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -45,16 +45,16 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
         }
     }
     select.projection = items;
-    let _ = visit_mut(&mut select.selection, &mut merged);
+    merged.replace_in(&mut select.selection);
     if let GroupByExpr::Expressions(groups, _) = &mut select.group_by {
-        let _ = visit_mut(groups, &mut merged);
+        merged.replace_in(groups);
     }
-    let _ = visit_mut(&mut select.having, &mut merged);
-    let _ = visit_mut(&mut select.qualify, &mut merged);
+    merged.replace_in(&mut select.having);
+    merged.replace_in(&mut select.qualify);
     // In ORDER BY a name refers to a column of the answer first, and only then to one of a table.
     merged.columns.retain(|column| !select.projection.iter().any(|item| is_called(item, &column.name)));
     if let Some(order) = order {
-        let _ = visit_mut(order, &mut merged);
+        merged.replace_in(order);
     }
     ControlFlow::Continue(())
 }
@@ -68,8 +68,6 @@ struct Merged {
     sides: Option<Vec<Side>>,
     /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
-    /// The number of subqueries that the visitor is inside of.
-    depth: usize,
 }
 
 /// A joined table.
@@ -236,7 +234,7 @@ impl Merged {
         self.columns.iter().find(|column| is_same(&column.name, name))
     }
 
-    fn rewrite_item(&mut self, item: &mut SelectItem) {
+    fn rewrite_item(&self, item: &mut SelectItem) {
         match item {
             SelectItem::UnnamedExpr(Expr::Identifier(name)) => {
                 if let Some(column) = self.find(name) {
@@ -252,32 +250,20 @@ impl Merged {
                 let items: Vec<_> = changed.map(element).collect();
                 options.opt_replace = (!items.is_empty()).then_some(ReplaceSelectItem { items });
             }
-            other => drop(visit_mut(other, self)),
+            other => self.replace_in(other),
         }
     }
-}
 
-impl VisitorMut for Merged {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Identifier(name) = expr
-            && self.depth == 0
-            && let Some(column) = self.find(name)
-        {
-            *expr = column.value.clone();
-        }
-        ControlFlow::Continue(())
+    /// Replaces the names of merged columns in a part of the query. Those in subqueries stay.
+    fn replace_in(&self, part: &mut impl VisitMut) {
+        let _ = visit_outer_expressions_mut(part, |expr| {
+            if let Expr::Identifier(name) = expr
+                && let Some(column) = self.find(name)
+            {
+                *expr = column.value.clone();
+            }
+            ControlFlow::<()>::Continue(())
+        });
     }
 }
 

@@ -11,6 +11,7 @@ use super::result_names::result_name;
 use super::shown_columns::shown_name;
 use super::{expression, set_arguments};
 use crate::text::errors::not_supported;
+use crate::text::relations::{columns_of_values, relations_of};
 use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut};
 use atsdb_core::name::same_name;
@@ -245,7 +246,7 @@ impl Relations<'_> {
     /// The relations of a SELECT whose names are no names of columns.
     fn rows_of(&self, select: &Select) -> Vec<NamedRow> {
         let mut rows = Vec::new();
-        for factor in factors_of(select) {
+        for factor in relations_of(&select.from) {
             if let Some((name, columns)) = names_of_rows(factor) {
                 rows.push(NamedRow { name, is_value: columns.len() == 1, columns: Some(columns) });
             } else if let Some(name) = shown_name(factor) {
@@ -274,10 +275,7 @@ impl Relations<'_> {
             }
             SetExpr::Query(query) => self.of_query(query),
             SetExpr::SetOperation { left, .. } => self.of_body(left),
-            SetExpr::Values(values) => {
-                let width = values.rows.first().map_or(0, |row| row.len());
-                Some((1..=width).map(|column| Ident::new(format!("column{column}"))).collect())
-            }
+            SetExpr::Values(values) => Some(columns_of_values(values).into_iter().map(Ident::new).collect()),
             _ => None,
         }
     }
@@ -289,7 +287,7 @@ impl Relations<'_> {
             SelectItem::ExprWithAlias { alias, .. } => Some(vec![alias.clone()]),
             SelectItem::Wildcard(options) if is_plain(options) && !merges_columns(select) => {
                 let mut columns = Vec::new();
-                for factor in factors_of(select) {
+                for factor in relations_of(&select.from) {
                     columns.extend(self.of_relation(factor)?);
                 }
                 Some(columns)
@@ -299,7 +297,7 @@ impl Relations<'_> {
             {
                 let name = &name.0.last()?.as_ident()?.value;
                 let is_named = |factor: &&TableFactor| shown_name(factor).is_some_and(|of| same_name(&of.value, name));
-                self.of_relation(factors_of(select).find(is_named)?)
+                self.of_relation(relations_of(&select.from).find(is_named)?)
             }
             _ => None,
         }
@@ -332,14 +330,6 @@ impl Relations<'_> {
         let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name))?;
         columns.clone()
     }
-}
-
-/// The relations of a SELECT.
-fn factors_of(select: &Select) -> impl Iterator<Item = &TableFactor> {
-    select.from.iter().flat_map(|from| {
-        let joined = from.joins.iter().map(|join| &join.relation);
-        std::iter::once(&from.relation).chain(joined)
-    })
 }
 
 /// Whether a join of a SELECT shows columns of both sides once.

@@ -1,7 +1,7 @@
 //! Conditions.
 
 use super::generator::{Generator, Scope};
-use super::types::Type;
+use super::types::{Type, value};
 use Type::{Bool, Bytea, Date, Int, Interval, Text, Timestamp, TimestampTz};
 
 impl Generator {
@@ -31,11 +31,14 @@ impl Generator {
 
     fn predicate(&mut self, scope: &Scope, left: &str, ty: Type, depth: usize) -> String {
         let not = if self.percent(30) { "NOT " } else { "" };
-        match self.below(if self.is_for_postgres() { 13 } else { 9 }) {
+        match self.below(if self.is_for_postgres() { 15 } else { 9 }) {
             0 => format!("{left} {not}BETWEEN {} AND {}", self.literal(ty), self.literal(ty)),
             1 => {
                 let count = 1 + self.below(5);
-                let items: Vec<String> = (0..count).map(|_| self.literal(ty)).collect();
+                let mut items: Vec<String> = (0..count).map(|_| self.literal(ty)).collect();
+                if self.percent(15) {
+                    items.push("NULL".to_owned());
+                }
                 format!("{left} {not}IN ({})", items.join(", "))
             }
             2 => format!("{left} IS {not}NULL"),
@@ -60,6 +63,13 @@ impl Generator {
             }
             11 if ty == Int => {
                 format!("{left} {} {}", self.of(&["<", ">=", "="]), self.expression(scope, Type::Float, depth))
+            }
+            13 if !matches!(ty, Interval | Bytea | Bool) => {
+                format!("{left} {not}BETWEEN SYMMETRIC {} AND {}", self.literal(ty), self.literal(ty))
+            }
+            14 if matches!(ty, Int | Text | Date) => {
+                let (one, other) = (value(&mut self.choice, ty), value(&mut self.choice, ty));
+                format!("{left} {} (ARRAY[{one}, {other}])", self.of(&["= ANY", "<> ALL", "= ALL"]))
             }
             12 if !matches!(ty, Interval | Bytea) && self.percent(3) => {
                 let (int, text) = (self.expression(scope, Int, 0), self.expression(scope, Text, 0));

@@ -47,7 +47,7 @@ impl Generator {
 
     fn integer(&mut self, scope: &Scope, depth: usize) -> String {
         let left = self.expression(scope, Int, depth);
-        match self.below(if self.is_for_postgres() { 22 } else { 8 }) {
+        match self.below(if self.is_for_postgres() { 23 } else { 8 }) {
             0 | 1 => format!("({left} + {})", self.expression(scope, Int, depth)),
             2 => format!("({left} - {})", self.expression(scope, Int, depth)),
             3 => format!("({left} * {})", 2 + self.below(3)),
@@ -75,6 +75,7 @@ impl Generator {
             17 => format!("gcd({left}, {})", 1 + self.below(7)),
             18 => format!("octet_length({})", self.expression(scope, Text, depth)),
             19 => format!("CAST(CAST({left} AS TEXT) AS BIGINT)"),
+            21 => format!("ascii({})", self.expression(scope, Text, depth)),
             20 => format!("position({} IN {})", self.literal(Text), self.expression(scope, Text, depth)),
             _ => format!("({} {} {})", self.below(20), self.of(&["<<", ">>"]), self.below(4)),
         }
@@ -106,20 +107,23 @@ impl Generator {
 
     fn numeric(&mut self, scope: &Scope, depth: usize) -> String {
         let left = self.expression(scope, Numeric, depth);
-        match self.below(7) {
+        match self.below(10) {
             0 => format!("({left} + {})", self.expression(scope, Numeric, depth)),
             1 => format!("({left} - {})", self.expression(scope, Numeric, depth)),
             2 => format!("({left} * {})", 1 + self.below(3)),
             3 => format!("abs({left})"),
             4 => format!("({left} + {})", self.expression(scope, Int, depth)),
             5 => format!("round({left})"),
+            6 => format!("round({left}, 1)"),
+            7 => format!("mod({left}, 2)"),
+            8 => format!("CAST({left} AS DECIMAL(14, 1))"),
             _ => format!("CAST({} AS DECIMAL(20, 2))", self.expression(scope, Int, depth)),
         }
     }
 
     fn text(&mut self, scope: &Scope, depth: usize) -> String {
         let text = self.expression(scope, Text, depth);
-        match self.below(if self.is_for_postgres() { 27 } else { 6 }) {
+        match self.below(if self.is_for_postgres() { 32 } else { 6 }) {
             0 => format!("({text} || {})", self.expression(scope, Text, depth)),
             1 => format!("upper({text})"),
             2 => format!("substr({text}, {}, {})", 1 + self.below(3), self.below(4)),
@@ -144,14 +148,39 @@ impl Generator {
             21 => format!("CAST({} AS TEXT)", self.expression(scope, Date, depth)),
             22 => format!("CAST({} AS TEXT)", self.expression(scope, Timestamp, depth)),
             23 => {
-                let pattern =
-                    self.of(&["YYYY-MM-DD", "HH24:MI:SS", "DD.MM.YY", "FMDay, FMMonth", "YYYY-MM-DD HH24:MI:SS.US"]);
+                let pattern = self.of(&[
+                    "YYYY-MM-DD",
+                    "HH24:MI:SS",
+                    "DD.MM.YY",
+                    "FMDay, FMMonth",
+                    "YYYY-MM-DD HH24:MI:SS.US",
+                    "IYYY-IW",
+                    "Dy DD Mon",
+                    "HH12:MI AM",
+                    "DDD Q",
+                ]);
                 format!("to_char({}, '{pattern}')", self.expression(scope, Timestamp, depth))
             }
             24 => format!("substring({text} FROM {} FOR {})", self.below(4) as i64 - 1, self.below(4)),
             25 => format!("regexp_replace({text}, {}, 'z')", self.of(&["'a'", "'[ab]+'", "'^.'"])),
+            26 => format!("({text} || {})", self.expression(scope, Int, depth)),
+            27 => format!("concat({text}, {}, {text})", self.expression(scope, Int, depth)),
+            28 => format!("md5({text})"),
+            29 => format!("quote_literal({text})"),
+            30 => self.name_of_type(scope, depth).unwrap_or(text),
             _ => format!("btrim({text}, {})", self.of(&["'a'", "'ab'", "' '"])),
         }
+    }
+
+    /// The type of a number that is computed from columns of tables. Aggregates have other types in PostgreSQL, and so
+    /// have the functions that are left out.
+    fn name_of_type(&mut self, scope: &Scope, depth: usize) -> Option<String> {
+        let ty = [Int, Float, Numeric][self.below(3)];
+        let number = self.expression(scope, ty, depth);
+        let is_of_table =
+            scope.0.iter().all(|(name, _)| ["l.", "r.", "sub."].iter().any(|from| name.starts_with(from)));
+        let differs = ["gcd(", "power(", "sqrt(", "nullif("].iter().any(|function| number.contains(function));
+        (is_of_table && !differs).then(|| format!("CAST(pg_typeof({number}) AS TEXT)"))
     }
 
     fn bytes(&mut self, scope: &Scope, depth: usize) -> String {
@@ -174,7 +203,7 @@ impl Generator {
 
     fn time(&mut self, scope: &Scope, ty: Type, depth: usize) -> String {
         let time = self.expression(scope, ty, depth);
-        match self.below(7) {
+        match self.below(8) {
             0 | 1 => format!("({time} + {})", self.expression(scope, Interval, 0)),
             2 => format!("({time} - {})", self.expression(scope, Interval, depth)),
             3 | 4 => {
@@ -182,6 +211,10 @@ impl Generator {
                 format!("date_trunc('{unit}', {time})")
             }
             5 => format!("CAST({} AS {})", self.expression(scope, Date, depth), super::types::name_of(ty)),
+            6 if ty == Timestamp => {
+                let width = self.of(&["15 minutes", "6 hours", "7 days"]);
+                format!("date_bin(INTERVAL '{width}', {time}, TIMESTAMP '1900-01-01 00:00:00')")
+            }
             _ if ty == Timestamp => {
                 format!("({} {} {})", self.expression(scope, Date, depth), self.of(&["+", "-"]), self.literal(Interval))
             }

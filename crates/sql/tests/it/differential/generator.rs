@@ -1,6 +1,7 @@
 //! The generator of statements: random choices, the tables, and the database whose dialect is used.
 
 use super::choice::Choice;
+use super::query::Query;
 use super::schema::{Schema, Table};
 use super::types::{Dialect, Type, literal};
 
@@ -8,13 +9,15 @@ pub(crate) struct Generator {
     pub(crate) choice: Choice,
     pub(crate) dialect: Dialect,
     pub(crate) schema: Schema,
+    /// Queries that belong together and come next, the last one first.
+    pub(crate) pending: Vec<Query>,
 }
 
 impl Generator {
     pub(crate) fn new(seed: u64, dialect: Dialect) -> Self {
         let mut choice = Choice::new(seed);
         let schema = Schema::new(&mut choice, dialect);
-        Self { choice, dialect, schema }
+        Self { choice, dialect, schema, pending: Vec::new() }
     }
 
     pub(crate) fn is_for_postgres(&self) -> bool {

@@ -2,9 +2,10 @@
 //! the same for every layout of the rows.
 //!
 //! A seed stands for one run of [`run::STEPS`] statements. From it come the tables ([`schema`]) and the statements
-//! ([`queries`], [`grouped`], [`changes`], [`keys`]) with their expressions ([`expressions`], [`conditions`]). The
-//! oracle ([`sides::oracle`]) is PostgreSQL, or SQLite for what both support. atsdb takes part with many sides, one for
-//! each layout of the rows ([`sides::layout`]). The oracle is compared with the first layout, and that with the others.
+//! ([`queries`], [`grouped`], [`windows`], [`subqueries`], [`templates`], [`changes`], [`keys`]) with their expressions
+//! ([`expressions`], [`conditions`]). The oracle ([`sides::oracle`]) is PostgreSQL, or SQLite for what both support.
+//! atsdb takes part with many sides, one for each layout of the rows ([`sides::layout`]), of which one prepares the
+//! queries with parameters. The oracle is compared with the first layout, and that with the others.
 //! A condition is also checked by itself: the rows for which it is true, false and NULL must be all rows together.
 //!
 //! Statements that atsdb refuses are counted by cause; known differences are listed in [`exclusions`]. A failure is
@@ -27,13 +28,17 @@ mod generator;
 mod grouped;
 mod keys;
 mod queries;
+mod query;
 mod reduce;
 mod report;
 mod run;
 mod schema;
 mod shorter;
 mod sides;
+mod subqueries;
+mod templates;
 mod types;
+mod windows;
 
 use report::Report;
 use run::{STEPS, Sides};

@@ -1,37 +1,18 @@
 //! The statements that the generator can make. A new kind of query is another arm of [`Generator::query`].
 
 use super::generator::{Generator, Scope};
+use super::query::{Query, Step};
 use super::types::{Type, name_of};
 use Type::{Date, Float, Int, Text, Timestamp};
 
-/// One statement of a run.
-pub(crate) enum Step {
-    Query(Query),
-    /// Executed on all sides, one after the other. Then the contents of the tables are compared.
-    Changes(Vec<String>),
-}
-
-/// A query and the types of its columns, which are called `c0`, `c1`, ...
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Query {
-    pub(crate) sql: String,
-    pub(crate) types: Vec<Type>,
-    /// Whether the rows are compared in order: the order includes every column.
-    pub(crate) is_ordered: bool,
-    /// Whether it aggregates all rows, which always gives one row.
-    pub(crate) is_single: bool,
-    /// The query without its condition, and the condition.
-    pub(crate) partition: Option<(String, String)>,
-}
-
-impl Query {
-    pub(crate) fn new(sql: String, types: Vec<Type>) -> Self {
-        Self { sql, types, ..Self::default() }
-    }
-}
-
 impl Generator {
     pub(crate) fn next_step(&mut self) -> Step {
+        if let Some(query) = self.pending.pop() {
+            return Step::Query(query);
+        }
+        if self.is_for_postgres() && self.percent(4) {
+            self.pending = self.template();
+        }
         if self.percent(12) {
             let statements = match self.below(3) {
                 0 => vec![self.change()],
@@ -63,12 +44,20 @@ impl Generator {
     }
 
     fn query(&mut self, depth: usize) -> Query {
-        match self.below(12) {
+        match self.below(if self.is_for_postgres() { 17 } else { 12 }) {
             0..=3 => self.plain(depth),
             4..=6 => self.grouped(depth),
             7 => self.windowed(),
             8 | 9 => self.set_operation(),
             10 if depth > 0 => self.with(depth),
+            12 => self.windowed_groups(),
+            13 => self.lateral(),
+            14 => self.distinct_on(),
+            15 => self.first_of_partition(),
+            16 if depth > 0 => {
+                let inner = self.query(depth - 1);
+                self.several_with(&inner)
+            }
             _ => self.plain(0),
         }
     }
@@ -89,8 +78,14 @@ impl Generator {
         }
     }
 
-    /// A column of the result, sometimes a scalar subquery.
+    /// A column of the answer, sometimes a scalar subquery.
     fn item(&mut self, scope: &Scope, ty: Type) -> String {
+        if self.is_for_postgres()
+            && self.percent(8)
+            && let Some(subquery) = self.correlated(scope, ty)
+        {
+            return subquery;
+        }
         if ty != Int || self.percent(90) {
             return self.expression(scope, ty, 2);
         }
@@ -112,6 +107,12 @@ impl Generator {
         let plain = self.condition(scope, 3);
         if self.percent(75) {
             return Some(plain);
+        }
+        if self.is_for_postgres()
+            && self.percent(20)
+            && let Some(member) = self.correlated_member(scope)
+        {
+            return Some(format!("{plain} {} {member}", self.of(&["AND", "AND", "AND", "OR"])));
         }
         let inner = self.scope("b", "sub");
         let not = self.of(&["", "NOT "]);

@@ -1,6 +1,6 @@
 //! Reduces a failure to fewer changes, rows and columns, and a shorter query, as long as the answers differ.
 
-use super::queries::Query;
+use super::query::Query;
 use super::run::{Sides, differs, shown};
 use super::schema::Schema;
 use super::shorter::shorter;

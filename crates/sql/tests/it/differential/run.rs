@@ -2,7 +2,7 @@
 
 use super::generator::Generator;
 use super::keys;
-use super::queries::{Query, Step};
+use super::query::{Query, Step};
 use super::reduce::{Case, reduced};
 use super::report::Report;
 use super::sides::atsdb::Atsdb;

@@ -1,6 +1,7 @@
 //! atsdb, with rows in one layout.
 
 use super::layout::{LAYOUTS, Layout, ON_MARIADB, Variant, Where};
+use super::parameters::with_parameters;
 use super::{Answer, Cell, Failure};
 use crate::differential::keys::DECLARATION;
 use crate::differential::schema::Schema;
@@ -84,6 +85,13 @@ impl Atsdb {
 
     /// Runs a query twice, if it is not refused, and returns the second answer, which comes from a cached plan.
     pub(crate) fn query(&self, sql: &str, types: &[Type]) -> Answer {
+        if self.layout.variant == Variant::Prepared
+            && let Some((sql, values)) = with_parameters(sql)
+        {
+            let prepared = self.session.prepare(&sql, &[]).map_err(|error| failure(&error))?;
+            let answer = || self.session.execute_prepared(&prepared, &values).map_err(|error| failure(&error));
+            return rows(answer()?, types).and_then(|_| rows(answer()?, types));
+        }
         let sql = match self.layout.variant {
             // A LIMIT below another one may get lost: see the exclusions.
             Variant::NoPushdown if !sql.contains(" LIMIT ") => without_pushdown(sql),
@@ -95,18 +103,19 @@ impl Atsdb {
     fn answer(&self, sql: &str, types: &[Type]) -> Answer {
         let failed = |error: Error| failure(&error);
         let statement = self.session.statements(sql).next().unwrap().map_err(failed)?;
-        let SessionAnswer::Rows(rows) = self.session.execute(&statement, &[]).map_err(failed)? else {
-            return Ok(Vec::new());
-        };
-        let mut found = Vec::new();
-        for batch in rows {
-            let batch = batch.map_err(failed)?;
-            let columns: Vec<Vec<Cell>> =
-                batch.columns().iter().zip(types).map(|(array, ty)| cells(array, *ty)).collect();
-            found.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
-        }
-        Ok(found)
+        rows(self.session.execute(&statement, &[]).map_err(failed)?, types)
     }
+}
+
+fn rows(answer: SessionAnswer, types: &[Type]) -> Answer {
+    let SessionAnswer::Rows(batches) = answer else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    for batch in batches {
+        let batch = batch.map_err(|error| failure(&error))?;
+        let columns: Vec<Vec<Cell>> = batch.columns().iter().zip(types).map(|(array, ty)| cells(array, *ty)).collect();
+        found.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+    }
+    Ok(found)
 }
 
 fn failure(error: &Error) -> Failure {

@@ -37,11 +37,13 @@ pub(crate) enum Variant {
     Indexed,
     /// No condition is pushed down, because of a LIMIT around each table.
     NoPushdown,
+    /// Queries are prepared, with parameters in place of constants.
+    Prepared,
 }
 
 /// The oracle is compared with the first layout, the others with the first.
-pub(crate) const LAYOUTS: [Layout; 13] = {
-    use Variant::{Altered, InMemory, Indexed, NoPushdown, Plain, Slice, TinyChunks};
+pub(crate) const LAYOUTS: [Layout; 14] = {
+    use Variant::{Altered, InMemory, Indexed, NoPushdown, Plain, Prepared, Slice, TinyChunks};
     use Where::{Server, Store};
     const fn layout(name: &'static str, place: Where, state: State, variant: Variant) -> Layout {
         Layout { name, place, state, variant }
@@ -59,6 +61,7 @@ pub(crate) const LAYOUTS: [Layout; 13] = {
         layout("altered, half sealed", Store("memory"), State::HalfSealed, Altered),
         layout("indexed, half sealed", Store("memory"), State::HalfSealed, Indexed),
         layout("without pushdown, sealed", Store("memory"), State::Sealed, NoPushdown),
+        layout("with parameters, half sealed", Store("memory"), State::HalfSealed, Prepared),
         layout("on PostgreSQL, half sealed", Server(ServerKind::Postgres), State::HalfSealed, Plain),
     ]
 };

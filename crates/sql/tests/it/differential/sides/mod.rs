@@ -3,6 +3,7 @@
 pub(crate) mod atsdb;
 pub(crate) mod layout;
 pub(crate) mod oracle;
+mod parameters;
 mod postgres;
 mod sqlite;
 

@@ -1,29 +1,12 @@
-//! Dates as text, at the beginning of a time.
+//! Dates at the beginning of a text.
 
-use crate::values::calendar_words::month_word;
-use atsdb_core::time_text::{DateForm, days_of_date, leading_number, year_first_date};
-
-/// The order of day and month in dates such as `03/04/2024`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DateOrder {
-    /// The day first: the 3rd of April.
-    DayFirst,
-    /// The month first: the 4th of March.
-    MonthFirst,
-}
-
-/// How dates are read that do not say it themselves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct DateReading {
-    /// How `a/b/yyyy` is read. Without it, a number above 12 decides, and if neither is above 12, the day comes first.
-    pub(crate) order: Option<DateOrder>,
-    /// A time without a year is the last one before this one, in seconds since the epoch. Without it there are none.
-    pub(crate) until: Option<i64>,
-}
+use crate::time_text::calendar_words::month_word;
+use crate::time_text::forms::{DateOrder, TimeForms};
+use crate::time_text::parts::{days_of_date, leading_number, two_digits};
 
 /// The evidence of one date about the order of day and month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OrderSeen {
+pub enum OrderSeen {
     /// None: the year comes first, or the month is a word.
     Fixed,
     /// The first number is above 12.
@@ -36,38 +19,67 @@ pub(crate) enum OrderSeen {
 
 /// A date at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DateText {
+pub(super) struct DateText {
     /// Days since the Unix epoch.
-    pub(crate) days: i64,
+    pub(super) days: i64,
     /// The length of its text.
-    pub(crate) length: usize,
+    pub(super) length: usize,
     /// Whether the year was written with two digits.
-    pub(crate) is_short_year: bool,
+    pub(super) is_short_year: bool,
     /// The evidence of the text about the order of day and month.
-    pub(crate) order: OrderSeen,
+    pub(super) order: OrderSeen,
 }
 
 impl DateText {
     /// A date with a whole year, and one meaning.
-    pub(crate) fn of_days(days: i64, length: usize) -> Self {
+    pub(super) fn of_days(days: i64, length: usize) -> Self {
         Self { days, length, is_short_year: false, order: OrderSeen::Fixed }
     }
 }
 
-/// `yyyy-mm-dd`, with `/` or `.` too. One digit for month or day is enough.
+/// Parses the date at the start of a text, such as `2024-03-01`, with `/` or `.` too. One digit for month or day is
+/// enough. The year has four digits, or a sign and 4 to 12 digits. Returns the days since 1970-01-01 and the length of
+/// the date in bytes.
 #[inline]
-pub(crate) fn year_first(bytes: &[u8]) -> Option<DateText> {
-    let (days, length) = year_first_date(bytes, DateForm { separators: b"-/.", digits_min: 1 })?;
-    Some(DateText::of_days(days, length))
+pub fn year_first(bytes: &[u8]) -> Option<(i64, usize)> {
+    let (sign, start) = match bytes.first()? {
+        b'-' => (-1, 1),
+        b'+' => (1, 1),
+        _ => (1, 0),
+    };
+    let (year, year_digits) = leading_number(&bytes[start..], if start == 1 { 12 } else { 4 })?;
+    let separator_at = start + year_digits;
+    let separator = *bytes.get(separator_at)?;
+    if year_digits < 4 || !matches!(separator, b'-' | b'/' | b'.') {
+        return None;
+    }
+    let (month, month_digits) = leading_number(&bytes[separator_at + 1..], 2)?;
+    let second_at = separator_at + 1 + month_digits;
+    if bytes.get(second_at) != Some(&separator) {
+        return None;
+    }
+    let (day, day_digits) = leading_number(&bytes[second_at + 1..], 2)?;
+    Some((days_of_date(sign * year, month, day)?, second_at + 1 + day_digits))
+}
+
+/// `yyyymmdd`: the date and the text behind it.
+pub(super) fn without_separators(bytes: &[u8]) -> Option<(DateText, &[u8])> {
+    let (century, rest) = two_digits(bytes)?;
+    let (year, rest) = two_digits(rest)?;
+    let (month, rest) = two_digits(rest)?;
+    let (day, rest) = two_digits(rest)?;
+    let days = days_of_date(century * 100 + year, month, day)?;
+    Some((DateText::of_days(days, bytes.len() - rest.len()), rest))
 }
 
 /// Years of two digits from here on are of the twentieth century, smaller ones of the twenty-first.
 const SHORT_YEAR_PIVOT: i64 = 70;
 
 /// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have
-/// two digits behind `/` or a month's name; behind a point only if a time of day follows or `order` is given, because
+/// two digits behind `/` or a month's name; behind a point only if a time of day follows or an order is given, because
 /// versions look like that.
-pub(crate) fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<DateText> {
+pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
+    let order = forms.other_dates?.order;
     let (first, first_digits) = leading_number(bytes, 2)?;
     let separator = *bytes.get(first_digits)?;
     if !matches!(separator, b'-' | b'/' | b'.' | b' ') {
@@ -118,7 +130,7 @@ pub(crate) fn year_last(bytes: &[u8], order: Option<DateOrder>) -> Option<DateTe
 }
 
 /// `Mon dd yyyy`, with a comma after the day or not.
-pub(crate) fn month_word_first(bytes: &[u8]) -> Option<DateText> {
+pub(super) fn month_word_first(bytes: &[u8]) -> Option<DateText> {
     let (month, month_length) = month_word(bytes)?;
     let rest = bytes.get(month_length..)?.strip_prefix(b" ")?;
     let (day, day_digits) = leading_number(rest, 2)?;
@@ -126,4 +138,21 @@ pub(crate) fn month_word_first(bytes: &[u8]) -> Option<DateText> {
     let rest = rest.strip_prefix(b",").unwrap_or(rest).strip_prefix(b" ")?;
     let (year, 4) = leading_number(rest, 4)? else { return None };
     Some(DateText::of_days(days_of_date(year, month, day)?, bytes.len() - rest.len() + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::days_from_civil;
+
+    #[test]
+    fn dates_that_start_with_the_year() {
+        assert_eq!(year_first(b"2024-03-01T12:00"), Some((19_783, 10)));
+        assert_eq!(year_first(b"2024.3.1"), Some((19_783, 8)));
+        assert_eq!(year_first(b"+12024/03/01").map(|(_, length)| length), Some(12));
+        assert_eq!(year_first(b"-0001-01-01").map(|(days, _)| days), Some(days_from_civil(-1, 1, 1)));
+        for bad in ["", "-", "2024", "24-03-01", "2024-03/01", "2023-02-29", "2024-13-01", "2024--1"] {
+            assert_eq!(year_first(bad.as_bytes()), None, "{bad}");
+        }
+    }
 }

@@ -1,0 +1,86 @@
+//! What callers accept.
+
+/// The order of day and month in dates such as `03/04/2024`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DateOrder {
+    /// The day first: the 3rd of April.
+    DayFirst,
+    /// The month first: the 4th of March.
+    MonthFirst,
+}
+
+/// How dates are read that do not say it themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DateReading {
+    /// How `a/b/yyyy` is read. Without it, a number above 12 decides, and if neither is above 12, the day comes first.
+    pub order: Option<DateOrder>,
+    /// A time without a year is the last one before this one, in seconds since the epoch. Without it there are none.
+    pub until: Option<i64>,
+}
+
+/// The times that may be written without separators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactTimes {
+    /// None.
+    Refused,
+    /// A date and a time of day, `20240301T123000`: a date alone is a number.
+    WholeTimes,
+    /// A date, a time of day, or both: `20240301`, `20240301 12:30`, `2024-03-01 123000`.
+    DatesAndClocks,
+}
+
+/// The forms that a caller accepts beside `2024-03-01`, `2024-03-01 12:30` and `2024-03-01T12:30:00.5+02:00`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeForms {
+    /// Dates whose year comes last or is left out, and names of months and weekdays: `01/03/2024`, `1 Mar 2024`,
+    /// `Fri Mar  1 12:30:00 UTC 2024`, `[10/Oct/2000:13:55:36 -0700]`. `None` refuses them.
+    pub other_dates: Option<DateReading>,
+    /// Times without separators.
+    pub compact: CompactTimes,
+    /// Whether several blanks may separate parts.
+    pub has_wide_blanks: bool,
+    /// Whether two numbers before a fraction are minutes and seconds, as in PostgreSQL: `12:30.5` is `00:12:30.5`.
+    pub has_minute_clocks: bool,
+    /// Whether the hour alone is a time of day.
+    pub has_hours: bool,
+    /// Whether only RFC 3339 is accepted: all digits, the second and the offset.
+    pub is_rfc_3339: bool,
+}
+
+impl TimeForms {
+    /// Values in SQL, and wherever a person writes one time.
+    pub const SQL: Self = Self {
+        other_dates: None,
+        compact: CompactTimes::DatesAndClocks,
+        has_wide_blanks: true,
+        has_minute_clocks: true,
+        has_hours: false,
+        is_rfc_3339: false,
+    };
+
+    /// Columns that are compared as times. Other text is no error there, so that numbers must not be times.
+    pub const COLLATION: Self =
+        Self { compact: CompactTimes::WholeTimes, has_minute_clocks: false, has_hours: true, ..Self::SQL };
+
+    /// Requests over HTTP.
+    pub const RFC_3339: Self = Self {
+        other_dates: None,
+        compact: CompactTimes::Refused,
+        has_wide_blanks: false,
+        has_minute_clocks: false,
+        has_hours: false,
+        is_rfc_3339: true,
+    };
+
+    /// Files, whose columns are found to be times by what their values look like.
+    pub const fn files(reading: DateReading) -> Self {
+        Self {
+            other_dates: Some(reading),
+            compact: CompactTimes::WholeTimes,
+            has_wide_blanks: false,
+            has_minute_clocks: false,
+            has_hours: false,
+            is_rfc_3339: false,
+        }
+    }
+}

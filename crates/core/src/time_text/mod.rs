@@ -1,0 +1,24 @@
+//! Times, dates and times of day in text: the one parser of all that people write.
+//!
+//! SQL, import, the ends of a copy, requests of Prometheus and the collation of the SQLite extension accept different
+//! forms. [`TimeForms`] says which. [`parse_time`] returns the parts as they are written, because callers differ in
+//! what they make of a fraction finer than their unit, and of a time without an offset.
+//!
+//! Owned here: what callers accept (`forms`), numbers and offsets (`parts`), names of months (`calendar_words`), dates
+//! (`dates`), times of day (`clocks`), and both together (`written`). Not owned: times of day as values
+//! ([`time_of_day`](crate::time_of_day)), words such as `today` (`sql`), counts since the epoch, and names of zones.
+
+mod calendar_words;
+mod clocks;
+mod dates;
+mod forms;
+#[cfg(test)]
+mod forms_tests;
+mod parts;
+mod written;
+
+pub use clocks::{Clock, clock};
+pub use dates::{OrderSeen, year_first};
+pub use forms::{CompactTimes, DateOrder, DateReading, TimeForms};
+pub use parts::{days_of_date, leading_number, utc_offset};
+pub use written::{Rest, WrittenTime, parse_time};

@@ -1,0 +1,62 @@
+//! Advisory locks of connections, as migration tools use them, and the user beside a table.
+
+use crate::support::Served;
+use postgres::{Client, NoTls};
+
+fn connect(served: &Served) -> Client {
+    let port = served.pg().port();
+    Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap()
+}
+
+fn is_taken(client: &mut Client, key: i64) -> bool {
+    let row = client.query_one("SELECT pg_try_advisory_lock($1)", &[&key]).unwrap();
+    row.get(0)
+}
+
+#[test]
+fn a_lock_is_held_until_the_connection_ends_or_gives_it_back() {
+    let served = Served::new();
+    let (mut first, mut second) = (connect(&served), connect(&served));
+    first.query("SELECT pg_advisory_lock($1)", &[&7_i64]).unwrap();
+    assert!(is_taken(&mut first, 7) && !is_taken(&mut second, 7));
+    second.batch_execute("SET statement_timeout = '50ms'").unwrap();
+    let error = second.batch_execute("SELECT pg_advisory_lock(7)").unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "57014", "{error}");
+    let error = second.batch_execute("SELECT pg_sleep(100000)").unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "57014", "{error}");
+    second.batch_execute("SET statement_timeout = 0").unwrap();
+    drop(first);
+    // The server notices the end of the connection at some time.
+    second.batch_execute("SELECT pg_advisory_lock(7)").unwrap();
+    let mut third = connect(&served);
+    assert!(!is_taken(&mut third, 7));
+    second.batch_execute("DISCARD ALL").unwrap();
+    assert!(is_taken(&mut third, 7));
+    third.batch_execute("SELECT pg_advisory_unlock_all()").unwrap();
+    assert!(is_taken(&mut second, 7));
+}
+
+#[test]
+fn a_lock_of_a_transaction_ends_with_it() {
+    let served = Served::new();
+    let (mut first, mut second) = (connect(&served), connect(&served));
+    let mut transaction = first.transaction().unwrap();
+    transaction.query("SELECT pg_advisory_xact_lock($1, $2)", &[&1, &2]).unwrap();
+    let try_it = "SELECT pg_try_advisory_xact_lock(1, 2)";
+    assert!(!second.query_one(try_it, &[]).unwrap().get::<_, bool>(0));
+    transaction.rollback().unwrap();
+    assert!(second.query_one(try_it, &[]).unwrap().get::<_, bool>(0));
+    assert!(first.query_one(try_it, &[]).unwrap().get::<_, bool>(0));
+}
+
+#[test]
+fn the_user_and_the_database_are_known_beside_a_table() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client.batch_execute("CREATE TABLE t (id INT PRIMARY KEY, owner TEXT)").unwrap();
+    client.batch_execute("INSERT INTO t VALUES (1, current_user)").unwrap();
+    let row = client.query_one("SELECT owner, session_user, current_database(), current_schema FROM t", &[]).unwrap();
+    let found: Vec<String> = (0..row.len()).map(|at| row.get(at)).collect();
+    assert_eq!(found, ["me", "me", "air", "public"]);
+    assert_eq!(client.query("SELECT id FROM t WHERE owner = current_user", &[]).unwrap().len(), 1);
+}

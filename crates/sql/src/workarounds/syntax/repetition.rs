@@ -1,0 +1,172 @@
+//! Refuses statements that would become too large while they are rewritten and planned, because parts of them are
+//! repeated. Some forms are written with others that repeat their operands: `(a, b) < (c, d)` as `a < c OR (a = c AND
+//! b < d)`. And DataFusion plans an item of `WITH` anew wherever it is named.
+//!
+//! No upstream issue known: the repetition is how these forms are defined, and how DataFusion plans `WITH`.
+//!
+//! What the plan of a statement repeats is counted later ([`repeated_parts`](crate::workarounds::repeated_parts)).
+
+use super::between::MARK;
+use super::other_forms::has_point;
+use crate::text::errors::too_complex;
+use crate::text::tree_walk::visit;
+use crate::workarounds::repeated_parts::REPEATED_MAX;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    Array, BinaryOperator, Expr, Function, FunctionArguments, Ident, ObjectName, Query, Statement, Visitor,
+};
+use std::ops::ControlFlow;
+
+/// The maximum number of tables that a statement reads, with those of an item of `WITH` wherever the item is named.
+const RELATIONS_MAX: u64 = 4_096;
+
+/// Refuses a statement that would become too large. It has not been rewritten yet.
+pub(crate) fn refuse_repetition(statement: &Statement) -> Result<()> {
+    match visit(statement, &mut Counter::default()) {
+        ControlFlow::Break(()) => Err(too_complex()),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Counts expressions and tables as often as they will be written and planned.
+#[derive(Default)]
+struct Counter {
+    /// The number of expressions that are written.
+    written: u64,
+    /// The operands of the expressions that the visitor is inside of.
+    outer: Vec<Operands>,
+    /// The queries that the visitor is inside of.
+    queries: Vec<QueryCount>,
+}
+
+/// The sizes of an expression's operands that were visited.
+#[derive(Default)]
+struct Operands {
+    first: Option<u64>,
+    others: u64,
+}
+
+/// What was counted in a query.
+#[derive(Default)]
+struct QueryCount {
+    relations: u64,
+    /// The names of the items of its `WITH`, by the addresses of their queries.
+    names: Vec<(*const Query, Ident)>,
+    /// The items that were visited, and the tables that each reads.
+    items: Vec<(Ident, u64)>,
+}
+
+impl Visitor for Counter {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let items = query.with.iter().flat_map(|with| &with.cte_tables);
+        let names = items.map(|item| (std::ptr::from_ref(item.query.as_ref()), item.alias.name.clone())).collect();
+        self.queries.push(QueryCount { names, ..QueryCount::default() });
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let relations = self.queries.pop().unwrap_or_default().relations;
+        if relations > RELATIONS_MAX {
+            return ControlFlow::Break(());
+        }
+        let Some(outer) = self.queries.last_mut() else { return ControlFlow::Continue(()) };
+        let address = std::ptr::from_ref(query);
+        match outer.names.iter().find(|(of, _)| *of == address) {
+            Some((_, name)) => outer.items.push((name.clone(), relations)),
+            None => outer.relations = outer.relations.saturating_add(relations),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        let name = match relation.0.as_slice() {
+            [name] => name.as_ident(),
+            _ => None,
+        };
+        let mut items = self.queries.iter().rev().flat_map(|query| query.items.iter().rev());
+        let item = name.and_then(|name| items.find(|(item, _)| is_same(item, name)));
+        let count = item.map_or(1, |(_, count)| *count);
+        if let Some(query) = self.queries.last_mut() {
+            query.relations = query.relations.saturating_add(count);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        self.written = self.written.saturating_add(1);
+        self.outer.push(Operands::default());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let Operands { first, others } = self.outer.pop().unwrap_or_default();
+        let (first_times, other_times) = times(expr);
+        let first = first.unwrap_or(0).saturating_mul(first_times);
+        let size = others.saturating_mul(other_times).saturating_add(first).saturating_add(1);
+        if size.saturating_sub(self.written) > REPEATED_MAX {
+            return ControlFlow::Break(());
+        }
+        if let Some(outer) = self.outer.last_mut() {
+            match outer.first {
+                None => outer.first = Some(size),
+                Some(_) => outer.others = outer.others.saturating_add(size),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// How often an expression's first operand is written, and the other ones.
+fn times(expr: &Expr) -> (u64, u64) {
+    use BinaryOperator as B;
+    let count = |items: &[Expr]| items.len() as u64;
+    match expr {
+        Expr::Between { low, .. } if is_symmetric(low) => (2, 2),
+        Expr::BinaryOp { left, op: B::Lt | B::LtEq | B::Gt | B::GtEq, .. } if is_row(left) => (2, 2),
+        Expr::InList { expr: row, list, .. } if is_row(row) => (count(list), 1),
+        Expr::InSubquery { expr: row, .. } if is_row(row) => (2, 2),
+        Expr::Like { pattern, .. } | Expr::ILike { pattern, .. } => match pattern.as_ref() {
+            Expr::Tuple(patterns) => (count(patterns), 1),
+            _ => (1, 1),
+        },
+        Expr::AnyOp { right, compare_op: B::Eq, .. } | Expr::AllOp { right, compare_op: B::NotEq, .. }
+            if let Expr::Array(Array { elem, .. }) = right.as_ref() =>
+        {
+            (if elem.iter().any(has_point) { count(elem) } else { 1 }, 1)
+        }
+        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => match right.as_ref() {
+            Expr::Subquery(_) if is_row(left) => (2, 2),
+            Expr::Subquery(_) => (1, 1),
+            // The planner asks for the least and the greatest element, for NULLs, and whether there are elements.
+            _ => (2, 5),
+        },
+        Expr::Function(Function { name, .. }) if name.to_string().eq_ignore_ascii_case("div") => (2, 2),
+        _ => (1, 1),
+    }
+}
+
+fn is_symmetric(low: &Expr) -> bool {
+    match low {
+        Expr::Function(Function { name, .. }) => {
+            name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == MARK)
+        }
+        _ => false,
+    }
+}
+
+/// Whether it is `(a, b)` or `ROW(a, b)`.
+fn is_row(expr: &Expr) -> bool {
+    match expr {
+        Expr::Tuple(values) => values.len() > 1,
+        Expr::Function(Function { name, args: FunctionArguments::List(_), .. }) => {
+            name.to_string().eq_ignore_ascii_case("row")
+        }
+        _ => false,
+    }
+}
+
+fn is_same(one: &Ident, other: &Ident) -> bool {
+    one.value.eq_ignore_ascii_case(&other.value)
+}

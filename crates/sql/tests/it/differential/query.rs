@@ -1,0 +1,29 @@
+//! A query with what is known of it, and the steps of a run.
+
+use super::types::Type;
+
+/// One statement of a run.
+pub(crate) enum Step {
+    Query(Query),
+    /// Executed on all sides, one after the other. Then the contents of the tables are compared.
+    Changes(Vec<String>),
+}
+
+/// A query and the types of its columns, which are called `c0`, `c1`, ...
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Query {
+    pub(crate) sql: String,
+    pub(crate) types: Vec<Type>,
+    /// Whether the rows are compared in order: the order includes every column.
+    pub(crate) is_ordered: bool,
+    /// Whether it aggregates all rows, which always gives one row.
+    pub(crate) is_single: bool,
+    /// The query without its condition, and the condition.
+    pub(crate) partition: Option<(String, String)>,
+}
+
+impl Query {
+    pub(crate) fn new(sql: String, types: Vec<Type>) -> Self {
+        Self { sql, types, ..Self::default() }
+    }
+}
