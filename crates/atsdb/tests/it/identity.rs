@@ -242,6 +242,18 @@ fn files_without_the_column_are_numbered() {
 }
 
 #[test]
+fn numbers_are_drawn_and_set_though_nobody_reads_the_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = open_quiet(&folder.path().join("a.db")).unwrap();
+    db.sql("CREATE SEQUENCE s").unwrap();
+    for last in [1_000_i64, 500_000, 20] {
+        drop(db.sql(&format!("SELECT setval('s', (SELECT count(*) FROM generate_series(1, {last})))")).unwrap());
+        drop(db.sql("SELECT nextval('s')").unwrap());
+        assert_eq!(numbers(&db, "SELECT nextval('s')"), [last + 2]);
+    }
+}
+
+#[test]
 fn sequences_are_copied_with_the_tables_that_use_them() {
     let folder = tempfile::tempdir().unwrap();
     let db = open_quiet(&folder.path().join("a.db")).unwrap();

@@ -128,9 +128,9 @@ fn rows_of_copy_that_are_not_whole_are_limited() {
     let piece = message(b'd', &vec![b'x'; 32 << 10]);
     let begin = query("COPY sensors (name) FROM STDIN");
     let held: Vec<TcpStream> = (0..4).map(|_| raw(served.pg(), &[begin.clone(), piece.repeat(31)].concat())).collect();
-    // One more is refused as soon as those have their room.
+    // One more, which needs nearly all, is refused as soon as one of those has its room.
     let end_of_one_more = || {
-        let mut more = raw(served.pg(), &[begin.clone(), piece.repeat(64)].concat());
+        let mut more = raw(served.pg(), &[begin.clone(), piece.repeat(120)].concat());
         let _ = more.write_all(&message(b'X', b""));
         end_of(more)
     };

@@ -111,6 +111,7 @@ impl Session {
     }
 
     pub(super) fn run_query(&self, query: Query) -> Result<Answer> {
+        let has_effects = has_effects(&query.text);
         let Started { insert, change, rows, .. } = self.worker.start(query, &self.interrupt)?;
         let rows = Rows::query(rows);
         if let Some(change) = change {
@@ -121,6 +122,8 @@ impl Session {
                 self.require(Permission::Change)?;
                 self.insert_rows(&target, rows)
             }
+            // Rows that nobody reads are not computed, and the effects must not depend on that.
+            None if has_effects => Ok(Answer::Rows(Rows::read(rows.schema(), rows.collect::<Result<_>>()?))),
             None => Ok(Answer::Rows(rows)),
         }
     }
@@ -338,6 +341,14 @@ impl DroppedKind {
 fn reads_no_table(text: &str) -> bool {
     let names_one = |word: Word| matches!(word, Word::Name(name) if matches!(name.as_str(), "from" | "table"));
     main_word(text) == "SELECT" && !Words::new(text).any(names_one)
+}
+
+/// Whether a query may call a function that changes a sequence or a lock.
+fn has_effects(text: &str) -> bool {
+    let has_one = |name: &str| {
+        matches!(name, "nextval" | "setval") || name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_")
+    };
+    Words::new(text).any(|word| matches!(word, Word::Name(name) if has_one(&name)))
 }
 
 /// Whether a statement is neither a query nor about the transaction itself.

@@ -127,6 +127,9 @@ fn stays(args: &[Expr], info: &SimplifyContext) -> bool {
 /// other arguments.
 fn is_harmless(expr: &Expr, info: &SimplifyContext) -> bool {
     match expr {
+        Expr::Cast(cast) if let Expr::Literal(value, _) = cast.expr.as_ref() => {
+            value.cast_to(cast.field.data_type()).is_ok()
+        }
         Expr::Cast(cast) if is_leaf(&cast.expr) => {
             let from = info.get_data_type(&cast.expr);
             from.is_ok_and(|from| always_fits(&from, cast.field.data_type()))
@@ -144,7 +147,7 @@ fn is_small(expr: &Expr) -> bool {
     }
 }
 
-fn is_leaf(expr: &Expr) -> bool {
+pub(super) fn is_leaf(expr: &Expr) -> bool {
     matches!(expr, Expr::Column(_) | Expr::OuterReferenceColumn(..) | Expr::Literal(..) | Expr::Placeholder(_))
 }
 

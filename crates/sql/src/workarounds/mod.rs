@@ -48,6 +48,7 @@ mod plain_results;
 mod plain_values;
 mod regexp_match;
 mod regexp_replace;
+mod repeated_keys;
 mod repeated_parts;
 mod round_places;
 mod series_of_dates;
@@ -61,6 +62,7 @@ mod text_outputs;
 mod time_words;
 mod times_of_day;
 mod unambiguous_filters;
+mod union_constants;
 mod united_types;
 mod untyped_operands;
 mod untyped_texts;
@@ -197,12 +199,14 @@ pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 /// Changes the rules of the logical optimizer.
 pub(crate) fn change_logical_rules(optimizer: &mut Optimizer) {
     distinct_beside_sums::keep_types(optimizer);
+    repeated_keys::name_each_key_once(optimizer);
 }
 
 /// Changes the rules of the physical optimizer.
 pub(crate) fn change_physical_rules(optimizer: &mut PhysicalOptimizer) {
     unambiguous_filters::keep_filters_unambiguous(optimizer);
     cast_statistics::answer_from_true_statistics(optimizer);
+    union_constants::sort_by_all_keys(optimizer);
     optimizer.rules.push(Arc::new(stoppable::Stoppable));
 }
 

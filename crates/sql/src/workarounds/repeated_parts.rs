@@ -6,6 +6,7 @@
 //! `WITH` anew wherever it is named, and puts the expressions of subqueries into the conditions above them. No upstream
 //! issue known that names them all.
 
+use super::first_values::is_leaf;
 use crate::functions::declared::FIRST_VALUES;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::too_complex;
@@ -174,7 +175,7 @@ fn repeated(expr: &Expr, operands: &[Size]) -> u64 {
             sum(conditions.map(|(at, pair)| pair[0].parts.saturating_mul(times(at))))
         }
         (Expr::ScalarFunction(call), operands) if FIRST_VALUES.contains(&call.func.name()) => {
-            sum(operands.iter().enumerate().map(|(at, operand)| match is_repeated(call, operands, at) {
+            sum(operands.iter().enumerate().map(|(at, operand)| match is_repeated(call, at) {
                 true => operand.parts,
                 false => 0,
             }))
@@ -185,10 +186,14 @@ fn repeated(expr: &Expr, operands: &[Size]) -> u64 {
 
 /// Whether an argument of `coalesce` is repeated: neither the last one, nor one before constants and columns only, nor
 /// another such call, whose arguments then belong to the outer one.
-fn is_repeated(call: &ScalarFunction, operands: &[Size], at: usize) -> bool {
+fn is_repeated(call: &ScalarFunction, at: usize) -> bool {
     let is_first_value =
         matches!(&call.args[at], Expr::ScalarFunction(inner) if FIRST_VALUES.contains(&inner.func.name()));
-    !is_first_value && operands[at + 1..].iter().any(|later| later.parts > 1)
+    let is_plain = |expr: &Expr| match expr {
+        Expr::Cast(cast) => is_leaf(&cast.expr),
+        other => is_leaf(other),
+    };
+    !is_first_value && !call.args[at + 1..].iter().all(is_plain)
 }
 
 fn subquery_of(expr: &Expr) -> Option<&Subquery> {

@@ -89,7 +89,8 @@ fn a_statement_whose_parts_planning_would_repeat_for_ever_is_refused() {
     ] {
         let error = execute(&session, &sql, &[]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Sql, "{error}");
-        assert!(error.to_string().contains("too complex") && error.hint().is_some(), "{error}: {sql}");
+        let is_clear = ["too complex", "tables (the maximum is"].iter().any(|words| error.to_string().contains(words));
+        assert!(is_clear && error.hint().is_some(), "{error}: {sql}");
     }
     assert_eq!(execute(&session, "SELECT 5", &[]).unwrap(), ["5"]);
 }

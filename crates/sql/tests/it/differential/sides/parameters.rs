@@ -74,7 +74,10 @@ impl VisitorMut for Replacing {
             }
             Expr::InList { list, .. } => list.iter_mut().for_each(|item| self.replace_integer(item)),
             Expr::Cast { kind: CastKind::Cast, expr: inner, data_type, .. } => {
-                if let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = inner.as_ref() {
+                // A parameter would have the type of the cast, and take no text with a fraction for an integer.
+                if let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = inner.as_ref()
+                    && !digits.contains('.')
+                {
                     **inner = self.parameter(digits, data_type.to_string());
                 }
             }
