@@ -3,8 +3,9 @@
 //!
 //! DataFusion 55.2 writes the value of a `BETWEEN`, the conditions of a short `CASE` and the arguments of `coalesce`
 //! twice. It checks each subquery twice at each level, asks what is cast twice whether it can be NULL, plans an item of
-//! `WITH` anew wherever it is named, and puts the expressions of subqueries into the conditions above them. No upstream
-//! issue known that names them all.
+//! `WITH` anew wherever it is named, and puts the expressions of subqueries into the conditions above them.
+//!
+//! No upstream issue known that names them all.
 
 use super::first_values::is_leaf;
 use crate::functions::declared::FIRST_VALUES;

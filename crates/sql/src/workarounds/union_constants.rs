@@ -1,5 +1,5 @@
-//! Columns that are constants in each part of a `UNION ALL`, but different ones: `SELECT 'a' AS kind, x FROM t UNION ALL
-//! SELECT 'b', x FROM u ORDER BY kind, x LIMIT 10`. DataFusion sorts each part without them. But the parts share the
+//! Columns that are constants in each part of a `UNION ALL`, but different ones: `SELECT 'a' AS kind, x FROM t
+//! UNION ALL SELECT 'b', x FROM u ORDER BY kind, x LIMIT 10`. DataFusion sorts each part without them. But the parts share the
 //! bound of the first ten rows, and drop rows beyond it: without `kind`, they drop rows that come first.
 //!
 //! While sorts are planned, such a union is a step that says nothing of these constants.
@@ -80,6 +80,13 @@ impl Varied {
             PlanProperties::new(equivalences, partitioning, union.pipeline_behavior(), union.boundedness());
         Self { union, properties: Arc::new(properties) }
     }
+
+    fn around(mut inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        match inputs.pop() {
+            Some(union) => Ok(Arc::new(Self::of(union))),
+            None => internal_err!("a union of different constants has one input"),
+        }
+    }
 }
 
 impl DisplayAs for Varied {
@@ -121,14 +128,11 @@ impl ExecutionPlan for Varied {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_new_children(children)
+        Self::around(children)
     }
 
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(union) => Ok(Arc::new(Self::of(union))),
-            None => internal_err!("a union of different constants has one input"),
-        }
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        Self::around(children)
     }
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
