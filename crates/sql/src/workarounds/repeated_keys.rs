@@ -50,8 +50,16 @@ fn keys_of(expr: &Expr) -> Option<&[SortExpr]> {
 
 /// The keys without those that follow an equal one: it has decided already.
 fn once(keys: &[SortExpr]) -> Vec<SortExpr> {
-    let is_new = |at: &usize| !keys[..*at].iter().any(|earlier| earlier.expr == keys[*at].expr);
+    let is_new = |at: &usize| !keys[..*at].iter().any(|earlier| plain(&earlier.expr) == plain(&keys[*at].expr));
     (0..keys.len()).filter(is_new).map(|at| keys[at].clone()).collect()
+}
+
+/// A key without the names that simplifying gave it.
+fn plain(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => plain(&alias.expr),
+        other => other,
+    }
 }
 
 /// An aggregate without repeated keys, with the name that it had.

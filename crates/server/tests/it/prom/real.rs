@@ -51,7 +51,7 @@ fn a_real_prometheus_writes_here_and_reads_back() {
             .spawn();
         child.unwrap()
     };
-    let (port, first) = listening("Prometheus", &start);
+    let (port, first) = listening("Prometheus", start);
     let first = Killed(first);
     let there = "SELECT count(*) FROM information_schema.tables WHERE table_name = 'prom_samples'";
     wait_for("a table", || served.rows(there) == [["1"]]);
