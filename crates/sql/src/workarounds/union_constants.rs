@@ -1,6 +1,6 @@
 //! Columns that are constants in each part of a `UNION ALL`, but different ones: `SELECT 'a' AS kind, x FROM t
-//! UNION ALL SELECT 'b', x FROM u ORDER BY kind, x LIMIT 10`. DataFusion sorts each part without them. But the parts share the
-//! bound of the first ten rows, and drop rows beyond it: without `kind`, they drop rows that come first.
+//! UNION ALL SELECT 'b', x FROM u ORDER BY kind, x LIMIT 10`. DataFusion sorts each part without them. But the parts
+//! share the bound of the first ten rows, and drop rows beyond it: without `kind`, they drop rows that come first.
 //!
 //! While sorts are planned, such a union is a step that says nothing of these constants.
 //!
