@@ -24,7 +24,7 @@ pub(super) struct DateText {
     pub(super) days: i64,
     /// The length of its text.
     pub(super) length: usize,
-    /// Whether the year was written with two digits.
+    /// Whether the text gives only the last two digits of the year.
     pub(super) is_short_year: bool,
     /// The evidence of the text about the order of day and month.
     pub(super) order: OrderSeen,

@@ -37,11 +37,11 @@ pub struct TimeForms {
     pub other_dates: Option<DateReading>,
     /// Times without separators.
     pub compact: CompactTimes,
-    /// Whether several blanks may separate parts.
+    /// Accepts several blanks between date, time of day and offset.
     pub has_wide_blanks: bool,
     /// Whether two numbers before a fraction are minutes and seconds, as in PostgreSQL: `12:30.5` is `00:12:30.5`.
     pub has_minute_clocks: bool,
-    /// Whether the hour alone is a time of day.
+    /// Accepts an hour without minutes: `2024-03-01 12`.
     pub has_hours: bool,
     /// Whether only RFC 3339 is accepted: all digits, the second and the offset.
     pub is_rfc_3339: bool,

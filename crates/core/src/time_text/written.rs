@@ -16,7 +16,7 @@ pub struct WrittenTime<'a> {
     pub clock: Option<Clock<'a>>,
     /// Whether an offset from UTC is written: with the time of day, or as `Z` behind a date.
     pub has_offset: bool,
-    /// Whether the year was written with two digits.
+    /// Whether the text gives only the last two digits of the year.
     pub is_short_year: bool,
     /// The evidence of the text about the order of day and month.
     pub order: OrderSeen,

@@ -52,7 +52,7 @@ impl Compression {
 ///
 /// # Errors
 ///
-/// Those of reading the file.
+/// The file cannot be read.
 pub fn open_content(file: &PositionedFile) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::new();
     file.at(0).take(Compression::HEAD_BYTES).read_to_end(&mut head)?;

@@ -18,7 +18,7 @@ pub(crate) struct TimeText {
     pub(crate) is_date: bool,
     /// Whether a zone was written.
     pub(crate) is_zoned: bool,
-    /// Whether the year was written with two digits.
+    /// Whether the text gives only the last two digits of the year.
     pub(crate) is_short_year: bool,
     /// The evidence of the text about the order of day and month.
     pub(crate) order: OrderSeen,

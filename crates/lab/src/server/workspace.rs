@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak};
 
 /// Another program may take a port between the search and the start.
 const ATTEMPTS: u32 = 3;
-/// What the contestants' servers say then.
+/// Words in the message of a server whose port is taken.
 const PORT_TAKEN: [&str; 3] = ["in use", "could not bind", "another process listens there"];
 
 /// A program that holds a workspace.
@@ -156,7 +156,7 @@ mod tests {
         folder: PathBuf,
         /// Starts that fail because of a port.
         taken: Cell<u32>,
-        /// What it says then.
+        /// The message of such a start.
         words: &'static str,
     }
 

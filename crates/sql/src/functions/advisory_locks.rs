@@ -17,7 +17,7 @@ use datafusion::logical_expr::{
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LockAction {
     Take,
@@ -26,7 +26,7 @@ enum LockAction {
     ReleaseAll,
 }
 
-/// What holds the lock.
+/// The owner of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LockHolder {
     Session,
@@ -58,10 +58,14 @@ pub(crate) fn lock_functions(locks: Option<&Arc<SessionLocks>>) -> [ScalarUDF; C
     })
 }
 
+/// Whether a function takes or releases locks.
+pub(crate) fn is_lock_function(name: &str) -> bool {
+    CALLS.iter().any(|(known, ..)| *known == name)
+}
+
 /// The type of each argument of a function of locks, with this number of arguments.
 pub(crate) fn lock_argument_type(name: &str, argument_count: usize) -> Option<DataType> {
-    let is_known = CALLS.iter().any(|(known, ..)| *known == name);
-    is_known.then_some(if argument_count == 1 { DataType::Int64 } else { DataType::Int32 })
+    is_lock_function(name).then_some(if argument_count == 1 { DataType::Int64 } else { DataType::Int32 })
 }
 
 fn signature(action: LockAction) -> Signature {

@@ -45,7 +45,7 @@ struct Hold {
     count: u64,
 }
 
-/// What holds locks until it ends.
+/// An owner of locks, which are released when it ends.
 #[derive(Debug)]
 pub(crate) struct LockScope {
     table: Arc<LockTable>,

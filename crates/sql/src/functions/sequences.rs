@@ -16,6 +16,12 @@ use datafusion::logical_expr::{
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+const NEXT: &str = "nextval";
+const SET: &str = "setval";
+
+/// The functions that change a sequence.
+pub(crate) const CHANGING: [&str; 2] = [NEXT, SET];
+
 /// The session in which a statement calls the functions.
 #[derive(Debug, Clone)]
 pub(crate) struct SequenceSession {
@@ -148,10 +154,10 @@ fn text(arguments: &[ArrayRef], at: usize, row: usize) -> Option<&str> {
 impl ScalarUDFImpl for SequenceFunction {
     fn name(&self) -> &'static str {
         match self.kind {
-            SequenceCall::Next => "nextval",
+            SequenceCall::Next => NEXT,
             SequenceCall::Current => "currval",
             SequenceCall::Last => "lastval",
-            SequenceCall::Set => "setval",
+            SequenceCall::Set => SET,
             SequenceCall::OfColumn => "pg_get_serial_sequence",
         }
     }

@@ -64,9 +64,7 @@ pub(crate) fn logical_plan(
     given: GivenTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
-    let expansion = Expansion::default();
-    let relation_planners = relation_planners();
-    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
+    let names = SnapshotNames::new(state, snapshot, spellings, given, Expansion::default(), focus, parameters);
     let planned = names.open_plan(statement)?;
     if planned.has_parameters { close_parameters(planned.plan, parameters) } else { Ok(planned.plan) }
 }
@@ -80,9 +78,8 @@ pub(crate) fn open_plan(
     given: GivenTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
-    let (expansion, focus) = (Expansion::default(), &Focus::default());
-    let relation_planners = relation_planners();
-    let names = SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
+    let focus = &Focus::default();
+    let names = SnapshotNames::new(state, snapshot, spellings, given, Expansion::default(), focus, parameters);
     names.open_plan(statement).map(|planned| planned.plan)
 }
 
@@ -119,7 +116,20 @@ struct Planned {
     has_parameters: bool,
 }
 
-impl SnapshotNames<'_> {
+impl<'a> SnapshotNames<'a> {
+    fn new(
+        state: &'a SessionState,
+        snapshot: &'a ReadSnapshot,
+        spellings: &'a SharedSpellings,
+        given: GivenTables<'a>,
+        expansion: Expansion,
+        focus: &'a Focus,
+        parameters: &'a Parameters,
+    ) -> Self {
+        let relation_planners = relation_planners();
+        Self { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners }
+    }
+
     fn open_plan(&self, mut statement: Ast) -> Result<Planned> {
         place_named_arguments(&mut statement).map_err(external)?;
         let has_parameters = open_parameters(&mut statement);
@@ -150,9 +160,7 @@ impl SnapshotNames<'_> {
         let Self { state, spellings, given, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            let (given, relation_planners) = (*given, relation_planners());
-            let names =
-                SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
+            let names = SnapshotNames::new(state, snapshot, spellings, *given, expansion, focus, parameters);
             names.plan(statement)
         };
         let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
@@ -165,9 +173,7 @@ impl SnapshotNames<'_> {
         let Self { state, spellings, given, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
-            let (given, expansion, relation_planners) = (*given, expansion.clone(), relation_planners());
-            let names =
-                SnapshotNames { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners };
+            let names = SnapshotNames::new(state, snapshot, spellings, *given, expansion.clone(), focus, parameters);
             names.plan(statement)
         };
         let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);

@@ -20,7 +20,8 @@ pub enum Answer {
     },
 }
 
-/// The rows of an answer, batch by batch. Reading blocks. If this is dropped early, the query stops.
+/// The rows of an answer, batch by batch. Reading blocks. If this is dropped early, the query stops. A query that
+/// changes sequences or locks has been executed to its end.
 pub struct Rows {
     schema: SchemaRef,
     source: Source,

@@ -10,6 +10,8 @@ use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
 use crate::ddl::sequences::SequenceStatement;
 use crate::dml::target::Target;
+use crate::functions::advisory_locks::is_lock_function;
+use crate::functions::sequences::CHANGING;
 use crate::parse::refuse::{is_load_data, refuse_files, refuse_unsupported, refused};
 use crate::parse::statement::parse_declaring;
 use crate::parse::with_clause::main_word;
@@ -345,9 +347,7 @@ fn reads_no_table(text: &str) -> bool {
 
 /// Whether a query may call a function that changes a sequence or a lock.
 fn has_effects(text: &str) -> bool {
-    let has_one = |name: &str| {
-        matches!(name, "nextval" | "setval") || name.starts_with("pg_advisory_") || name.starts_with("pg_try_advisory_")
-    };
+    let has_one = |name: &str| CHANGING.contains(&name) || is_lock_function(name);
     Words::new(text).any(|word| matches!(word, Word::Name(name) if has_one(&name)))
 }
 

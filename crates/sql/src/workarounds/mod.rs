@@ -32,6 +32,7 @@ mod expressions;
 mod extremes;
 mod filters;
 mod first_values;
+mod hidden_steps;
 mod in_lists;
 mod in_subqueries;
 mod intervals;

@@ -52,7 +52,7 @@ struct Step {
     columns: Arc<[u64]>,
 }
 
-/// What the columns in an expression stand for.
+/// The columns that an expression may name, and the size of the expression that each one is.
 #[derive(Clone, Copy)]
 struct Columns<'a> {
     schema: &'a DFSchema,

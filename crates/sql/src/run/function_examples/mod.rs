@@ -23,7 +23,7 @@ const TEXTS: [(FunctionKind, &str); 11] = [
     (FunctionKind::Table, include_str!("tables.txt")),
 ];
 
-/// What separates an example from its answer.
+/// The sign between an example and its answer.
 const ARROW: &str = "→";
 
 /// An example of a function.

@@ -24,26 +24,12 @@ use std::sync::Arc;
 type Expression = Arc<dyn PhysicalExpr>;
 
 /// One step.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     Project { expressions: Vec<Expression>, schema: SchemaRef },
     Filter(Expression),
     Sort { keys: Vec<PhysicalSortExpr>, fetch: Option<usize> },
     Limit { skip: usize, fetch: Option<usize> },
-}
-
-impl PartialEq for Step {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Project { expressions, schema }, Self::Project { expressions: others, schema: other }) => {
-                expressions == others && schema == other
-            }
-            (Self::Filter(predicate), Self::Filter(other)) => predicate == other,
-            (Self::Sort { keys, fetch }, Self::Sort { keys: others, fetch: other }) => keys == others && fetch == other,
-            (Self::Limit { skip, fetch }, Self::Limit { skip: other, fetch: most }) => skip == other && fetch == most,
-            (Self::Project { .. } | Self::Filter(_) | Self::Sort { .. } | Self::Limit { .. }, _) => false,
-        }
-    }
 }
 
 impl Step {
@@ -88,7 +74,7 @@ impl Step {
         fetch.map(|fetch| Self::Limit { skip: 0, fetch: Some(fetch) })
     }
 
-    /// Whether the step returns strings of a snapshot.
+    /// Whether an expression of the step reads strings, which it finds in the dictionaries of a snapshot.
     fn has_strings(&self) -> bool {
         let is_of_index = |inner: &Expression| Ok(text_of_index(inner).is_some());
         let has = |expression: &Expression| expression.exists(is_of_index).unwrap_or(true);

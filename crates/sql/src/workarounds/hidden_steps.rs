@@ -1,0 +1,129 @@
+//! Hides steps of a plan from a rule of DataFusion: while the rule runs, such a step is below another one that the rule
+//! does not know, and that says of the step only what the rule may use. Steps below it are changed as usual.
+//!
+//! Part of [`union_constants`](super::union_constants) and [`unambiguous_filters`](super::unambiguous_filters).
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use std::fmt;
+use std::sync::Arc;
+
+/// Which steps are hidden, and the properties that the rule sees.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hiding {
+    pub(super) hides: fn(&Arc<dyn ExecutionPlan>) -> bool,
+    pub(super) properties: fn(&Arc<dyn ExecutionPlan>) -> Arc<PlanProperties>,
+}
+
+/// A rule from which steps are hidden.
+#[derive(Debug)]
+pub(super) struct WithHiddenSteps {
+    pub(super) rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
+    pub(super) hiding: Hiding,
+}
+
+impl PhysicalOptimizerRule for WithHiddenSteps {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let hidden = plan.transform_up(|plan| match (self.hiding.hides)(&plan) {
+            true => Ok(Transformed::yes(Arc::new(HiddenStep::new(plan, self.hiding)) as Arc<dyn ExecutionPlan>)),
+            false => Ok(Transformed::no(plan)),
+        })?;
+        let any_is_hidden = hidden.transformed;
+        let optimized = self.rule.optimize(hidden.data, options)?;
+        if !any_is_hidden {
+            return Ok(optimized);
+        }
+        let shown = optimized.transform_up(|plan| match plan.downcast_ref::<HiddenStep>() {
+            Some(hidden) => Ok(Transformed::yes(Arc::clone(&hidden.step))),
+            None => Ok(Transformed::no(plan)),
+        });
+        shown.data()
+    }
+
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.rule.schema_check()
+    }
+}
+
+/// Stands above a hidden step.
+#[derive(Debug)]
+struct HiddenStep {
+    step: Arc<dyn ExecutionPlan>,
+    hiding: Hiding,
+    properties: Arc<PlanProperties>,
+}
+
+impl HiddenStep {
+    fn new(step: Arc<dyn ExecutionPlan>, hiding: Hiding) -> Self {
+        let properties = (hiding.properties)(&step);
+        Self { step, hiding, properties }
+    }
+
+    fn with_step(&self, mut steps: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        match steps.pop() {
+            Some(step) => Ok(Arc::new(Self::new(step, self.hiding))),
+            None => internal_err!("a hidden step has one input"),
+        }
+    }
+}
+
+impl DisplayAs for HiddenStep {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HiddenStep")
+    }
+}
+
+impl ExecutionPlan for HiddenStep {
+    fn name(&self) -> &str {
+        "HiddenStep"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.step]
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.with_step(children)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.with_step(children)
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        internal_err!("a hidden step was executed")
+    }
+}
