@@ -12,8 +12,9 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clickhouse timeseries clients browser build extension demo docs test postgres-parity fuzz simulate soak format lint doc unit \
-	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test clean
+.PHONY: help setup servers clickhouse timeseries clients browser build extension demo docs docs-test test postgres-parity fuzz simulate soak format lint doc unit \
+	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test \
+	measure-python measure-extension measure-go measure-static clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -31,7 +32,7 @@ clickhouse: ## ClickHouse's library, with which the lab's tests take minutes lon
 timeseries: ## QuestDB, InfluxDB and VictoriaMetrics, with which the lab's tests take minutes longer
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette '' $(BUILT)/questdb
 
-clients: ## Python's and Go's clients of PostgreSQL for the server's tests, where pip and go are there
+clients: ## clients of PostgreSQL in Python, Go, JavaScript and Java for the server's tests, where pip, go, npm and mvn are there
 	@.ci/clients $(abspath $(BUILT))/clients
 
 browser: ## Chromium for the test of the server's page, where apt-get has it
@@ -45,7 +46,7 @@ extension: setup ## atsdb.so, which programs that speak to SQLite load to read a
 	@cp $(BUILT)/release/libatsdb_sqlite_extension.so $(BUILT)/release/atsdb.so
 	@echo "the extension: $(BUILT)/release/atsdb.so"
 
-demo: build ## the main job: two real-life files into one SQLite file, measured, asked, drawn
+demo: build ## the main job: a year of weather and a month of round trips into one SQLite file, measured, asked, drawn
 	@$(ATSDB) demo examples/weather.csv.gz
 
 docs: ## this documentation as a site with search, by mdBook
@@ -54,7 +55,14 @@ docs: ## this documentation as a site with search, by mdBook
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
 	@echo "the site: $(BUILT)/book/index.html"
 
-test: setup servers clients browser format lint unit doc extension-tests python-test go-test adbc-test install-test deb-test ## everything that CI checks
+docs-test:
+	@if command -v $(MDBOOK) >/dev/null && command -v python3 >/dev/null; then \
+		$(MAKE) --no-print-directory docs; \
+	else \
+		echo "the site is not built: mdbook or python3 is missing; make docs says how to get them" >&2; \
+	fi
+
+test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## everything that CI checks
 
 python-test: setup ## the package for Python: built, installed into an environment of its own, tested
 	@.ci/python test $(abspath $(BUILT))
@@ -81,6 +89,22 @@ adbc: setup ## libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go,
 
 adbc-test: adbc ## the ADBC driver in the driver managers of Python, Go and R
 	@.ci/adbc $(abspath $(BUILT))
+
+# The figures of the documentation's pages. Nothing else should run on the machine.
+measure-python: setup ## the package for Python beside those of DuckDB and SQLite, as in docs/python.md: ROWS=10_000_000
+	@.ci/python measure $(abspath $(BUILT)) $(or $(ROWS),10_000_000)
+
+measure-extension: build extension ## the extension beside a plain table of SQLite and atsdb sql, as in docs/sqlite-extension.md
+	@[ -n "$(EXTENSION_PYTHON)" ] || { echo "no python3 here can load extensions: apt-get install python3" >&2; exit 1; }
+	@rm -rf $(BUILT)/measure && mkdir -p $(BUILT)/measure
+	@ATSDB=$(abspath $(ATSDB)) ATSDB_EXTENSION=$(abspath $(BUILT))/release/atsdb.so \
+		$(EXTENSION_PYTHON) sqlite-extension/tests/measure.py $(abspath $(BUILT))/measure
+
+measure-go: ## what appending a row costs in Go, as in docs/go.md
+	cd go && GOFLAGS="$$GOFLAGS -buildvcs=false" go test -run '^$$' -bench Append -benchmem -count 5 .
+
+measure-static: build ## the program beside a static one with musl, as in docs/building.md: ROWS=3_000_000
+	@CARGO="$(CARGO)" .ci/static $(abspath $(BUILT)) $(or $(ROWS),3_000_000)
 
 fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)

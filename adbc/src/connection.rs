@@ -3,13 +3,14 @@
 use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
 use crate::link::{Canceller, Link};
-use crate::objects::{self, CATALOG, ObjectFilter, SCHEMA};
+use crate::objects::{self, CATALOG, ObjectFilter, SCHEMA, find_schema, no_current_schema};
 use crate::options::{DICTIONARIES, TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, fixed, shown_schema};
 use crate::statement::AtsdbStatement;
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, IsolationLevel, ObjectDepth, OptionConnection, OptionValue};
 use adbc_core::{CancelHandle, Connection, Optionable};
+use atsdb::SearchPath;
 use atsdb::arrow::datatypes::Schema;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl AtsdbConnection {
             OptionConnection::AutoCommit => self.link.set_autocommit(flag(name, &value)?),
             OptionConnection::ReadOnly => self.link.set_read_only(flag(name, &value)?),
             OptionConnection::CurrentCatalog => check_is(name, &text(name, value)?, CATALOG),
-            OptionConnection::CurrentSchema => check_is(name, &text(name, value)?, SCHEMA),
+            OptionConnection::CurrentSchema => self.set_current_schema(&text(name, value)?),
             OptionConnection::IsolationLevel => {
                 let wanted = text(name, value)?;
                 let has = [IsolationLevel::Default, IsolationLevel::Snapshot].map(String::from);
@@ -52,6 +53,24 @@ impl AtsdbConnection {
             }
             _ => Err(unknown_to_set(name)),
         }
+    }
+
+    /// The schema of new tables whose names say none.
+    fn current_schema(&self) -> Result<String> {
+        let session = self.link.session();
+        let schemas = session.schemas().map_err(of_store)?;
+        match session.search_path().current(&schemas) {
+            Some(schema) => Ok(schema.unwrap_or(SCHEMA).to_owned()),
+            None => Err(no_current_schema()),
+        }
+    }
+
+    /// Makes a schema the only one in which names that say none are looked up.
+    fn set_current_schema(&self, wanted: &str) -> Result<()> {
+        let session = self.link.session();
+        let schema = find_schema(&session, wanted)?;
+        let path = SearchPath::new(vec![schema.unwrap_or_else(|| SCHEMA.to_owned())]);
+        session.set_search_path(path).map_err(of_store)
     }
 }
 
@@ -75,7 +94,7 @@ impl Optionable for AtsdbConnection {
             OptionConnection::AutoCommit => Ok(self.link.is_autocommit().to_string()),
             OptionConnection::ReadOnly => Ok(self.link.is_read_only().to_string()),
             OptionConnection::CurrentCatalog => Ok(CATALOG.to_owned()),
-            OptionConnection::CurrentSchema => Ok(SCHEMA.to_owned()),
+            OptionConnection::CurrentSchema => guarded(|| self.current_schema()),
             OptionConnection::IsolationLevel => Ok(IsolationLevel::Snapshot.into()),
             OptionConnection::Other(name) if name == DICTIONARIES => Ok(self.dictionaries.to_string()),
             _ => Err(unknown_to_get(key.as_ref())),

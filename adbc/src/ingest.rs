@@ -3,15 +3,15 @@
 use crate::binding::BoundData;
 use crate::failure::{invalid, invalid_state, of_store, with_state};
 use crate::link::{Link, execute};
-use crate::objects::CATALOG;
+use crate::objects::{CATALOG, SCHEMA, find_schema, no_current_schema};
 use crate::options;
 use crate::table_from_schema::TableOptions;
 use adbc_core::error::{Result, Status};
 use adbc_core::options::IngestMode;
 use atsdb::arrow::datatypes::SchemaRef;
-use atsdb::name::{same_name, unknown_name};
+use atsdb::name::same_name;
 use atsdb::sql::{Session, create_table_sql, exact_name};
-use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, PUBLIC_SCHEMA, Table, TemporaryTables};
+use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, Table, TemporaryTables};
 use std::sync::atomic::Ordering;
 
 /// How often appending a batch is attempted while others change the table, if it can be read again.
@@ -73,19 +73,8 @@ impl Ingestion {
         }
         let place = match &self.schema {
             _ if self.temporary => TargetPlace::Temporary,
-            None => TargetPlace::Unsaid,
-            Some(public) if same_name(public, PUBLIC_SCHEMA) => TargetPlace::Schema(None),
-            Some(schema) => {
-                let schemas = session.schemas().map_err(of_store)?;
-                match schemas.iter().find(|known| same_name(known, schema)) {
-                    Some(known) => TargetPlace::Schema(Some(known.clone())),
-                    None => {
-                        let names = schemas.iter().map(String::as_str).chain([PUBLIC_SCHEMA]);
-                        let error = unknown_name("schema", schema, names);
-                        return Err(with_state(Status::NotFound, "3F000", error.to_string()));
-                    }
-                }
-            }
+            None => place_by_path(session, name)?,
+            Some(schema) => TargetPlace::Schema(find_schema(session, schema)?),
         };
         Ok(Target { name, place })
     }
@@ -110,7 +99,8 @@ impl Ingestion {
     fn table_sql(&self, target: &Target<'_>, schema: &SchemaRef) -> Result<String> {
         let mut definition = self.table_options.definition(target.name, schema)?;
         match &target.place {
-            TargetPlace::Schema(schema) => definition.rename(schema.as_deref(), target.name),
+            // Also `public` is said: the statement's table must not go where the search path says.
+            TargetPlace::Schema(schema) => definition.rename(Some(schema.as_deref().unwrap_or(SCHEMA)), target.name),
             // The rows of a temporary table are in memory, where no text is mapped.
             TargetPlace::Temporary if self.table_options.map.is_none() => {
                 definition.columns.iter_mut().for_each(|column| column.map = None);
@@ -158,11 +148,28 @@ struct Target<'a> {
 
 /// Where it is.
 enum TargetPlace {
-    /// The caller does not say it: in `public`, or in the schema that the name begins with.
+    /// Nothing says it: in `public`, or in the schema that the name begins with.
     Unsaid,
     /// In a schema, spelled as it was created; `None` is `public`.
     Schema(Option<String>),
     Temporary,
+}
+
+/// Where a table is, or would be created, whose schema the caller does not say: by the connection's search path.
+fn place_by_path(session: &Session, name: &str) -> Result<TargetPlace> {
+    let path = session.search_path();
+    if path.is_public() {
+        return Ok(TargetPlace::Unsaid);
+    }
+    let (schemas, tables) = (session.schemas().map_err(of_store)?, session.tables().map_err(of_store)?);
+    let stored = || tables.iter().filter(|table| !TemporaryTables::contain(table)).map(|table| &table.definition);
+    let existing = path.existing(&schemas);
+    let with_table = existing.iter().find(|schema| stored().any(|definition| definition.is_named(**schema, name)));
+    if with_table.is_none() && stored().any(|table| table.schema.is_some() && same_name(&table.name, name)) {
+        return Ok(TargetPlace::Unsaid);
+    }
+    let schema = with_table.or(existing.first()).ok_or_else(no_current_schema)?;
+    Ok(TargetPlace::Schema(schema.map(str::to_owned)))
 }
 
 impl Target<'_> {

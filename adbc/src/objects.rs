@@ -5,7 +5,7 @@ use crate::failure::{of_store, with_state};
 use crate::link::execute;
 use crate::nested::{lists, structs};
 use crate::pattern::NamePattern;
-use adbc_core::error::{Result, Status};
+use adbc_core::error::{Error as AdbcError, Result, Status};
 use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::{
     COLUMN_SCHEMA, CONSTRAINT_SCHEMA, GET_OBJECTS_SCHEMA, GET_TABLE_TYPES_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA,
@@ -17,8 +17,9 @@ use atsdb::arrow::array::{
 };
 use atsdb::arrow::compute::{cast, concat};
 use atsdb::arrow::datatypes::{DataType, SchemaRef};
+use atsdb::name::unknown_name;
 use atsdb::sql::{Answer, Session, exact_name, quoted};
-use atsdb::{ErrorKind, Table, TableDefinition, TemporaryTables};
+use atsdb::{Error, ErrorKind, SearchPath, Table, TableDefinition, TemporaryTables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,6 +27,9 @@ use std::sync::Arc;
 pub(crate) const CATALOG: &str = "atsdb";
 /// The schema of tables that are in no other.
 pub(crate) const SCHEMA: &str = "public";
+
+/// The SQLSTATE for a schema that does not exist.
+const NO_SCHEMA: &str = "3F000";
 
 /// The schema of temporary tables.
 const TEMPORARY_SCHEMA: &str = "pg_temp";
@@ -324,17 +328,45 @@ pub(crate) fn table_schema(
         return Err(with_state(Status::NotFound, "3D000", message));
     }
     if is(schema, SCHEMA) {
-        let found = session.table_named(table).map_err(of_store)?;
+        let said = schema.filter(|schema| !schema.is_empty());
+        let found = if said.is_none() && session.search_path().is_public() {
+            // The name may begin with another schema.
+            session.table_named(table).map_err(of_store)?
+        } else {
+            session.find_table(said, table).map_err(missing)?
+        };
         return match found.definition.view {
             Some(_) => schema_of_query(session, &exact_name(&found)).map_err(of_store),
             None => Ok(atsdb::arrow_schema(&found.definition)),
         };
     }
     let place = format!("{}.{}", quoted(schema.unwrap_or_default()), quoted(table));
-    schema_of_query(session, &place).map_err(|error| match error.kind() {
+    schema_of_query(session, &place).map_err(missing)
+}
+
+/// The error for a table that SQL does not find.
+fn missing(error: Error) -> AdbcError {
+    match error.kind() {
         ErrorKind::Sql => with_state(Status::NotFound, ErrorKind::NotFound.sqlstate(), error.to_string()),
         _ => of_store(error),
-    })
+    }
+}
+
+/// The schema with a name, spelled as it was created; `None` is `public`.
+pub(crate) fn find_schema(session: &Session, name: &str) -> Result<Option<String>> {
+    let schemas = session.schemas().map_err(of_store)?;
+    match SearchPath::new(vec![name.to_owned()]).current(&schemas) {
+        Some(found) => Ok(found.map(str::to_owned)),
+        None => {
+            let names = schemas.iter().map(String::as_str).chain([SCHEMA]);
+            Err(with_state(Status::NotFound, NO_SCHEMA, unknown_name("schema", name, names).to_string()))
+        }
+    }
+}
+
+/// The error for a search path without a schema that exists.
+pub(crate) fn no_current_schema() -> AdbcError {
+    with_state(Status::NotFound, NO_SCHEMA, "none of the schemas of the search path exists: set another one")
 }
 
 fn schema_of_query(session: &Session, from: &str) -> atsdb::Result<SchemaRef> {

@@ -6,8 +6,8 @@
 # PROGRAM is atsdb, FOLDER is where scratch data goes. The script runs four workloads in their own sizes on all
 # contestants that are installed; `series`, which takes longest, on all except those that hardly differ from another;
 # `series` again with ten million rows on six contestants, which the README shows; `groupby`, and `series` once more,
-# on the analytical ones; `ingest` and `serve` on servers; and `memory` again with more rows on the contestants that keep
-# rows in memory. MySQL takes part if ATSDB_LAB_MYSQL_URL names a server. It takes about two
+# on the analytical ones; `ingest` and then `serve` on servers; and `memory` again with more rows on the contestants that
+# keep rows in memory. MySQL takes part if ATSDB_LAB_MYSQL_URL names a server. It takes about two
 # hours, during which nothing else should run on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -24,7 +24,9 @@ lab series --rows 10000000 --repeat 1 --contestants sqlite,mariadb:innodb,postgr
 lab memory --rows 10000000 --repeat 1 --contestants sqlite:memory,mariadb:memory,duckdb,atsdb:memory -o docs/lab/memory.json
 lab groupby --repeat 1 --contestants duckdb,clickhouse,questdb,atsdb -o docs/lab/questions.json
 lab series --repeat 1 --contestants duckdb,clickhouse,questdb,atsdb -o docs/lab/questdb.json
-lab ingest serve --repeat 1 --contestants postgres,questdb,influxdb,victoriametrics,atsdb:served,atsdb:lines -o docs/lab/servers.json
+servers=postgres,questdb,influxdb,victoriametrics,atsdb:served,atsdb:lines
+lab ingest --repeat 1 --contestants "$servers" -o docs/lab/servers.json
+lab serve --repeat 1 --contestants "$servers" -o docs/lab/serve.json
 lab pinger mass split memory --repeat 1 -o docs/lab/results.json --html docs/lab/report.html
 lab series --rows 2000000 --repeat 1 --contestants "$many" -o docs/lab/series.json --html docs/lab/series.html
 python3 docs/lab/make_headline.py

@@ -124,7 +124,7 @@ class Database:
         self._lock = threading.RLock()
         #: Sessions that are free.
         self._free: list[Session] = []
-        #: The sessions of threads that have a transaction open or temporary tables. They end with the thread.
+        #: The sessions that threads keep: see ``_is_kept``. They end with the thread.
         self._pinned: weakref.WeakKeyDictionary[threading.Thread, Session] = weakref.WeakKeyDictionary()
         #: Sessions that run a statement, or whose results are being read.
         self._busy: set[Session] = set()
@@ -135,7 +135,7 @@ class Database:
         return self._store
 
     def _take(self) -> Session:
-        """The session of this thread's transaction or temporary tables, or one for a single statement."""
+        """The session that this thread keeps, or one for a single statement."""
         store = self._open_store()
         with self._lock:
             session = self._pinned.get(threading.current_thread())
@@ -419,8 +419,8 @@ class Database:
 
 
 def _is_kept(session: Session) -> bool:
-    """Whether a thread must keep a session: for its open transaction, or for its temporary tables."""
-    return session.in_transaction or session.has_temporary_tables
+    """Whether a thread must keep a session: for its open transaction, its temporary tables, or its search path."""
+    return session.in_transaction or session.has_temporary_tables or session.has_search_path
 
 
 def quoted(name: str) -> str:

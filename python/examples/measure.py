@@ -2,6 +2,8 @@
 
     python python/examples/measure.py 10_000_000
 
+`make measure-python` does it with the versions of the other packages that the tests have.
+
 Each contestant runs in a process of its own, on files in a new folder, with commits that survive a loss of power. Reads open
 the store anew each time; the median of three is shown. The answers are compared. The first seconds are those of the processor, of
 all threads together, so that other work on the machine disturbs them little; those in parentheses are elapsed.
@@ -11,13 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
+import platform
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
 
 import polars
@@ -175,6 +180,8 @@ def main() -> None:
     ]:
         print(f"| {what} | " + " | ".join("{:.3f} CPU s ({:.3f})".format(*each[task]) for each in found.values()) + " |")
     print("| size of a row | " + " | ".join(f"{each['bytes']:.2f} B" for each in found.values()) + " |")
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("atsdb", "duckdb", "polars"))
+    print(f"\n{versions}, Python {platform.python_version()}, a load of {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ HAS = [
     "precision_numerics_enotation_small",
     "precision_numerics_many_significant_digits",
     "precision_numerics_retains_significant_digits",
+    "reflect_table_options",
     "reflects_pk_names",
     "regexp_match",
     "regexp_replace",

@@ -31,13 +31,9 @@ LEFT_OUT = {
     "arrays have one dimension": [
         "ArrayTest",
     ],
-    "of the numbers of a column only their way is reflected, not where they start": [
-        "BizarroCharacterTest.test_reflect_identity",
-        "IdentityReflectionTest",
-        "TempTableElementsTest.test_reflect_identity",
-    ],
     "their numbers have bounds": [
         "IdentityColumnTest",
+        "IdentityReflectionTest",
     ],
     "WITH TIES takes no OFFSET": [
         "FetchLimitOffsetTest.test_fetch_offset_ties",

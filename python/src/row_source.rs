@@ -1,7 +1,7 @@
 //! Rows of Python as batches of Arrow: tuples by position, mappings by name, and objects by their attributes.
 
 use crate::column_builder::ColumnBuilder;
-use atsdb::arrow::array::RecordBatch;
+use atsdb::arrow::array::{RecordBatch, RecordBatchOptions};
 use atsdb::arrow::datatypes::{Field, Schema};
 use atsdb::name::{same_name, unknown_name};
 use atsdb::{Column, Error, ErrorKind, TableDefinition};
@@ -23,6 +23,10 @@ pub(crate) struct RowSource<'py> {
     /// For objects that are neither tuples nor mappings: the attribute of each column.
     attributes: Option<Vec<Py<PyString>>>,
     builders: Vec<ColumnBuilder>,
+    /// Positions of the columns that the store fills in rows that lack them, such as those that number the rows.
+    filled: Vec<usize>,
+    /// A row that lacks other ones of them than the rows before it: it begins the next batch.
+    pending: Option<Bound<'py, PyAny>>,
     /// The column of each key that was seen in a mapping.
     keys: HashMap<String, usize>,
     /// Rows read so far.
@@ -49,27 +53,54 @@ impl<'py> RowSource<'py> {
         };
         let builders = columns.iter().map(|column| ColumnBuilder::new(column.column_type)).collect();
         let attributes = attributes.map(|names| names.into_iter().map(Bound::unbind).collect());
+        let filled = (0..columns.len()).filter(|position| columns[*position].is_filled()).collect();
         let (rows, table) = (rows.try_iter()?, definition.name.clone());
-        Ok(Self { rows, table, columns, attributes, builders, keys: HashMap::new(), row_count: 0 })
+        let (keys, pending) = (HashMap::new(), None);
+        Ok(Self { rows, table, columns, attributes, builders, filled, pending, keys, row_count: 0 })
     }
 
-    /// The next rows, at most [`BATCH_ROWS`]; `None` after the last one.
+    /// The next rows, at most [`BATCH_ROWS`]; `None` after the last one. The batch lacks the columns that the store
+    /// fills and all of its rows lack.
     pub(crate) fn next_batch(&mut self) -> PyResult<Option<RecordBatch>> {
-        let mut count = 0;
+        let (mut count, mut lacking) = (0, Vec::new());
         while count < BATCH_ROWS {
-            let Some(row) = self.rows.next() else { break };
-            self.push(&row?)?;
+            let Some(row) = self.pending.take().map(Ok).or_else(|| self.rows.next()) else { break };
+            let row = row?;
+            let row_lacking = self.lacking(&row)?;
+            if count == 0 {
+                lacking = row_lacking;
+            } else if row_lacking != lacking {
+                self.pending = Some(row);
+                break;
+            }
+            self.push(&row)?;
             count += 1;
         }
         if count == 0 {
             return Ok(None);
         }
-        let arrays: Vec<_> = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
-        let fields = arrays.iter().zip(&self.columns);
-        let fields = fields.map(|(array, column)| Field::new(&column.name, array.data_type().clone(), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let batch = RecordBatch::try_new(schema, arrays);
+        let arrays = self.builders.iter_mut().map(ColumnBuilder::finish).zip(&self.columns).enumerate();
+        let given = arrays.filter(|(position, _)| !lacking.contains(position));
+        let (fields, arrays): (Vec<_>, Vec<_>) = given
+            .map(|(_, (array, column))| (Field::new(&column.name, array.data_type().clone(), true), array))
+            .unzip();
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options);
         batch.map(Some).map_err(|error| PyTypeError::new_err(error.to_string()))
+    }
+
+    /// Positions of the columns that the store fills and a row lacks. Only mappings lack any.
+    fn lacking(&mut self, row: &Bound<'py, PyAny>) -> PyResult<Vec<usize>> {
+        if self.filled.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Ok(row) = row.cast::<PyDict>() else { return Ok(Vec::new()) };
+        let mut lacking = self.filled.clone();
+        for (key, _) in row {
+            let given = self.position(row.py(), key.cast::<PyString>()?.to_str()?)?;
+            lacking.retain(|position| *position != given);
+        }
+        Ok(lacking)
     }
 
     fn push(&mut self, row: &Bound<'py, PyAny>) -> PyResult<()> {
@@ -106,7 +137,7 @@ impl<'py> RowSource<'py> {
         Ok(())
     }
 
-    /// Columns that a mapping lacks are NULL.
+    /// Columns that a mapping lacks are NULL, unless the batch lacks them, too.
     fn push_mapping(&mut self, row: &Bound<'py, PyDict>) -> PyResult<()> {
         let mut values: Vec<Option<Bound<'py, PyAny>>> = vec![None; self.columns.len()];
         for (key, value) in row {

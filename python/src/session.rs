@@ -9,6 +9,7 @@ use crate::row_source::RowSource;
 use crate::rows::Rows;
 use crate::waiting::wait_for;
 use atsdb::arrow::array::RecordBatch;
+use atsdb::name::same_name;
 use atsdb::sql::Answer;
 use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, Result, SearchPath, Table};
 use pyo3::prelude::*;
@@ -65,6 +66,12 @@ impl Session {
     #[getter]
     fn has_temporary_tables(&self) -> bool {
         self.session.has_temporary_tables()
+    }
+
+    /// Whether names that say no schema are looked up elsewhere than by default.
+    #[getter]
+    fn has_search_path(&self) -> bool {
+        self.session.search_path() != SearchPath::DEFAULT
     }
 
     /// Stops what the session is doing, from any thread.
@@ -155,7 +162,7 @@ impl Session {
     /// The names of a table's columns.
     fn columns(&self, py: Python<'_>, table: &str) -> PyResult<Vec<String>> {
         raised(py, self.process.check())?;
-        let table = raised(py, self.session.table_named(table))?;
+        let table = raised(py, table_named(&self.session, table))?;
         Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
     }
 
@@ -164,7 +171,7 @@ impl Session {
         raised(py, self.process.check())?;
         let definition = raised(py, declaration.definition())?;
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
-        match self.session.table_named(&definition.name) {
+        match table_named(&self.session, &definition.name) {
             Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 drop(self.wait_for(py, || last_answer(&self.session, &statement))?);
@@ -195,6 +202,27 @@ fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answe
     answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))
 }
 
+/// The table with this name, or with this one after the name of its schema: on the session's search path, or in any
+/// schema.
+fn table_named(session: &atsdb::sql::Session, name: &str) -> Result<Table> {
+    if session.search_path() == SearchPath::DEFAULT {
+        return session.table_named(name);
+    }
+    let unknown = match session.find_table(None, name) {
+        Ok(table) => return Ok(table),
+        Err(error) if error.kind() == ErrorKind::Sql => error,
+        Err(error) => return Err(error),
+    };
+    let is_it = |table: &Table| table.definition.schema.is_some() && same_name(&table.definition.name, name);
+    session.tables()?.into_iter().find(is_it).ok_or_else(|| {
+        let error = Error::not_found(unknown.message());
+        match unknown.hint() {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    })
+}
+
 /// The error for a failure of the exporter of a stream.
 fn of_source(error: atsdb::arrow::error::ArrowError) -> Error {
     Error::new(ErrorKind::InvalidValue, format!("reading the rows failed: {error}")).with_source(error)
@@ -218,7 +246,7 @@ impl AppendTarget {
             return Err(Error::usage("rows of a transaction cannot be a batch with an id")
                 .with_hint("append them outside of the transaction"));
         }
-        let table = session.session.table_named(table)?;
+        let table = table_named(&session.session, table)?;
         let batch = (!is_inside).then(|| session.session.begin_batch(&table, id)).transpose()?;
         Ok(Self { session: Arc::clone(&session.session), table, batch, row_count: 0 })
     }
@@ -226,7 +254,7 @@ impl AppendTarget {
     fn append(&mut self, rows: &RecordBatch) -> Result<()> {
         self.row_count += match &mut self.batch {
             Some(batch) => batch.append(&self.table, rows).map(|()| rows.num_rows() as u64)?,
-            None => self.session.append(&self.table.definition.name, rows)?,
+            None => self.session.append_to(&self.table, rows)?,
         };
         Ok(())
     }

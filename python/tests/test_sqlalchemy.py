@@ -227,7 +227,83 @@ def test_a_key_numbers_the_rows(engine, options, declared):
         ordered = connection.scalars(sa.select(table.c.a).order_by(table.c.id).limit(3).offset(3)).all()
         assert ordered == ["z", "m0", "m1"]
     (column, _) = sa.inspect(engine).get_columns("t")
-    assert column["autoincrement"] is True and column["identity"]["always"] == ("ALWAYS" in declared)
+    assert column["autoincrement"] is True
+    assert column["identity"] == {
+        "always": "ALWAYS" in declared,
+        "start": first,
+        "increment": step,
+        "minvalue": 1,
+        "maxvalue": 2**63 - 1,
+        "cycle": False,
+        "cache": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    "type_, options, bounds",
+    [
+        (sa.Integer, {}, (1, 2**31 - 1)),
+        (sa.SmallInteger, {"increment": -2}, (-(2**15), -1)),
+        (sa.BigInteger, {"start": -5, "increment": 3}, (-5, 2**63 - 1)),
+        (sa.BigInteger, {"start": 7, "increment": -3, "always": True}, (-(2**63), 7)),
+    ],
+)
+def test_a_reflected_table_can_be_created(engine, type_, options, bounds):
+    metadata = sa.MetaData()
+    sa.Table("t", metadata, sa.Column("id", type_, sa.Identity(**options), primary_key=True), sa.Column("a", sa.Text))
+    metadata.create_all(engine)
+    reflected = sa.MetaData()
+    sa.Table("t", reflected, autoload_with=engine)
+    other = sa.create_engine("atsdb://")
+    reflected.create_all(other)
+    (column, _), (again, _) = (sa.inspect(one).get_columns("t") for one in (engine, other))
+    assert (column["identity"]["minvalue"], column["identity"]["maxvalue"]) == bounds
+    assert again["identity"] == column["identity"]
+    other.dispose()
+
+
+@pytest.mark.parametrize(
+    "columns, options",
+    [
+        ([("time", sa.DateTime, False), ("k", sa.Text, True)], {"time": "time", "slice": "month", "key": "k", "retention": "2 years"}),
+        ([("at", sa.BigInteger, False), ("n", sa.Integer, True)], {"time": "at", "time_unit": "ms", "slice": "day"}),
+        ([("at", sa.DateTime, False), ("n", sa.Integer, True)], {"time": "none"}),
+    ],
+)
+@pytest.mark.parametrize("schema", [None, "lab"])
+def test_options_of_tables_are_reflected(engine, columns, options, schema):
+    metadata, again = sa.MetaData(), sa.MetaData()
+    given = {f"atsdb_{name}": value for name, value in options.items()}
+    columns = [sa.Column(name, type_, nullable=nullable) for name, type_, nullable in columns]
+    sa.Table("t", metadata, *columns, schema=schema, **given)
+    other = sa.create_engine("atsdb://")
+    for each in (engine, other):
+        with each.begin() as connection:
+            connection.exec_driver_sql("CREATE SCHEMA lab")
+    metadata.create_all(engine)
+    assert sa.inspect(engine).get_table_options("t", schema=schema) == given
+    sa.Table("t", again, schema=schema, autoload_with=engine)
+    again.create_all(other)
+    assert sa.inspect(other).get_table_options("t", schema=schema) == given
+    other.dispose()
+
+
+def test_views_and_temporary_tables_have_no_options(engine):
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (time TIMESTAMP, a INT) WITH (slice = 'month')")
+        connection.exec_driver_sql("CREATE VIEW v AS SELECT a FROM t")
+        connection.exec_driver_sql("CREATE TEMPORARY TABLE own (time TIMESTAMP)")
+        inspector = sa.inspect(connection)
+        assert inspector.get_table_options("v") == {} and inspector.get_table_options("own") == {}
+        with pytest.raises(sa.exc.NoSuchTableError):
+            inspector.get_table_options("none")
+
+
+def test_numbers_with_other_bounds_are_refused(engine):
+    metadata = sa.MetaData()
+    sa.Table("t", metadata, sa.Column("id", sa.Integer, sa.Identity(maxvalue=42), primary_key=True))
+    with pytest.raises(sa.exc.DBAPIError, match="MAXVALUE"):
+        metadata.create_all(engine)
 
 
 def test_a_given_number_is_stored_or_refused(engine):

@@ -24,6 +24,7 @@
 //! | `arguments` | the arguments in parentheses after `USING atsdb` |
 //! | `time_format` | times as values of SQLite |
 //! | `time_text` | times that were written as text |
+//! | `decimal_text` | decimals as text, compared as numbers |
 //! | `transaction` | detecting the end of a transaction of the host |
 //! | `stores` | the stores that a connection has open, and their snapshots |
 //! | `host` | the functions of the host's SQLite |
@@ -34,6 +35,7 @@ mod arguments;
 mod attach;
 mod connection;
 mod cursor;
+mod decimal_text;
 mod error;
 mod estimate;
 mod filter;
@@ -76,6 +78,7 @@ pub unsafe extern "C" fn sqlite3_extension_init(
 fn register(host: &Connection, connection: HostConnection) -> Result<()> {
     let stores = Arc::new(Stores::new(connection));
     time_text::register(host)?;
+    decimal_text::register(host)?;
     transaction::register(host, &stores)?;
     table::register(host, &stores)?;
     list::register(host, &stores)?;

@@ -2,7 +2,7 @@
 
 use crate::error::{module_error, of_store};
 use crate::time_format::{TimeFormat, TimeScale};
-use crate::time_text::COLLATION;
+use crate::{decimal_text, time_text};
 use atsdb_core::{ColumnType, Table};
 use atsdb_engine::ReadSnapshot;
 use rusqlite::Result;
@@ -77,7 +77,7 @@ pub(crate) fn declaration(columns: &[ColumnShape], format: TimeFormat) -> Result
 fn sql_type(column: ColumnType, format: TimeFormat) -> String {
     if let Some(scale) = TimeScale::of(column) {
         return match format {
-            TimeFormat::Text => format!(" TEXT COLLATE {COLLATION}"),
+            TimeFormat::Text => format!(" TEXT COLLATE {}", time_text::COLLATION),
             _ if scale.is_integer(format) => " INTEGER".to_owned(),
             _ => " REAL".to_owned(),
         };
@@ -87,7 +87,8 @@ fn sql_type(column: ColumnType, format: TimeFormat) -> String {
         ColumnType::Float32 | ColumnType::Float64 => " REAL",
         ColumnType::Text | ColumnType::Uuid | ColumnType::Json => " TEXT",
         // Exact decimals, times of day and intervals have no type in SQLite. An array is a JSON array.
-        ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval | ColumnType::Array(_) => " TEXT",
+        ColumnType::Decimal { .. } => return format!(" TEXT COLLATE {}", decimal_text::COLLATION),
+        ColumnType::Time | ColumnType::Interval | ColumnType::Array(_) => " TEXT",
         ColumnType::Binary => " BLOB",
         // Numbers beyond SQLite's integers are text, which must not be converted to floating point.
         ColumnType::UInt64 => "",

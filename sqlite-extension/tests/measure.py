@@ -1,5 +1,6 @@
-"""Compares queries of the extension with the program and with a plain SQLite table that has the same rows:
-python3 sqlite-extension/tests/measure.py FOLDER, with ATSDB and ATSDB_EXTENSION as in the tests. The data stay in the folder.
+"""Compares queries of the extension with the program and with a plain SQLite table that has the same rows, as make
+measure-extension does: python3 sqlite-extension/tests/measure.py FOLDER, with ATSDB and ATSDB_EXTENSION as in the tests. The data
+stay in the folder, for the next run: empty it for another version of the program.
 It prints the smallest times of three runs in milliseconds: processor time, and elapsed time in parentheses."""
 
 import os
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from support import PROGRAM, atsdb, attached, sqlite3
+from support import EXTENSION, PROGRAM, atsdb, attached, sqlite3
 
 ROWS = 10_000_000
 HOUR = "time >= '2024-01-03T10:00:00.000Z' AND time < '2024-01-03T11:00:00.000Z'"
@@ -60,7 +61,8 @@ def main():
     sqlite = sqlite3.connect(plain)
     start = best(lambda: subprocess.run([PROGRAM, "sql", store, "SELECT 1"], check=True, stdout=subprocess.DEVNULL))
     print(f"SQLite {sqlite3.sqlite_version}; starting the program: {start}; load {os.getloadavg()[0]:.1f}")
-    print(f"a row: {os.path.getsize(store) / ROWS:.2f} B in the store, {os.path.getsize(plain) / ROWS:.2f} B in SQLite\n")
+    print(f"a row: {os.path.getsize(store) / ROWS:.2f} B in the store, {os.path.getsize(plain) / ROWS:.2f} B in SQLite")
+    print(f"the extension: {os.path.getsize(EXTENSION + '.so') / 1e6:.1f} MB\n")
     print("| | extension | plain table of SQLite | `atsdb sql`, with its start |\n|---|---|---|---|")
     for name, query in QUERIES:
         run = lambda connection: best(lambda: connection.execute(query).fetchall())

@@ -260,6 +260,24 @@ class Arrays(Case):
             self.assertEqual((None, None, None, "[]"), rows[1], form)
 
 
+class Decimals(Case):
+    def test_decimals_are_compared_and_ordered_as_numbers(self):
+        store = self.path("decimals.db")
+        atsdb("sql", store, text="CREATE TABLE t (price DECIMAL(6, 2), n INT); INSERT INTO t VALUES (10.5, 1), (9, 2), (-3, 3), (NULL, 4), (-12.25, 5);")
+        connection = connect()
+        connection.execute("SELECT atsdb_attach(?)", (store,))
+        for condition, found in [
+            ("price > 9.5", [1]), ("price = 10.5", [1]), ("price = '10.500'", [1]), ("price IN (9, 10.5)", [1, 2]), ("price < -3", [5]),
+            ("price BETWEEN -5 AND 9", [2, 3]), ("price <> 9", [1, 3, 5]), ("price IS NULL", [4]), ("price < 1e20", [1, 2, 3, 5]),
+        ]:
+            rows = connection.execute(f"SELECT n FROM t WHERE {condition} ORDER BY n").fetchall()
+            self.assertEqual([n for (n,) in rows], found, condition)
+        ordered = connection.execute("SELECT price FROM t WHERE price IS NOT NULL ORDER BY price").fetchall()
+        self.assertEqual([price for (price,) in ordered], ["-12.25", "-3.00", "9.00", "10.50"])
+        self.assertEqual(connection.execute("SELECT max(price), min(price), sum(price) FROM t").fetchone(), ("10.50", "-12.25", 4.25))
+        self.assertEqual(connection.execute("SELECT n FROM t WHERE price > ?", (9.5,)).fetchall(), [(1,)])
+
+
 class TypesPage(Case):
     def test_the_page_of_types_says_what_sqlite_gets(self):
         with open(os.path.join(ROOT, "docs/reference/types.md"), encoding="utf-8") as page:

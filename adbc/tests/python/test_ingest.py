@@ -177,6 +177,29 @@ def test_tables_in_schemas(connection):
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
+def test_tables_of_the_current_schema(path, autocommit):
+    one = pyarrow.table({"value": [9.0]})
+    with connect(path, autocommit=autocommit) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA lab")
+        assert cursor.adbc_ingest("t", one) == 1 and cursor.adbc_ingest("u", one) == 1
+        cursor.execute("SET search_path TO lab, public")
+        assert cursor.adbc_ingest("new", one) == 1
+        # One that is in no schema of the path is created in the first.
+        assert cursor.adbc_ingest("new", one, mode="append") == 1
+        assert cursor.adbc_ingest("new", one, mode="create_append", db_schema_name="public") == 1
+        assert cursor.adbc_ingest("u", one, mode="append") == 1
+        assert cursor.adbc_ingest("lab.new", one, mode="append") == 1
+        assert cursor.adbc_ingest("new", one, mode="replace", db_schema_name="public") == 1
+        counts = [count(connection, name) for name in ["lab.new", "public.new", "public.t", "public.u"]]
+        assert counts == [3, 1, 1, 2]
+        connection.adbc_current_db_schema = "lab"
+        with pytest.raises(connection.ProgrammingError, match="no table t to append to"):
+            cursor.adbc_ingest("t", one, mode="append")
+        if not autocommit:
+            connection.rollback()
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
 def test_temporary_tables(path, autocommit):
     words = pyarrow.table({"time": TIMES, "word": pyarrow.array(["a", "b", "a"]).dictionary_encode()})
     with connect(path, autocommit=autocommit) as connection, connection.cursor() as cursor:

@@ -71,6 +71,29 @@ def test_the_driver_says_who_it_is(connection):
     assert handle.get_option("adbc.connection.db_schema") == "public"
 
 
+def test_the_current_schema_is_an_option(path):
+    with connect(path, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute('CREATE SCHEMA "Lab"')
+        cursor.execute("CREATE TABLE t (a INT)")
+        connection.adbc_current_db_schema = "lab"
+        assert connection.adbc_current_db_schema == "Lab"
+        cursor.execute("CREATE TABLE t (b INT)")
+        assert connection.adbc_get_table_schema("t").names == ["b"]
+        assert connection.adbc_get_table_schema("t", db_schema_filter="public").names == ["a"]
+        with pytest.raises(connection.ProgrammingError, match="no schema named other") as missing:
+            connection.adbc_current_db_schema = "other"
+        assert missing.value.sqlstate == "3F000" and connection.adbc_current_db_schema == "Lab"
+        cursor.execute("SET search_path TO nowhere, public")
+        assert connection.adbc_current_db_schema == "public"
+        cursor.execute("SET search_path TO nowhere")
+        with pytest.raises(connection.ProgrammingError, match="search path"):
+            connection.adbc_current_db_schema
+        with connect(path) as other:
+            assert other.adbc_current_db_schema == "public"
+    with connect(path, conn_kwargs={"adbc.connection.db_schema": "lab"}) as connection:
+        assert connection.adbc_get_table_schema("t").names == ["b"]
+
+
 def test_options_are_checked(tmp_path):
     for options in [
         {"atsdb.threads": "0"},

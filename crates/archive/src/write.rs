@@ -161,9 +161,10 @@ impl BackupWriter<'_> {
     fn find_written(&self) -> Result<()> {
         let there = self.archive.lengths()?;
         let used = std::mem::take(&mut self.done.lock().used);
-        match used.iter().find(|(name, bytes)| there.get(*name) != Some(bytes)) {
+        let deleted = used.iter().filter(|(name, bytes)| there.get(*name) != Some(bytes)).map(|(name, _)| name);
+        match deleted.min() {
             None => Ok(()),
-            Some((name, _)) => {
+            Some(name) => {
                 let message = format!("another backup to {} deleted {name}", self.archive.location());
                 Err(Error::new(ErrorKind::Conflict, message)
                     .with_hint("back up again: the next backup uses what was written"))

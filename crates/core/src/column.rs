@@ -64,4 +64,9 @@ impl Column {
     pub fn has_default_value(&self) -> bool {
         self.default.is_some() || self.default_function.is_some()
     }
+
+    /// Whether appended rows that lack the column get a value of their own each: a number, or a function's result.
+    pub fn is_filled(&self) -> bool {
+        self.identity.is_some() || self.sequence.is_some() || self.default_function.is_some()
+    }
 }

@@ -43,6 +43,15 @@ struct Parts {
 /// Parses a text. `first` and `last` are the units after it, as in `'1' DAY TO SECOND`. `None` if the text is invalid
 /// or the length is out of range.
 pub fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Interval> {
+    parts_of(text, first, last)?.interval()
+}
+
+/// Whether a text, with the units after it, has the form of a length, which is out of range.
+pub fn is_out_of_range(text: &str, first: Option<Unit>, last: Option<Unit>) -> bool {
+    parts_of(text, first, last).is_some_and(|parts| parts.interval().is_none())
+}
+
+fn parts_of(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Parts> {
     let lower = text.trim().to_ascii_lowercase();
     let (mut parts, text) = (Parts::default(), lower.trim_start_matches('@').trim());
     let (text, is_ago) = match text.strip_suffix("ago") {
@@ -52,17 +61,22 @@ pub fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Op
     let bare = last.or(first).unwrap_or(Unit::Second);
     match text.strip_prefix('p') {
         Some(iso) => parts.add_iso(iso)?,
-        None => parts.add_words(text, bare, last)?,
+        None => parts.add_words(text, bare, first.zip(last))?,
     }
     if is_ago {
         parts = Parts { months: -parts.months, days: -parts.days, nanos: -parts.nanos };
     }
     parts.cut(last.or(first));
-    let (months, days) = (i32::try_from(parts.months).ok()?, i32::try_from(parts.days).ok()?);
-    Some(Interval { months, days, nanoseconds: i64::try_from(parts.nanos).ok()? })
+    Some(parts)
 }
 
 impl Parts {
+    /// The length, if it is in range.
+    fn interval(&self) -> Option<Interval> {
+        let (months, days) = (i32::try_from(self.months).ok()?, i32::try_from(self.days).ok()?);
+        Some(Interval { months, days, nanoseconds: i64::try_from(self.nanos).ok()? })
+    }
+
     fn add_iso(&mut self, text: &str) -> Option<()> {
         let (mut rest, mut in_time, mut found) = (text, false, false);
         while !rest.is_empty() {
@@ -87,12 +101,15 @@ impl Parts {
         found.then_some(())
     }
 
-    fn add_words(&mut self, text: &str, bare: Unit, last: Option<Unit>) -> Option<()> {
+    /// Adds clocks, and numbers with their units. `fields` are the two units after the text.
+    fn add_words(&mut self, text: &str, bare: Unit, fields: Option<(Unit, Unit)>) -> Option<()> {
+        let has_days_and_hours = fields == Some((Unit::Day, Unit::Hour));
+        let has_minutes_first = fields == Some((Unit::Minute, Unit::Second));
         let (mut rest, mut found) = (text, false);
         while !rest.is_empty() {
             let clock = rest.split_whitespace().next()?;
             if clock.contains(':') {
-                self.add_clock(clock, last)?;
+                self.add_clock(clock, has_minutes_first)?;
                 rest = rest[clock.len()..].trim_start();
             } else if let Some((years, months)) = year_and_month(clock) {
                 self.months += years * 12 + months;
@@ -107,6 +124,8 @@ impl Parts {
                     "" if after.split_whitespace().next().is_some_and(|next| next.contains(':')) => {
                         self.add(number, 0, 1, 0);
                     }
+                    // `1 2` are days and hours before `DAY TO HOUR`.
+                    "" if has_days_and_hours && !after.is_empty() => self.add(number, 0, 1, 0),
                     "" if after.is_empty() => self.add_unit(number, unit_name(bare))?,
                     "" => return None,
                     unit => self.add_unit(number, unit)?,
@@ -153,19 +172,18 @@ impl Parts {
         self.nanos += (days % scale) * 86_400 * SECOND_NANOS / scale + digits * nanos / scale;
     }
 
-    /// `04:05`, `04:05:06.7`; `05:06` before `SECOND` are minutes and seconds.
-    fn add_clock(&mut self, text: &str, last: Option<Unit>) -> Option<()> {
+    /// `04:05`, `04:05:06.7`; `05:06` before `MINUTE TO SECOND` are minutes and seconds.
+    fn add_clock(&mut self, text: &str, has_minutes_first: bool) -> Option<()> {
         let (is_negative, text) = match text.strip_prefix('-') {
             Some(text) => (true, text),
             None => (false, text.trim_start_matches('+')),
         };
         let parts: Vec<&str> = text.split(':').collect();
         let whole = |text: &str| text.parse::<u32>().ok().map(i128::from);
-        let (hours, minutes, seconds) = match (parts.as_slice(), last) {
-            ([minutes, seconds], Some(Unit::Second)) => (0, whole(minutes)?, *seconds),
-            ([minutes, seconds], _) if seconds.contains('.') => (0, whole(minutes)?, *seconds),
-            ([hours, minutes], _) => (whole(hours)?, whole(minutes)?, "0"),
-            ([hours, minutes, seconds], _) => (whole(hours)?, whole(minutes)?, *seconds),
+        let (hours, minutes, seconds) = match parts.as_slice() {
+            [minutes, seconds] if has_minutes_first || seconds.contains('.') => (0, whole(minutes)?, *seconds),
+            [hours, minutes] => (whole(hours)?, whole(minutes)?, "0"),
+            [hours, minutes, seconds] => (whole(hours)?, whole(minutes)?, *seconds),
             _ => return None,
         };
         let (Number { digits, scale }, "") = number_at(seconds)? else { return None };
@@ -261,6 +279,16 @@ mod tests {
     }
 
     #[test]
+    fn lengths_out_of_range_are_told_from_other_texts() {
+        for text in ["2147483648 days", "-178956971 years", "2562048 hours", "P2147483648D"] {
+            assert!(parse_interval(text, None, None).is_none() && is_out_of_range(text, None, None), "{text}");
+        }
+        for text in ["1 day", "1 fortnight", "day", ""] {
+            assert!(!is_out_of_range(text, None, None), "{text}");
+        }
+    }
+
+    #[test]
     fn lengths_are_read_as_postgresql_reads_them() {
         const HOUR: i64 = 3_600_000_000_000;
         for (text, expected) in [
@@ -305,6 +333,10 @@ mod tests {
             ("90", Minute, None, interval(0, 0, 90 * HOUR / 60)),
             ("1-2", Year, Some(Month), interval(14, 0, 0)),
             ("1 2:03", Day, Some(Minute), interval(0, 1, 2 * HOUR + 3 * HOUR / 60)),
+            ("1 2:03", Day, Some(Second), interval(0, 1, 2 * HOUR + 3 * HOUR / 60)),
+            ("1 2", Day, Some(Hour), interval(0, 1, 2 * HOUR)),
+            ("1 2", Day, Some(Second), None),
+            ("2:03", Hour, Some(Second), interval(0, 0, 2 * HOUR + 3 * HOUR / 60)),
             ("2:03", Minute, Some(Second), interval(0, 0, 123_000_000_000)),
             ("1 day 2 hours", Day, None, interval(0, 1, 0)),
         ] {

@@ -17,7 +17,7 @@
 //! | `parse` | from a statement's text to its syntax tree |
 //! | `workarounds` | code that exists only because DataFusion answers wrongly or has a limit |
 //! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps, first rows of partitions |
-//! | `functions` | functions for time series |
+//! | `functions` | SQL functions that DataFusion lacks, or computes differently |
 //! | `text` | scripts, identifiers, parameters, literals, errors |
 //!
 //! Not owned: rows and chunks (`engine`), how answers are printed (`cli`).
@@ -46,7 +46,7 @@ pub use ddl::print::create_table_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
-pub use functions::version::{POSTGRES_VERSION, version_text};
+pub use functions::session::version::{POSTGRES_VERSION, version_text};
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
 pub use run::function_examples::FunctionExample;
@@ -54,6 +54,7 @@ pub use run::function_kind::FunctionKind;
 pub use run::function_list::{FunctionInfo, function_names, functions};
 pub use run::options::SessionOptions;
 pub use run::permission::Permission;
+pub use run::statement_waits::StatementWaits;
 pub use session::files::FileWriter;
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;

@@ -1,14 +1,16 @@
-//! Temporary files, and the space that they may take together.
+//! Temporary files, the space that they may take together, and files that get their name when they are complete.
 //!
-//! A file has no name in its folder. So the system frees its space when the process ends, however it ends.
+//! A temporary file has no name in its folder. So the system frees its space when the process ends, however it ends.
 //!
-//! Not owned: what the files are for. Queries, imports and the readers of files at URLs write their own.
+//! Not owned: what the files are for. Queries, imports, exports and the readers of files at URLs write their own.
 
 mod file;
 mod positions;
 mod reader;
 mod space;
+mod unfinished;
 
 pub use file::{TemporaryFile, cannot_copy};
 pub use reader::PositionedFile;
 pub use space::{TakenSpace, TemporarySpace};
+pub use unfinished::UnfinishedFile;

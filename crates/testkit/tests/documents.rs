@@ -1,5 +1,5 @@
-//! The documentation as a whole: each link leads to a file and a heading that exist, each page is in the table of
-//! contents, and the lab's tables are those of the committed results.
+//! The documentation as a whole: each link leads to a file and a heading that exist, in the site as well, each page is
+//! in the table of contents, fences and tables are well-formed, and the lab's tables are those of the committed results.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -90,21 +90,81 @@ fn every_page_is_in_the_table_of_contents() {
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let listed: BTreeSet<PathBuf> =
         links(&summary).iter().map(|link| docs.join(link).canonicalize().unwrap_or_default()).collect();
+    assert_eq!(listed.len(), links(&summary).len(), "pages that docs/SUMMARY.md lists, each once");
     for (page, _) in all_pages() {
         let is_listed = listed.contains(&page) || page.ends_with("docs/SUMMARY.md");
         assert!(is_listed, "{} is not in docs/SUMMARY.md", page.display());
     }
 }
 
+/// Returns the first lines of fences that are not closed.
+fn open_fences(text: &str) -> Vec<&str> {
+    let (mut open, mut found) = (None, Vec::new());
+    for line in text.lines().map(str::trim).filter(|line| line.starts_with("```")) {
+        open = match open {
+            // A line that names a language opens a fence, so the fence before it is not closed.
+            Some(before) if line != "```" => {
+                found.push(before);
+                Some(line)
+            }
+            Some(_) => None,
+            None => Some(line),
+        };
+    }
+    found.extend(open);
+    found
+}
+
+/// Returns the rows of tables that have more or fewer cells than the first row.
+fn uneven_rows(prose: &str) -> Vec<&str> {
+    let (mut cells, mut found) = (None, Vec::new());
+    for line in prose.lines().map(str::trim) {
+        if !line.starts_with('|') {
+            cells = None;
+            continue;
+        }
+        // An escaped line is text, also inside of backticks.
+        let count = line.replace("\\|", "").matches('|').count();
+        if *cells.get_or_insert(count) != count {
+            found.push(line);
+        }
+    }
+    found
+}
+
+#[test]
+fn fences_are_closed_and_rows_have_the_cells_of_their_heading() {
+    for (page, prose) in all_pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let (fences, rows) = (open_fences(&text), uneven_rows(&prose));
+        assert!(fences.is_empty(), "{}: these fences are not closed: {fences:#?}", page.display());
+        assert!(rows.is_empty(), "{}: these rows have another number of cells: {rows:#?}", page.display());
+    }
+}
+
+#[test]
+fn open_fences_and_uneven_rows_are_seen() {
+    assert_eq!(open_fences("```sh\nls\n```\n```sql\nSELECT 1\n```rust\nfn f() {}\n```\n```"), ["```sql", "```"]);
+    assert_eq!(uneven_rows("| a | b |\n|---|---|\n| `x \\| y` | 1 |\n| 2 |\n\n| c |\n|---|"), ["| 2 |"]);
+}
+
+/// Runs a script of the documentation that checks what it would write.
+fn check_by(script: &str, verb: &str) {
+    // Without Python nothing is checked: CI has it.
+    if let Ok(run) = Command::new("python3").arg(root().join(script)).arg(verb).output() {
+        assert!(run.status.success(), "{script}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+}
+
 #[test]
 fn tables_and_plots_are_those_of_the_committed_results() {
-    for script in ["docs/lab/make_headline.py", "docs/pictures/speed_and_size.py"] {
-        let Ok(run) = Command::new("python3").arg(root().join(script)).arg("--check").output() else {
-            // Python is not installed: CI has it.
-            return;
-        };
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    }
+    check_by("docs/lab/make_headline.py", "--check");
+    check_by("docs/pictures/speed_and_size.py", "--check");
+}
+
+#[test]
+fn links_lead_somewhere_in_the_site() {
+    check_by("docs/book/links.py", "check");
 }
 
 #[test]

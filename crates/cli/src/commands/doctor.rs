@@ -2,12 +2,14 @@
 //! Owned here: the rules. Not owned: the figures, which come from the catalogue.
 
 use super::report;
+use super::schema::statement;
 use crate::args::{DoctorArgs, ReportFormat};
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_count, show_many, show_rows};
 use crate::session::settings::{self, Access};
+use atsdb::name::same_name;
 use atsdb::sql::{Answer, Session, exact_name, qualified, quoted};
-use atsdb::{Database, Error, MapWidth, Result, SliceWidth, Table, TableStats};
+use atsdb::{Column, ColumnId, Database, Error, MapWidth, Result, SliceWidth, Table, TableDefinition, TableStats};
 use serde::Serialize;
 
 /// If there are many slices with fewer rows, opening them costs more than reading them.
@@ -118,17 +120,21 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
     let mut advise = |kind: &'static str, finding: String, fix: String| {
         found.push(Advice { kind, table: Some(name.clone()), finding, fix });
     };
+    // The table as it is when all advice is followed.
+    let mut wanted = database.engine().continued(table.clone())?.definition;
     if table.definition.time.is_some()
         && let Some((finding, width)) = slice_advice(table.definition.slice, stats)
     {
         let set = format!("ALTER TABLE {} SET (slice = '{}');", qualified(&table.definition), width.name());
         advise("slow", finding, format!("{set}\natsdb recompress {url} {}", quoted(name)));
+        wanted.slice = width;
     }
     if stats.fresh_chunks > FRESH_CHUNKS_MAX {
         let finding = format!("{} are not sealed", show_many(stats.fresh_chunks, "chunk"));
         advise("slow", finding, format!("atsdb recompress {url} {}", quoted(name)));
     }
-    for column in &table.definition.columns {
+    let mut unmapped = Vec::new();
+    for (position, column) in table.definition.columns.iter().enumerate() {
         match column.map {
             None if column.column_type == atsdb::ColumnType::Text => {
                 let (count, distinct) = sample(session, table, &column.name)?;
@@ -139,21 +145,89 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
                         show_many(distinct, "value"),
                         show_rows(count)
                     );
-                    advise("large", finding, map_fix(&qualified(&table.definition), &column.name, width));
+                    unmapped.push((finding, column));
+                    wanted.columns[position].map = Some(width);
                 }
             }
             None => {}
             Some(width) => {
                 let used = dictionary_size(session, name, &column.name)?;
                 if let Some((finding, wider)) = dictionary_advice(&column.name, width, used) {
-                    let map = format!("{}:{}", column.name, wider.name());
-                    let table = qualified(&table.definition);
-                    advise("risky", finding, format!("ALTER TABLE {table} SET (map = '{map}');"));
+                    let (table, map) = (qualified(&table.definition), map_option(&column.name, wider));
+                    advise("risky", finding, format!("ALTER TABLE {table} SET ({map});"));
+                    wanted.columns[position].map = Some(wider);
                 }
             }
         }
     }
+    for (finding, fix) in map_fixes(database, table, &wanted, unmapped)? {
+        advise("large", finding, fix);
+    }
     Ok(())
+}
+
+/// The findings about text columns with the statements that map them. A column that may be dropped is replaced in its
+/// table. If keys, indexes or the like hold one, the table is made anew, as `wanted`; a rollup forbids both.
+fn map_fixes(
+    database: &Database,
+    table: &Table,
+    wanted: &TableDefinition,
+    unmapped: Vec<(String, &Column)>,
+) -> Result<Vec<(String, String)>> {
+    let tables = if unmapped.is_empty() { Vec::new() } else { database.engine().tables()? };
+    let rollups = tables.iter().filter_map(|other| other.definition.rollup.as_ref());
+    let queries: Vec<&str> =
+        rollups.filter(|rollup| rollup.source == table.id).map(|rollup| rollup.query.as_str()).collect();
+    let name = qualified(&table.definition);
+    let in_place = |column: &Column| {
+        let width = wanted.column(&column.name).ok()?.map?;
+        Some(map_fix(&name, &column.name, width))
+    };
+    let has_held = unmapped.iter().any(|(_, column)| is_held(&table.definition, column));
+    if has_held && queries.is_empty() {
+        let findings: Vec<String> = unmapped.into_iter().map(|(finding, _)| finding).collect();
+        return Ok(vec![(findings.join("; "), rebuild_fix(wanted))]);
+    }
+    let is_read = |column: &Column| queries.iter().any(|query| may_name(query, &column.name));
+    let may_go = |column: &Column| !is_held(&table.definition, column) && !is_read(column);
+    let fixes = unmapped.into_iter().filter(|(_, column)| may_go(column));
+    Ok(fixes.filter_map(|(finding, column)| Some((finding, in_place(column)?))).collect())
+}
+
+/// Whether a column that takes its place would lack something: a key, an index, NOT NULL or a default.
+fn is_held(definition: &TableDefinition, column: &Column) -> bool {
+    let mut held = definition.key.iter();
+    let mut unique = definition.unique.iter().flat_map(|unique| &unique.columns);
+    let mut indexed = definition.indexes.iter().flat_map(|index| &index.columns);
+    let is_own = |id: &ColumnId| *id == column.id;
+    let has_default = column.default.is_some() || column.default_function.is_some();
+    !column.nullable || has_default || held.any(is_own) || unique.any(is_own) || indexed.any(is_own)
+}
+
+/// Whether a query may name a column: one of its words is the name, or it has a name that is no word.
+fn may_name(query: &str, column: &str) -> bool {
+    let is_apart = |letter: char| !letter.is_alphanumeric() && letter != '_';
+    let mut words = query.split(is_apart);
+    if column.contains(is_apart) { query.contains(column) } else { words.any(|word| same_name(word, column)) }
+}
+
+/// The statements that make a table anew with other columns' dictionaries, and keep its rows.
+fn rebuild_fix(wanted: &TableDefinition) -> String {
+    let name = qualified(wanted);
+    let old = TableDefinition { name: format!("{}_unmapped", wanted.name), ..wanted.clone() };
+    let columns: Vec<String> = wanted.columns.iter().map(|column| quoted(&column.name)).collect();
+    let columns = columns.join(", ");
+    let is_numbered = wanted.identities().any(|(_, identity)| identity.always);
+    let numbers = if is_numbered { " OVERRIDING SYSTEM VALUE" } else { "" };
+    format!(
+        "ALTER TABLE {name} RENAME TO {};\n\
+         {}\
+         INSERT INTO {name} ({columns}){numbers} SELECT {columns} FROM {old_name};\n\
+         DROP TABLE {old_name};",
+        quoted(old.local_name()),
+        statement(wanted),
+        old_name = qualified(&old),
+    )
 }
 
 /// Returns the problem with the width of slices, if there is one, and a better width.
@@ -188,14 +262,19 @@ fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
 
 /// The statements that replace a column by a mapped one.
 fn map_fix(table: &str, column: &str, width: MapWidth) -> String {
-    let (new, map) = (format!("{column}_mapped"), width.name());
-    let (old, fresh) = (quoted(column), quoted(&new));
+    let new = format!("{column}_mapped");
+    let (old, fresh, map) = (quoted(column), quoted(&new), map_option(&new, width));
     format!(
-        "ALTER TABLE {table} ADD COLUMN {fresh} TEXT, SET (map = '{new}:{map}');\n\
+        "ALTER TABLE {table} ADD COLUMN {fresh} TEXT, SET ({map});\n\
          UPDATE {table} SET {fresh} = {old};\n\
          ALTER TABLE {table} DROP COLUMN {old};\n\
          ALTER TABLE {table} RENAME COLUMN {fresh} TO {old};"
     )
+}
+
+/// The option of a table that maps a column.
+fn map_option(column: &str, width: MapWidth) -> String {
+    format!("map = '{}:{}'", quoted(column).replace('\'', "''"), width.name())
 }
 
 /// Whether a dictionary is almost full, and the next width.
@@ -264,6 +343,13 @@ mod tests {
         assert_eq!(dictionary_advice("c", MapWidth::U8, 205).map(|(_, wider)| wider), Some(MapWidth::U16));
         assert!(dictionary_advice("c", MapWidth::U8, 204).is_none());
         assert!(dictionary_advice("c", MapWidth::U32, u64::MAX / 1_000).is_none());
+    }
+
+    #[test]
+    fn a_query_names_columns_by_whole_words() {
+        let query = r#"SELECT time_bucket('1 hour', time) AS time, Room, avg("the temp") FROM t"#;
+        assert!(may_name(query, "room") && may_name(query, "the temp"));
+        assert!(!may_name(query, "roo") && !may_name(query, "bucket"));
     }
 
     #[test]

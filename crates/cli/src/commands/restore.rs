@@ -6,10 +6,16 @@ use crate::console::clock;
 use crate::console::failure::warn;
 use crate::session::settings::{self, Access};
 use atsdb::{BackupSelector, CopyOptions, Database, Error, Moment, Result, Selection};
+use std::path::Path;
 
 pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     let started = clock::now();
     let which = which(args)?;
+    // A path that does not exist may have been meant as either.
+    if !args.source.contains(':') && !Path::new(&args.source).exists() {
+        return Err(Error::not_found(format!("there are no backups and no store at {}", args.source))
+            .with_hint("name a directory of backups, s3://BUCKET/PREFIX, or a store"));
+    }
     let selection = Selection { tables: args.tables.clone(), ..Selection::default() };
     if atsdb::is_archive(&args.source) {
         // A missing source is reported before a store is created.

@@ -3,11 +3,11 @@
 use crate::console::{interrupt, stdout};
 use atsdb::{Error, ErrorKind, Result};
 use atsdb_export::write_error;
+use atsdb_temporary::UnfinishedFile;
 use flate2::write::GzEncoder;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use tempfile::{Builder, TempPath};
+use std::path::Path;
 
 /// How a text file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ enum Encoder {
 pub(crate) struct Destination {
     encoder: Encoder,
     name: String,
-    file: Option<(File, TempPath, PathBuf)>,
+    file: Option<UnfinishedFile>,
     may_replace: bool,
     is_stdout: bool,
 }
@@ -74,7 +74,7 @@ impl Destination {
         Ok(Self { may_replace: is_special, ..Self::file(path, compression)? })
     }
 
-    /// A file, written under a temporary name and renamed when complete. A pipe or device is written directly.
+    /// A file, which gets its name when it is complete. A pipe or device is written directly.
     pub(crate) fn file(path: &Path, compression: Compression) -> Result<Self> {
         let name = path.display().to_string();
         let refuse = |error: io::Error| write_error(&name, error);
@@ -83,15 +83,9 @@ impl Destination {
         let (out, file): (Box<dyn Write + Send>, _) = if special {
             (Box::new(File::options().write(true).open(&target).map_err(refuse)?), None)
         } else {
-            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let mut builder = Builder::new();
-            builder.prefix(".atsdb-").suffix(".part");
-            #[cfg(unix)]
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-            let (file, temporary) =
-                builder.tempfile_in(folder).map_err(|error| refuse(without_path(error)))?.into_parts();
-            interrupt::remove_at_exit(Some(temporary.to_path_buf()));
-            (Box::new(file.try_clone().map_err(refuse)?), Some((file, temporary, target)))
+            let unfinished = UnfinishedFile::create(target).map_err(refuse)?;
+            interrupt::remove_at_exit(unfinished.temporary_path().map(Path::to_path_buf));
+            (Box::new(unfinished.file().try_clone().map_err(refuse)?), Some(unfinished))
         };
         let plain = BufWriter::with_capacity(BUFFER_BYTES, out);
         let encoder = match compression {
@@ -132,16 +126,12 @@ impl Destination {
             Encoder::Zstd(encoder) => encoder.finish().map_err(refuse)?,
         };
         plain.flush().map_err(refuse)?;
-        if let Some((file, temporary, target)) = self.file {
-            file.sync_all().map_err(refuse)?;
-            if self.may_replace {
-                temporary.persist(&target).map_err(|error| refuse(error.error))?;
-            } else {
-                temporary.persist_noclobber(&target).map_err(|error| match error.error.kind() {
-                    io::ErrorKind::AlreadyExists => is_there(&target),
-                    _ => refuse(error.error),
-                })?;
-            }
+        if let Some(unfinished) = self.file {
+            let target = unfinished.target().to_owned();
+            unfinished.complete(self.may_replace).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists if !self.may_replace => is_there(&target),
+                _ => refuse(error),
+            })?;
             interrupt::remove_at_exit(None);
         }
         Ok(())
@@ -191,13 +181,4 @@ impl Write for Stdout {
 fn is_there(path: &Path) -> Error {
     Error::new(ErrorKind::Sql, format!("{} already exists", path.display()))
         .with_hint("name another file, or replace it: COPY ... TO '...' WITH (OVERWRITE)")
-}
-
-/// Removes the name of the unfinished file from an error, because the user does not know it.
-fn without_path(error: io::Error) -> io::Error {
-    let text = error.to_string();
-    match text.split_once(" at path ") {
-        Some((reason, _)) => io::Error::new(error.kind(), reason.to_owned()),
-        None => error,
-    }
 }

@@ -6,10 +6,12 @@ use super::table;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
+use strum::{EnumString, IntoStaticStr};
 use unicode_width::UnicodeWidthStr;
 
 /// When each value is shown on its own line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Expanded {
     /// If a row does not fit the terminal.
     Auto,
@@ -22,11 +24,7 @@ pub(crate) enum Expanded {
 impl Expanded {
     /// The argument of `.expanded`.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::On => "on",
-            Self::Off => "off",
-        }
+        self.into()
     }
 }
 

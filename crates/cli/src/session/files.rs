@@ -227,6 +227,8 @@ fn without_flags(error: Error) -> Error {
         Some(hint) if hint.contains("--encoding") => {
             error.with_hint("name its encoding: read_csv('FILE', encoding = 'latin1')")
         }
+        // The hint has both ways.
+        Some(hint) if hint.starts_with("correct ") => error.with_hint(format!("{hint}, with `atsdb import`")),
         Some(hint) => error.with_hint(format!("correct the file, or use `atsdb import`: {hint}")),
         None => error,
     }

@@ -131,10 +131,10 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".mode", "") => return Err(needs("a format").with_hint(MODES)),
         (".mode", format) => DotCommand::Mode(Format::parse(format).map_err(|error| error.with_hint(MODES))?),
         (".expanded", "") => DotCommand::Expanded(None),
-        (".expanded", "on") => DotCommand::Expanded(Some(Expanded::On)),
-        (".expanded", "off") => DotCommand::Expanded(Some(Expanded::Off)),
-        (".expanded", "auto") => DotCommand::Expanded(Some(Expanded::Auto)),
-        (".expanded", _) => return Err(needs("on, off or auto")),
+        (".expanded", mode) => match mode.parse() {
+            Ok(mode) => DotCommand::Expanded(Some(mode)),
+            Err(_) => return Err(needs("on, off or auto")),
+        },
         (".limit", "off" | "0") => DotCommand::Limit(None),
         (".limit", count) => match count.parse() {
             Ok(count) => DotCommand::Limit(Some(count)),

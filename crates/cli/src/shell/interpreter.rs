@@ -132,7 +132,8 @@ impl Shell {
             }
             DotCommand::Import { file, table, flags } => {
                 self.out.hand_on()?;
-                commands::import::import_into(&self.database, &args::parse_import(&file, &table, &flags)?)?;
+                let import = args::parse_import(&file, &table, &flags)?;
+                commands::import::import_into(&self.database, &import, self.runner.session.temporary_space())?;
             }
             DotCommand::Chart(chart, query) => {
                 let Some(query) = query.or_else(|| self.last_query.clone()) else {

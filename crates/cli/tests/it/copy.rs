@@ -78,7 +78,10 @@ fn backups_are_made_listed_checked_and_restored() {
     case.run(&["restore", "backups", "a.db"]).failed(2, &["already", "--overwrite"]);
     case.run(&["restore", "backups", "d.db", "--at", "2001-01-01"])
         .failed(2, &["no backup of that time", "the oldest is of"]);
-    case.run(&["restore", "nowhere/", "d.db"]).failed(2, &["nowhere"]);
+    for more in [&[][..], &["--at", "2001-01-01"]] {
+        let missing = case.run(&[&["restore", "nowhere/", "d.db"][..], more].concat());
+        missing.failed(2, &["no backups and no store at nowhere/", "hint: name a directory of backups"]);
+    }
     assert!(!case.path("d.db").exists());
     case.run(&["backup", "a.db", "backups", "--keep", "1"]).reported(&["2 old backups"]);
 

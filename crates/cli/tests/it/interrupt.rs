@@ -52,6 +52,28 @@ fn ends(child: &mut Child) -> i32 {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_export_leaves_nothing_in_its_folder() {
+    let case = Case::new();
+    let arguments = ["sql", "memory:", "SELECT * FROM generate_series(1, 1000000000000)", "-o", "x.csv"];
+    let mut child = case.command_ignoring("", &arguments).stderr(Stdio::null()).spawn().unwrap();
+    let descriptors = format!("/proc/{}/fd", child.id());
+    let folder = case.path("").canonicalize().unwrap();
+    let is_written = || {
+        let links = std::fs::read_dir(&descriptors).unwrap().flatten();
+        links.filter_map(|link| link.path().read_link().ok()).any(|file| file.starts_with(&folder))
+    };
+    let started = Instant::now();
+    while !is_written() {
+        assert!(started.elapsed() < DEADLINE && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal("-KILL", &child);
+    child.wait().unwrap();
+    assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
 #[test]
 fn a_long_query_stops_with_130() {
     let case = Case::new();

@@ -77,6 +77,16 @@ fn copies_of_what_is_read_stop_at_the_same_limit() {
 }
 
 #[test]
+fn an_import_in_the_shell_stops_at_the_limit_of_its_session() {
+    let case = Case::new();
+    case.write("columns.json", r#"{"time": ["2024-01-01", "2024-01-02"], "v": [1, 2]}"#);
+    let script = ".import columns.json t\n";
+    case.run_with(&["a.db", "--temp", "10"], script).failed(2, &["columns.json", ": 10 bytes", "--temp"]);
+    assert_eq!(case.run_with(&["a.db", "--temp", "1MiB"], script).code, 0);
+    assert_eq!(case.query("a.db", "SELECT sum(v) FROM t"), "3");
+}
+
+#[test]
 fn a_killed_process_leaves_no_copy_of_a_pipe() {
     let case = Case::new();
     std::fs::create_dir(case.path("temporary")).unwrap();

@@ -74,6 +74,9 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "SELECT * FROM read_csv('day.csv', skp = 1)"])
         .failed(3, &["skp", "not an option of a file", "skip"]);
     case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
+    case.write("short.csv", "a,b\n1,2\n3\n");
+    let hint = "hint: correct the line, or pass --skip-bad to leave such lines out, with `atsdb import`";
+    case.run(&["sql", "SELECT * FROM 'short.csv'"]).failed(3, &["short.csv, line 3", hint]);
 }
 
 #[test]
@@ -160,6 +163,42 @@ fn unknown_formats_are_refused() {
     let case = Case::new();
     case.run(&["sql", "SELECT 1", "-o", "x.xlsx"]).failed(1, &["x.xlsx", "spreadsheets open .csv"]);
     assert!(case.names().is_empty());
+}
+
+#[test]
+fn the_doctors_statements_keep_keys_indexes_defaults_numbers_and_views() {
+    let case = Case::new();
+    let rows = "SELECT TIMESTAMP '2024-01-01' + i * INTERVAL '1 hour', 'c' || (i % 7), 'd' || (i % 3), i FROM \
+                generate_series(1, 2000) g(i)";
+    let declared = "CREATE TABLE k (id BIGINT GENERATED ALWAYS AS IDENTITY, time TIMESTAMP, c TEXT, d TEXT NOT NULL \
+                    DEFAULT 'none', v DOUBLE, PRIMARY KEY (c, time), INDEX of_v (v)) WITH (time = 'time', slice = 'hour')";
+    let script = format!(
+        "{declared}; INSERT INTO k (time, c, d, v) {rows}; CREATE VIEW w AS SELECT c, sum(v) AS s FROM k GROUP BY c;
+         CREATE TABLE r (time TIMESTAMP, c TEXT, d TEXT, v DOUBLE) WITH (time = 'time'); INSERT INTO r {rows};
+         CREATE ROLLUP daily ON r EVERY '1 day' AS SELECT c, sum(v) AS s FROM r GROUP BY c"
+    );
+    case.run(&["sql", "a.db", &script]).well();
+    let hash = "SELECT count(*), sum(id), sum(v), min(d), max(c) FROM k";
+    let before = case.query("a.db", hash);
+    let json = case.run(&["doctor", "a.db", "--format", "json"]).well().text();
+    let advice: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for fix in advice.as_array().unwrap().iter().map(|advice| advice["fix"].as_str().unwrap()) {
+        let statements: Vec<&str> = fix.lines().filter(|line| !line.starts_with("atsdb ")).collect();
+        if !statements.is_empty() {
+            case.run(&["sql", "a.db", &statements.join("\n")]).well();
+        }
+    }
+    let schema = case.run(&["schema", "a.db"]).well().text();
+    let changed = "d TEXT NOT NULL DEFAULT 'none',\n    v DOUBLE,\n    PRIMARY KEY (c, time),\n    INDEX of_v (v)\n) WITH \
+                   (time = 'time', slice = 'year', map = 'c:u8, d:u8')";
+    // A rollup reads the column c, and not d.
+    for part in [changed, "map = 'd:u8'", "CREATE ROLLUP daily", "setval('public.k_id_seq', 2000)"] {
+        assert!(schema.contains(part), "{part}: {schema}");
+    }
+    assert_eq!(case.query("a.db", hash), before);
+    assert_eq!(case.query("a.db", "SELECT sum(s) FROM w"), "2001000.0");
+    let after = case.run(&["doctor", "a.db", "--format", "json"]).well().text();
+    assert!(!after.contains("dictionary") && !after.contains("too many"), "{after}");
 }
 
 #[test]

@@ -110,10 +110,7 @@ impl Batch {
         let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
         let mut added: Vec<(Field, ArrayRef)> = Vec::new();
         let columns = table.definition.columns.iter().enumerate();
-        let is_filled = |column: &Column| {
-            column.identity.is_some() || column.sequence.is_some() || column.default_function.is_some()
-        };
-        for (position, column) in columns.filter(|(_, column)| is_filled(column) && !is_given(&column.name)) {
+        for (position, column) in columns.filter(|(_, column)| column.is_filled() && !is_given(&column.name)) {
             let array = match (&column.sequence, column.default_function) {
                 (Some(sequence), _) => {
                     let numbers = self.draw(&self.sequence(table, sequence)?, 0, rows.num_rows())?;

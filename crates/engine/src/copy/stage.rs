@@ -249,7 +249,10 @@ impl<'a> CopyStage<'a> {
             target.descriptors.push((entry.descriptor_bytes.clone(), found.is_staged));
         }
         drop(staged);
-        for rest in there.into_values() {
+        // In the order of their ids: a copy that is repeated commits the same change.
+        let mut rest: Vec<TargetChunk> = there.into_values().collect();
+        rest.sort_unstable_by_key(|rest| rest.entry.id);
+        for rest in rest {
             match rest.is_staged {
                 true => unstage.push(rest.entry.id),
                 false => target.remove.push(rest.entry.id),

@@ -5,6 +5,7 @@ use crate::facts::nulls::NullTexts;
 use crate::facts::{Facts, kind};
 use crate::options::Options;
 use crate::records::Field;
+use crate::values::clocks::is_clock;
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::time_text::DateReading;
 
@@ -32,11 +33,30 @@ pub(crate) fn column_facts(
 }
 
 /// Whether the first record names the columns. It does if there is a text above numbers or times, or if it counts
-/// years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty.
+/// years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty, or if it
+/// is a line of a log.
 pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
+    let is_text = || kinds_of(text, head, nulls).iter().all(|kinds| *kinds == kind::TEXT);
     stands_above(text, head, columns, nulls)
-        || kinds_of(text, head, nulls).iter().all(|kinds| *kinds == kind::TEXT)
+        || (is_text() && !is_of_log(text, head, nulls))
         || counts_above(text, head, columns, nulls)
+}
+
+/// How many words of a line of a log may come before the end of its time.
+const LOG_WORDS: usize = 8;
+
+/// Whether a record is a single text with a time of day among its first words, with or without a date:
+/// `Mar  1 12:30:05 host cron: start`.
+fn is_of_log(text: &[u8], head: &[Field], nulls: &NullTexts) -> bool {
+    let [field] = head else { return false };
+    let is_apart = |byte: &u8| byte.is_ascii_whitespace() || b"[](),;\"".contains(byte);
+    let mut words = field.bytes(text).split(is_apart).filter(|word| !word.is_empty()).take(LOG_WORDS);
+    let is_time = |word: &[u8]| {
+        let whole = Field::plain(0, word.len());
+        let has_seconds = word.iter().filter(|byte| **byte == b':').count() == 2;
+        is_stamp(word, whole, nulls) || (has_seconds && is_clock(word))
+    };
+    words.any(is_time)
 }
 
 /// Whether a field is a date with a time of day, which names no column.

@@ -65,8 +65,8 @@ fn has_single_quotes(text: &[u8], delimiter: Option<u8>) -> bool {
 }
 
 /// The meaning of quotes and backslashes in a file separated by tabs. `\N` in a field, or backslashes that all begin
-/// escapes, indicate the format of PostgreSQL and ClickHouse. Quotes that would not be closed, or have text after them,
-/// are text.
+/// escapes, among them `\\` or `\'`, indicate the format of PostgreSQL and ClickHouse. Quotes that would not be closed,
+/// or have text after them, are text.
 fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
     let as_it_is = |quoting: Quoting| Separator { quoting, ..separator };
     let plain = as_it_is(Quoting::Nothing);
@@ -74,15 +74,13 @@ fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
     if text.split(|byte| *byte == b'\n').any(is_null) {
         return as_it_is(Quoting::Escapes);
     }
-    let escapes = if memchr::memmem::find(text, b"\\\\").is_some() && are_escapes(text) {
-        Quoting::Escapes
-    } else {
-        Quoting::Nothing
-    };
+    let has_escapes = [br"\\", br"\'"].iter().any(|escape| memchr::memmem::find(text, *escape).is_some());
+    let escapes = if has_escapes && are_escapes(text) { Quoting::Escapes } else { Quoting::Nothing };
     let (_, bad) = separator.records(text, None);
     let is_misread = |bad: &BadRecord| {
+        let is_far = text.len() - bad.start > OPEN_BYTES_MAX.min(text.len() / 2);
         bad.reason.contains("closing quote")
-            || (bad.reason.contains("never closed") && text.len() - bad.start > OPEN_BYTES_MAX.min(text.len() / 2))
+            || (bad.reason.contains("never closed") && (is_far || escapes == Quoting::Escapes))
     };
     if bad.iter().any(is_misread) {
         let widths = plain.widths(text, LOOK_RECORDS);

@@ -121,14 +121,16 @@ impl<'a> BlockReader<'a> {
     }
 
     fn unclosed(&self, before: &[u8]) -> Error {
-        let what = match self.format {
-            RecordFormat::Separated(_) => "a quote is opened and never closed",
-            RecordFormat::Json => "an object is opened and never closed",
-            RecordFormat::JsonArrays => "an array is opened and never closed",
+        let (what, hint) = match self.format {
+            RecordFormat::Separated(_) => (
+                "a quote is opened and never closed",
+                "the file may be cut off, or a quote in the text is not doubled; --no-quotes reads quotes as text",
+            ),
+            RecordFormat::Json => ("an object is opened and never closed", "the file may be cut off"),
+            RecordFormat::JsonArrays => ("an array is opened and never closed", "the file may be cut off"),
         };
         let line = self.line + line_ends(before);
-        Error::invalid(format!("{}, line {line}: {what}", self.source.name))
-            .with_hint("the file may be cut off, or a quote in the text is not doubled")
+        Error::invalid(format!("{}, line {line}: {what}", self.source.name)).with_hint(hint)
     }
 
     fn endless(&self, bytes: &[u8], cut: Cut) -> Error {

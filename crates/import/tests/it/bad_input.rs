@@ -191,7 +191,7 @@ fn values_that_do_not_fit_their_column_name_the_place() {
             "2024-01-01 00:00:00.5,1,1,2024-01-01",
             "b.csv, line 3, column time: \"2024-01-01 00:00:00.5\" is finer than, or beyond, what a time in s holds",
         ),
-        ("NA,1,1,2024-01-01", "b.csv, line 3, column time: \"NA\" a time cannot be NULL"),
+        ("NA,1,1,2024-01-01", "b.csv, line 3, column time: \"NA\" means NULL, and a time cannot be NULL"),
     ] {
         assert_eq!(into_narrow(row), message, "{row}");
     }

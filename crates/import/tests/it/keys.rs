@@ -22,4 +22,6 @@ fn a_key_with_the_time_or_of_a_plain_table_is_the_primary_key() {
     assert_eq!((series.key.len(), series.unique.len()), (1, 0));
     let error = refused_with("date,symbol,v\n2024-01-01,,1\n", &key(&["symbol", "date"]));
     assert!(error.to_string().contains("line 2, column symbol"), "{error}");
+    let error = refused_with("date,symbol,v\n2024-01-01,NA,1\n", &key(&["symbol", "date"]));
+    assert!(error.to_string().contains("column symbol: \"NA\" means NULL, and the column is NOT NULL"), "{error}");
 }

@@ -275,3 +275,28 @@ fn one_column_of_several_words_is_noted() {
     let log = csv("Jan 1 began\nJan 2 ended\n").report.notes.join("\n");
     assert!(log.contains("the first line is its name (--no-header"), "{log}");
 }
+
+#[test]
+fn lines_of_a_log_are_rows_and_none_is_a_name() {
+    for line in [
+        "2024-01-01 00:00:00 INFO the server began",
+        "[2024-01-01T00:00:00Z] began",
+        "127.0.0.1 - - [10/Oct/2023:13:55:36 -0700] \"GET / HTTP/1.0\" 200 2326",
+        "Mar  1 12:30:05 host cron: began",
+    ] {
+        let imported = csv(format!("{line}\nanother line\n"));
+        assert_eq!((imported.columns()[0].as_str(), imported.report.row_count), ("column1 text", 2), "{line}");
+        assert_eq!(imported.texts("column1")[0], line);
+    }
+    // A time in the name of a column of numbers, and one without seconds.
+    assert_eq!(csv("since 2024-01-01 00:00:00\n1.5\n2.5\n").columns()[0], "since 2024-01-01 00:00:00 float64");
+    assert_eq!(csv("names at 12:30\nx\ny\n").columns()[0], "names at 12:30 text");
+}
+
+#[test]
+fn clickhouse_escapes_single_quotes_and_does_not_enclose_fields() {
+    let imported = csv("time\tv\ts\n2024-01-01 00:00:00\t1\tit\\'s\n2024-01-01 01:00:00\t2\t\"q\n");
+    assert_eq!(imported.texts("s"), ["it's", "\"q"]);
+    let error = refused("v\ts\n1\ta\n2\t\"q\n");
+    assert!(error.hint().unwrap().contains("--no-quotes"), "{error}");
+}

@@ -139,7 +139,7 @@ fn without_a_time_the_table_is_plain() {
 fn a_null_time_is_an_error_or_is_skipped() {
     let content = "time,v\n2024-01-01 00:00:00,1\nNA,2\n2024-01-01 00:00:02,3\n";
     let error = refused(content);
-    assert_eq!(error.message(), "a.csv, line 3, column time: \"NA\" a time cannot be NULL");
+    assert_eq!(error.message(), "a.csv, line 3, column time: \"NA\" means NULL, and a time cannot be NULL");
     let imported = with(content, &Options { skip_bad: true, ..Options::default() });
     assert_eq!((imported.report.row_count, imported.report.skipped_count), (2, 1));
     assert_eq!(imported.report.skipped[0].line, 3);

@@ -3,6 +3,7 @@
 use crate::measure::{Spread, Unit};
 use crate::report::grid::{Grid, factor};
 use crate::report::results::{MeasureResult, Report, WorkloadReport};
+use strum::IntoStaticStr;
 
 /// One figure in two runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,27 +27,26 @@ pub struct ComparedFigure {
 }
 
 /// The meaning of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 pub enum Verdict {
     /// Every later run was better than every earlier one.
+    #[strum(serialize = "better")]
     Better,
     /// Every later run was worse than every earlier one.
+    #[strum(serialize = "WORSE")]
     Worse,
     /// The runs overlap.
+    #[strum(serialize = "within noise")]
     Noise,
     /// A single run has no spread to compare.
+    #[strum(serialize = "single runs: unknown")]
     Unknown,
 }
 
 impl Verdict {
     /// For people.
     pub fn text(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "WORSE",
-            Self::Noise => "within noise",
-            Self::Unknown => "single runs: unknown",
-        }
+        self.into()
     }
 }
 

@@ -2,21 +2,27 @@
 
 use regex::{Regex, RegexBuilder};
 use std::fmt;
+use strum::{EnumString, FromRepr, IntoStaticStr};
 
 /// The largest compiled size of a regular expression in a query, in bytes.
 const REGEX_SIZE_MAX: usize = 1 << 22;
 
-/// The comparison of a label's value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The comparison of a label's value, with its number in a read request. Its name is its text in an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, FromRepr, IntoStaticStr)]
+#[repr(u8)]
 pub enum MatchOp {
     /// `=`
-    Equal,
+    #[strum(serialize = "=")]
+    Equal = 0,
     /// `!=`
-    NotEqual,
+    #[strum(serialize = "!=")]
+    NotEqual = 1,
     /// `=~`: the whole value matches.
-    Matches,
+    #[strum(serialize = "=~")]
+    Matches = 2,
     /// `!~`
-    NotMatches,
+    #[strum(serialize = "!~")]
+    NotMatches = 3,
 }
 
 /// A condition on a label. A label that a series lacks has the empty value.
@@ -70,12 +76,7 @@ impl Matcher {
 
 impl fmt::Debug for Matcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let op = match self.op {
-            MatchOp::Equal => "=",
-            MatchOp::NotEqual => "!=",
-            MatchOp::Matches => "=~",
-            MatchOp::NotMatches => "!~",
-        };
+        let op: &str = self.op.into();
         write!(f, "{}{op}{:?}", self.name, self.value)
     }
 }

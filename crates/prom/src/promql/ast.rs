@@ -3,6 +3,7 @@
 use super::functions::Function;
 use super::span::Span;
 use crate::labels::Matcher;
+use strum::{EnumString, IntoStaticStr};
 
 /// An expression and where it begins, in bytes.
 #[derive(Debug, Clone)]
@@ -139,24 +140,39 @@ pub enum At {
     End,
 }
 
-/// Operators between two expressions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Operators between two expressions. Their names are their texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum BinaryOp {
+    #[strum(serialize = "+")]
     Add,
+    #[strum(serialize = "-")]
     Sub,
+    #[strum(serialize = "*")]
     Mul,
+    #[strum(serialize = "/")]
     Div,
+    #[strum(serialize = "%")]
     Mod,
+    #[strum(serialize = "^")]
     Pow,
     Atan2,
+    #[strum(serialize = "==")]
     Equal,
+    #[strum(serialize = "!=")]
     NotEqual,
+    #[strum(serialize = ">")]
     Greater,
+    #[strum(serialize = "<")]
     Less,
+    #[strum(serialize = ">=")]
     GreaterEqual,
+    #[strum(serialize = "<=")]
     LessEqual,
+    #[strum(serialize = "</")]
     TrimUpper,
+    #[strum(serialize = ">/")]
     TrimLower,
     And,
     Or,
@@ -179,28 +195,28 @@ impl BinaryOp {
         matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Mod | Self::Pow | Self::Atan2)
     }
 
+    /// How tightly the operator binds; larger numbers bind tighter.
+    pub(super) fn precedence(self) -> u8 {
+        match self {
+            Self::Or => 1,
+            Self::And | Self::Unless => 2,
+            Self::Equal
+            | Self::NotEqual
+            | Self::Greater
+            | Self::Less
+            | Self::GreaterEqual
+            | Self::LessEqual
+            | Self::TrimUpper
+            | Self::TrimLower => 3,
+            Self::Add | Self::Sub => 4,
+            Self::Mul | Self::Div | Self::Mod | Self::Atan2 => 5,
+            Self::Pow => 6,
+        }
+    }
+
     /// The text as written.
     pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Add => "+",
-            Self::Sub => "-",
-            Self::Mul => "*",
-            Self::Div => "/",
-            Self::Mod => "%",
-            Self::Pow => "^",
-            Self::Atan2 => "atan2",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::Greater => ">",
-            Self::Less => "<",
-            Self::GreaterEqual => ">=",
-            Self::LessEqual => "<=",
-            Self::TrimUpper => "</",
-            Self::TrimLower => ">/",
-            Self::And => "and",
-            Self::Or => "or",
-            Self::Unless => "unless",
-        }
+        self.into()
     }
 }
 
@@ -250,8 +266,9 @@ pub enum Cardinality {
     OneToMany,
 }
 
-/// The operators that aggregate series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The operators that aggregate series. They are named in either case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "snake_case", ascii_case_insensitive)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum AggregateOp {
     Sum,
@@ -273,23 +290,7 @@ pub enum AggregateOp {
 impl AggregateOp {
     /// The operator of a name.
     pub fn of(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_lowercase().as_str() {
-            "sum" => Self::Sum,
-            "avg" => Self::Avg,
-            "count" => Self::Count,
-            "min" => Self::Min,
-            "max" => Self::Max,
-            "group" => Self::Group,
-            "stddev" => Self::Stddev,
-            "stdvar" => Self::Stdvar,
-            "topk" => Self::Topk,
-            "bottomk" => Self::Bottomk,
-            "count_values" => Self::CountValues,
-            "quantile" => Self::Quantile,
-            "limitk" => Self::Limitk,
-            "limit_ratio" => Self::LimitRatio,
-            _ => return None,
-        })
+        name.parse().ok()
     }
 
     /// Whether the aggregation takes a parameter before the vector.
@@ -314,4 +315,19 @@ pub struct Aggregate {
     pub labels: Vec<String>,
     /// `without`, instead of `by`.
     pub without: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_parsed_from_their_texts_in_either_case() {
+        for op in [BinaryOp::Pow, BinaryOp::GreaterEqual, BinaryOp::TrimUpper, BinaryOp::Atan2, BinaryOp::Unless] {
+            assert_eq!(op.symbol().to_ascii_uppercase().parse::<BinaryOp>(), Ok(op));
+        }
+        assert!("=".parse::<BinaryOp>().is_err() && "not equal".parse::<BinaryOp>().is_err());
+        assert_eq!(AggregateOp::of("Limit_Ratio"), Some(AggregateOp::LimitRatio));
+        assert_eq!(AggregateOp::of("limitratio"), None);
+    }
 }

@@ -62,7 +62,7 @@ pub(super) fn check(expr: &Expr) -> Result<(), TypeError> {
                 ValueType::Vector => Ok(()),
                 other => Err(TypeError::at(
                     expr.start,
-                    format!("subquery is only allowed on instant vector, got {} instead", name_of(other)),
+                    format!("subquery is only allowed on instant vector, got {} instead", other.name()),
                 )),
             }
         }
@@ -78,16 +78,6 @@ pub(super) fn check(expr: &Expr) -> Result<(), TypeError> {
                 None => Ok(()),
             }
         }
-    }
-}
-
-/// The name of a type that Prometheus uses in this one message.
-fn name_of(value: ValueType) -> &'static str {
-    match value {
-        ValueType::Scalar => "scalar",
-        ValueType::Vector => "vector",
-        ValueType::Matrix => "matrix",
-        ValueType::Text => "string",
     }
 }
 

@@ -16,35 +16,13 @@ pub(super) struct Parser<'a> {
     depth: usize,
 }
 
-/// The operator of a word, with its precedence.
-fn operator(token: &Token) -> Option<(BinaryOp, u8)> {
-    Some(match token {
-        Token::Symbol(symbol) => match *symbol {
-            "+" => (BinaryOp::Add, 4),
-            "-" => (BinaryOp::Sub, 4),
-            "*" => (BinaryOp::Mul, 5),
-            "/" => (BinaryOp::Div, 5),
-            "%" => (BinaryOp::Mod, 5),
-            "^" => (BinaryOp::Pow, 6),
-            "==" => (BinaryOp::Equal, 3),
-            "!=" => (BinaryOp::NotEqual, 3),
-            ">" => (BinaryOp::Greater, 3),
-            "<" => (BinaryOp::Less, 3),
-            ">=" => (BinaryOp::GreaterEqual, 3),
-            "<=" => (BinaryOp::LessEqual, 3),
-            "</" => (BinaryOp::TrimUpper, 3),
-            ">/" => (BinaryOp::TrimLower, 3),
-            _ => return None,
-        },
-        Token::Word(word) => match word.to_ascii_lowercase().as_str() {
-            "or" => (BinaryOp::Or, 1),
-            "and" => (BinaryOp::And, 2),
-            "unless" => (BinaryOp::Unless, 2),
-            "atan2" => (BinaryOp::Atan2, 5),
-            _ => return None,
-        },
-        _ => return None,
-    })
+/// The operator of a word.
+fn operator(token: &Token) -> Option<BinaryOp> {
+    match token {
+        Token::Symbol(symbol) => symbol.parse().ok(),
+        Token::Word(word) => word.parse().ok(),
+        _ => None,
+    }
 }
 
 impl<'a> Parser<'a> {
@@ -139,7 +117,8 @@ impl<'a> Parser<'a> {
         self.depth += 1;
         self.check_depth(self.depth)?;
         let mut left = self.unary()?;
-        while let Some((op, own)) = operator(self.peek()) {
+        while let Some(op) = operator(self.peek()) {
+            let own = op.precedence();
             if own < precedence {
                 break;
             }

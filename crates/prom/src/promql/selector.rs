@@ -36,13 +36,14 @@ impl Parser<'_> {
             _ => return Err(self.unexpected(" in label matching, expected identifier or \"}\"")),
         };
         self.advance();
-        let op = match self.peek() {
-            Token::Symbol("=") => MatchOp::Equal,
-            Token::Symbol("!=") => MatchOp::NotEqual,
-            Token::Symbol("=~") => MatchOp::Matches,
-            Token::Symbol("!~") => MatchOp::NotMatches,
-            _ if quoted => return Ok(Matcher::equal(METRIC_NAME, name)),
-            _ => return Err(self.unexpected(" in label matching, expected label matching operator")),
+        let op: Option<MatchOp> = match self.peek() {
+            Token::Symbol(symbol) => symbol.parse().ok(),
+            _ => None,
+        };
+        let op = match op {
+            Some(op) => op,
+            None if quoted => return Ok(Matcher::equal(METRIC_NAME, name)),
+            None => return Err(self.unexpected(" in label matching, expected label matching operator")),
         };
         self.advance();
         let Token::Text(value) = self.peek().clone() else {

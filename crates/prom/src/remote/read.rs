@@ -67,13 +67,8 @@ fn matcher(message: &[u8]) -> Result<Matcher, RemoteError> {
     while let Some(field) = fields.next()? {
         match field {
             (1, FieldValue::Varint(kind)) => {
-                op = match kind {
-                    0 => MatchOp::Equal,
-                    1 => MatchOp::NotEqual,
-                    2 => MatchOp::Matches,
-                    3 => MatchOp::NotMatches,
-                    other => return Err(RemoteError::malformed(format!("unknown matcher {other}"))),
-                }
+                let known = u8::try_from(kind).ok().and_then(MatchOp::from_repr);
+                op = known.ok_or_else(|| RemoteError::malformed(format!("unknown matcher {kind}")))?;
             }
             (2, FieldValue::Bytes(bytes)) => name = text(bytes)?,
             (3, FieldValue::Bytes(bytes)) => value = text(bytes)?,

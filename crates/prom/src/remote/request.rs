@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::columns::Samples;
 use super::error::RemoteError;
+use strum::{FromRepr, IntoStaticStr};
 
 /// The bytes of a sample in columns.
 const SAMPLE_BYTES: usize = 20;
@@ -11,47 +12,31 @@ const SAMPLE_BYTES: usize = 20;
 const SERIES_BYTES: usize = 32;
 const METADATA_BYTES: usize = 96;
 
-/// The kind of a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// The kind of a metric, with its number in both versions of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromRepr, IntoStaticStr)]
+#[repr(u8)]
+#[strum(serialize_all = "lowercase")]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum MetricKind {
-    Unknown,
-    Counter,
-    Gauge,
-    Histogram,
-    GaugeHistogram,
-    Summary,
-    Info,
-    Stateset,
+    Unknown = 0,
+    Counter = 1,
+    Gauge = 2,
+    Histogram = 3,
+    GaugeHistogram = 4,
+    Summary = 5,
+    Info = 6,
+    Stateset = 7,
 }
 
 impl MetricKind {
-    /// The kind of a number in both versions.
+    /// The kind of a number. Numbers of newer versions are unknown kinds.
     pub(super) fn of(number: u64) -> Self {
-        match number {
-            1 => Self::Counter,
-            2 => Self::Gauge,
-            3 => Self::Histogram,
-            4 => Self::GaugeHistogram,
-            5 => Self::Summary,
-            6 => Self::Info,
-            7 => Self::Stateset,
-            _ => Self::Unknown,
-        }
+        u8::try_from(number).ok().and_then(Self::from_repr).unwrap_or(Self::Unknown)
     }
 
     /// The name in the API.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Counter => "counter",
-            Self::Gauge => "gauge",
-            Self::Histogram => "histogram",
-            Self::GaugeHistogram => "gaugehistogram",
-            Self::Summary => "summary",
-            Self::Info => "info",
-            Self::Stateset => "stateset",
-        }
+        self.into()
     }
 }
 
@@ -157,5 +142,16 @@ impl WriteRequest {
             self.metadata.push(metadata);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_name_no_kind_are_unknown() {
+        assert_eq!(MetricKind::of(4).name(), "gaugehistogram");
+        assert_eq!([0, 8, u64::MAX].map(MetricKind::of), [MetricKind::Unknown; 3]);
     }
 }

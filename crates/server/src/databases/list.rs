@@ -3,16 +3,13 @@
 use super::source::DatabaseSource;
 use crate::access::state::Access;
 use crate::shared::log::LogLevel;
-use crate::shared::state::{ServerState, State};
+use crate::shared::state::{ServerState, State, UNNAMED};
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-
-/// The name under which a database without a name is listed.
-pub(crate) const UNNAMED: &str = "atsdb";
 
 /// Refuses a database that must not be served.
 pub(crate) type Check = Box<dyn Fn(&OpenDatabase) -> Result<()> + Send + Sync>;

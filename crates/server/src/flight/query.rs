@@ -44,6 +44,7 @@ pub(super) fn of_batch(batch: &RecordBatch) -> Answered<FlightStream> {
 pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementHandle) -> Answered<FlightStream> {
     let permit = flight.permit().await?;
     let session = flight.session(caller, handle.scope()).await?;
+    permit.follow_waits(&session);
     flight.metrics().statements.increment();
     let stop = Stop::new(session.interrupt_handle());
     let guard = StopOnDrop(stop.clone());

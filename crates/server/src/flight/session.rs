@@ -118,7 +118,7 @@ impl Flight {
     pub(super) async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> Answered<StatementSession> {
         let session = if scope.id.is_empty() {
             self.refuse_late()?;
-            StatementSession::Own(Box::new(self.state().session()))
+            StatementSession::Own(Box::new(self.state().session_of(caller.user.as_deref())))
         } else {
             StatementSession::OfTransaction(self.transactions().enter(scope, caller.user.as_ref()).await?)
         };

@@ -95,7 +95,7 @@ impl Transactions {
         if open.len() >= OPEN_MAX {
             return Err(Status::resource_exhausted("too many transactions are open"));
         }
-        let session = self.0.state.session();
+        let session = self.0.state.session_of(user.map(AsRef::as_ref));
         let transaction = Transaction { session, has_failed: false, used: clock::now(), is_over: false, begun: None };
         open.insert(id, Open { connection, user: user.cloned(), session: Arc::new(AsyncMutex::new(transaction)) });
         Ok(id)

@@ -24,6 +24,7 @@ impl Flight {
     ) -> Answered<T> {
         let permit = self.permit().await?;
         let mut session = self.session(caller, transaction).await?;
+        permit.follow_waits(&session);
         self.metrics().statements.increment();
         let stop = Stop::new(session.interrupt_handle());
         let _guard = StopOnDrop(stop.clone());

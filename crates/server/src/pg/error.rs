@@ -5,12 +5,14 @@ use super::violation::{ErrorObject, Violation};
 use atsdb::Error;
 use atsdb::sql::StatementError;
 use std::borrow::Cow;
+use strum::IntoStaticStr;
 
 /// The SQLSTATE of bytes that are not UTF-8.
 pub(in crate::pg) const INVALID_BYTES: &str = "22021";
 
 /// The severity of an error or notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub(in crate::pg) enum Severity {
     Notice,
     Warning,
@@ -21,12 +23,7 @@ pub(in crate::pg) enum Severity {
 
 impl Severity {
     pub(in crate::pg) fn name(self) -> &'static str {
-        match self {
-            Self::Notice => "NOTICE",
-            Self::Warning => "WARNING",
-            Self::Error => "ERROR",
-            Self::Fatal => "FATAL",
-        }
+        self.into()
     }
 
     pub(in crate::pg) fn is_notice(self) -> bool {

@@ -3,6 +3,7 @@
 use super::error::PgError;
 use super::types::input::arrow_type;
 use super::types::known;
+use crate::shared::permits::StatementPermit;
 use crate::shared::state::State;
 use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
@@ -40,6 +41,11 @@ impl StoreSession {
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
         self.session.interrupt_handle()
+    }
+
+    /// Lets others use a permit while a statement waits for an advisory lock or a time.
+    pub(in crate::pg) fn use_permit(&self, permit: &StatementPermit) {
+        permit.follow_waits(&self.session);
     }
 
     /// Sets the rights of the following statements. Other statements are refused with the reason.

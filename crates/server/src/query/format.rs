@@ -5,14 +5,17 @@ use atsdb::Result;
 use atsdb::arrow::datatypes::SchemaRef;
 use atsdb_export::{ArrowIpcWriter, CsvWriter, IpcShape, JsonShape, JsonWriter, Output, ParquetWriter, ResultWriter};
 use std::io::Write;
+use strum::EnumString;
 
 /// The format of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum Format {
     /// One array of objects.
     #[default]
     Json,
     /// One object in each line.
+    #[strum(serialize = "ndjson", serialize = "jsonl")]
     Ndjson,
     /// A header and fields; NULL is empty, empty text is `""`.
     Csv,
@@ -27,15 +30,7 @@ pub(crate) enum Format {
 impl Format {
     /// Parses a name; an error is a message.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        Ok(match name {
-            "json" => Self::Json,
-            "ndjson" | "jsonl" => Self::Ndjson,
-            "csv" => Self::Csv,
-            "arrow" => Self::Arrow,
-            "parquet" => Self::Parquet,
-            "table" => Self::Table,
-            other => return Err(format!("unknown format {other:?} (use json, ndjson, csv, arrow, parquet or table)")),
-        })
+        name.parse().map_err(|_| format!("unknown format {name:?} (use json, ndjson, csv, arrow, parquet or table)"))
     }
 
     /// The media type.

@@ -44,7 +44,8 @@ pub(crate) async fn run(
     let Ok(permit) = query.state.permits().take().await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
     };
-    let session = query.state.session();
+    let session = query.state.session_of(user.as_deref());
+    permit.follow_waits(&session);
     session.set_time_limit(query.state.statements().time_limit.or(Some(TIME_MAX)));
     session.restrict(permission, reason);
     query.metrics.statements.increment();

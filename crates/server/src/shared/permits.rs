@@ -1,10 +1,12 @@
 //! The permits of running statements, of all protocols. A statement that gets none waits, and is refused after a while.
 //!
-//! A statement that waits for its client, to read rows or to send them, returns its permit until the client is ready.
-//! The memory that it holds meanwhile is counted. Beyond a limit, the statement that has waited longest for its client
-//! is ended, so that idle clients cannot block others.
+//! A statement that waits returns its permit until it can continue: for its client, to read rows or to send them, or in
+//! SQL, for an advisory lock or a time. The memory that it holds while it waits for its client is counted. Beyond a
+//! limit, the statement that has waited longest for its client is ended, so that idle clients cannot block others.
 
 use super::statement_options::StatementOptions;
+use atsdb::sql::{Session, StatementWaits};
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How long a client is waited for before the permit is returned. Clients that read all the time pause for less.
+/// How long a statement waits before its permit is returned. Clients that read all the time pause for less.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// The permits of a server. Clones are the same ones.
@@ -37,9 +39,21 @@ struct Away {
 
 /// The permit of one statement, which is returned when this is dropped.
 #[derive(Debug)]
-pub(crate) struct StatementPermit {
+pub(crate) struct StatementPermit(Arc<HeldPermit>);
+
+/// The permit of a statement, as long as it does not wait.
+#[derive(Debug)]
+struct HeldPermit {
     permits: StatementPermits,
-    held: Option<OwnedSemaphorePermit>,
+    state: Mutex<HeldState>,
+}
+
+#[derive(Debug, Default)]
+struct HeldState {
+    permit: Option<OwnedSemaphorePermit>,
+    /// How many parts of the statement wait.
+    wait_count: usize,
+    has_ended: bool,
 }
 
 /// Too many statements are running.
@@ -71,7 +85,10 @@ impl StatementPermits {
     pub(crate) async fn take(&self) -> Result<StatementPermit, NoPermit> {
         let free = Arc::clone(&self.0.free).acquire_owned();
         match tokio::time::timeout(self.0.hold_time, free).await {
-            Ok(Ok(held)) => Ok(StatementPermit { permits: self.clone(), held: Some(held) }),
+            Ok(Ok(permit)) => {
+                let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
+                Ok(StatementPermit(Arc::new(HeldPermit { permits: self.clone(), state })))
+            }
             _ => Err(NoPermit),
         }
     }
@@ -102,6 +119,11 @@ impl Drop for Waiting<'_> {
 }
 
 impl StatementPermit {
+    /// From now on, others use the permit while a statement of the session waits for an advisory lock or a time.
+    pub(crate) fn follow_waits(&self, session: &Session) {
+        session.set_waits(Arc::<HeldPermit>::clone(&self.0));
+    }
+
     /// Waits for the client, while the statement holds `byte_count` bytes.
     pub(crate) async fn wait_for<T>(
         &mut self,
@@ -112,19 +134,63 @@ impl StatementPermit {
         if let Ok(done) = tokio::time::timeout(PAUSE_MAX, client.as_mut()).await {
             return Ok(done);
         }
-        let waiting = self.permits.wait(byte_count);
-        self.held = None;
+        let waiting = self.0.permits.wait(byte_count);
+        self.0.leave();
         let back = async {
             let done = client.await;
-            (done, Arc::clone(&self.permits.0.free).acquire_owned().await)
+            self.0.come_back().await;
+            done
         };
         tokio::select! {
             () = waiting.ended.notified() => Err(TooSlow),
-            (done, held) = back => {
-                self.held = held.ok();
-                Ok(done)
+            done = back => Ok(done),
+        }
+    }
+}
+
+impl Drop for StatementPermit {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        (state.permit, state.has_ended) = (None, true);
+    }
+}
+
+impl HeldPermit {
+    /// A part of the statement begins to wait: others may have the permit.
+    fn leave(&self) {
+        let mut state = self.state.lock();
+        state.wait_count += 1;
+        state.permit = None;
+    }
+
+    /// A part of the statement has waited. It continues when the statement has a permit again, or if others of its
+    /// parts still wait.
+    async fn come_back(&self) {
+        {
+            let mut state = self.state.lock();
+            state.wait_count -= 1;
+            if state.wait_count > 0 || state.has_ended {
+                return;
             }
         }
+        let permit = Arc::clone(&self.permits.0.free).acquire_owned().await;
+        let mut state = self.state.lock();
+        if state.wait_count == 0 && !state.has_ended {
+            state.permit = permit.ok();
+        }
+    }
+}
+
+impl StatementWaits for HeldPermit {
+    fn wait<'a>(&'a self, mut until: BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if tokio::time::timeout(PAUSE_MAX, until.as_mut()).await.is_ok() {
+                return;
+            }
+            self.leave();
+            until.await;
+            self.come_back().await;
+        })
     }
 }
 
@@ -171,6 +237,50 @@ mod tests {
             assert_eq!(permits.take().await.unwrap_err(), NoPermit);
             drop(first);
             assert_eq!(permits.0.away.lock().byte_count, 0);
+        });
+    }
+
+    #[test]
+    fn a_permit_is_free_while_parts_of_its_statement_wait_in_sql() {
+        run(async {
+            let permits = permits(1, 100);
+            let first = permits.take().await.unwrap();
+            // What takes no time keeps the permit.
+            first.0.wait(Box::pin(std::future::ready(()))).await;
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            let held = Arc::clone(&first.0);
+            let wait = || {
+                let (end, ended) = oneshot::channel::<()>();
+                let held = Arc::clone(&held);
+                let until = async {
+                    let _ = ended.await;
+                };
+                (end, tokio::spawn(async move { held.wait(Box::pin(until)).await }))
+            };
+            let waiting = async |count: usize| {
+                while held.state.lock().wait_count < count {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            };
+            let ((end_one, one), (end_other, other)) = (wait(), wait());
+            waiting(2).await;
+            let second = permits.take().await.unwrap();
+            // A part continues without a permit only while another part of the statement waits.
+            end_one.send(()).unwrap();
+            one.await.unwrap();
+            end_other.send(()).unwrap();
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert!(!other.is_finished());
+            drop(second);
+            other.await.unwrap();
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            // A statement that ends while it waits takes no permit again.
+            let (end, last) = wait();
+            waiting(1).await;
+            drop(first);
+            end.send(()).unwrap();
+            last.await.unwrap();
+            assert!(permits.take().await.is_ok());
         });
     }
 

@@ -13,6 +13,9 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// The name under which a database without a name is listed.
+pub(crate) const UNNAMED: &str = "atsdb";
+
 /// The state of a server, which its databases share. Clones share the same state.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerState(Arc<ServerInner>);
@@ -37,6 +40,7 @@ pub(crate) struct State(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     server: ServerState,
+    name: Option<String>,
     database: Database,
     /// The session whose threads, memory and plans those of all clients of the database share.
     root: Session,
@@ -91,12 +95,12 @@ impl ServerState {
 }
 
 impl State {
-    /// The state of a database. Its name is that in the log, if the server has several databases.
+    /// The state of a database. Its name is that in the log and in its sessions, if it has one.
     pub(crate) fn new(server: &ServerState, name: Option<&str>, database: Database) -> Result<Self> {
         let root = server.root(&database)?;
         let running = Running::new(server.0.processes.clone(), server.log().clone(), name);
-        let server = server.clone();
-        Ok(Self(Arc::new(Inner { server, database, root, metrics: Metrics::default(), running })))
+        let (server, name) = (server.clone(), name.map(str::to_owned));
+        Ok(Self(Arc::new(Inner { server, name, database, root, metrics: Metrics::default(), running })))
     }
 
     /// The open store.
@@ -108,6 +112,15 @@ impl State {
     /// the threads and the memory of all. It may not name files.
     pub(crate) fn session(&self) -> Session {
         self.0.root.sharing()
+    }
+
+    /// A session of a user, if the database has users. It says so by `current_user`.
+    pub(crate) fn session_of(&self, user: Option<&str>) -> Session {
+        let session = self.session();
+        if user.is_some() || self.0.name.is_some() {
+            session.set_identity(user.unwrap_or(UNNAMED), self.0.name.as_deref().unwrap_or(UNNAMED));
+        }
+        session
     }
 
     /// The permits of running statements, which all databases share.

@@ -106,6 +106,21 @@ fn every_role_on_every_address() {
 }
 
 #[test]
+fn a_statement_knows_its_user() {
+    let served = served();
+    let names = "SELECT current_user AS a, session_user AS b, current_role AS c";
+    for (name, ..) in USERS {
+        let token = users(&served).add_token(name, "t").unwrap();
+        served.server.reloader().reload().unwrap();
+        let expected = format!("[\n{{\"a\":\"{name}\",\"b\":\"{name}\",\"c\":\"{name}\"}}\n]\n");
+        assert_eq!(sql(&served, &token, names).text(), expected);
+        // A plan of another user is not reused.
+        let beside = sql(&served, &token, "SELECT count(*) AS n FROM sensors WHERE current_user = 'writer'");
+        assert_eq!(beside.text(), if name == "writer" { "[\n{\"n\":2}\n]\n" } else { "[\n{\"n\":0}\n]\n" });
+    }
+}
+
+#[test]
 fn no_statement_gets_around_its_role() {
     let served = served();
     let reader = users(&served).add_token("reader", "t").unwrap();

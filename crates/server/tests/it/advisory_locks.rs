@@ -1,7 +1,9 @@
 //! Advisory locks of connections, as migration tools use them, and the user beside a table.
 
 use crate::support::Served;
+use atsdb_server::{ServerOptions, StatementOptions};
 use postgres::{Client, NoTls};
+use std::time::{Duration, Instant};
 
 fn connect(served: &Served) -> Client {
     let port = served.pg().port();
@@ -47,6 +49,37 @@ fn a_lock_of_a_transaction_ends_with_it() {
     transaction.rollback().unwrap();
     assert!(second.query_one(try_it, &[]).unwrap().get::<_, bool>(0));
     assert!(first.query_one(try_it, &[]).unwrap().get::<_, bool>(0));
+}
+
+#[test]
+fn statements_that_wait_leave_their_turn_to_others() {
+    let statements = StatementOptions { running_max: 1, ..StatementOptions::default() };
+    let served = Served::with_options(&[], ServerOptions { statements, ..ServerOptions::default() });
+    let mut holder = connect(&served);
+    holder.query("SELECT pg_advisory_lock(7)", &[]).unwrap();
+    let mut sleeper = connect(&served);
+    let waking = sleeper.cancel_token();
+    std::thread::scope(|scope| {
+        let wait = || connect(&served).batch_execute("SELECT pg_advisory_lock(7)");
+        let waiters: Vec<_> = (0..3).map(|_| scope.spawn(wait)).collect();
+        let sleeping = scope.spawn(move || sleeper.batch_execute("SELECT pg_sleep(100000)"));
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT pg_%'";
+        let begun = Instant::now();
+        while holder.query_one(waiting, &[]).unwrap().get::<_, i64>(0) < 4 {
+            assert!(begun.elapsed() < Duration::from_secs(300), "they do not begin to wait");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sum = holder.query_one("SELECT sum(value) FROM generate_series(1, 10)", &[]).unwrap();
+        assert_eq!(sum.get::<_, i64>(0), 55);
+        // Each of them has the lock in its turn, until its connection ends.
+        assert!(holder.query_one("SELECT pg_advisory_unlock(7)", &[]).unwrap().get::<_, bool>(0));
+        for waiter in waiters {
+            waiter.join().unwrap().unwrap();
+        }
+        waking.cancel_query(NoTls).unwrap();
+        let error = sleeping.join().unwrap().unwrap_err();
+        assert_eq!(error.code().unwrap().code(), "57014", "{error}");
+    });
 }
 
 #[test]

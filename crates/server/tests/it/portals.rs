@@ -61,6 +61,13 @@ fn the_tag_counts_the_rows_of_the_last_part() {
     let insert = "INSERT INTO sensors VALUES (7, 'x', 1), (8, 'y', 1), (9, 'z', 1) RETURNING id";
     assert_eq!(in_parts(insert, &[2, 2, 2]), ["row", "row", "suspended", "row", "INSERT 0 1", "INSERT 0 0"]);
     assert_eq!(served.count("sensors"), 5);
+    // The tag is that of the statement behind WITH.
+    let changed = "WITH a AS (UPDATE sensors SET height = 2 WHERE id > 7 RETURNING id)";
+    let update = format!("{changed} UPDATE readings SET count = count + 10 WHERE count < 2 RETURNING count");
+    assert_eq!(in_parts(&update, &[0]), ["row", "UPDATE 1"]);
+    let insert = format!("{changed} INSERT INTO readings (time, count) SELECT '2024-01-02', id FROM a RETURNING count");
+    assert_eq!(in_parts(&insert, &[0]), ["row", "row", "INSERT 0 2"]);
+    assert_eq!(in_parts(&format!("{changed} SELECT * FROM a"), &[0]), ["row", "row", "SELECT 2"]);
 }
 
 #[test]

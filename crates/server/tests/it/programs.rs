@@ -64,6 +64,14 @@ fn sqlalchemy() {
 }
 
 #[test]
+fn the_suite_of_sqlalchemy() {
+    if let Some(served) = python("sqlalchemy_suite.py") {
+        let left: Vec<_> = served.database.tables().unwrap().into_iter().map(|table| table.definition.name).collect();
+        assert!(left.is_empty(), "the suite drops its tables: {left:?}");
+    }
+}
+
+#[test]
 fn pgx() {
     let Some(program) = clients().map(|folder| folder.join("pgx")).filter(|path| path.exists()) else {
         eprintln!("skipped: pgx is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
@@ -72,5 +80,36 @@ fn pgx() {
     let served = Served::with_tables();
     if run(&served, Command::new(program)) {
         assert_eq!(served.count("sensors"), 2 + 1 + 1_000);
+    }
+}
+
+#[test]
+fn node_pg() {
+    let modules = clients().map(|folder| folder.join("node/node_modules")).filter(|path| path.is_dir());
+    let Some(modules) = modules else {
+        eprintln!("skipped: pg of Node.js is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
+        return;
+    };
+    let served = Served::with_tables();
+    let mut command = Command::new("node");
+    command.arg(scripts().join("node_pg.js")).env("NODE_PATH", modules);
+    if run(&served, command) {
+        assert_eq!(served.count("sensors"), 2 + 1 + 1_000);
+    }
+}
+
+#[test]
+fn pgjdbc() {
+    let driver = clients().map(|folder| folder.join("postgresql-42.7.8.jar")).filter(|path| path.exists());
+    let Some(driver) = driver else {
+        eprintln!("skipped: pgjdbc is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
+        return;
+    };
+    let served = Served::with_tables();
+    let mut command = Command::new("java");
+    command.arg("-cp").arg(driver).arg(scripts().join("PgJdbc.java"));
+    if run(&served, command) {
+        assert_eq!(served.count("sensors"), 2 + 300 + 2 + 500);
+        assert_eq!(served.count("every"), 10);
     }
 }

@@ -197,3 +197,13 @@ fn sequences_are_listed_with_their_last_number() {
         "5\ns|down|integer|-1|-2147483648|-2|\npublic|up|bigint|5|1|1|5",
     );
 }
+
+#[test]
+fn the_catalogue_has_the_bounds_of_columns_that_number_the_rows() {
+    check(
+        "CREATE TABLE numbered (id INT GENERATED ALWAYS AS IDENTITY (START WITH 5 INCREMENT BY 3), v INT);\n\
+         SELECT column_name, is_identity, identity_start, identity_increment, identity_maximum, identity_minimum, \
+         identity_cycle FROM information_schema.columns WHERE table_name = 'numbered' ORDER BY 1;",
+        "id|YES|5|3|2147483647|1|NO\nv|NO|||||NO",
+    );
+}

@@ -5,7 +5,7 @@ use super::relation::{
 };
 use crate::ddl::sequences::nextval_sql;
 use atsdb_codec::{column_type_of, declared_type, encoding_name, logical_type, time_unit_of};
-use atsdb_core::{Column, ColumnType, Result, Table, Value};
+use atsdb_core::{Column, ColumnType, Identity, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
 
@@ -45,6 +45,11 @@ pub(super) const STANDARD_COLUMNS: Relation = Relation {
         ("datetime_precision", ColumnKind::Int),
         ("is_identity", ColumnKind::Text),
         ("identity_generation", ColumnKind::Text),
+        ("identity_start", ColumnKind::Text),
+        ("identity_increment", ColumnKind::Text),
+        ("identity_maximum", ColumnKind::Text),
+        ("identity_minimum", ColumnKind::Text),
+        ("identity_cycle", ColumnKind::Text),
     ],
     source: Source::TablesAndCatalogue("table_name", standard_columns, catalogue_columns),
 };
@@ -103,12 +108,8 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
             ColumnType::Array(_) => "ARRAY".to_owned(),
             scalar => scalar.sql_name().into_owned(),
         };
-        let mut row = standard(place, column.nullable, default_of(column), name, &logical_type(column));
-        if let Some(identity) = column.identity {
-            let generation = if identity.always { "ALWAYS" } else { "BY DEFAULT" };
-            row.splice(row.len() - 2.., [Cell::text("YES"), Cell::text(generation)]);
-        }
-        rows.push(row);
+        let numbers = column.identity.map(|identity| (identity, column.column_type));
+        rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column), numbers));
     }
     for (position, column) in view_columns(request, table).enumerate() {
         let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
@@ -116,7 +117,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
             DataType::List(_) => "ARRAY".to_owned(),
             _ => type_of_field(column),
         };
-        rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type()));
+        rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type(), None));
     }
     Ok(())
 }
@@ -127,7 +128,7 @@ fn catalogue_columns(schemas: Schemas, rows: &mut RelationBuilder) {
             for (position, (column, kind)) in relation.columns.iter().enumerate() {
                 let data_type = kind.data_type();
                 let place = (schema, relation.name, *column, position);
-                rows.push(standard(place, true, Cell::Null, type_name(&data_type), &data_type));
+                rows.push(standard(place, true, Cell::Null, type_name(&data_type), &data_type, None));
             }
         }
     }
@@ -137,12 +138,14 @@ fn view_columns<'a>(request: &'a RelationRequest<'_>, table: &Table) -> impl Ite
     request.view_columns.get(&table.id).into_iter().flat_map(|schema| schema.fields())
 }
 
+/// A row of the standard's `columns`. `numbers` are those that the column gives to rows, and their type.
 fn standard(
     (schema, table, column, position): (&str, &str, &str, usize),
     nullable: bool,
     default: Cell,
     type_name: String,
     data_type: &DataType,
+    numbers: Option<(Identity, ColumnType)>,
 ) -> Vec<Cell> {
     let precision = numeric_precision(data_type);
     let scale = match data_type {
@@ -150,7 +153,7 @@ fn standard(
         _ => data_type.is_integer().then_some(0),
     };
     let radix = if matches!(data_type, DataType::Decimal128(..)) { 10 } else { 2 };
-    vec![
+    let mut row = vec![
         Cell::text(CATALOG),
         Cell::text(schema),
         Cell::text(table),
@@ -165,8 +168,26 @@ fn standard(
         precision.map_or(Cell::Null, |_| Cell::Int(radix)),
         scale.map_or(Cell::Null, Cell::Int),
         datetime_precision(data_type).map_or(Cell::Null, Cell::Int),
+    ];
+    row.extend(identity_cells(numbers));
+    row
+}
+
+/// What the standard says of the numbers that a column gives to rows. They never begin again.
+fn identity_cells(numbers: Option<(Identity, ColumnType)>) -> [Cell; 7] {
+    let (identity, bounds) = match numbers {
+        Some((identity, column_type)) => (Some(identity), identity.bounds(column_type)),
+        None => (None, None),
+    };
+    let number = |number: Option<i64>| Cell::maybe(number.map(|number| number.to_string()));
+    [
+        Cell::text(if identity.is_some() { "YES" } else { "NO" }),
+        Cell::maybe(identity.map(|identity| if identity.always { "ALWAYS" } else { "BY DEFAULT" })),
+        number(identity.map(|identity| identity.start)),
+        number(identity.map(|identity| identity.increment)),
+        number(bounds.map(|(_, greatest)| greatest)),
+        number(bounds.map(|(least, _)| least)),
         Cell::text("NO"),
-        Cell::Null,
     ]
 }
 

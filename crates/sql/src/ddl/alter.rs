@@ -125,7 +125,8 @@ fn add_column(
     times: CurrentTimes,
 ) -> Result<TableDefinition> {
     let mut constraints = Constraints::default();
-    let mut definition = with_column(definition, declared, &mut constraints)?;
+    let place = format!("column {}", declared.name.value);
+    let mut definition = with_column(definition, declared, &place, &mut constraints)?;
     if !constraints.is_empty() {
         add_constraints(&mut definition, constraints)?;
     }
@@ -249,7 +250,8 @@ fn redeclare(
     let options = options.iter().map(|option| ColumnOptionDef { name: None, option: option.clone() }).collect();
     let declared = ColumnDef { name: new_name.clone(), data_type: data_type.clone(), options };
     let mut constraints = Constraints::default();
-    let alone = with_column(TableDefinition::new(&definition.name), &declared, &mut constraints)?;
+    let place = format!("column {}", new_name.value);
+    let alone = with_column(TableDefinition::new(&definition.name), &declared, &place, &mut constraints)?;
     let column = &mut definition.columns[position];
     for declared in alone.columns {
         widen(column, declared.column_type)?;

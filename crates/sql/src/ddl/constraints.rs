@@ -3,7 +3,7 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::table_names::TableName;
-use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
+use atsdb_core::{ColumnId, Error, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexColumn, IndexOption,
     IndexType, NullsDistinctOption, TableConstraint, Value,
@@ -63,8 +63,8 @@ impl Constraints {
                 self.indexes.push(DeclaredKey::new(index.name.as_ref(), column_names(&index.columns, true)?));
                 Ok(())
             }
-            TableConstraint::ForeignKey(_) => Err(not_supported("FOREIGN KEY").with_hint("leave it out")),
-            TableConstraint::Check(_) => Err(not_supported("CHECK").with_hint("leave it out")),
+            TableConstraint::ForeignKey(key) => Err(refused_reference(key.name.as_ref(), "FOREIGN KEY")),
+            TableConstraint::Check(check) => Err(refused_check(check.name.as_ref())),
             other => Err(not_supported(other).with_hint("leave it out")),
         }
     }
@@ -92,6 +92,24 @@ impl Constraints {
 impl DeclaredKey {
     fn new(name: Option<&Ident>, columns: Vec<String>) -> Self {
         Self { name: name.map(|name| name.value.clone()), columns, nulls_equal: false }
+    }
+}
+
+/// The error for a `CHECK` with this name.
+pub(crate) fn refused_check(name: Option<&Ident>) -> Error {
+    refused(name, "CHECK").with_hint("leave the constraint out; no condition is checked when rows are written")
+}
+
+/// The error for a reference with this name to another table, which is declared by these words.
+pub(crate) fn refused_reference(name: Option<&Ident>, words: &str) -> Error {
+    refused(name, words)
+        .with_hint("leave the constraint out; rows of other tables are not looked up when rows are written")
+}
+
+fn refused(name: Option<&Ident>, words: &str) -> Error {
+    match name {
+        Some(name) => not_supported(format_args!("CONSTRAINT {name} {words}")),
+        None => not_supported(words),
     }
 }
 

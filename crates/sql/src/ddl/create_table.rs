@@ -24,10 +24,11 @@ pub(crate) fn table_definition(create: &CreateTable) -> Result<TableDefinition> 
     let schema = if let NamedSchema::Other(schema) = &schema { Some(schema.as_str()) } else { None };
     let mut definition = TableDefinition::new_in(schema, &name);
     let mut constraints = Constraints::default();
-    for column in &create.columns {
-        definition = with_column(definition, column, &mut constraints)?;
-    }
     let place = format!("table {}", definition.name);
+    for column in &create.columns {
+        let place = format!("{place}, column {}", column.name.value);
+        definition = with_column(definition, column, &place, &mut constraints)?;
+    }
     for constraint in &create.constraints {
         constraints.table_constraint(constraint).map_err(|error| error.context(&place))?;
     }

@@ -2,6 +2,7 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit_expressions;
+use crate::text::volatile_functions::has_volatile_call;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -9,9 +10,6 @@ use datafusion::sql::sqlparser::ast::{
     FunctionArguments, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr,
 };
 use std::ops::ControlFlow;
-
-/// Functions that return another value each time they are called.
-const VOLATILE: [&str; 6] = ["random", "nextval", "setval", "uuid", "gen_random_uuid", "clock_timestamp"];
 
 /// Each assigned column, by name, and its new value.
 pub(crate) fn assignments(assignments: &mut Vec<Assignment>) -> Result<Vec<(String, Expr)>> {
@@ -89,13 +87,8 @@ fn plain_select(query: &Query) -> Option<&Select> {
     let GroupByExpr::Expressions(groups, _) = &select.group_by else { return None };
     let counts_columns = groups.iter().any(|group| matches!(group, Expr::Value(_)));
     let is_cut = query.limit_clause.is_some() || query.fetch.is_some() || select.top.is_some();
-    let is_volatile = visit_expressions(query, |expr| match expr {
-        Expr::Function(call) if VOLATILE.iter().any(|name| call.name.to_string().eq_ignore_ascii_case(name)) => {
-            ControlFlow::Break(())
-        }
-        _ => ControlFlow::Continue(()),
-    });
-    (!counts_columns && !is_cut && select.distinct.is_none() && is_volatile.is_continue()).then_some(select)
+    let is_volatile = has_volatile_call(query);
+    (!counts_columns && !is_cut && select.distinct.is_none() && !is_volatile).then_some(select)
 }
 
 fn has_call(expr: &Expr) -> bool {

@@ -8,6 +8,7 @@ use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
 use crate::text::sequence_names::{qualified_sequence_name, sequence_text};
 use crate::text::time_text::TimeWord;
+use crate::workarounds::{is_default, select_rows};
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
     ArrayElemTypeDef, CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
@@ -35,12 +36,6 @@ pub(crate) fn place_assigned(table: &Table, position: usize, value: &mut Expr) -
             .with_hint("it is GENERATED ALWAYS: write SET COLUMN = DEFAULT for a new number")),
         false => place_value(table, position, value),
     }
-}
-
-/// Whether a value is the word `DEFAULT`.
-fn is_default(value: &Expr) -> bool {
-    matches!(value, Expr::Identifier(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
 fn place_literal(column: &Column, value: &mut Expr) {
@@ -137,12 +132,14 @@ pub(crate) fn source_with_defaults(insert: &mut Insert, target: &mut Target, tab
         }
         body => place_literals(body, &columns),
     }
+    select_rows(&mut source, false)?;
     Ok(source)
 }
 
 /// Casts texts to the types of their columns where other rows have values of other kinds: the rows of `VALUES` have one
 /// type, and DataFusion knows none for a text and a time. A text alone keeps its type, because assigning it accepts
-/// more.
+/// more. A date for a column of times becomes a time, because DataFusion would make nanoseconds of it and of the other
+/// rows.
 fn type_texts(values: &mut Values, columns: &[&Column]) {
     for (position, column) in columns.iter().enumerate() {
         let Some(data_type) = type_beside_text(column.column_type) else { continue };
@@ -154,7 +151,8 @@ fn type_texts(values: &mut Values, columns: &[&Column]) {
             continue;
         }
         for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(position)) {
-            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = value {
+            let is_text = matches!(value, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }));
+            if is_text || (matches!(data_type, DataType::Timestamp(..)) && is_date(value)) {
                 *value = Expr::Cast {
                     kind: CastKind::Cast,
                     expr: Box::new(value.clone()),
@@ -164,6 +162,16 @@ fn type_texts(values: &mut Values, columns: &[&Column]) {
                 };
             }
         }
+    }
+}
+
+/// Whether an expression is a date by its form.
+fn is_date(value: &Expr) -> bool {
+    match value {
+        Expr::Nested(inner) => is_date(inner),
+        Expr::TypedString(literal) => literal.data_type == DataType::Date,
+        Expr::Cast { data_type, .. } => *data_type == DataType::Date,
+        _ => false,
     }
 }
 

@@ -142,10 +142,11 @@ impl SeenColumns {
     }
 }
 
-/// The name of a plain column, in lower case.
+/// The name of a plain column without its table, in lower case.
 fn name_of_column(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(name) => Some(name.value.to_lowercase()),
+        Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.to_lowercase()),
         _ => None,
     }
 }

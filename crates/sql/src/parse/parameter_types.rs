@@ -5,7 +5,7 @@
 //! compared with a value of another type, it is planned as a placeholder, whose type DataFusion infers. Parameters that
 //! have a type are placeholders from the beginning.
 
-use crate::functions::arguments::is_text;
+use crate::functions::base::arguments::is_text;
 use crate::text::decimals;
 use crate::text::params::Parameters;
 use crate::text::tree_walk::visit_expressions_mut;

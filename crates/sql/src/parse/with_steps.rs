@@ -9,6 +9,7 @@
 use super::with_clause::add_with;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit;
+use crate::text::volatile_functions::has_volatile_call;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -98,7 +99,7 @@ pub(super) fn take_step(statement: Ast, step: &WithStep) -> Result<Ast> {
     Ok(Ast::Query(query))
 }
 
-/// Refuses items that change rows, anywhere in a statement.
+/// Refuses items that change rows, anywhere in a statement, and those whose values would differ in each place.
 pub(super) fn refuse_changes_in_with(statement: &Ast) -> Result<()> {
     refuse_changes(statement, 0)
 }
@@ -115,7 +116,7 @@ fn refuse_changes(statement: &Ast, allowed: usize) -> Result<()> {
     }
 }
 
-/// Looks for statements in `WITH` that change rows.
+/// Looks for items of `WITH` that are refused.
 struct ChangeInWith {
     /// The number of queries, from the outermost one on, whose `WITH` may have them.
     allowed: usize,
@@ -129,14 +130,40 @@ impl Visitor for ChangeInWith {
             self.allowed -= 1;
             return ControlFlow::Continue(());
         }
-        match query.with.iter().flat_map(|with| &with.cte_tables).any(changes_rows) {
-            true => ControlFlow::Break(
+        if query.with.iter().flat_map(|with| &with.cte_tables).any(changes_rows) {
+            return ControlFlow::Break(
                 not_supported("a WITH that changes rows inside another statement")
                     .with_hint("put the WITH at the beginning: WITH x AS (DELETE ... RETURNING *) INSERT INTO ..."),
-            ),
-            false => ControlFlow::Continue(()),
+            );
+        }
+        match refuse_volatile_items(query) {
+            Err(error) => ControlFlow::Break(error),
+            Ok(()) => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Refuses items that have other values each time, as those of `random()`, and are read more than once: DataFusion
+/// plans an item anew in each place.
+fn refuse_volatile_items(query: &Query) -> Result<()> {
+    let Some(with) = &query.with else { return Ok(()) };
+    let items = &with.cte_tables;
+    let mut volatile: Vec<&Cte> = Vec::new();
+    for (position, item) in items.iter().enumerate() {
+        let is_volatile = |other: &&Cte| references(&item.query, other) > 0;
+        if !has_volatile_call(&item.query) && !volatile.iter().any(is_volatile) {
+            continue;
+        }
+        let later: usize = items[position + 1..].iter().map(|later| references(&later.query, item)).sum();
+        if later + references(&query.body, item) + references(&query.order_by, item) > 1 {
+            let name = &item.alias.name;
+            let part = format!("{name} of WITH, which has other values each time and is read more than once,");
+            return Err(not_supported(part)
+                .with_hint(format!("write CREATE TEMPORARY TABLE {name} AS ... as a statement of its own")));
+        }
+        volatile.push(item);
+    }
+    Ok(())
 }
 
 fn changes_rows(item: &Cte) -> bool {

@@ -1,7 +1,7 @@
 //! The buckets of a rollup, as times of its source: the whole buckets around stale times.
 
-use crate::functions::cut::Cut;
-use crate::functions::time_bucket::TimeBucket;
+use crate::functions::bucketing::cut::Cut;
+use crate::functions::bucketing::time_bucket::TimeBucket;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::sql_error;
 use atsdb_core::{Result, Table};

@@ -22,20 +22,20 @@ use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{
-    checked, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners,
+    checked, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners, type_planner,
     with_postgres_casts, write_array_constants, write_numbers,
 };
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::catalog::{TableFunctionArgs, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, TableReference, plan_datafusion_err};
 use datafusion::datasource::{ViewTable, provider_as_source};
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner};
+use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{
     AggregateUDF, Expr, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF, lit,
@@ -265,10 +265,6 @@ impl ContextProvider for SnapshotNames<'_> {
             Ok(match simple {
                 // A function that returns rows only accepts an untyped NULL.
                 Expr::Literal(value, _) if value.is_null() => lit(ScalarValue::Null),
-                // A series of times only accepts nanoseconds.
-                Expr::Literal(value, _) if let DataType::Timestamp(_, zone) = value.data_type() => {
-                    lit(value.cast_to(&DataType::Timestamp(TimeUnit::Nanosecond, zone))?)
-                }
                 simple => simple,
             })
         };
@@ -287,6 +283,10 @@ impl ContextProvider for SnapshotNames<'_> {
 
     fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
         &self.relation_planners
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        Some(type_planner())
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {

@@ -2,8 +2,8 @@
 //! they are assigned to, from casts, or from the other arguments of functions whose arguments are of one type, or are
 //! an array and its elements.
 
-use crate::functions::advisory_locks::lock_argument_type;
-use crate::functions::sleep::SLEEP;
+use crate::functions::session::advisory_locks::lock_argument_type;
+use crate::functions::session::sleep::SLEEP;
 use crate::text::params::number;
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};

@@ -1,7 +1,6 @@
 //! A rollup's query in normal form: one SELECT from one table, grouped by a bucket of its time, which is also a column.
 
-use crate::functions::grid::nanos_of;
-use crate::functions::interval::parse_interval;
+use crate::functions::times::interval::{nanos_of, parse_interval};
 use crate::parse::statement::parse_over;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::params::Parameters;

@@ -1,9 +1,10 @@
 //! Interrupting a session, and what its queries need to know of it: their time limit, the current times of its
-//! statement, the numbers that it draws, the locks that it takes, and its user and database.
+//! statement, the numbers that it draws, the locks that it takes, who notices its waits, and its user and database.
 
 use super::permission::Restriction;
-use crate::functions::identity::SessionIdentity;
-use crate::functions::lock_table::SessionLocks;
+use super::statement_waits::StatementWaits;
+use crate::functions::session::identity::SessionIdentity;
+use crate::functions::session::lock_table::SessionLocks;
 use atsdb_core::{CurrentTimes, Error, ErrorKind, Result};
 use atsdb_engine::SessionNumbers;
 use parking_lot::Mutex;
@@ -25,6 +26,8 @@ struct InterruptState {
     sequences: Option<(SessionNumbers, Arc<Restriction>)>,
     /// The scopes of its advisory locks.
     locks: Option<Arc<SessionLocks>>,
+    /// Who awaits what its statements wait for on purpose.
+    waits: Option<Arc<dyn StatementWaits>>,
     /// Its user and database, if they are known.
     identity: Option<Arc<SessionIdentity>>,
     requested: bool,
@@ -52,6 +55,15 @@ impl Interrupt {
 
     pub(crate) fn set_locks(&self, locks: Arc<SessionLocks>) {
         self.0.lock().locks = Some(locks);
+    }
+
+    /// Who awaits what the session's statements wait for on purpose.
+    pub(crate) fn waits(&self) -> Option<Arc<dyn StatementWaits>> {
+        self.0.lock().waits.clone()
+    }
+
+    pub(crate) fn set_waits(&self, waits: Arc<dyn StatementWaits>) {
+        self.0.lock().waits = Some(waits);
     }
 
     /// The session's user and database, if they are known.

@@ -13,7 +13,7 @@ use crate::plan::names::{GivenTables, logical_plan, open_plan};
 use crate::plan::over::{is_immutable, over};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
-use crate::scan::direct::{DirectGroups, DirectRead, DirectRows, GroupsForm};
+use crate::scan::direct::{DirectConstants, DirectGroups, DirectRead, DirectRows, GroupsForm};
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
@@ -110,6 +110,10 @@ pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCa
             let direct = Arc::new(DirectRead::Rows(rows));
             plans.put(of_types, CachedResult::Direct(Some(direct)), tables, scope);
         }
+        Some(DirectForm::Constants(constants)) => {
+            let direct = Arc::new(DirectRead::Constants(constants));
+            plans.put(of_types, CachedResult::Direct(Some(direct)), tables, scope);
+        }
         Some(DirectForm::Neither) => plans.put(of_types, CachedResult::Direct(None), tables, scope),
         None => {}
     }
@@ -171,6 +175,7 @@ enum DirectForm {
     Rows(DirectRows),
     /// Its physical plan is needed, too.
     Groups(GroupsForm),
+    Constants(DirectConstants),
     #[default]
     Neither,
 }
@@ -178,6 +183,9 @@ enum DirectForm {
 impl DirectForm {
     /// The form of an optimized plan.
     fn of(plan: &LogicalPlan, headings: &Headings) -> Self {
+        if let Some(constants) = DirectConstants::of(plan, headings) {
+            return Self::Constants(constants);
+        }
         match (DirectRows::of(plan, headings), GroupsForm::of(plan)) {
             (Some(rows), _) => Self::Rows(rows),
             (None, Some(groups)) => Self::Groups(groups),
@@ -208,6 +216,7 @@ pub(crate) fn direct_read(query: &Query, state: &SessionState) -> Result<Option<
     let (statement, spellings) = (statement_query.statement.clone(), Arc::clone(&statement_query.spellings));
     match direct_form(statement, &spellings, query, state)? {
         DirectForm::Rows(rows) => Ok(Some(DirectRead::Rows(rows))),
+        DirectForm::Constants(constants) => Ok(Some(DirectRead::Constants(constants))),
         DirectForm::Groups(form) => {
             let mut state = state.clone();
             let (planned, _) = plan_of(statement_query, &query.snapshot, &mut state)?;

@@ -1,11 +1,13 @@
 //! The functions of sequences, locks, the search path and the user that a query calls, bound to its session.
 
 use super::interrupt::Interrupt;
+use super::noticed_waits::noticed;
 use super::permission::Permission;
-use crate::functions::advisory_locks::lock_functions;
-use crate::functions::identity::identity_functions;
-use crate::functions::schema_names::search_path_functions;
-use crate::functions::sequences::{SequenceSession, sequence_functions};
+use crate::functions::session::advisory_locks::lock_functions;
+use crate::functions::session::identity::identity_functions;
+use crate::functions::session::schema_names::search_path_functions;
+use crate::functions::session::sequences::{SequenceSession, sequence_functions};
+use crate::functions::session::sleep::SLEEP;
 use crate::text::datafusion_errors::from_datafusion;
 use atsdb_core::Result;
 use atsdb_engine::{ReadSnapshot, SessionNumbers};
@@ -27,8 +29,10 @@ pub(super) fn set_session_functions(
             state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
         }
     }
-    for function in lock_functions(interrupt.locks().as_ref()) {
-        state.register_udf(Arc::new(function)).map_err(from_datafusion)?;
+    let sleep = state.scalar_functions().get(SLEEP).cloned();
+    let locks = lock_functions(interrupt.locks().as_ref()).map(Arc::new);
+    for function in locks.into_iter().chain(sleep) {
+        state.register_udf(noticed(function, interrupt)).map_err(from_datafusion)?;
     }
     let Some((numbers, restriction)) = interrupt.sequences() else { return Ok(()) };
     let refusal = restriction.require(Permission::Change).err().map(|error| error.message().to_owned());

@@ -1,6 +1,6 @@
 //! The times that a query sees: when its transaction began, and when its statement began.
 
-use crate::functions::statement_time::statement_timestamp;
+use crate::functions::session::statement_time::statement_timestamp;
 use crate::text::datafusion_errors::from_datafusion;
 use atsdb_core::{CurrentTimes, Result};
 use chrono::DateTime;

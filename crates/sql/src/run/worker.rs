@@ -21,7 +21,7 @@ use super::wait::block_on;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
-use crate::functions::lock_table::{LockTable, OpenScope};
+use crate::functions::session::lock_table::{LockTable, OpenScope};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
 use crate::scan::direct::DirectRead;

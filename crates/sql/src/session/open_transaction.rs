@@ -1,7 +1,7 @@
 //! The open transaction: its batch, and whether it can continue.
 
 use super::insert_runs::InsertRuns;
-use crate::functions::lock_table::OpenScope;
+use crate::functions::session::lock_table::OpenScope;
 use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, SearchPath, Table};
 use atsdb_engine::{Batch, Engine, SealingHold};

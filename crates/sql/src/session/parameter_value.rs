@@ -1,8 +1,8 @@
 //! Values of parameters, and their conversion to the types that a statement was prepared with.
 
 use crate::ddl::from_query::type_name_of;
-use crate::functions::arguments::is_text;
-use crate::functions::time_types::timestamp;
+use crate::functions::base::arguments::is_text;
+use crate::functions::times::types::timestamp;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals;
 use crate::text::errors::sql_error;

@@ -3,12 +3,13 @@
 use super::files::FileWriter;
 use super::open_transaction::Transaction;
 use crate::dml::files::FileReader;
-use crate::functions::identity::SessionIdentity;
-use crate::functions::lock_table::{OpenScope, SessionLocks};
+use crate::functions::session::identity::SessionIdentity;
+use crate::functions::session::lock_table::{OpenScope, SessionLocks};
 use crate::rollup::background::RollupMaintenance;
 use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;
 use crate::run::permission::{Permission, Restriction};
+use crate::run::statement_waits::StatementWaits;
 use crate::run::worker::Worker;
 use crate::text::script::Statements;
 use atsdb_core::Result;
@@ -123,6 +124,11 @@ impl Session {
     /// Sets what `current_user` and `current_database()` return. Without it, both return `atsdb`.
     pub fn set_identity(&self, user: impl Into<String>, database: impl Into<String>) {
         self.interrupt.set_identity(SessionIdentity { user: user.into(), database: database.into() });
+    }
+
+    /// Sets who awaits what statements wait for on purpose, from the next such wait on.
+    pub fn set_waits(&self, waits: Arc<dyn StatementWaits>) {
+        self.interrupt.set_waits(waits);
     }
 
     /// Sets the rights of statements, from the next one on. Other statements are refused with

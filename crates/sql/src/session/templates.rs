@@ -3,7 +3,7 @@
 
 use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
-use crate::functions::arguments::is_text;
+use crate::functions::base::arguments::is_text;
 use crate::run::answer::{Answer, Rows};
 use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
@@ -145,12 +145,40 @@ mod tests {
         }
     }
 
-    fn state(session: &Session, sql: &str) -> Option<TemplateState> {
+    fn query(session: &Session, sql: &str) -> Query {
         let (snapshot, scope) = session.snapshot().unwrap();
         let text = sql.to_owned();
         let (position, parameters) = (session.statements(sql).next().unwrap().unwrap().position(), Parameters::none());
-        let query = Query { text, position, parameters, snapshot, files: None, scope: Some(scope) };
-        session.worker.plans().template(&query, &Template::of(sql).unwrap())
+        Query { text, position, parameters, snapshot, files: None, scope: Some(scope) }
+    }
+
+    fn state(session: &Session, sql: &str) -> Option<TemplateState> {
+        session.worker.plans().template(&query(session, sql), &Template::of(sql).unwrap())
+    }
+
+    #[test]
+    fn a_row_of_constants_is_planned_once() {
+        let session = session();
+        let answer = |sql: &str| {
+            let statement = session.statements(sql).next().unwrap().unwrap();
+            let Answer::Rows(rows) = session.execute(&statement, &[]).unwrap() else { panic!("{sql} has no rows") };
+            (rows.schema(), rows.map(Result::unwrap).collect::<Vec<_>>())
+        };
+        let is_kept = |sql: &str| session.worker.plans().direct(&query(&session, sql)).is_some();
+        for sql in [
+            "SELECT 1",
+            "SELECT 1 AS one, 'x' || 'y' AS two, CAST(NULL AS INT) AS three, 1.5, TRUE, ARRAY[1, 2] AS five",
+            "SELECT DATE '2024-01-01' + 1, TIMESTAMP '2024-01-01', INTERVAL '1 day'",
+        ] {
+            assert!(!is_kept(sql), "{sql}");
+            let planned = answer(sql);
+            assert!(is_kept(sql), "{sql}");
+            assert_eq!(answer(sql), planned, "{sql}");
+        }
+        for sql in ["SELECT now()", "SELECT random()", "SELECT current_user", "SELECT 1 WHERE 1 = 2"] {
+            answer(sql);
+            assert!(!is_kept(sql), "{sql}");
+        }
     }
 
     #[test]
@@ -168,11 +196,7 @@ mod tests {
             assert_eq!(run(&session, &form(1, minute)), usize::from(minute % 3 == 1));
         }
         // These queries have left no plans of their own.
-        let (snapshot, scope) = session.snapshot().unwrap();
-        let position = session.statements("SELECT 1").next().unwrap().unwrap().position();
-        let text = form(1, 59);
-        let query = Query { text, position, parameters: Parameters::none(), snapshot, files: None, scope: Some(scope) };
-        assert!(session.worker.plans().direct(&query).is_none());
+        assert!(session.worker.plans().direct(&query(&session, &form(1, 59))).is_none());
     }
 
     #[test]

@@ -41,8 +41,9 @@ pub(super) fn in_words_of_sql(error: Error) -> Error {
 }
 
 fn sentence(message: &str) -> Option<Sentence> {
-    const OF: [fn(&str) -> Option<Sentence>; 8] = [
+    const OF: [fn(&str) -> Option<Sentence>; 9] = [
         unreadable_text,
+        time_out_of_range,
         number_out_of_range,
         decimal_out_of_range,
         missing_operator,
@@ -90,6 +91,28 @@ fn is_number_of(type_name: &str, text: &str) -> bool {
             is_whole && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
         }
     }
+}
+
+/// A time that another unit cannot count: `Cannot cast Timestamp(µs) value 5 to Timestamp(ns): converted value exceeds
+/// the representable i64 range`; and a number of days that an interval cannot.
+fn time_out_of_range(message: &str) -> Option<Sentence> {
+    if message.starts_with("Cannot cast to Interval(MonthDayNano). Overflowing on ") {
+        return Some(Sentence::new("date out of range"));
+    }
+    let target = match message.strip_prefix("Overflow converting ") {
+        Some(rest) => rest.split_once(". The dates that can be represented")?.0,
+        None => {
+            let cast = message.strip_prefix("Cannot cast ")?;
+            cast.strip_suffix(": converted value exceeds the representable i64 range")?
+        }
+    };
+    let sentence = Sentence::new("timestamp out of range");
+    Some(if target.ends_with(" to Nanosecond") || target.ends_with(" to Timestamp(ns)") {
+        sentence
+            .with_hint("beside a TIMESTAMP(9) or a DATE the years are 1678 to 2261: CAST(x AS TIMESTAMP) has others")
+    } else {
+        sentence
+    })
 }
 
 /// A number that is cast to another type: `Can't cast value 300 to type Int8`.

@@ -6,6 +6,7 @@
 
 pub(crate) mod accepted_forms;
 pub(crate) mod bytes_text;
+mod calendar_text;
 pub(crate) mod datafusion_errors;
 pub(crate) mod decimals;
 pub(crate) mod errors;
@@ -29,7 +30,9 @@ pub(crate) mod template;
 pub(crate) mod time_text;
 pub mod tree_walk;
 pub(crate) mod verbs;
+pub(crate) mod volatile_functions;
 pub(crate) mod without_literals;
 pub(crate) mod words;
 pub(crate) mod written_schemas;
 mod wrong_calls;
+pub(crate) mod zone_names;

@@ -1,6 +1,7 @@
 //! Times and dates in text, as counts of a unit, and the words that stand for times. The forms are those of
-//! [`TimeForms::SQL`].
+//! [`TimeForms::SQL`], and the further ones of [`calendar_text`].
 
+use super::calendar_text;
 use atsdb_core::TimeUnit;
 pub(crate) use atsdb_core::time_text::Rest;
 use atsdb_core::time_text::{self, TimeForms};
@@ -57,8 +58,8 @@ pub(crate) struct WrittenTime {
     pub(crate) has_offset: bool,
 }
 
-/// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`, `20240301 123000`; years beyond four
-/// digits carry a sign. Without an offset it is UTC. `None` if the text is invalid.
+/// Reads `2024-03-01`, `2024-03-01 12:30`, `2024-03-01T12:30:00.25Z`, `...+02:00`, `20240301 123000`, and the forms of
+/// [`calendar_text`]; years beyond four digits carry a sign. Without an offset it is UTC. `None` if it is invalid.
 pub(crate) fn read_time(text: &str, unit: TimeUnit) -> Option<WrittenTime> {
     let time = written(text)?;
     let (count, rest) = time.count(unit);
@@ -71,7 +72,8 @@ pub fn parse_date(text: &str) -> Option<i32> {
 }
 
 fn written(text: &str) -> Option<time_text::WrittenTime<'_>> {
-    time_text::parse_time(text.trim().as_bytes(), &TimeForms::SQL)
+    let text = text.trim();
+    time_text::parse_time(text.as_bytes(), &TimeForms::SQL).or_else(|| calendar_text::read(text))
 }
 
 /// Whether a text has the form of a day or of a time of day, and therefore only wrong numbers.

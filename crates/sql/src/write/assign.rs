@@ -2,7 +2,7 @@
 //! times are rounded to the column's unit, decimals and floats to integers, text is parsed, floats are narrowed. Exact
 //! conversions are left to the engine.
 
-use crate::functions::arguments::is_text;
+use crate::functions::base::arguments::is_text;
 use crate::text::decimals::nearest_floats;
 use crate::text::errors::unfit;
 use crate::text::literal::Literal;

@@ -27,11 +27,9 @@ impl Modules {
         self.0.keys()
     }
 
-    /// The rooms of the crate from the top, as the table in the root's documentation lists them.
-    pub(crate) fn rooms(&self) -> Vec<String> {
-        let root = self.0.get(&Vec::new()).map_or("", String::as_str);
-        let rows = root.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
-        rows.map(str::to_owned).collect()
+    /// The modules whose documentation has a table of rooms, each with its rooms from the top.
+    pub(crate) fn rooms(&self) -> BTreeMap<&Module, Vec<String>> {
+        self.0.iter().filter_map(|(module, source)| Some((module, listed_rooms(source)?))).collect()
     }
 
     pub(crate) fn imports(&self) -> Imports {
@@ -70,6 +68,15 @@ impl Modules {
         }
         Some(place)
     }
+}
+
+/// Returns the rooms that a module's documentation lists, or `None` if it has no table of rooms.
+fn listed_rooms(source: &str) -> Option<Vec<String>> {
+    let is_heading = |line: &&str| line.starts_with("//! | room |") || line.starts_with("//! | module |");
+    let lines = source.lines().skip_while(|line| !is_heading(line)).take_while(|line| line.starts_with("//! |"));
+    let rows: Vec<String> =
+        lines.filter_map(|line| Some(line.strip_prefix("//! | `")?.split('`').next()?.to_owned())).collect();
+    (!rows.is_empty()).then_some(rows)
 }
 
 fn read_folder(folder: &Path, above: &Module, modules: &mut BTreeMap<Module, String>) {

@@ -24,10 +24,12 @@ use crate::session::settings::{self, Access};
 use crate::session::source_file::SourceFile;
 use atsdb::{CommitOutcome, Database, Engine, Error, ErrorKind, NewStore, Result, Table};
 use atsdb_import::{Options, Report};
+use atsdb_temporary::TemporarySpace;
 use declared::DeclaredTable;
 use remarks::show_remarks;
 use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// From this number of rows on, the size of a table says something about its rows.
@@ -38,21 +40,27 @@ const NAMES_SHOWN: usize = 5;
 
 /// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.
 pub(super) fn run(args: &ImportArgs) -> Result<()> {
+    let space = Arc::new(TemporarySpace::in_default_folder(settings::temp_bytes(&args.store)?));
     if args.dry_run {
         let (database, compares_files) = existing_store(args)?;
-        let shown = try_out(database.as_ref(), compares_files, args);
+        let shown = try_out(database.as_ref(), compares_files, args, &space);
         return shown.map_err(|error| paths::with_pattern(error, &args.files));
     }
     // Watched until the process ends: a stored import ends with 0, also if Ctrl-C comes after the store was closed.
     let _watch = ManuallyDrop::new(Watch::new(|| ()));
     let _new_store = NewStore::at(&args.url);
     let database = settings::open(&args.url, Access::Create, &args.store, Some(&args.write))?;
-    import_into(&database, args)
+    import_into(&database, args, &space)
 }
 
 /// Shows what an import would do. `compares_files` is whether the store can tell which files it got.
-fn try_out(database: Option<&Database>, compares_files: bool, args: &ImportArgs) -> Result<()> {
-    let (options, declared) = (options::options(args)?, DeclaredTable::of(args)?);
+fn try_out(
+    database: Option<&Database>,
+    compares_files: bool,
+    args: &ImportArgs,
+    space: &Arc<TemporarySpace>,
+) -> Result<()> {
+    let (options, declared) = (options::options(args, space)?, DeclaredTable::of(args)?);
     let engine = database.map(Database::engine);
     let existing = engine.map(|engine| existing_table(engine, &args.table)).transpose()?.flatten();
     let mut files = source_files(args, &options)?;
@@ -72,21 +80,21 @@ fn try_out(database: Option<&Database>, compares_files: bool, args: &ImportArgs)
     dry_run::run(&args.table, existing.as_ref(), inputs, &options, &declared, not_compared)
 }
 
-/// Imports into an open store, and reports.
-pub(crate) fn import_into(database: &Database, args: &ImportArgs) -> Result<()> {
+/// Imports into an open store, and reports. Temporary files count against `space`.
+pub(crate) fn import_into(database: &Database, args: &ImportArgs, space: &Arc<TemporarySpace>) -> Result<()> {
     let _watch = Watch::new(|| ());
-    let imported = import_watched(database, args).map_err(|error| paths::with_pattern(error, &args.files));
+    let imported = import_watched(database, args, space).map_err(|error| paths::with_pattern(error, &args.files));
     if imported.is_err() {
         interrupt::check()?;
     }
     imported
 }
 
-fn import_watched(database: &Database, args: &ImportArgs) -> Result<()> {
+fn import_watched(database: &Database, args: &ImportArgs, space: &Arc<TemporarySpace>) -> Result<()> {
     if args.dry_run {
-        return try_out(Some(database), true, args);
+        return try_out(Some(database), true, args, space);
     }
-    let options = options::options(args)?;
+    let options = options::options(args, space)?;
     let declared = DeclaredTable::of(args)?;
     let given_name = options::batch_id(args)?;
     let engine = database.engine();

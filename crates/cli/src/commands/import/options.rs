@@ -5,7 +5,6 @@ use super::sqlite_table::{self, is_sqlite};
 use crate::args::{DateOrderArg, ImportArgs, ImportFormat};
 use crate::console::clock::unix_seconds;
 use crate::console::stdin::Stdin;
-use crate::session::settings;
 use crate::session::source_file::SourceFile;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
 use atsdb_import::{ColumnChoice, DateOrder, Encoding, Format, Input, Options, UnpivotChoice, Zone, declare_key};
@@ -13,8 +12,8 @@ use atsdb_temporary::TemporarySpace;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The importer's options.
-pub(super) fn options(args: &ImportArgs) -> Result<Options> {
+/// The importer's options, and the space for its temporary files.
+pub(super) fn options(args: &ImportArgs, temporary_space: &Arc<TemporarySpace>) -> Result<Options> {
     Ok(Options {
         format: args.format.map(|format| match format {
             ImportFormat::Csv => Format::Csv,
@@ -49,7 +48,7 @@ pub(super) fn options(args: &ImportArgs) -> Result<Options> {
         sheet: args.sheet.clone(),
         skip_bad: args.skip_bad,
         file_column: args.file_column.clone(),
-        temporary_space: Arc::new(TemporarySpace::in_default_folder(settings::temp_bytes(&args.store)?)),
+        temporary_space: Arc::clone(temporary_space),
         ..Options::default()
     })
 }

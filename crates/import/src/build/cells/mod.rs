@@ -98,7 +98,9 @@ impl Cells<'_> {
     #[inline(never)]
     fn null_not_allowed(&self, row: usize, field: Field) -> InvalidValue {
         let reason = if self.column.is_time { "a time cannot be NULL" } else { "the column is NOT NULL" };
-        InvalidValue { row, field, reason: reason.to_owned() }
+        let is_empty = field.bytes(self.read.text.as_bytes()).is_empty();
+        let means = if is_empty { "" } else { "means NULL, and " };
+        InvalidValue { row, field, reason: format!("{means}{reason}") }
     }
 
     fn null<T: Default>(&self, gathered: &mut Values<T>, row: usize, field: Field) {

@@ -96,7 +96,8 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         | "pg_table_size"
         | "pg_total_relation_size"
         | "pg_indexes_size"
-        | "pg_database_size" => known::INT8,
+        | "pg_database_size"
+        | "pg_tablespace_size" => known::INT8,
         "pg_is_in_recovery" | "pg_cancel_backend" | "pg_terminate_backend" | "bool_and" | "bool_or" | "every" => {
             known::BOOL
         }
@@ -210,6 +211,9 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         }
         "pg_indexes_size" => Value::Int(0),
         "pg_database_size" => database_size(context, argument(0))?,
+        // The database is in the only tablespace.
+        "pg_tablespace_size" if argument(0).is_null() => Value::Null,
+        "pg_tablespace_size" => database_size(context, &Value::text(context.database))?,
         "pg_size_pretty" => argument(0).int().map_or(Value::Null, |bytes| Value::Text(pretty_size(bytes))),
         "obj_description"
         | "col_description"
@@ -283,6 +287,35 @@ fn pretty_size(bytes: i64) -> String {
     format!("{size} {unit}")
 }
 
+/// `format` with `%s`, `%I`, `%L` and `%%`.
+fn formatted(arguments: &[Value]) -> Result<Value, PgError> {
+    let Some((Value::Text(pattern), values)) = arguments.split_first() else { return Ok(Value::Null) };
+    let (mut made, mut values, mut letters) = (String::new(), values.iter(), pattern.chars());
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            made.push(letter);
+            continue;
+        }
+        let kind = letters.next();
+        if kind == Some('%') {
+            made.push('%');
+            continue;
+        }
+        let value = values.next().ok_or_else(|| PgError::error("22023", "too few arguments for format()"))?.shown();
+        match (kind, value) {
+            (Some('s'), value) => made.push_str(&value.unwrap_or_default()),
+            (Some('I'), Some(value)) => made.push_str(&quoted(&value)),
+            (Some('I'), None) => {
+                return Err(PgError::error("22004", "null values cannot be formatted as an SQL identifier"));
+            }
+            (Some('L'), Some(value)) => made.push_str(&format!("'{}'", value.replace('\'', "''"))),
+            (Some('L'), None) => made.push_str("NULL"),
+            _ => return Err(PgError::not_supported("format() in queries about the catalogue with other codes")),
+        }
+    }
+    Ok(Value::Text(made))
+}
+
 /// Functions about values.
 fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
     let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
@@ -313,6 +346,7 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
         "lower" => of_text(str::to_lowercase),
         "upper" => of_text(str::to_uppercase),
         "btrim" | "trim" => of_text(|text| text.trim().to_owned()),
+        "format" => formatted(arguments)?,
         "quote_ident" => of_text(quoted),
         "quote_literal" => of_text(|text| format!("'{}'", text.replace('\'', "''"))),
         "length" | "char_length" => text(0).map_or(Value::Null, |text| Value::Int(text.chars().count() as i64)),

@@ -206,6 +206,7 @@ impl Connection {
             let permit = taken.map_err(|NoPermit| {
                 PgError::error("53300", "too many statements are running").with_hint("retry later")
             })?;
+            self.session.use_permit(&permit);
             self.io.permit = Some(permit);
             self.deadline = self.begin_deadline();
         }

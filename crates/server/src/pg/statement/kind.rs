@@ -1,6 +1,7 @@
 //! Which part of the server a statement concerns.
 
 use super::copy::copy_of_client;
+use super::with_clause::main_word;
 use crate::pg::error::PgError;
 use crate::pg::settings::SEARCH_PATH;
 use atsdb::sql::{CopyStatement, Word, Words, quoted};
@@ -100,10 +101,7 @@ impl StatementKind {
     /// Reads as much of a statement as is needed to determine its kind.
     pub(in crate::pg) fn of(text: &str) -> Result<Self, PgError> {
         let mut words = Words::new(text);
-        let first = match words.next() {
-            Some(Word::Name(name)) => name,
-            _ => return Ok(Self::Query),
-        };
+        let Some(Word::Name(first)) = words.next() else { return Ok(Self::Query) };
         Ok(match first.as_str() {
             "begin" => Self::Begin { read_only: read_only(words) },
             "start" if words.accept("transaction") => Self::Begin { read_only: read_only(words) },
@@ -134,6 +132,7 @@ impl StatementKind {
             "analyze" => Self::Maintenance("ANALYZE"),
             "explain" => Self::Report("EXPLAIN"),
             "describe" | "desc" | "summarize" => Self::Report("SHOW"),
+            "with" => main_word(words).as_deref().and_then(of_rows).unwrap_or(Self::Query),
             other => of_rows(other).unwrap_or(Self::Other),
         })
     }

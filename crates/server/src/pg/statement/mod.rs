@@ -7,3 +7,4 @@
 pub(in crate::pg) mod copy;
 pub(in crate::pg) mod kind;
 pub(in crate::pg) mod storage;
+mod with_clause;

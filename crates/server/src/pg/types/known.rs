@@ -62,7 +62,7 @@ const fn plain(
 }
 
 /// The types that are not arrays.
-pub(in crate::pg) const TYPES: [PgType; 43] = [
+pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(BOOL, "bool", "boolean", 1, 'B', (1000, "_bool")),
     plain(BYTEA, "bytea", "bytea", -1, 'U', (1001, "_bytea")),
     plain(CHAR, "char", "\"char\"", 1, 'Z', (1002, "_char")),
@@ -95,6 +95,8 @@ pub(in crate::pg) const TYPES: [PgType; 43] = [
     plain(INTERVAL, "interval", "interval", 16, 'T', (1187, "_interval")),
     plain(1266, "timetz", "time with time zone", 12, 'D', (1270, "_timetz")),
     plain(NUMERIC, "numeric", "numeric", -1, 'N', (1231, "_numeric")),
+    plain(2202, "regprocedure", "regprocedure", 4, 'N', (2207, "_regprocedure")),
+    plain(2204, "regoperator", "regoperator", 4, 'N', (2209, "_regoperator")),
     plain(REGCLASS, "regclass", "regclass", 4, 'N', (2210, "_regclass")),
     plain(REGTYPE, "regtype", "regtype", 4, 'N', (2211, "_regtype")),
     plain(4089, "regnamespace", "regnamespace", 4, 'N', (4090, "_regnamespace")),
@@ -104,6 +106,7 @@ pub(in crate::pg) const TYPES: [PgType; 43] = [
     plain(2276, "any", "\"any\"", 4, 'P', (0, "")),
     plain(2277, "anyarray", "anyarray", -1, 'P', (0, "")),
     plain(2278, "void", "void", 4, 'P', (0, "")),
+    plain(2279, "trigger", "trigger", 4, 'P', (0, "")),
     plain(UUID, "uuid", "uuid", 16, 'U', (2951, "_uuid")),
     plain(JSONB, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
 ];

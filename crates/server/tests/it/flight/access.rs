@@ -1,7 +1,7 @@
 //! Users: their roles, their tickets and their transactions.
 
 use super::client::{Code, connect, connect_as, ingestion, served, status};
-use arrow::array::{Int32Array, RecordBatch, StringArray};
+use arrow::array::{AsArray, Int32Array, RecordBatch, StringArray};
 use arrow_flight::sql::EndTransaction;
 use atsdb_server::Role;
 use std::sync::Arc;
@@ -21,6 +21,21 @@ fn nobody_gets_in_without_credentials() {
         (Code::Unauthenticated, "the user, the password or the token is wrong")
     );
     assert!(connect_as(&served, "reader", "r-pass").info("SELECT 1").is_ok());
+}
+
+#[test]
+fn a_statement_knows_its_user() {
+    let served = served(&USERS);
+    let text = "SELECT current_user || ' ' || session_user";
+    for (name, password) in [("reader", "r-pass"), ("boss", "b-pass")] {
+        let mut client = connect_as(&served, name, password);
+        let found = client.query(text).unwrap();
+        assert_eq!(found[0].column(0).as_string::<i32>().value(0), format!("{name} {name}"));
+        let id = client.runtime.block_on(client.sql.begin_transaction()).unwrap();
+        let info = client.runtime.block_on(client.sql.execute(text.to_owned(), Some(id))).unwrap();
+        let found = client.rows(info.endpoint[0].ticket.clone().unwrap()).unwrap();
+        assert_eq!(found[0].column(0).as_string::<i32>().value(0), format!("{name} {name}"));
+    }
 }
 
 #[test]

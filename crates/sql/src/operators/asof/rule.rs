@@ -1,9 +1,9 @@
 //! Turns each join whose condition has the mark into an [`AsofJoin`], and moves conditions on its left side below it.
 
 use super::node::{AsofJoin, Task, Tolerance};
-use crate::functions::arguments::per_second;
-use crate::functions::difference::operands_of_difference;
-use crate::functions::interval::interval_of;
+use crate::functions::base::arguments::per_second;
+use crate::functions::times::difference::operands_of_difference;
+use crate::functions::times::interval::interval_of;
 use crate::text::errors::sql_error;
 use atsdb_core::time::DAY_SECONDS;
 use datafusion::arrow::datatypes::DataType;

@@ -2,8 +2,8 @@
 //! or else from the rows.
 
 use super::steps::{Steps, Ticks};
-use crate::functions::arguments::per_second;
-use crate::functions::time_types::is_shifted;
+use crate::functions::base::arguments::per_second;
+use crate::functions::times::types::is_shifted;
 use crate::text::errors::sql_error;
 use crate::text::time_text::{Rest, read_time};
 use atsdb_core::{Result, TimeUnit};

@@ -1,7 +1,7 @@
 //! The buckets of one series, each with its row or a gap, and the values that are put into gaps.
 
 use super::steps::{Steps, Ticks};
-use crate::functions::interval::interval_of;
+use crate::functions::times::interval::interval_of;
 use atsdb_core::Result;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days, days_from_civil, days_in_month};
 use datafusion::arrow::array::{Array, Float64Array, Int64Array, UInt32Array};

@@ -1,9 +1,9 @@
 //! The buckets of `time_bucket_gapfill`, one after the other.
 
-use crate::functions::buckets::Buckets;
-use crate::functions::grid::Grid;
-use crate::functions::interval::interval_of;
-use crate::functions::zone::Zone;
+use crate::functions::bucketing::buckets::Buckets;
+use crate::functions::bucketing::grid::Grid;
+use crate::functions::times::interval::interval_of;
+use crate::functions::times::zone::Zone;
 use crate::text::errors::sql_error;
 use atsdb_codec::time_unit_of;
 use atsdb_core::{Result, TimeUnit};

@@ -1,6 +1,6 @@
 //! The conditions of a direct read, which may contain parameters.
 
-use crate::functions::arguments::is_text;
+use crate::functions::base::arguments::is_text;
 use crate::parse::parameter_types::close_expression;
 use crate::scan::pushdown::{Pushdown, is_exact};
 use crate::text::datafusion_errors::from_datafusion;

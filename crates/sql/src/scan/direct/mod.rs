@@ -1,14 +1,17 @@
-//! Direct reads: simple queries of one table for which no plan is executed. They are recognised by their optimized
-//! plan, in which names, types and casts are resolved. Their conditions may contain parameters, so that one read serves
-//! any values. They return rows ([`rows`]), or the groups of an aggregate ([`groups`]). A query that does not have
-//! exactly such a form, or would read more than a little, is executed as usual.
+//! Direct reads: simple queries of at most one table for which no plan is executed. They are recognised by their
+//! optimized plan, in which names, types and casts are resolved. Their conditions may contain parameters, so that one
+//! read serves any values. They return rows ([`rows`]), the groups of an aggregate ([`groups`]), or constants
+//! ([`constants`]). A query that does not have exactly such a form, or would read more than a little, is executed as
+//! usual.
 
 mod conditions;
+mod constants;
 mod groups;
 mod rows;
 mod steps;
 mod watch;
 
+pub(crate) use constants::DirectConstants;
 pub(crate) use groups::{DirectGroups, GroupsForm};
 pub(crate) use rows::DirectRows;
 
@@ -24,6 +27,7 @@ use watch::Watch;
 pub(crate) enum DirectRead {
     Rows(DirectRows),
     Groups(DirectGroups),
+    Constants(DirectConstants),
 }
 
 impl DirectRead {
@@ -34,10 +38,11 @@ impl DirectRead {
         parameters: &Parameters,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
-        let Some(table) = self.table(snapshot) else { return Ok(None) };
-        match self {
-            Self::Rows(rows) => rows.read(table, snapshot, parameters, watch),
-            Self::Groups(groups) => groups.read(table, snapshot, parameters, watch),
+        match (self, self.table(snapshot)) {
+            (Self::Rows(rows), Some(table)) => rows.read(table, snapshot, parameters, watch),
+            (Self::Groups(groups), Some(table)) => groups.read(table, snapshot, parameters, watch),
+            (Self::Constants(constants), _) => Ok(Some(constants.read())),
+            (Self::Rows(_) | Self::Groups(_), None) => Ok(None),
         }
     }
 
@@ -46,18 +51,20 @@ impl DirectRead {
         match self {
             Self::Rows(rows) => rows.schema(),
             Self::Groups(groups) => groups.schema(),
+            Self::Constants(constants) => constants.schema(),
         }
     }
 
-    /// The table that is read, if it exists in a snapshot.
+    /// The table that is read, if there is one and it exists in a snapshot.
     pub(crate) fn table<'a>(&self, snapshot: &'a ReadSnapshot) -> Option<&'a Table> {
-        snapshot.table_by_id(self.table_id())
+        snapshot.table_by_id(self.table_id()?)
     }
 
-    fn table_id(&self) -> TableId {
+    fn table_id(&self) -> Option<TableId> {
         match self {
-            Self::Rows(rows) => rows.table_id(),
-            Self::Groups(groups) => groups.table_id(),
+            Self::Rows(rows) => Some(rows.table_id()),
+            Self::Groups(groups) => Some(groups.table_id()),
+            Self::Constants(_) => None,
         }
     }
 
@@ -66,7 +73,7 @@ impl DirectRead {
         match (self, other) {
             (Self::Rows(own), Self::Rows(other)) => own.is_same(parameters, other, definition),
             (Self::Groups(own), Self::Groups(other)) => own.is_same(parameters, other, definition),
-            (Self::Rows(_), Self::Groups(_)) | (Self::Groups(_), Self::Rows(_)) => false,
+            (Self::Rows(_) | Self::Groups(_) | Self::Constants(_), _) => false,
         }
     }
 }

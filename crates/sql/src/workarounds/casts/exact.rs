@@ -10,9 +10,9 @@
 //! ones no upstream issue is known.
 //! no upstream issue is known.
 
-use crate::functions::arguments::per_second;
-use crate::functions::time_types::{is_shifted, is_utc};
-use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use crate::functions::base::arguments::per_second;
+use crate::functions::times::types::{is_shifted, is_utc};
+use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;

@@ -7,4 +7,4 @@ mod float_range;
 mod half_even;
 pub(super) mod postgres;
 mod text_times;
-mod time_of_day;
+pub(super) mod time_of_day;

@@ -6,22 +6,24 @@
 //! DataFusion 55.2 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
 //! bytes unchanged, requires seconds in times, knows no exponents in decimals, reads a bare number in an interval as
 //! months, and makes infinite what is too large for a float. Waits for
-//! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding); for the others no upstream issue is known.
+//! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding).
+//! [#11454](https://github.com/apache/datafusion/pull/11454), about the bare number, was closed unmerged; for the
+//! others no upstream issue is known.
 
 use super::arrays::{arrays_of, texts_of, with_elements};
 use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_times::{dates_of, times_of};
-use super::time_of_day::times_of_day;
-use crate::functions::arguments::per_second;
-use crate::functions::time_types::is_utc;
+use super::time_of_day::{rounded_times, times_of_day, times_of_timestamps};
+use crate::functions::base::arguments::per_second;
+use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
 use crate::text::float_text::float_text;
-use crate::workarounds::expressions::{names_its_columns, rewrite_expressions};
+use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
 use atsdb_core::decimal;
-use atsdb_core::interval::{Interval, parse_interval};
+use atsdb_core::interval::{Interval, is_out_of_range, parse_interval};
 use atsdb_core::interval_text::{duration_text, interval_text};
 use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
@@ -107,8 +109,13 @@ enum Conversion {
     TextToFloat,
     TextToDecimal,
     TextToTimeOfDay,
+    /// Nanoseconds, which only files and literals of timestamps have, are rounded.
+    NanosToTimeOfDay,
+    TimestampToTimeOfDay,
     TextToBytes,
     TextToTime,
+    /// An integer counts seconds, as DataFusion has it for `TIMESTAMP`, which it gives nanoseconds.
+    IntegerToTime,
     TextToDate,
     TextToInterval,
     IntervalToText,
@@ -139,6 +146,12 @@ impl Conversion {
             (from, DataType::Decimal128(..)) if from.is_string() => Self::TextToDecimal,
             (DataType::Time32(_) | DataType::Time64(_), to) if to.is_string() => Self::TimeOfDayToText,
             (from, DataType::Time32(_) | DataType::Time64(_)) if from.is_string() => Self::TextToTimeOfDay,
+            (DataType::Time64(TimeUnit::Nanosecond), DataType::Time64(TimeUnit::Microsecond)) => Self::NanosToTimeOfDay,
+            (DataType::Timestamp(TimeUnit::Nanosecond, zone), DataType::Time64(TimeUnit::Microsecond))
+                if zone.as_deref().is_none_or(is_utc) =>
+            {
+                Self::TimestampToTimeOfDay
+            }
             (DataType::Timestamp(_, zone), to) if to.is_string() && zone.as_deref().is_none_or(is_utc) => {
                 Self::TimeToText
             }
@@ -149,6 +162,7 @@ impl Conversion {
             (from, DataType::Timestamp(_, zone)) if from.is_string() && zone.as_deref().is_none_or(is_utc) => {
                 Self::TextToTime
             }
+            (from, DataType::Timestamp(TimeUnit::Microsecond, _)) if from.is_integer() => Self::IntegerToTime,
             (from, DataType::Date32) if from.is_string() => Self::TextToDate,
             (from, DataType::Interval(_)) if from.is_string() => Self::TextToInterval,
             (DataType::Interval(_), to) if to.is_string() => Self::IntervalToText,
@@ -182,17 +196,21 @@ impl Conversion {
             }
             Self::TimeToText => {
                 let text = |time: NaiveDateTime| without_zeros(time.format("%Y-%m-%d %H:%M:%S%.f").to_string());
-                Arc::new(match array.data_type() {
+                let texts: StringArray = match array.data_type() {
                     DataType::Timestamp(TimeUnit::Nanosecond, _) => {
                         let times = array.as_primitive::<TimestampNanosecondType>();
-                        times_of_rows(times).map(|time| time.map(text)).collect::<StringArray>()
+                        times_of_rows(times).map(|time| time.map(text)).collect()
                     }
                     _ => {
                         let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
                         let times = times.as_primitive::<TimestampMicrosecondType>();
                         times_of_rows(times).map(|time| time.map(text)).collect()
                     }
-                })
+                };
+                if texts.null_count() > array.null_count() && !options.safe {
+                    return exec_err!("timestamp out of range: its year is beyond 262142");
+                }
+                Arc::new(texts)
             }
             Self::DoubleToReal => return narrowed(array, options),
             Self::TextToFloat => {
@@ -200,6 +218,8 @@ impl Conversion {
             }
             Self::TextToDecimal => return numbers_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::TextToTimeOfDay => return times_of_day(&cast(array, &DataType::Utf8)?, target, options),
+            Self::NanosToTimeOfDay => return rounded_times(array, options.safe),
+            Self::TimestampToTimeOfDay => return times_of_timestamps(array),
             Self::TimeOfDayToText => {
                 let texts = cast(array, &DataType::Utf8)?;
                 let texts = texts.as_string::<i32>().iter();
@@ -216,6 +236,10 @@ impl Conversion {
                 Arc::new(bytes.into_iter().collect::<BinaryArray>())
             }
             Self::TextToTime => return times_of(&cast(array, &DataType::Utf8)?, target, options),
+            Self::IntegerToTime => {
+                let times = cast_with_options(array, &DataType::Timestamp(TimeUnit::Second, None), options)?;
+                return Ok(cast_with_options(&times, target, options)?);
+            }
             Self::TextToDate => return dates_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::TextToInterval => {
                 let texts = cast(array, &DataType::Utf8)?;
@@ -225,6 +249,9 @@ impl Conversion {
                             Ok(Some(IntervalMonthDayNano::new(months, days, nanoseconds)))
                         }
                         None if options.safe => Ok(None),
+                        None if is_out_of_range(text, None, None) => {
+                            exec_err!("interval field value out of range: \"{text:.60}\"")
+                        }
                         None => exec_err!("'{text:.60}' is not an interval"),
                     },
                     None => Ok(None),

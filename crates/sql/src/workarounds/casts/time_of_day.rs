@@ -1,27 +1,33 @@
-//! Times of day as text, without zeros at the end, and text as times of day, rounded to microseconds.
+//! Times of day as text, without zeros at the end, text as times of day, and nanoseconds rounded to microseconds.
 //!
 //! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`), writes
 //! fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
 
-use atsdb_core::{Error, time_of_day};
+use atsdb_core::Error;
+use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, Time64MicrosecondArray};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Time64NanosecondType, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Int64Type, Time64MicrosecondType, Time64NanosecondType, TimeUnit};
 use datafusion::common::{DataFusionError, Result};
 use std::sync::Arc;
 
 const NANOS: DataType = DataType::Time64(TimeUnit::Nanosecond);
 const NANOS_PER_MICRO: i64 = 1_000;
-const DAY_MICROS: i64 = 86_400_000_000;
 
 /// Texts as times of day.
 pub(super) fn times_of_day(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
     let read = cast_with_options(&with_colons(texts), &NANOS, options)?;
-    let mut times = Vec::with_capacity(read.len());
-    for time in read.as_primitive::<Time64NanosecondType>() {
+    Ok(cast(&rounded_times(&read, options.safe)?, target)?)
+}
+
+/// Times of day in nanoseconds as microseconds. One that would be rounded to the end of the day becomes NULL, or an
+/// error if not `safe`.
+pub(crate) fn rounded_times(nanos: &ArrayRef, safe: bool) -> Result<ArrayRef> {
+    let mut times = Vec::with_capacity(nanos.len());
+    for time in cast(nanos, &NANOS)?.as_primitive::<Time64NanosecondType>() {
         times.push(match time.map(rounded) {
-            Some(DAY_MICROS) if options.safe => None,
-            Some(DAY_MICROS) => {
+            Some(DAY_MICROSECONDS) if safe => None,
+            Some(DAY_MICROSECONDS) => {
                 let error = Error::invalid("the time of day is rounded to 24:00:00, which TIME does not have");
                 let error = error.with_hint("the last time of a day is 23:59:59.999999");
                 return Err(DataFusionError::External(Box::new(error)));
@@ -29,8 +35,15 @@ pub(super) fn times_of_day(texts: &ArrayRef, target: &DataType, options: &CastOp
             time => time,
         });
     }
-    let times: ArrayRef = Arc::new(Time64MicrosecondArray::from(times));
-    Ok(cast(&times, target)?)
+    Ok(Arc::new(Time64MicrosecondArray::from(times)))
+}
+
+/// The times of day of timestamps in nanoseconds, as microseconds. One that is rounded to the end of the day is the
+/// midnight of the next.
+pub(super) fn times_of_timestamps(timestamps: &ArrayRef) -> Result<ArrayRef> {
+    let counts = cast(timestamps, &DataType::Int64)?;
+    let time = |nanos: i64| rounded(nanos).rem_euclid(DAY_MICROSECONDS);
+    Ok(Arc::new(counts.as_primitive::<Int64Type>().unary::<_, Time64MicrosecondType>(time)))
 }
 
 /// The texts with colons where times are written without them.
@@ -45,9 +58,9 @@ fn with_colons(texts: &ArrayRef) -> ArrayRef {
 
 /// Nanoseconds as microseconds. Halves go to the even neighbour.
 fn rounded(nanos: i64) -> i64 {
-    let (micros, rest) = (nanos / NANOS_PER_MICRO, nanos % NANOS_PER_MICRO);
+    let (micros, rest) = (nanos.div_euclid(NANOS_PER_MICRO), nanos.rem_euclid(NANOS_PER_MICRO));
     let half = NANOS_PER_MICRO / 2;
-    micros + i64::from(rest > half || rest == half && micros % 2 == 1)
+    micros + i64::from(rest > half || rest == half && micros % 2 != 0)
 }
 
 #[cfg(test)]
@@ -56,7 +69,8 @@ mod tests {
 
     #[test]
     fn times_are_rounded_to_the_even_neighbour() {
-        for (nanos, micros) in [(1_499, 1), (1_500, 2), (2_500, 2), (2_501, 3), (0, 0)] {
+        let positive = [(0, 0), (1_499, 1), (1_500, 2), (2_500, 2), (2_501, 3)];
+        for (nanos, micros) in positive.into_iter().chain([(-500, 0), (-1_499, -1), (-1_500, -2)]) {
             assert_eq!(rounded(nanos), micros);
         }
     }

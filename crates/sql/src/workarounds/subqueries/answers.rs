@@ -40,7 +40,7 @@ pub(super) fn answer(expr: &Expr, context: &SubqueryContext<'_>) -> Result<Optio
         Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
             // Not `<> ALL` as NOT IN: if the left side is a constant, DataFusion's anti join loses the NULLs.
             let is_member = matches!((op, quantifier), (Operator::Eq, SetQuantifier::Any));
-            if is_member && context.is_condition && subquery.outer_ref_columns.is_empty() {
+            if is_member && context.is_condition && context.domain(subquery)?.columns.is_empty() {
                 let member = InSubquery { expr: expr.clone(), subquery: subquery.clone(), negated: false };
                 return Ok(Some(Replacement { input: None, expr: Expr::InSubquery(member) }));
             }

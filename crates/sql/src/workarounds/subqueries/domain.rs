@@ -2,16 +2,17 @@
 //! *domain*, are joined to its input, and stay in its rows up to the top. If it only computes something from each outer
 //! row, these rows take the place of its input.
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, NullEquality, Result};
+use super::outer_columns::{Renaming, asked_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{Column, DFSchemaRef, NullEquality, Result};
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::logical_plan::{
-    Distinct, FetchType, Filter, Join, Limit, SkipType, Union, Unnest, Window,
+    Distinct, DistinctOn, FetchType, Filter, Join, Limit, SkipType, Union, Unnest, Window,
 };
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, SortExpr, and,
+    Aggregate, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, SortExpr, and, binary_expr,
     col, lit,
 };
 use std::cell::Cell;
@@ -53,20 +54,8 @@ pub(super) struct Spread {
 impl<'a> Domain<'a> {
     /// The columns of an outer plan that a subquery mentions.
     pub(super) fn of(subquery: &LogicalPlan, outer: &'a LogicalPlan, names: &'a Names) -> Result<Self> {
-        let mut columns = Vec::new();
-        subquery.apply_with_subqueries(|plan| {
-            plan.apply_expressions(|expr| {
-                expr.apply(|expr| {
-                    if let Expr::OuterReferenceColumn(_, column) = expr
-                        && outer.schema().has_column(column)
-                        && !columns.contains(column)
-                    {
-                        columns.push(column.clone());
-                    }
-                    Ok(TreeNodeRecursion::Continue)
-                })
-            })
-        })?;
+        let mut columns = outer_columns(subquery)?;
+        columns.retain(|column| outer.schema().has_column(column));
         Ok(Self { columns, outer, names, keeps_rows: false })
     }
 
@@ -80,8 +69,8 @@ impl<'a> Domain<'a> {
         Ok(!Domain::of(plan, self.outer, self.names)?.columns.is_empty())
     }
 
-    fn is_mentioned_by(&self, expr: &Expr) -> Result<bool> {
-        expr.exists(|expr| Ok(matches!(expr, Expr::OuterReferenceColumn(_, column) if self.columns.contains(column))))
+    fn is_mentioned_by(&self, expr: &Expr, inputs: &[DFSchemaRef]) -> Result<bool> {
+        Ok(outer_columns_of(expr, inputs)?.iter().any(|column| self.columns.contains(column)))
     }
 
     /// The domain itself: the distinct values of its columns, or all rows.
@@ -96,36 +85,29 @@ impl<'a> Domain<'a> {
         Ok(Spread { plan, values })
     }
 
-    /// Replaces the outer columns in an expression by columns with their values; `None` if a subquery in it mentions
-    /// them.
-    fn replaced(&self, expr: Expr, values: &[Column]) -> Result<Option<Expr>> {
-        let mut is_possible = true;
-        let replaced = expr
-            .transform_up(|expr| match &expr {
-                Expr::OuterReferenceColumn(_, column) => match self.columns.iter().position(|other| other == column) {
-                    Some(at) => Ok(Transformed::yes(Expr::Column(values[at].clone()))),
-                    None => Ok(Transformed::no(expr)),
-                },
-                Expr::ScalarSubquery(subquery) => {
-                    is_possible &= !self.is_mentioned(&subquery.subquery)?;
-                    Ok(Transformed::no(expr))
-                }
-                Expr::Exists(exists) => {
-                    is_possible &= !self.is_mentioned(&exists.subquery.subquery)?;
-                    Ok(Transformed::no(expr))
-                }
-                Expr::InSubquery(member) => {
-                    is_possible &= !self.is_mentioned(&member.subquery.subquery)?;
-                    Ok(Transformed::no(expr))
-                }
-                _ => Ok(Transformed::no(expr)),
-            })
-            .data()?;
-        Ok(is_possible.then_some(replaced))
+    /// Replaces the outer columns in an expression by columns with their values. The subqueries in it mention these
+    /// columns then. `inputs` are those of the step before.
+    fn replaced(&self, expr: Expr, values: &[Column], inputs: &[DFSchemaRef]) -> Result<Expr> {
+        let renamings: Vec<Renaming> = self.columns.iter().cloned().zip(values.iter().cloned()).collect();
+        expr.transform_up(|mut expr| {
+            if let Expr::OuterReferenceColumn(_, column) = &expr {
+                let at = self.columns.iter().position(|other| other == column);
+                return Ok(match at {
+                    Some(at) => Transformed::yes(Expr::Column(values[at].clone())),
+                    None => Transformed::no(expr),
+                });
+            }
+            if let Some(subquery) = asked_mut(&mut expr) {
+                *subquery = renamed(subquery, &renamings, inputs)?;
+                return Ok(Transformed::yes(expr));
+            }
+            Ok(Transformed::no(expr))
+        })
+        .data()
     }
 
-    fn all_replaced(&self, exprs: &[Expr], values: &[Column]) -> Result<Option<Vec<Expr>>> {
-        exprs.iter().map(|expr| self.replaced(expr.clone(), values)).collect()
+    fn all_replaced(&self, exprs: &[Expr], values: &[Column], inputs: &[DFSchemaRef]) -> Result<Vec<Expr>> {
+        exprs.iter().map(|expr| self.replaced(expr.clone(), values, inputs)).collect()
     }
 
     /// Computes the plan's rows for each value of the domain; `None` for plans that it does not support.
@@ -143,7 +125,7 @@ impl<'a> Domain<'a> {
             LogicalPlan::Filter(filter) => self.of_filter(filter),
             LogicalPlan::Projection(projection) => {
                 let Some(input) = self.spread(&projection.input)? else { return Ok(None) };
-                let Some(mut exprs) = self.all_replaced(&projection.expr, &input.values)? else { return Ok(None) };
+                let mut exprs = self.all_replaced(&projection.expr, &input.values, &schemas_of_inputs(plan))?;
                 for (expr, before) in exprs.iter_mut().zip(&projection.expr) {
                     restore_name(expr, before);
                 }
@@ -163,6 +145,7 @@ impl<'a> Domain<'a> {
                 let plan = LogicalPlanBuilder::from(input.plan).distinct()?.build()?;
                 Ok(Some(Spread { plan, values: input.values }))
             }
+            LogicalPlan::Distinct(Distinct::On(on)) => self.of_distinct_on(on),
             // A sort without a limit does not change the set of rows.
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => self.spread(&sort.input),
             LogicalPlan::Aggregate(aggregate) => self.of_aggregate(aggregate),
@@ -182,9 +165,37 @@ impl<'a> Domain<'a> {
 
     fn of_filter(&self, filter: &Filter) -> Result<Option<Spread>> {
         let Some(input) = self.spread(&filter.input)? else { return Ok(None) };
-        let Some(predicate) = self.replaced(filter.predicate.clone(), &input.values)? else { return Ok(None) };
+        let inputs = [Arc::clone(filter.input.schema())];
+        let predicate = self.replaced(filter.predicate.clone(), &input.values, &inputs)?;
         let plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(input.plan))?);
         Ok(Some(Spread { plan, values: input.values }))
+    }
+
+    /// The first row of each key for each value of the domain.
+    fn of_distinct_on(&self, on: &DistinctOn) -> Result<Option<Spread>> {
+        let Some(input) = self.spread(&on.input)? else { return Ok(None) };
+        let inputs = [Arc::clone(on.input.schema())];
+        let columns = || input.values.iter().cloned().map(Expr::Column);
+        let mut keys = self.all_replaced(&on.on_expr, &input.values, &inputs)?;
+        keys.extend(columns());
+        let mut exprs = self.all_replaced(&on.select_expr, &input.values, &inputs)?;
+        for (expr, before) in exprs.iter_mut().zip(&on.select_expr) {
+            restore_name(expr, before);
+        }
+        exprs.extend(columns());
+        let mut order = None;
+        if let Some(before) = &on.sort_expr {
+            let mut by = Vec::with_capacity(before.len() + input.values.len());
+            for of in before {
+                let expr = self.replaced(of.expr.clone(), &input.values, &inputs)?;
+                by.push(SortExpr::new(expr, of.asc, of.nulls_first));
+            }
+            // All keys are first in the order.
+            by.splice(on.on_expr.len()..on.on_expr.len(), columns().map(|column| column.sort(true, false)));
+            order = Some(by);
+        }
+        let on = DistinctOn::try_new(keys, exprs, order, Arc::new(input.plan))?;
+        Ok(Some(Spread { plan: LogicalPlan::Distinct(Distinct::On(on)), values: input.values }))
     }
 
     fn of_aggregate(&self, aggregate: &Aggregate) -> Result<Option<Spread>> {
@@ -193,8 +204,9 @@ impl<'a> Domain<'a> {
         if groups.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
             return Ok(None);
         }
-        let Some(mut grouped) = self.all_replaced(groups, &input.values)? else { return Ok(None) };
-        let Some(mut computed) = self.all_replaced(functions, &input.values)? else { return Ok(None) };
+        let inputs = [Arc::clone(aggregate.input.schema())];
+        let mut grouped = self.all_replaced(groups, &input.values, &inputs)?;
+        let mut computed = self.all_replaced(functions, &input.values, &inputs)?;
         let named = groups.iter().zip(&mut grouped).chain(functions.iter().zip(&mut computed));
         for (before, expr) in named {
             restore_name(expr, before);
@@ -237,7 +249,7 @@ impl<'a> Domain<'a> {
 
     fn of_window(&self, window: &Window) -> Result<Option<Spread>> {
         let Some(input) = self.spread(&window.input)? else { return Ok(None) };
-        let Some(exprs) = self.all_replaced(&window.window_expr, &input.values)? else { return Ok(None) };
+        let exprs = self.all_replaced(&window.window_expr, &input.values, &[Arc::clone(window.input.schema())])?;
         let mut partitioned = Vec::with_capacity(exprs.len());
         for (expr, before) in exprs.into_iter().zip(&window.window_expr) {
             let name = before.schema_name().to_string();
@@ -265,10 +277,11 @@ impl<'a> Domain<'a> {
             }
             _ => (Vec::new(), Arc::clone(&limit.input)),
         };
+        let inputs = [Arc::clone(input.schema())];
         let Some(input) = self.spread(&input)? else { return Ok(None) };
         let mut by = Vec::with_capacity(order.len());
         for of in order {
-            let Some(expr) = self.replaced(of.expr, &input.values)? else { return Ok(None) };
+            let expr = self.replaced(of.expr, &input.values, &inputs)?;
             by.push(SortExpr { expr, ..of });
         }
         let name = self.names.next("row");
@@ -288,15 +301,17 @@ impl<'a> Domain<'a> {
     }
 
     fn of_join(&self, join: &Join) -> Result<Option<Spread>> {
-        if join.null_equality != NullEquality::NullEqualsNothing {
-            return Ok(None);
-        }
-        let equalities = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
+        let inputs = [Arc::clone(join.left.schema()), Arc::clone(join.right.schema())];
+        let equality = match join.null_equality {
+            NullEquality::NullEqualsNothing => Operator::Eq,
+            NullEquality::NullEqualsNull => Operator::IsNotDistinctFrom,
+        };
+        let equalities = join.on.iter().map(|(left, right)| binary_expr(left.clone(), equality, right.clone()));
         let mut conditions: Vec<Expr> = equalities.chain(join.filter.clone()).collect();
         let mut in_left = self.is_mentioned(&join.left)?;
         let in_right = self.is_mentioned(&join.right)?;
         for condition in &conditions {
-            in_left |= !in_right && self.is_mentioned_by(condition)?;
+            in_left |= !in_right && self.is_mentioned_by(condition, &inputs)?;
         }
         let (left, right, values) = match join.join_type {
             JoinType::Inner | JoinType::Right if !in_left => {
@@ -316,7 +331,7 @@ impl<'a> Domain<'a> {
             }
             _ => return Ok(None),
         };
-        let Some(conditions) = self.all_replaced(&conditions, &values)? else { return Ok(None) };
+        let conditions = self.all_replaced(&conditions, &values, &inputs)?;
         let condition = conjunction(conditions).unwrap_or_else(|| lit(true));
         let plan = LogicalPlanBuilder::from(left).join_on(right, join.join_type, Some(condition))?.build()?;
         Ok(Some(Spread { plan, values }))
@@ -339,8 +354,8 @@ impl<'a> Domain<'a> {
 
 /// `left IS NOT DISTINCT FROM right`.
 fn is_not_distinct(left: &Column, right: &Column) -> Expr {
-    let [left, right] = [left, right].map(|column| Box::new(Expr::Column(column.clone())));
-    Expr::BinaryExpr(BinaryExpr::new(left, Operator::IsNotDistinctFrom, right))
+    let [left, right] = [left, right].map(|column| Expr::Column(column.clone()));
+    binary_expr(left, Operator::IsNotDistinctFrom, right)
 }
 
 /// Restores the name that an expression had.

@@ -2,7 +2,7 @@
 //! condition, may fail for rows that they leave out.
 
 use super::domain::is_subquery;
-use super::lateral::subquery_of;
+use super::outer_columns::subquery_of;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::logical_plan::{Filter, Join};

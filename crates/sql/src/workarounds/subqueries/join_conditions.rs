@@ -4,11 +4,12 @@
 
 use super::answers::{Replacement, SubqueryContext, answer};
 use super::domain::{Names, is_subquery};
+use super::outer_columns::outer_columns;
 use super::steps::of_step;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, NullEquality, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
-use datafusion::logical_expr::logical_plan::{Filter, Join, Subquery};
+use datafusion::logical_expr::logical_plan::{Filter, Join};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr};
 use std::sync::Arc;
@@ -54,7 +55,7 @@ impl Sides<'_> {
     /// A condition without subqueries in the place of one with them; `None` if it is not supported.
     fn settle(&mut self, condition: Expr, join_type: JoinType) -> Result<Option<Expr>> {
         if let Expr::Exists(exists) = &condition
-            && !self.has_one_side(&condition)
+            && !self.has_one_side(&condition)?
         {
             return self.pairs(exists, join_type);
         }
@@ -63,7 +64,7 @@ impl Sides<'_> {
             if !is_subquery(&expr) {
                 return Ok(Transformed::no(expr));
             }
-            if !self.has_one_side(&expr) {
+            if !self.has_one_side(&expr)? {
                 is_possible = false;
                 return Ok(Transformed::no(expr));
             }
@@ -72,14 +73,14 @@ impl Sides<'_> {
         Ok(is_possible.then_some(settled.data))
     }
 
-    fn has_one_side(&self, expr: &Expr) -> bool {
-        let columns = mentioned(expr);
-        has_all(&self.left, &columns) || has_all(&self.right, &columns)
+    fn has_one_side(&self, expr: &Expr) -> Result<bool> {
+        let columns = mentioned(expr)?;
+        Ok(has_all(&self.left, &columns) || has_all(&self.right, &columns))
     }
 
     /// Adds a column with the subquery's value to the side that it mentions.
     fn as_column(&mut self, expr: Expr) -> Result<Expr> {
-        let is_left = !has_all(&self.right, &mentioned(&expr));
+        let is_left = !has_all(&self.right, &mentioned(&expr)?);
         let side = if is_left { &mut self.left } else { &mut self.right };
         let context = SubqueryContext { input: side, names: self.names, is_condition: false };
         let Replacement { input, expr } = answer(&expr, &context)?.unwrap_or(Replacement { input: None, expr });
@@ -93,7 +94,7 @@ impl Sides<'_> {
     /// Joins the pairs of values for which an EXISTS holds to the side whose rows are not all kept. Returns the
     /// condition that the other side has the other value of the pair.
     fn pairs(&mut self, exists: &Exists, join_type: JoinType) -> Result<Option<Expr>> {
-        let columns = mentioned(&Expr::Exists(exists.clone()));
+        let columns = mentioned(&Expr::Exists(exists.clone()))?;
         let is_left = |column: &&Column| self.left.schema().maybe_index_of_column(column).is_some();
         let (of_left, of_right): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(is_left);
         if !of_right.iter().all(|column| self.right.schema().maybe_index_of_column(column).is_some()) {
@@ -139,25 +140,22 @@ impl Sides<'_> {
 }
 
 /// The columns of the join that an expression over a subquery mentions.
-fn mentioned(expr: &Expr) -> Vec<Column> {
+fn mentioned(expr: &Expr) -> Result<Vec<Column>> {
     let (value, subquery) = match expr {
         Expr::ScalarSubquery(subquery) => (None, subquery),
         Expr::Exists(Exists { subquery, .. }) => (None, subquery),
         Expr::InSubquery(InSubquery { expr, subquery, .. }) => (Some(expr), subquery),
         Expr::SetComparison(SetComparison { expr, subquery, .. }) => (Some(expr), subquery),
-        _ => return Vec::new(),
+        _ => return Ok(Vec::new()),
     };
-    let Subquery { outer_ref_columns, .. } = subquery;
     let mut columns: Vec<Column> =
         value.map(|value| value.column_refs().into_iter().cloned().collect()).unwrap_or_default();
-    for outer in outer_ref_columns {
-        if let Expr::OuterReferenceColumn(_, column) = outer
-            && !columns.contains(column)
-        {
-            columns.push(column.clone());
+    for outer in outer_columns(&subquery.subquery)? {
+        if !columns.contains(&outer) {
+            columns.push(outer);
         }
     }
-    columns
+    Ok(columns)
 }
 
 fn has_all(plan: &LogicalPlan, columns: &[Column]) -> bool {

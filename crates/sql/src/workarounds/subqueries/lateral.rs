@@ -2,29 +2,35 @@
 //! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`.
 
 use super::domain::{Domain, Names, is_subquery};
+use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
-use datafusion::logical_expr::logical_plan::Join;
+use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, Join, Window};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
+use std::sync::Arc;
 
 /// Rewrites a join whose right side mentions the left side's columns.
 pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPlan>> {
-    let Some(subquery) = subquery_of(&join.right) else { return Ok(Transformed::no(LogicalPlan::Join(join))) };
     let domain = Domain::of(&join.right, &join.left, names)?;
-    if !domain.columns.is_empty()
+    if domain.columns.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Join(join)));
+    }
+    // DataFusion marks no subquery that mentions these columns only in a subquery or a join of its own.
+    let subquery = subquery_of(&join.right);
+    if let Some(subquery) = subquery
         && join.join_type == JoinType::Inner
         && returns_elements(subquery)?
         && let Some(plan) = applied(&join, names)?
     {
         return Ok(Transformed::yes(plan));
     }
-    let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
-    if domain.columns.is_empty()
-        || !matches!(join.join_type, JoinType::Inner | JoinType::Left)
-        || pulls_up(subquery, pull_up)?
-    {
+    let is_left = match subquery {
+        Some(subquery) => is_left(subquery, &join)?,
+        None => false,
+    };
+    if is_left || !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
         return Ok(Transformed::no(LogicalPlan::Join(join)));
     }
     let Some(right) = domain.spread(&join.right)? else { return Ok(Transformed::no(LogicalPlan::Join(join))) };
@@ -42,6 +48,20 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
         .project(columns)?
         .build()?;
     Ok(Transformed::yes(plan))
+}
+
+/// Whether DataFusion rewrites a `LATERAL` subquery itself.
+fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
+    let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
+    // A column that a condition needs would make rows distinct.
+    let is_distinct = subquery.exists(|plan| match plan {
+        LogicalPlan::Distinct(distinct) => Ok(!outer_columns(distinct.input())?.is_empty()),
+        _ => Ok(false),
+    })?;
+    Ok(!is_distinct
+        && !has_distant_columns(subquery)?
+        && !reaches_beyond(subquery, &[Arc::clone(join.left.schema())])?
+        && pulls_up(subquery, pull_up)?)
 }
 
 /// Whether a subquery returns elements of arrays, and computes its rows from one outer row each.
@@ -78,16 +98,29 @@ fn applied(join: &Join, names: &Names) -> Result<Option<LogicalPlan>> {
     plan.build().map(Some)
 }
 
-/// The subquery that a relation is if it is a `LATERAL` one.
-pub(super) fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {
-    match plan {
-        LogicalPlan::Subquery(subquery) => Some(&subquery.subquery),
-        LogicalPlan::SubqueryAlias(_) | LogicalPlan::Projection(_) => subquery_of(plan.inputs()[0]),
-        _ => None,
-    }
-}
-
 /// Whether DataFusion can move the conditions on outer columns out of a subquery.
 pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr) -> Result<bool> {
-    Ok(subquery.clone().rewrite(&mut pull_up).is_ok() && pull_up.can_pull_up)
+    let has_fixed = subquery.exists(|plan| match plan {
+        LogicalPlan::Join(join) => has_fixed_conditions(join),
+        // The rows that are left out would be counted, and might be the first.
+        LogicalPlan::Window(Window { input, .. }) | LogicalPlan::Distinct(Distinct::On(DistinctOn { input, .. })) => {
+            Ok(!outer_columns(input)?.is_empty())
+        }
+        _ => Ok(false),
+    })?;
+    Ok(!has_fixed && subquery.clone().rewrite(&mut pull_up).is_ok() && pull_up.can_pull_up)
+}
+
+/// Whether a join has conditions on outer columns on a side from which they cannot be moved above it. DataFusion moves
+/// them all the same.
+fn has_fixed_conditions(join: &Join) -> Result<bool> {
+    use JoinType::{Full, Inner, Left, LeftAnti, LeftMark, LeftSemi, Right, RightAnti, RightMark, RightSemi};
+    let (is_left_fixed, is_right_fixed) = match join.join_type {
+        Inner => (false, false),
+        Left | LeftAnti | LeftMark | LeftSemi => (false, true),
+        Right | RightAnti | RightMark | RightSemi => (true, false),
+        Full => (true, true),
+    };
+    let left = [Arc::clone(join.left.schema())];
+    Ok(is_left_fixed && !outer_columns(&join.left)?.is_empty() || is_right_fixed && reaches_beyond(&join.right, &left)?)
 }

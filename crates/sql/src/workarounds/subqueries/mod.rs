@@ -2,9 +2,11 @@
 //! condition on the outer row, `LATERAL` with `ORDER BY` and `LIMIT`, and `ANY` and `ALL`.
 //!
 //! Owned here: which subqueries these are ([`rule`], [`steps`]), conditions of joins ([`join_conditions`]), the column
-//! that replaces an expression over one ([`answers`]), the conditions that hold before one ([`first_conditions`]), and
-//! the subquery's rows for all outer rows at once ([`domain`], after Neumann and Kemper, "Unnesting Arbitrary
-//! Queries"). Not owned: subqueries that DataFusion rewrites itself, whose conditions are equalities.
+//! that replaces an expression over one ([`answers`]), the conditions that hold before one ([`first_conditions`]),
+//! those in `DISTINCT ON` ([`first_rows`]), and the subquery's rows for all outer rows at once ([`domain`], after
+//! Neumann and Kemper, "Unnesting Arbitrary Queries"), also where it mentions columns several levels up
+//! ([`outer_columns`]). Also `IN` that may be NULL ([`unknown_members`]), and the order of a subquery in FROM
+//! ([`order`]). Not owned: other subqueries that DataFusion rewrites itself, whose conditions are equalities.
 //!
 //! Waits for [#5492](https://github.com/apache/datafusion/issues/5492) and
 //! [#14554](https://github.com/apache/datafusion/issues/14554) (any condition), and
@@ -14,8 +16,12 @@
 mod answers;
 mod domain;
 mod first_conditions;
+mod first_rows;
 mod join_conditions;
 mod lateral;
+pub(super) mod order;
+mod outer_columns;
 pub(super) mod rule;
 mod single_value;
 mod steps;
+pub(super) mod unknown_members;

@@ -4,10 +4,11 @@ use super::domain::{Names, is_subquery};
 use super::first_conditions::before_lateral;
 use super::join_conditions::of_condition;
 use super::lateral::lateral;
+use super::outer_columns::has_distant_columns;
 use super::steps::{has_subquery, of_step};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{TransformedResult, TreeNode};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::logical_plan::Join;
 use datafusion::optimizer::AnalyzerRule;
@@ -26,13 +27,20 @@ impl AnalyzerRule for AnySubquery {
             return Ok(plan);
         }
         let names = Names::default();
-        let plan = before_lateral(plan)?.data;
-        plan.transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Join(join) if asks(&join)? => of_condition(join, &names),
-            LogicalPlan::Join(join) => lateral(join, &names),
-            plan => of_step(plan, &names),
-        })
-        .data()
+        let mut plan = before_lateral(plan)?.data;
+        loop {
+            // A subquery that mentions columns further out waits until the one around it has been replaced.
+            let is_last = !has_distant_columns(&plan)?;
+            let replaced = plan.transform_up_with_subqueries(|plan| match plan {
+                LogicalPlan::Join(join) if asks(&join)? => of_condition(join, &names),
+                LogicalPlan::Join(join) => lateral(join, &names),
+                plan => of_step(plan, &names),
+            })?;
+            plan = replaced.data;
+            if is_last || !replaced.transformed {
+                return Ok(plan);
+            }
+        }
     }
 }
 

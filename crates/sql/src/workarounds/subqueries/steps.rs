@@ -3,13 +3,16 @@
 use super::answers::{SubqueryContext, answer};
 use super::domain::{Names, is_subquery};
 use super::first_conditions::before_subqueries;
+use super::first_rows::computed_below;
 use super::lateral::pulls_up;
+use super::outer_columns::{asked, has_distant_columns, reaches_beyond, schemas_of_inputs};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::check_subquery_expr;
+use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, check_subquery_expr};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
+use std::sync::Arc;
 
 /// The name that comparisons of rows give the rows of their subquery.
 const COMPARED_ROWS: &str = "\u{1}row";
@@ -26,6 +29,13 @@ pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
 
 /// Replaces the subqueries of a step.
 pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
+    if let LogicalPlan::Distinct(Distinct::On(on)) = &plan
+        && has_subquery(&plan)?
+    {
+        let (input, on) = computed_below(on, names)?;
+        let input = Arc::new(of_step(input, names)?.data);
+        return Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(DistinctOn { input, ..on }))));
+    }
     let keeps_columns = match &plan {
         LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_) => true,
         LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) => false,
@@ -37,6 +47,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     let split = before_subqueries(&plan)?;
     let step = split.as_ref().unwrap_or(&plan);
     let before = step.inputs()[0].clone();
+    let schemas = schemas_of_inputs(step);
     let mut input = before.clone();
     let preserver = NamePreserver::new(step);
     let mut exprs = Vec::new();
@@ -44,7 +55,8 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     for expr in step.expressions() {
         let name = preserver.save(&expr);
         let rewritten = expr.transform_up(|expr| {
-            if !is_subquery(&expr) || is_left(step, &expr)? {
+            let Some(subquery) = asked(&expr) else { return Ok(Transformed::no(expr)) };
+            if reaches_beyond(&subquery.subquery, &schemas)? || is_left(step, &expr, &subquery.subquery)? {
                 return Ok(Transformed::no(expr));
             }
             let context =
@@ -74,7 +86,10 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
 }
 
 /// Whether DataFusion rewrites a step's subquery itself.
-fn is_left(plan: &LogicalPlan, expr: &Expr) -> Result<bool> {
+fn is_left(plan: &LogicalPlan, expr: &Expr, asked: &LogicalPlan) -> Result<bool> {
+    if has_distant_columns(asked)? {
+        return Ok(false);
+    }
     let is_condition = matches!(plan, LogicalPlan::Filter(_));
     let pull_up = PullUpCorrelatedExpr::new();
     Ok(match expr {

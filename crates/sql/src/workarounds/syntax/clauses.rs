@@ -4,47 +4,50 @@
 //! No upstream issue known that names them all; [#17716](https://github.com/apache/datafusion/issues/17716) is about
 //! one of them, `FETCH`.
 
-use super::alias_columns::complete_aliases;
-use super::array_queries::collect_rows;
-use super::between::either_order;
-use super::binding::settle_operators;
-use super::composed_functions::composed_function;
-use super::exclusions::exclude_rows;
-use super::frames::{constant_bounds, empty_frame};
-use super::group_casts::tell_groups_apart;
-use super::group_keys::complete_groups;
-use super::groups::regroup;
-use super::instants::mark_instants;
-use super::integer_literals::{in_columns, in_expression, in_rows, of_function};
-use super::interval_literals::{keep_sign, read_interval};
-use super::json_aggregates::collect_json;
-use super::json_rows::select_json_rows;
-use super::like_escape::write_backslashes;
-use super::limits::settle_limits;
-use super::line_ends::match_line_ends;
-use super::natural::name_natural_columns;
-use super::order_names::settle_order_names;
-use super::other_forms::{match_each, other_forms};
-use super::other_functions::{other_functions, plain_call, plain_calls_of_rows};
-use super::outer_names::name_outer_tables;
-use super::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
-use super::row_members::compare_rows;
-use super::rows_of_functions::{narrow_series, number_rows, select_outer_elements, unnest_functions, unnest_lists};
-use super::session_words::call_session_word;
-use super::set_all::count_rows;
-use super::stars::name_repeated_columns;
-use super::times::settle_times;
-use super::types_of_text::{bind_operators, types_of_text, unite_rows};
-use super::using::merge_columns;
-use super::values_of_subqueries::select_rows;
-use super::whole_rows::write_whole_rows;
-use super::windows::complete_windows;
+use super::forms::composed_functions::composed_function;
+use super::forms::hypothetical_ranks::hypothetical_rank;
+use super::forms::like_escape::write_backslashes;
+use super::forms::line_ends::match_line_ends;
+use super::forms::other_forms::{match_each, other_forms};
+use super::forms::other_functions::{other_functions, plain_call, plain_calls_of_rows};
+use super::forms::row_members::compare_rows;
+use super::literals::instants::mark_instants;
+use super::literals::integers::{in_columns, in_expression, in_rows, of_function};
+use super::literals::intervals::{keep_sign, read_interval};
+use super::literals::session_words::call_session_word;
+use super::literals::times::settle_times;
+use super::literals::types_of_text::{bind_operators, types_of_text, unite_rows};
+use super::names::alias_columns::complete_aliases;
+use super::names::outer_names::name_outer_tables;
+use super::names::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
+use super::names::stars::name_repeated_columns;
+use super::queries::group_casts::tell_groups_apart;
+use super::queries::group_keys::complete_groups;
+use super::queries::groups::regroup;
+use super::queries::limits::settle_limits;
+use super::queries::natural::name_natural_columns;
+use super::queries::order_names::settle_order_names;
+use super::queries::set_all::count_rows;
+use super::queries::using::merge_columns;
+use super::rows::array_queries::collect_rows;
+use super::rows::json_aggregates::collect_json;
+use super::rows::json_rows::select_json_rows;
+use super::rows::rows_of_functions::{
+    narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
+};
+use super::rows::values_of_subqueries::select_rows;
+use super::rows::whole_rows::write_whole_rows;
+use super::tokens::between::either_order;
+use super::tokens::binding::settle_operators;
+use super::windows::exclusions::exclude_rows;
+use super::windows::frames::{constant_bounds, empty_frame};
+use super::windows::named_windows::complete_windows;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
-    VisitorMut, WildcardAdditionalOptions,
+    Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -110,6 +113,11 @@ impl VisitorMut for Clauses {
         }
         self.depth += 1;
         let Query { body, order_by, .. } = query;
+        if let Some(OrderBy { kind: OrderByKind::Expressions(orders), .. }) = order_by
+            && let Err(error) = orders.iter().try_for_each(|order| refuse_rows(&order.expr))
+        {
+            return ControlFlow::Break(error);
+        }
         if let SetExpr::Select(select) = body.as_mut() {
             // The SELECT is finished here, with the ORDER BY of its query. The visitor does not rewrite it again.
             complete_windows(select, order_by.as_mut())?;
@@ -164,6 +172,7 @@ impl VisitorMut for Clauses {
         }
         of_function(expr);
         match other_functions(expr)
+            .and_then(|()| hypothetical_rank(expr))
             .and_then(|()| collect_json(expr))
             .and_then(|()| composed_function(expr))
             .and_then(|()| types_of_text(expr))

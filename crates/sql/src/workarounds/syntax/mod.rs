@@ -1,55 +1,30 @@
 //! Rewrites the tokens and the syntax tree of a statement, before DataFusion plans it.
+//!
+//! Rooms, from the top; each imports only rooms below it:
+//!
+//! | room | what it rewrites |
+//! |---|---|
+//! | `clauses` | all clauses and expressions of a statement, by the rooms below |
+//! | `repetition` | nothing: it refuses statements that would become too large |
+//! | `rows` | functions that return rows, whole rows in functions, and rows that a query collects |
+//! | `queries` | joins with merged columns, groups, orders, limits and set operations |
+//! | `literals` | literals, words that stand for values, and the types of both |
+//! | `forms` | expressions and calls that DataFusion lacks or understands in another way |
+//! | `names` | names of tables and columns, in a statement and in its answer |
+//! | `tokens` | tokens that the parser does not read as PostgreSQL does |
+//! | `windows` | windows of window functions, and their frames |
+//!
+//! The functions here build parts of a syntax tree, for all of them.
 
-mod alias_columns;
-mod array_queries;
-pub(super) mod between;
-pub(super) mod binding;
 pub(super) mod clauses;
-pub(super) mod column_names;
-mod composed_functions;
-pub(super) mod constant_in;
-pub(crate) mod dialect;
-pub(super) mod distinct_from;
-mod distinct_name;
-mod exclusions;
-mod frames;
-mod group_casts;
-mod group_keys;
-mod groups;
-mod instants;
-mod integer_literals;
-mod interval_literals;
-mod json_aggregates;
-mod json_rows;
-mod like_escape;
-mod limits;
-mod line_ends;
-mod named_tables;
-mod natural;
-mod order_names;
-mod other_forms;
-mod other_functions;
-mod outer_names;
-pub(crate) mod output_names;
-mod percentile_lists;
-mod quantifiers;
+pub(super) mod forms;
+mod literals;
+pub(super) mod names;
+mod queries;
 pub(super) mod repetition;
-mod result_names;
-mod row_members;
-mod rows_of_functions;
-mod session_words;
-mod set_all;
-mod shown_columns;
-pub(crate) mod stars;
-pub(super) mod statement_words;
-pub(super) mod texts;
-mod times;
-mod types_of_text;
-mod using;
-mod values_of_subqueries;
-mod whole_rows;
+pub(super) mod rows;
+pub(super) mod tokens;
 mod windows;
-pub(super) mod words;
 
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{

@@ -2,15 +2,17 @@
 //! repeated. Some forms are written with others that repeat their operands: `(a, b) < (c, d)` as `a < c OR (a = c AND
 //! b < d)`. And DataFusion plans an item of `WITH` anew wherever it is named.
 //!
-//! No upstream issue known: the repetition is how these forms are defined, and how DataFusion plans `WITH`.
+//! Waits for [#8777](https://github.com/apache/datafusion/issues/8777) (`WITH`). For the others no upstream issue is
+//! known: the repetition is how these forms are defined.
 //!
-//! What the plan of a statement repeats is counted later ([`repeated_parts`](crate::workarounds::repeated_parts)).
+//! What the plan of a statement repeats is counted later
+//! ([`repeated_parts`](crate::workarounds::resources::repeated_parts)).
 
-use super::between::MARK;
-use super::other_forms::has_point;
+use super::forms::other_forms::has_point;
+use super::tokens::between::MARK;
 use crate::text::errors::too_complex;
 use crate::text::tree_walk::visit;
-use crate::workarounds::repeated_parts::REPEATED_MAX;
+use crate::workarounds::resources::repeated_parts::REPEATED_MAX;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     Array, BinaryOperator, Expr, Function, FunctionArguments, Ident, ObjectName, Query, Statement, Visitor,

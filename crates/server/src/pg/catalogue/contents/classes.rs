@@ -5,7 +5,7 @@ use super::super::value::Value;
 use super::objects::{Object, Objects};
 use super::row::row;
 use super::schemas::TEMPORARY_NUMBER;
-use crate::pg::types::known;
+use crate::pg::types::{known, layout};
 
 pub(super) fn classes(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -102,27 +102,26 @@ pub(super) fn attributes(objects: &Objects) -> Vec<Row> {
 }
 
 fn attribute_row(table: i64, position: i64, type_id: u32, name: &str, others: &[(&str, Value)]) -> Row {
-    let is_text = matches!(type_id, known::TEXT | known::VARCHAR | known::NAME);
+    let width = known::width_of(type_id);
     let mut values = vec![
         ("attrelid", Value::Int(table)),
         ("attname", Value::text(name)),
         ("atttypid", Value::Int(i64::from(type_id))),
         ("attstattarget", Value::Int(-1)),
-        ("attlen", Value::Int(i64::from(known::width_of(type_id)))),
+        ("attlen", Value::Int(i64::from(width))),
         ("attnum", Value::Int(position)),
         ("attndims", Value::Int(i64::from(known::element_of(type_id).is_some()))),
         ("attcacheoff", Value::Int(-1)),
-        ("attbyval", Value::Bool(false)),
-        ("attalign", Value::text("i")),
-        ("attstorage", Value::text(if is_text { "x" } else { "p" })),
+        ("attbyval", Value::Bool(layout::is_by_value(width))),
+        ("attalign", Value::text(layout::alignment_of(type_id))),
+        ("attstorage", Value::text(layout::storage_of(type_id))),
         ("attcompression", Value::text("")),
         ("atthasmissing", Value::Bool(false)),
-        ("attidentity", Value::text("")),
         ("attgenerated", Value::text("")),
         ("attisdropped", Value::Bool(false)),
         ("attislocal", Value::Bool(true)),
         ("attinhcount", Value::Int(0)),
-        ("attcollation", Value::Int(if is_text { 100 } else { 0 })),
+        ("attcollation", Value::Int(layout::collation_of(type_id))),
     ];
     let defaults = [
         ("atttypmod", Value::Int(-1)),

@@ -5,14 +5,14 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
 use super::row::row;
-use crate::pg::types::known;
+use crate::pg::types::{known, layout};
 
 fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects.own().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
 }
 
 /// The operator classes by which values are sorted: number, name, family, type.
-pub(super) const OPCLASSES: [(i64, &str, i64, u32); 15] = [
+pub(super) const OPCLASSES: [(i64, &str, i64, u32); 18] = [
     (10_003, "bool_ops", 424, known::BOOL),
     (10_006, "bytea_ops", 428, known::BYTEA),
     (10_028, "name_ops", 1_994, known::NAME),
@@ -28,6 +28,9 @@ pub(super) const OPCLASSES: [(i64, &str, i64, u32); 15] = [
     (3_127, "timestamptz_ops", 434, known::TIMESTAMPTZ),
     (10_022, "interval_ops", 1_982, known::INTERVAL),
     (3_125, "numeric_ops", 1_988, known::NUMERIC),
+    (3_128, "timestamp_ops", 434, known::TIMESTAMP),
+    (10_065, "uuid_ops", 2_968, known::UUID),
+    (10_088, "jsonb_ops", 4_033, known::JSONB),
 ];
 
 /// The operator class by which values of a type are sorted.
@@ -54,7 +57,7 @@ pub(super) fn indexes(objects: &Objects) -> Vec<Row> {
                 ("indnatts", Value::Int(index.columns.len() as i64)),
                 ("indnkeyatts", Value::Int(index.columns.len() as i64)),
                 ("indisunique", Value::Bool(index.is_unique)),
-                ("indnullsnotdistinct", Value::Bool(false)),
+                ("indnullsnotdistinct", Value::Bool(index.nulls_equal)),
                 ("indisprimary", Value::Bool(index.is_primary)),
                 ("indisexclusion", Value::Bool(false)),
                 ("indimmediate", Value::Bool(true)),
@@ -65,7 +68,7 @@ pub(super) fn indexes(objects: &Objects) -> Vec<Row> {
                 ("indislive", Value::Bool(true)),
                 ("indisreplident", Value::Bool(false)),
                 ("indkey", Value::Array(index.columns.iter().copied().map(Value::Int).collect())),
-                ("indcollation", of_types(|type_id| if type_id == known::TEXT { 100 } else { 0 })),
+                ("indcollation", of_types(layout::collation_of)),
                 ("indclass", of_types(opclass)),
                 ("indoption", of_types(|_| 0)),
             ],
@@ -114,7 +117,8 @@ fn list(object: &Object, index: &IndexObject) -> String {
 fn index_definition(object: &Object, index: &IndexObject) -> String {
     let unique = if index.is_unique { "UNIQUE " } else { "" };
     let (name, schema, table) = (quoted(&index.name), quoted(&object.schema), quoted(&object.name));
-    format!("CREATE {unique}INDEX {name} ON {schema}.{table} USING btree ({})", list(object, index))
+    let nulls = if index.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
+    format!("CREATE {unique}INDEX {name} ON {schema}.{table} USING btree ({}){nulls}", list(object, index))
 }
 
 /// The rows of an internal table, in which functions look up objects by number.
@@ -123,7 +127,11 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
         "constraints" => {
             let keys = each(objects).filter(|(_, index)| index.is_key);
             let made = keys.map(|(object, index)| {
-                let kind = if index.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
+                let kind = match (index.is_primary, index.nulls_equal) {
+                    (true, _) => "PRIMARY KEY",
+                    (false, true) => "UNIQUE NULLS NOT DISTINCT",
+                    (false, false) => "UNIQUE",
+                };
                 vec![Value::Int(index.constraint_number()), Value::Text(format!("{kind} ({})", list(object, index)))]
             });
             made.collect()

@@ -66,6 +66,8 @@ pub(super) struct IndexObject {
     pub(super) is_primary: bool,
     /// Whether it is also a constraint.
     pub(super) is_key: bool,
+    /// Whether NULLs in it are equal.
+    pub(super) nulls_equal: bool,
     /// Positions of its columns, from 1.
     pub(super) columns: Vec<i64>,
 }
@@ -232,15 +234,29 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
     for unique in &definition.unique {
         let columns = positions(&unique.columns);
         let name = definition.key_name(unique);
-        let index =
-            IndexObject { number: next, name, is_unique: true, is_primary: unique.primary, is_key: true, columns };
-        found.push(index);
+        found.push(IndexObject {
+            number: next,
+            name,
+            is_unique: true,
+            is_primary: unique.primary,
+            is_key: true,
+            nulls_equal: unique.nulls_equal,
+            columns,
+        });
         next += 1;
     }
     for index in &definition.indexes {
         let columns = positions(&index.columns);
         let name = index.name.clone();
-        found.push(IndexObject { number: next, name, is_unique: false, is_primary: false, is_key: false, columns });
+        found.push(IndexObject {
+            number: next,
+            name,
+            is_unique: false,
+            is_primary: false,
+            is_key: false,
+            nulls_equal: false,
+            columns,
+        });
         next += 1;
     }
     found

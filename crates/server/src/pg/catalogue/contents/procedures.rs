@@ -17,7 +17,7 @@ pub(super) const OF_ROWS: TypeFunctions =
     [(2290, "record_in"), (2291, "record_out"), (2402, "record_recv"), (2403, "record_send")];
 
 /// The functions of the other types, by the type's name. `-` means no function.
-const OF_TYPES: [(&str, TypeFunctions); 42] = [
+const OF_TYPES: [(&str, TypeFunctions); 45] = [
     ("bool", [(1242, "boolin"), (1243, "boolout"), (2436, "boolrecv"), (2437, "boolsend")]),
     ("bytea", [(1244, "byteain"), (31, "byteaout"), (2412, "bytearecv"), (2413, "byteasend")]),
     ("char", [(1245, "charin"), (33, "charout"), (2434, "charrecv"), (2435, "charsend")]),
@@ -59,12 +59,21 @@ const OF_TYPES: [(&str, TypeFunctions); 42] = [
     ("interval", [(1160, "interval_in"), (1161, "interval_out"), (2478, "interval_recv"), (2479, "interval_send")]),
     ("timetz", [(1350, "timetz_in"), (1351, "timetz_out"), (2472, "timetz_recv"), (2473, "timetz_send")]),
     ("numeric", [(1701, "numeric_in"), (1702, "numeric_out"), (2460, "numeric_recv"), (2461, "numeric_send")]),
+    (
+        "regprocedure",
+        [(2212, "regprocedurein"), (2213, "regprocedureout"), (2446, "regprocedurerecv"), (2447, "regproceduresend")],
+    ),
+    (
+        "regoperator",
+        [(2216, "regoperatorin"), (2217, "regoperatorout"), (2450, "regoperatorrecv"), (2451, "regoperatorsend")],
+    ),
     ("regclass", [(2218, "regclassin"), (2219, "regclassout"), (2452, "regclassrecv"), (2453, "regclasssend")]),
     ("regtype", [(2220, "regtypein"), (2221, "regtypeout"), (2454, "regtyperecv"), (2455, "regtypesend")]),
     ("cstring", [(2292, "cstring_in"), (2293, "cstring_out"), (2500, "cstring_recv"), (2501, "cstring_send")]),
     ("any", [(2294, "any_in"), (2295, "any_out"), (0, "-"), (0, "-")]),
     ("anyarray", [(2296, "anyarray_in"), (2297, "anyarray_out"), (2502, "anyarray_recv"), (2503, "anyarray_send")]),
     ("void", [(2298, "void_in"), (2299, "void_out"), (3120, "void_recv"), (3121, "void_send")]),
+    ("trigger", [(2300, "trigger_in"), (2301, "trigger_out"), (0, "-"), (0, "-")]),
     ("uuid", [(2952, "uuid_in"), (2953, "uuid_out"), (2961, "uuid_recv"), (2962, "uuid_send")]),
     ("jsonb", [(3806, "jsonb_in"), (3804, "jsonb_out"), (3805, "jsonb_recv"), (3803, "jsonb_send")]),
     (

@@ -54,15 +54,20 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             ("spcname", Value::text("pg_default")),
             ("spcowner", Value::Int(OWNER)),
         ]]),
-        "pg_collation" => rows_of(vec![vec![
-            ("oid", Value::Int(100)),
-            ("collname", Value::text("default")),
-            ("collnamespace", Value::Int(11)),
-            ("collowner", Value::Int(OWNER)),
-            ("collprovider", Value::text("d")),
-            ("collisdeterministic", Value::Bool(true)),
-            ("collencoding", Value::Int(-1)),
-        ]]),
+        "pg_collation" => {
+            let collation = |(number, name, provider): (i64, &'static str, &'static str)| {
+                vec![
+                    ("oid", Value::Int(number)),
+                    ("collname", Value::text(name)),
+                    ("collnamespace", Value::Int(11)),
+                    ("collowner", Value::Int(OWNER)),
+                    ("collprovider", Value::text(provider)),
+                    ("collisdeterministic", Value::Bool(true)),
+                    ("collencoding", Value::Int(-1)),
+                ]
+            };
+            rows_of([(100, "default", "d"), (950, "C", "c")].map(collation).into())
+        }
         "pg_language" => rows_of(vec![vec![
             ("oid", Value::Int(12)),
             ("lanname", Value::text("internal")),

@@ -4,7 +4,7 @@ use super::super::value::Value;
 use crate::pg::types::known;
 
 /// The tables of `pg_catalog`, with their columns as `name type, name type`. Some never have rows.
-const CATALOGUE: [(&str, &str); 62] = [
+const CATALOGUE: [(&str, &str); 68] = [
     ("pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem"),
     (
         "pg_class",
@@ -206,6 +206,20 @@ const CATALOGUE: [(&str, &str); 62] = [
          label text",
     ),
     ("pg_ts_config", "oid oid, cfgname name, cfgnamespace oid, cfgowner oid, cfgparser oid"),
+    ("pg_ts_dict", "oid oid, dictname name, dictnamespace oid, dictowner oid, dicttemplate oid, dictinitoption text"),
+    (
+        "pg_ts_parser",
+        "oid oid, prsname name, prsnamespace oid, prsstart regproc, prstoken regproc, prsend regproc, \
+         prsheadline regproc, prslextype regproc",
+    ),
+    ("pg_ts_template", "oid oid, tmplname name, tmplnamespace oid, tmplinit regproc, tmpllexize regproc"),
+    (
+        "pg_amop",
+        "oid oid, amopfamily oid, amoplefttype oid, amoprighttype oid, amopstrategy int2, amoppurpose char, amopopr oid, \
+         amopmethod oid, amopsortfamily oid",
+    ),
+    ("pg_amproc", "oid oid, amprocfamily oid, amproclefttype oid, amprocrighttype oid, amprocnum int2, amproc regproc"),
+    ("pg_parameter_acl", "oid oid, parname text, paracl _aclitem"),
     (
         "pg_locks",
         "locktype text, database oid, relation oid, page int4, tuple int2, virtualxid text, transactionid xid, \
@@ -328,13 +342,14 @@ const STANDARD: [(&str, &str); 14] = [
 ];
 
 /// Internal tables in which functions look up values, and functions that return tables.
-const INTERNAL: [(&str, &str, &str); 6] = [
+const INTERNAL: [(&str, &str, &str); 7] = [
     ("internal", "constraints", "oid oid, definition text"),
     ("internal", "indexes", "oid oid, definition text, columns _text"),
     ("internal", "views", "oid oid, definition text"),
     ("internal", "sizes", "oid oid, bytes int8"),
     ("function", "pg_get_keywords", "word text, catcode char, barelabel bool, catdesc text, baredesc text"),
     ("function", "pg_stat_get_activity", "pid int4, datid oid"),
+    ("function", "pg_partition_tree", "relid regclass, parentrelid regclass, isleaf bool, level int4"),
 ];
 
 /// The sessions and statements of the database. Users without the role `admin` see only their own.
@@ -344,7 +359,7 @@ const ACTIVITY: &str = "datid oid, datname name, pid int4, leader_pid int4, uses
      state text, backend_xid xid, backend_xmin xid, query_id int8, query text, backend_type text";
 
 /// PostgreSQL's numbers of its own tables, which some clients contain as constants.
-const NUMBERS: [(&str, i64); 47] = [
+const NUMBERS: [(&str, i64); 53] = [
     ("pg_default_acl", 826),
     ("pg_tablespace", 1213),
     ("pg_shdepend", 1214),
@@ -361,6 +376,8 @@ const NUMBERS: [(&str, i64); 47] = [
     ("pg_shdescription", 2396),
     ("pg_aggregate", 2600),
     ("pg_am", 2601),
+    ("pg_amop", 2602),
+    ("pg_amproc", 2603),
     ("pg_attrdef", 2604),
     ("pg_cast", 2605),
     ("pg_constraint", 2606),
@@ -387,11 +404,15 @@ const NUMBERS: [(&str, i64); 47] = [
     ("pg_event_trigger", 3466),
     ("pg_enum", 3501),
     ("pg_range", 3541),
+    ("pg_ts_dict", 3600),
+    ("pg_ts_parser", 3601),
     ("pg_ts_config", 3602),
+    ("pg_ts_template", 3764),
     ("pg_subscription", 6100),
     ("pg_publication", 6104),
     ("pg_publication_rel", 6106),
     ("pg_publication_namespace", 6237),
+    ("pg_parameter_acl", 6243),
 ];
 
 /// The columns of a table of the catalogue.

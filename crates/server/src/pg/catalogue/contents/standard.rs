@@ -53,6 +53,8 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 values.push(("is_deferrable", Value::text("NO")));
                 values.push(("initially_deferred", Value::text("NO")));
                 values.push(("enforced", Value::text("YES")));
+                let are_distinct = (!key.is_primary).then_some(if key.nulls_equal { "NO" } else { "YES" });
+                values.push(("nulls_distinct", Value::maybe(are_distinct)));
                 of(values)
             })
             .collect(),
@@ -120,6 +122,10 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
         );
         let identity = attribute.identity;
         let generation = identity.map(|identity| if identity.always { "ALWAYS" } else { "BY DEFAULT" });
+        let bounds = identity.and_then(|identity| {
+            let column = object.table.as_ref()?.definition.column(&attribute.name).ok()?;
+            identity.bounds(column.column_type)
+        });
         let mut values = table_columns(object, database);
         values.extend([
             ("column_name", Value::text(attribute.name.as_str())),
@@ -140,6 +146,8 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             ("identity_generation", Value::maybe(generation.map(str::to_owned))),
             ("identity_start", Value::maybe(identity.map(|identity| identity.start.to_string()))),
             ("identity_increment", Value::maybe(identity.map(|identity| identity.increment.to_string()))),
+            ("identity_maximum", Value::maybe(bounds.map(|(_, greatest)| greatest.to_string()))),
+            ("identity_minimum", Value::maybe(bounds.map(|(least, _)| least.to_string()))),
             ("identity_cycle", Value::text("NO")),
             ("is_generated", Value::text("NEVER")),
             ("is_updatable", Value::text(if object.kind == 'r' { "YES" } else { "NO" })),

@@ -6,6 +6,7 @@ use super::objects::Objects;
 use super::procedures::{OF_ARRAYS, OF_ROWS, TypeFunctions, named, of_type};
 use super::row::row;
 use crate::pg::types::known::TYPES;
+use crate::pg::types::layout;
 
 pub(super) fn types(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -30,7 +31,10 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
                         _ => 0,
                     }),
                 ),
-                ("typcollation", Value::Int(if known.category == 'S' { 100 } else { 0 })),
+                ("typispreferred", Value::Bool(layout::is_preferred(known.id))),
+                ("typalign", Value::text(layout::alignment_of(known.id))),
+                ("typstorage", Value::text(layout::storage_of(known.id))),
+                ("typcollation", Value::Int(layout::collation_of(known.id))),
             ],
         ));
         if known.array != 0 {
@@ -38,15 +42,19 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
                 i64::from(known.array),
                 known.array_name,
                 if known.name == "record" { "p" } else { "b" },
-                'A',
+                if known.name == "record" { 'P' } else { 'A' },
                 -1,
                 &OF_ARRAYS,
-                &[("typelem", Value::Int(i64::from(known.id)))],
+                &[
+                    ("typelem", Value::Int(i64::from(known.id))),
+                    ("typalign", Value::text(layout::alignment_of(known.array))),
+                    ("typcollation", Value::Int(layout::collation_of(known.array))),
+                ],
             ));
         }
     }
     for object in objects.own() {
-        let schema = ("typnamespace", Value::Int(object.namespace));
+        let (schema, alignment) = (("typnamespace", Value::Int(object.namespace)), ("typalign", Value::text("d")));
         rows.push(type_row(
             object.row_type(),
             &object.name,
@@ -54,7 +62,12 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             'C',
             -1,
             &OF_ROWS,
-            &[schema.clone(), ("typrelid", Value::Int(object.number)), ("typarray", Value::Int(object.array_type()))],
+            &[
+                schema.clone(),
+                alignment.clone(),
+                ("typrelid", Value::Int(object.number)),
+                ("typarray", Value::Int(object.array_type())),
+            ],
         ));
         rows.push(type_row(
             object.array_type(),
@@ -63,7 +76,7 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             'A',
             -1,
             &OF_ARRAYS,
-            &[schema, ("typelem", Value::Int(object.row_type()))],
+            &[schema, alignment, ("typelem", Value::Int(object.row_type()))],
         ));
     }
     rows
@@ -87,7 +100,7 @@ fn type_row(
         ("typnamespace", Value::Int(11)),
         ("typowner", Value::Int(10)),
         ("typlen", Value::Int(i64::from(width))),
-        ("typbyval", Value::Bool((1..=8).contains(&width))),
+        ("typbyval", Value::Bool(layout::is_by_value(width))),
         ("typtype", Value::text(kind)),
         ("typcategory", Value::Text(category.to_string())),
         ("typispreferred", Value::Bool(false)),

@@ -1,0 +1,3 @@
+"""The suite's tests, which pytest collects from here."""
+
+from sqlalchemy.testing.suite import *

@@ -1,0 +1,389 @@
+//! `to_char` of times and intervals with PostgreSQL's patterns (`YYYY-MM-DD HH24:MI:SS`), of times with those of
+//! strftime, which contain a `%` and are left to DataFusion, and of numbers (`999,990.00`).
+
+use super::number_digits::{Number, numbers};
+use super::number_pattern::NumberPattern;
+use super::number_text::number_text;
+use super::time_pattern::{DAYS, Field, Letters, MONTHS, PatternField, Piece, ROMAN, pieces_of};
+use crate::functions::base::arguments::{plain_type, strictly};
+use crate::functions::base::of_inner::of_inner;
+use crate::functions::times::interval::intervals;
+use crate::text::datafusion_errors::external;
+use crate::text::errors::sql_error;
+use atsdb_core::Result as CoreResult;
+use atsdb_core::time::{civil_from_days, days_from_civil};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Int64Type, IntervalMonthDayNano as Interval, TimeUnit, TimestampMicrosecondType,
+};
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use std::fmt::Write;
+use std::sync::Arc;
+
+const DAY_MICROS: i64 = 86_400_000_000;
+
+/// The Julian day of 1970-01-01.
+const EPOCH_JULIAN_DAY: i64 = 2_440_588;
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct ToChar {
+    inner: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl ToChar {
+    pub(super) fn new(inner: Arc<ScalarUDF>) -> Self {
+        Self { inner, signature: Signature::any(2, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for ToChar {
+    of_inner!(name, aliases, documentation);
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        args.args[1] = args.args[1].cast_to(&DataType::Utf8, None)?;
+        if plain_type(&args.args[0].data_type()).is_numeric() {
+            return texts_of_numbers(&args);
+        }
+        let has_percent = match &args.args[1] {
+            ColumnarValue::Scalar(ScalarValue::Utf8(pattern)) => {
+                pattern.as_deref().is_some_and(|pattern| pattern.contains('%'))
+            }
+            ColumnarValue::Array(patterns) => {
+                patterns.as_string::<i32>().iter().flatten().any(|pattern| pattern.contains('%'))
+            }
+            ColumnarValue::Scalar(_) => false,
+        };
+        if has_percent && matches!(args.args[1], ColumnarValue::Scalar(_)) {
+            return self.inner.invoke_with_args(args);
+        }
+        let of_strftime = match has_percent {
+            true => Some(self.inner.invoke_with_args(args.clone())?.into_array(args.number_rows)?),
+            false => None,
+        };
+        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let rows = if is_scalar { 1 } else { args.number_rows };
+        let moments = moments(&args.args[0].clone().into_array(rows)?)?;
+        let texts = match &args.args[1] {
+            ColumnarValue::Scalar(ScalarValue::Utf8(Some(pattern))) => {
+                let pieces = pieces_of(pattern);
+                let texts = moments.iter().map(|moment| moment.as_ref().map(|of| text(&pieces, of)).transpose());
+                texts.collect::<CoreResult<StringArray>>()
+            }
+            ColumnarValue::Scalar(_) => Ok(StringArray::new_null(moments.len())),
+            ColumnarValue::Array(patterns) => {
+                let of_strftime = of_strftime.as_ref().map(|texts| texts.as_string::<i32>());
+                let pairs = moments.iter().zip(patterns.as_string::<i32>()).enumerate();
+                let texts = pairs.map(|(row, (moment, pattern))| match (moment, pattern, of_strftime) {
+                    (Some(_), Some(pattern), Some(texts)) if pattern.contains('%') => {
+                        Ok(Some(texts.value(row).to_owned()))
+                    }
+                    (Some(moment), Some(pattern), _) => text(&pieces_of(pattern), moment).map(Some),
+                    _ => Ok(None),
+                });
+                texts.collect()
+            }
+        };
+        let texts: ArrayRef = Arc::new(texts.map_err(external)?);
+        match is_scalar {
+            true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(texts)),
+        }
+    }
+}
+
+/// `to_char` of numbers.
+fn texts_of_numbers(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let rows = if is_scalar { 1 } else { args.number_rows };
+    let numbers = numbers(&args.args[0].to_array(rows)?)?;
+    let texts = match &args.args[1] {
+        ColumnarValue::Scalar(ScalarValue::Utf8(Some(pattern))) => {
+            let pattern = NumberPattern::new(pattern).map_err(external)?;
+            numbers.iter().map(|number| number.map(|number| number_text(&pattern, number))).collect::<StringArray>()
+        }
+        ColumnarValue::Scalar(_) => StringArray::new_null(rows),
+        ColumnarValue::Array(patterns) => {
+            let pairs = numbers.iter().zip(patterns.as_string::<i32>());
+            let text = |(number, pattern): (&Option<Number>, Option<&str>)| -> CoreResult<Option<String>> {
+                let Some((number, pattern)) = number.zip(pattern) else { return Ok(None) };
+                Ok(Some(number_text(&NumberPattern::new(pattern)?, number)))
+            };
+            pairs.map(text).collect::<CoreResult<StringArray>>().map_err(external)?
+        }
+    };
+    match is_scalar {
+        true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
+        false => Ok(ColumnarValue::Array(Arc::new(texts))),
+    }
+}
+
+/// A time, or the parts of an interval.
+struct Moment {
+    is_interval: bool,
+    year: i64,
+    month: i64,
+    day: i64,
+    /// Since the epoch; 0 for an interval.
+    days: i64,
+    /// Of the day, or of the interval without its days; negative in an interval of a negative length.
+    micros: i64,
+}
+
+impl Moment {
+    fn of_time(micros: i64) -> Self {
+        let days = micros.div_euclid(DAY_MICROS);
+        let (year, month, day) = civil_from_days(days);
+        Self {
+            is_interval: false,
+            year,
+            month: month.into(),
+            day: day.into(),
+            days,
+            micros: micros.rem_euclid(DAY_MICROS),
+        }
+    }
+
+    fn of_interval(length: Interval) -> Self {
+        Self {
+            is_interval: true,
+            year: (length.months / 12).into(),
+            month: (length.months % 12).into(),
+            day: length.days.into(),
+            days: 0,
+            micros: length.nanoseconds / 1_000,
+        }
+    }
+
+    fn hour(&self) -> i64 {
+        self.micros / 3_600_000_000
+    }
+
+    fn day_of_year(&self) -> i64 {
+        self.days - days_from_civil(self.year, 1, 1) + 1
+    }
+
+    /// From 0, a Sunday. The epoch was a Thursday.
+    fn day_of_week(&self) -> i64 {
+        (self.days + 4).rem_euclid(7)
+    }
+
+    fn iso_day_of_week(&self) -> i64 {
+        (self.days + 3).rem_euclid(7) + 1
+    }
+
+    /// The year of ISO weeks, and the days since its first Monday.
+    fn iso_year(&self) -> (i64, i64) {
+        // A week belongs to the year of its Thursday.
+        let (year, ..) = civil_from_days(self.days - self.iso_day_of_week() + 4);
+        let fourth = days_from_civil(year, 1, 4);
+        (year, self.days - (fourth - (fourth + 3).rem_euclid(7)))
+    }
+}
+
+fn moments(values: &ArrayRef) -> Result<Vec<Option<Moment>>> {
+    Ok(match values.data_type() {
+        DataType::Interval(_) | DataType::Duration(_) => {
+            intervals(values)?.iter().map(|length| length.map(Moment::of_interval)).collect()
+        }
+        DataType::Time32(_) | DataType::Time64(_) => {
+            let nanos = cast(&cast(values, &DataType::Time64(TimeUnit::Nanosecond))?, &DataType::Int64)?;
+            let of = |nanoseconds: i64| Moment::of_interval(Interval { months: 0, days: 0, nanoseconds });
+            nanos.as_primitive::<Int64Type>().iter().map(|nanos| nanos.map(of)).collect()
+        }
+        DataType::Boolean => return exec_err!("to_char takes a number, a time, a date or an interval"),
+        _ => {
+            let utc = strictly(values, &DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))?;
+            let times = cast(&utc, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
+            times.as_primitive::<TimestampMicrosecondType>().iter().map(|time| time.map(Moment::of_time)).collect()
+        }
+    })
+}
+
+fn text(pieces: &[Piece], moment: &Moment) -> CoreResult<String> {
+    let mut out = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Field(field) => push_field(&mut out, *field, moment)?,
+            Piece::Quoted(text) => out.push_str(text),
+            Piece::Other(letter) => out.push(*letter),
+        }
+    }
+    Ok(out)
+}
+
+fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResult<()> {
+    let is_of_calendar = !matches!(
+        pattern.field,
+        Field::Hour12
+            | Field::Hour24
+            | Field::Minute
+            | Field::Second
+            | Field::Millisecond
+            | Field::Microsecond
+            | Field::Fraction(_)
+            | Field::SecondOfDay
+            | Field::HalfOfDay { .. }
+            | Field::YearWithComma
+            | Field::Year(_)
+            | Field::Month
+            | Field::Day
+    );
+    if of.is_interval && is_of_calendar {
+        return Err(sql_error("to_char: an interval has no name of a month or day, no week and no zone")
+            .with_hint("there are YYYY MM DD HH24 HH12 MI SS MS US"));
+    }
+    let name = |name: &str, width: usize| {
+        let width = if pattern.is_bare { 0 } else { width };
+        let cased = match pattern.letters {
+            Letters::Upper => name.to_ascii_uppercase(),
+            Letters::Capital => name.to_owned(),
+            Letters::Lower => name.to_ascii_lowercase(),
+        };
+        format!("{cased:<width$}")
+    };
+    if let Some((number, width)) = number_of(pattern.field, of) {
+        // The sign of a negative number widens it, but not that of days.
+        let is_widened = number < 0 && pattern.field != Field::Day;
+        let width = if pattern.is_bare { 0 } else { width + usize::from(is_widened) };
+        let _ = write!(out, "{number:0width$}");
+        if let Some(letters) = pattern.ordinal {
+            out.push_str(ordinal(number, letters));
+        }
+        return Ok(());
+    }
+    let half = if of.hour().rem_euclid(24) >= 12 { "p" } else { "a" };
+    // 1 BC is the year 0.
+    let era = if of.year <= 0 { "b" } else { "a" };
+    let letters = |letters: &str, has_points: bool| {
+        let spaced: String =
+            letters.chars().flat_map(|letter| [Some(letter), has_points.then_some('.')]).flatten().collect();
+        if pattern.letters == Letters::Lower { spaced } else { spaced.to_ascii_uppercase() }
+    };
+    let month = usize::try_from(of.month - 1).unwrap_or(0).min(11);
+    let day = usize::try_from(of.day_of_week()).unwrap_or(0).min(6);
+    let written = match pattern.field {
+        Field::HalfOfDay { has_points } => letters(&format!("{half}m"), has_points),
+        Field::Era { has_points } => letters(if era == "b" { "bc" } else { "ad" }, has_points),
+        Field::YearWithComma => format!("{},{:03}", of.year / 1_000, of.year.abs() % 1_000),
+        Field::MonthName => name(MONTHS[month], 9),
+        Field::MonthShort => name(&MONTHS[month][..3], 3),
+        Field::MonthRoman => name(ROMAN[month], 4),
+        Field::DayName => name(DAYS[day], 9),
+        Field::DayShort => name(&DAYS[day][..3], 3),
+        Field::Zone => name("UTC", 3),
+        Field::ZoneHour | Field::ZoneOffset => "+00".to_owned(),
+        Field::ZoneMinute => "00".to_owned(),
+        _ => String::new(),
+    };
+    out.push_str(&written);
+    Ok(())
+}
+
+/// The number that a field shows, and its width; `None` for names.
+fn number_of(field: Field, of: &Moment) -> Option<(i64, usize)> {
+    let last = |year: i64, digits: u32| if digits == 4 { year } else { year % 10_i64.pow(digits) };
+    // Years before Christ are counted from 1.
+    let shown = |year: i64| if year <= 0 && !of.is_interval { 1 - year } else { year };
+    let fraction = of.micros % 1_000_000;
+    Some(match field {
+        Field::Hour12 => (if of.hour() % 12 == 0 { 12 } else { of.hour() % 12 }, 2),
+        Field::Hour24 => (of.hour(), 2),
+        Field::Minute => (of.micros / 60_000_000 % 60, 2),
+        Field::Second => (of.micros / 1_000_000 % 60, 2),
+        Field::Millisecond => (fraction / 1_000, 3),
+        Field::Microsecond => (fraction, 6),
+        Field::Fraction(digits) => (fraction / 10_i64.pow(6 - digits), digits as usize),
+        Field::SecondOfDay => (of.micros / 1_000_000, 0),
+        Field::Year(digits) => (last(shown(of.year), digits), digits as usize),
+        Field::IsoYear(digits) => (last(shown(of.iso_year().0), digits), digits as usize),
+        Field::Month => (of.month, 2),
+        Field::DayOfYear => (of.day_of_year(), 3),
+        Field::IsoDayOfYear => (of.iso_year().1 + 1, 3),
+        Field::Day => (of.day, 2),
+        Field::DayOfWeek => (of.day_of_week() + 1, 1),
+        Field::IsoDayOfWeek => (of.iso_day_of_week(), 1),
+        Field::WeekOfYear => ((of.day_of_year() - 1) / 7 + 1, 2),
+        Field::WeekOfMonth => ((of.day - 1) / 7 + 1, 1),
+        Field::IsoWeek => (of.iso_year().1 / 7 + 1, 2),
+        Field::Century => (if of.year > 0 { (of.year + 99) / 100 } else { -((100 - of.year) / 100) }, 2),
+        Field::JulianDay => (of.days + EPOCH_JULIAN_DAY, 0),
+        Field::Quarter => ((of.month - 1) / 3 + 1, 1),
+        _ => return None,
+    })
+}
+
+fn ordinal(number: i64, letters: Letters) -> &'static str {
+    let (number, is_upper) = (number.abs(), letters == Letters::Upper);
+    match (number % 10, number % 100 / 10) {
+        (1, tens) if tens != 1 => {
+            if is_upper {
+                "ST"
+            } else {
+                "st"
+            }
+        }
+        (2, tens) if tens != 1 => {
+            if is_upper {
+                "ND"
+            } else {
+                "nd"
+            }
+        }
+        (3, tens) if tens != 1 => {
+            if is_upper {
+                "RD"
+            } else {
+                "rd"
+            }
+        }
+        _ => {
+            if is_upper {
+                "TH"
+            } else {
+                "th"
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_postgresql_writes_them() {
+        // 2024-03-02 15:04:05.678
+        let time = Moment::of_time(19_784 * DAY_MICROS + 54_245_678_000);
+        for (pattern, wanted) in [
+            ("YYYY-MM-DD HH24:MI:SS.MS", "2024-03-02 15:04:05.678"),
+            ("YYYYMMDD\"T\"HH24MISS", "20240302T150405"),
+            ("Day, DD Month YYYY|", "Saturday , 02 March     2024|"),
+            ("FMDay, FMDDth FMMonth", "Saturday, 2nd March"),
+            ("DY MON dy mon Dy Mon", "SAT MAR sat mar Sat Mar"),
+            ("HH12:MI am A.M.", "03:04 pm P.M."),
+            ("IYYY-\"W\"IW-ID DDD IDDD", "2024-W09-6 062 062"),
+            ("D Q WW W CC J RM Y,YYY AD SSSS US", "7 1 09 1 21 2460372 III  2,024 AD 54245 678000"),
+            ("TZ tz TZH:TZM OF", "UTC utc +00:00 +00"),
+        ] {
+            assert_eq!(text(&pieces_of(pattern), &time).unwrap(), wanted, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn intervals_have_no_calendar() {
+        let length = Moment::of_interval(Interval { months: 14, days: 3, nanoseconds: -5_400_000_000_000 });
+        assert_eq!(text(&pieces_of("YYYY MM DD HH24:MI:SS"), &length).unwrap(), "0001 02 03 -01:-30:00");
+        assert!(text(&pieces_of("Month"), &length).is_err());
+    }
+}

@@ -1,0 +1,252 @@
+//! Values of any type as JSON, as PostgreSQL's `to_json` writes them: numbers and booleans as they are, JSON as it is,
+//! arrays and rows as their elements, and anything else as a string. Times have a `T` and no zone.
+
+use crate::functions::base::arguments::per_second;
+use crate::functions::base::text_types::TextType;
+use crate::text::float_text::float_text;
+use atsdb_codec::is_json_list;
+use atsdb_core::interval_text::{duration_text, interval_text};
+use atsdb_core::json_text::quoted;
+use chrono::NaiveDateTime;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, StructArray};
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit, TimestampMicrosecondType,
+    TimestampNanosecondType,
+};
+use datafusion::common::Result;
+
+/// The values of one column, ready to be written.
+pub(super) struct JsonValues {
+    nulls: Option<NullBuffer>,
+    form: Form,
+}
+
+enum Form {
+    Null,
+    Bool(StringArray),
+    /// Numbers, including floats and decimals that are not numbers, such as `NaN`.
+    Number(StringArray),
+    Text(StringArray),
+    /// Texts that are JSON.
+    Json(StringArray),
+    List(OffsetBuffer<i32>, Box<JsonValues>),
+    Row(Vec<(String, JsonValues)>),
+}
+
+impl JsonValues {
+    /// The values of an array. The field says whether texts are JSON.
+    pub(super) fn new(array: &ArrayRef, field: &Field) -> Result<Self> {
+        let form = match array.data_type() {
+            DataType::Null => Form::Null,
+            DataType::Boolean => Form::Bool(texts(array)?),
+            of if of.is_integer() => Form::Number(texts(array)?),
+            DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+                Form::Number(texts(array)?)
+            }
+            DataType::Float16 => return Self::new(&cast(array, &DataType::Float32)?, field),
+            DataType::Float32 | DataType::Float64 => {
+                Form::Number((0..array.len()).map(|row| float_text(array, row)).collect())
+            }
+            DataType::Utf8 if TextType::of(field).is_some_and(TextType::is_json) => Form::Json(texts(array)?),
+            DataType::Dictionary(_, values) => return Self::new(&cast(array, values)?, field),
+            DataType::Timestamp(unit, _) => Form::Text(times(array, *unit)?),
+            DataType::Time32(_) | DataType::Time64(_) => {
+                Form::Text(texts(array)?.iter().map(|text| text.map(|text| without_zeros(text.to_owned()))).collect())
+            }
+            DataType::Date64 => return Self::new(&cast(array, &DataType::Date32)?, field),
+            DataType::Interval(_) | DataType::Duration(_) => Form::Text(lengths(array)?),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+                Form::Text(digits(array)?)
+            }
+            DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+                return Self::new(&cast(array, &DataType::List(element.clone()))?, field);
+            }
+            DataType::List(element) => {
+                let lists = array.as_list::<i32>();
+                let declared = is_json_list(field).then(|| TextType::Json.field(element.name()));
+                let elements = Self::new(lists.values(), declared.as_ref().unwrap_or(element.as_ref()))?;
+                Form::List(lists.offsets().clone(), Box::new(elements))
+            }
+            DataType::Struct(_) => Form::Row(members(array.as_struct())?),
+            _ => Form::Text(texts(array)?),
+        };
+        Ok(Self { nulls: array.logical_nulls(), form })
+    }
+
+    pub(super) fn is_null(&self, row: usize) -> bool {
+        matches!(self.form, Form::Null) || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+    }
+
+    /// Returns true if each value is an array.
+    pub(super) fn are_lists(&self) -> bool {
+        matches!(self.form, Form::List(..))
+    }
+
+    /// Returns true if each value is a row.
+    pub(super) fn are_rows(&self) -> bool {
+        matches!(self.form, Form::Row(_))
+    }
+
+    /// The text of a value that is the key of an object; `None` for arrays, rows and JSON.
+    pub(super) fn key(&self, row: usize) -> Option<&str> {
+        match &self.form {
+            Form::Bool(texts) | Form::Number(texts) | Form::Text(texts) => Some(texts.value(row)),
+            Form::Null | Form::Json(_) | Form::List(..) | Form::Row(_) => None,
+        }
+    }
+
+    /// Appends a value, NULL or not.
+    pub(super) fn push(&self, row: usize, out: &mut String) {
+        self.push_parts(row, ",", out);
+    }
+
+    /// The same, with something else than a comma between the parts of an array or of a row.
+    pub(super) fn push_parts(&self, row: usize, separator: &str, out: &mut String) {
+        if self.is_null(row) {
+            out.push_str("null");
+            return;
+        }
+        match &self.form {
+            Form::Null => {}
+            Form::Bool(texts) | Form::Json(texts) => out.push_str(texts.value(row)),
+            Form::Number(texts) if texts.value(row).ends_with(|last: char| last.is_ascii_digit()) => {
+                out.push_str(texts.value(row));
+            }
+            Form::Number(texts) | Form::Text(texts) => out.push_str(&quoted(texts.value(row))),
+            Form::List(_, elements) => {
+                out.push('[');
+                for (at, element) in self.elements(row).enumerate() {
+                    if at > 0 {
+                        out.push_str(separator);
+                    }
+                    elements.push(element, out);
+                }
+                out.push(']');
+            }
+            Form::Row(members) => {
+                out.push('{');
+                for (at, (name, values)) in members.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(separator);
+                    }
+                    out.push_str(&quoted(name));
+                    out.push(':');
+                    values.push(row, out);
+                }
+                out.push('}');
+            }
+        }
+    }
+
+    /// The elements of all arrays.
+    pub(super) fn all_elements(&self) -> Option<&Self> {
+        match &self.form {
+            Form::List(_, elements) => Some(elements),
+            _ => None,
+        }
+    }
+
+    /// Where the elements of one array are among [all](Self::all_elements).
+    pub(super) fn elements(&self, row: usize) -> std::ops::Range<usize> {
+        match &self.form {
+            Form::List(offsets, _) => offsets[row] as usize..offsets[row + 1] as usize,
+            _ => 0..0,
+        }
+    }
+}
+
+fn texts(array: &ArrayRef) -> Result<StringArray> {
+    Ok(cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
+}
+
+/// The members of rows. `ROW(a, b)` has none with names, and PostgreSQL calls them `f1` and `f2`.
+fn members(rows: &StructArray) -> Result<Vec<(String, JsonValues)>> {
+    let fields = rows.fields();
+    let are_unnamed = fields.iter().enumerate().all(|(at, field)| *field.name() == format!("c{at}"));
+    let member = |(at, (field, array)): (usize, (&FieldRef, &ArrayRef))| {
+        let name = if are_unnamed { format!("f{}", at + 1) } else { field.name().clone() };
+        Ok((name, JsonValues::new(array, field)?))
+    };
+    fields.iter().zip(rows.columns()).enumerate().map(member).collect()
+}
+
+fn times(array: &ArrayRef, unit: TimeUnit) -> Result<StringArray> {
+    let text = |time: NaiveDateTime| without_zeros(time.format("%Y-%m-%dT%H:%M:%S%.f").to_string());
+    if unit == TimeUnit::Nanosecond {
+        let times = array.as_primitive::<TimestampNanosecondType>();
+        let of_row = |row| if times.is_null(row) { None } else { times.value_as_datetime(row).map(text) };
+        return Ok((0..times.len()).map(of_row).collect());
+    }
+    let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
+    let times = times.as_primitive::<TimestampMicrosecondType>();
+    let of_row = |row| if times.is_null(row) { None } else { times.value_as_datetime(row).map(text) };
+    Ok((0..times.len()).map(of_row).collect())
+}
+
+fn without_zeros(text: String) -> String {
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// Intervals and durations.
+fn lengths(array: &ArrayRef) -> Result<StringArray> {
+    if let DataType::Duration(unit) = array.data_type() {
+        let unit_nanos = 1_000_000_000 / per_second(*unit);
+        let counts = cast(array, &DataType::Int64)?;
+        let counts = counts.as_primitive::<Int64Type>().iter();
+        return Ok(counts.map(|count| count.map(|count| duration_text(count, unit_nanos))).collect());
+    }
+    let intervals = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+    let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
+    Ok(intervals.map(|of| of.map(|of| interval_text(of.months, of.days, of.nanoseconds))).collect())
+}
+
+/// Bytes as hexadecimal digits.
+fn digits(array: &ArrayRef) -> Result<StringArray> {
+    let bytes = cast(array, &DataType::Binary)?;
+    let text = |bytes: &[u8]| {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("\\x{digits}")
+    };
+    Ok(bytes.as_binary::<i32>().iter().map(|bytes| bytes.map(text)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::{Date32Array, Float64Array, Int32Array, ListArray, TimestampMillisecondArray};
+    use std::sync::Arc;
+
+    fn written(array: ArrayRef, field: &Field) -> Vec<String> {
+        let values = JsonValues::new(&array, field).unwrap();
+        let of_row = |row| {
+            let mut out = String::new();
+            values.push(row, &mut out);
+            out
+        };
+        (0..array.len()).map(of_row).collect()
+    }
+
+    #[test]
+    fn values_are_written_as_postgresql_writes_them() {
+        let plain = |array: ArrayRef| {
+            let field = Field::new("x", array.data_type().clone(), true);
+            written(array, &field)
+        };
+        assert_eq!(plain(Arc::new(Int32Array::from(vec![Some(-1), None]))), ["-1", "null"]);
+        assert_eq!(plain(Arc::new(Float64Array::from(vec![1e20, f64::NAN, 1.0]))), ["1e+20", "\"NaN\"", "1"]);
+        assert_eq!(plain(Arc::new(StringArray::from(vec!["x\"y", "1"]))), [r#""x\"y""#, r#""1""#]);
+        let times = TimestampMillisecondArray::from(vec![1_704_164_645_600, 0]).with_timezone("UTC");
+        assert_eq!(plain(Arc::new(times)), ["\"2024-01-02T03:04:05.6\"", "\"1970-01-01T00:00:00\""]);
+        assert_eq!(plain(Arc::new(Date32Array::from(vec![0]))), ["\"1970-01-01\""]);
+        let lists = vec![Some(vec![Some(1), None]), Some(vec![]), None];
+        let lists = ListArray::from_iter_primitive::<datafusion::arrow::datatypes::Int32Type, _, _>(lists);
+        assert_eq!(plain(Arc::new(lists)), ["[1,null]", "[]", "null"]);
+        let json: ArrayRef = Arc::new(StringArray::from(vec![Some("{\"b\" : 1}"), None]));
+        assert_eq!(written(json, &TextType::Json.field("x")), ["{\"b\" : 1}", "null"]);
+    }
+}

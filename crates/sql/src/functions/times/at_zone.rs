@@ -1,0 +1,205 @@
+//! `timezone(zone, t)`, which is `t AT TIME ZONE zone`: the local time of an instant, or the instant of a local time.
+//!
+//! Times with a zone are instants: columns of tables, whose zone is UTC, and text. Times without one are local times:
+//! `TIMESTAMP '...'`, and what `AT TIME ZONE` itself returns for an instant. The syntax tree tells which values without
+//! a zone are instants all the same, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
+//! they become columns of a subquery.
+
+use super::zone::Zone;
+use crate::functions::base::arguments::{per_second, strictly, text_of};
+use crate::text::datafusion_errors::external;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use std::sync::Arc;
+
+pub(super) fn functions() -> Vec<ScalarUDF> {
+    let at_zone = [false, true].into_iter().map(|is_instant| ScalarUDF::new_from_impl(AtZone::new(is_instant)));
+    let others = [ScalarUDF::new_from_impl(AsInstant::new()), ScalarUDF::new_from_impl(AsOf::new())];
+    at_zone.chain(others).collect()
+}
+
+/// Gives a time the zone of columns of tables.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsInstant {
+    signature: Signature,
+}
+
+impl AsInstant {
+    fn new() -> Self {
+        Self { signature: Signature::any(1, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for AsInstant {
+    fn name(&self) -> &str {
+        "as_instant"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [DataType::Timestamp(unit, _)] => Ok(DataType::Timestamp(*unit, Some("UTC".into()))),
+            [other] => Ok(other.clone()),
+            _ => exec_err!("as_instant takes a time"),
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
+        Ok(inputs.first().map_or(SortProperties::Unordered, |time| time.sort_properties))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [time] = args.args.as_slice() else { return exec_err!("as_instant takes a time") };
+        time.cast_to(args.return_type(), None)
+    }
+}
+
+/// `timezone_as_of(zone, local, instant)`: the instant of a local time whose clock is as far ahead of UTC as at another
+/// instant. Of the local times that clocks show twice, it knows which one is meant.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AsOf {
+    signature: Signature,
+}
+
+impl AsOf {
+    fn new() -> Self {
+        Self { signature: Signature::any(3, Volatility::Immutable) }
+    }
+}
+
+impl ScalarUDFImpl for AsOf {
+    fn name(&self) -> &str {
+        "timezone_as_of"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [_, DataType::Timestamp(unit, _), _] => Ok(DataType::Timestamp(*unit, Some("UTC".into()))),
+            _ => exec_err!("timezone_as_of takes a zone, a local time and an instant"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let result = args.return_type().clone();
+        let [zone, local, instant] = args.args.as_slice() else {
+            return exec_err!("timezone_as_of takes a zone, a local time and an instant");
+        };
+        let (ColumnarValue::Scalar(zone), DataType::Timestamp(unit, _)) = (zone, local.data_type()) else {
+            return exec_err!("the zone of date_trunc must be a constant");
+        };
+        let is_scalar = matches!((local, instant), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
+        let times = ColumnarValue::values_to_arrays(&[local.clone(), instant.clone()])?;
+        let [local, instant] = times.as_slice() else { return exec_err!("timezone_as_of takes two times") };
+        let counts = |times: &ArrayRef| {
+            strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)
+        };
+        let (local, instant) = (counts(local)?, counts(instant)?);
+        let moved: Int64Array = match text_of(zone) {
+            Some(zone) => {
+                let (zone, per_second) = (Zone::named(zone).map_err(external)?, per_second(unit));
+                let pairs = local.as_primitive::<Int64Type>().iter().zip(instant.as_primitive::<Int64Type>());
+                let moved = pairs.map(|(local, instant)| {
+                    let ahead = zone.ahead_at(instant?.div_euclid(per_second));
+                    Some(local?.saturating_sub(ahead * per_second))
+                });
+                moved.collect()
+            }
+            None if zone.is_null() => Int64Array::new_null(local.len()),
+            None => return exec_err!("date_trunc takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
+        };
+        let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
+        match is_scalar {
+            true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(moved)),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct AtZone {
+    /// Whether all times are instants.
+    is_instant: bool,
+    signature: Signature,
+}
+
+impl AtZone {
+    fn new(is_instant: bool) -> Self {
+        Self { is_instant, signature: Signature::any(2, Volatility::Immutable) }
+    }
+
+    /// The unit of the result, and whether the time is a local time.
+    fn reads(&self, time: &DataType) -> Result<(TimeUnit, bool)> {
+        Ok(match time {
+            DataType::Timestamp(unit, zone) => (*unit, zone.is_none() && !self.is_instant),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Date32 | DataType::Null => {
+                (TimeUnit::Microsecond, false)
+            }
+            other => return exec_err!("AT TIME ZONE takes a TIMESTAMP, not {other}"),
+        })
+    }
+}
+
+impl ScalarUDFImpl for AtZone {
+    fn name(&self) -> &str {
+        if self.is_instant { "timezone_of_instant" } else { "timezone" }
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let [_, time] = types else { return exec_err!("timezone takes a zone and a time") };
+        let (unit, is_local) = self.reads(time)?;
+        Ok(DataType::Timestamp(unit, is_local.then(|| "UTC".into())))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let result = args.return_type().clone();
+        let [zone, time] = args.args.as_slice() else { return exec_err!("timezone takes a zone and a time") };
+        let (unit, is_local) = self.reads(&time.data_type())?;
+        let ColumnarValue::Scalar(zone) = zone else {
+            return exec_err!("the zone of AT TIME ZONE must be a constant");
+        };
+        let is_scalar = matches!(time, ColumnarValue::Scalar(_));
+        let times = time.clone().into_array(1)?;
+        let moved = match text_of(zone) {
+            Some(zone) => moved(&times, unit, Zone::named(zone).map_err(external)?.as_ref(), is_local)?,
+            None if zone.is_null() => Int64Array::new_null(times.len()),
+            None => return exec_err!("AT TIME ZONE takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
+        };
+        let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
+        match is_scalar {
+            true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(moved)),
+        }
+    }
+}
+
+/// Instants as local times, or local times as instants.
+fn moved(times: &ArrayRef, unit: TimeUnit, zone: &Zone, is_local: bool) -> Result<Int64Array> {
+    let counts = strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)?;
+    let per_second = per_second(unit);
+    Ok(counts.as_primitive::<Int64Type>().unary::<_, Int64Type>(|count| {
+        let seconds = count.div_euclid(per_second);
+        match is_local {
+            true => count.saturating_sub(zone.ahead_of_local(seconds) * per_second),
+            false => count.saturating_add(zone.ahead_at(seconds) * per_second),
+        }
+    }))
+}

@@ -1,0 +1,7 @@
+//! Arrays: their comparison, elements, members, positions and dimensions.
+
+pub(super) mod comparison;
+pub(super) mod elements;
+pub(super) mod empty_arrays;
+pub(super) mod members;
+pub(super) mod subscripts;

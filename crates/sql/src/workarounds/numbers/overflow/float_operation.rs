@@ -1,0 +1,171 @@
+//! `+`, `-`, `*` and `/` of floats that fail if the result is out of range, or if the divisor is zero, as in
+//! PostgreSQL. DataFusion returns infinity or zero. A result that is not a number is the one NaN.
+//!
+//! No upstream issue known.
+
+use super::float_range::{RangeRule, check_range};
+use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
+use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
+use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, sub};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::logical_expr::expr::BinaryExpr;
+use datafusion::logical_expr::{ColumnarValue, Expr, Operator};
+use datafusion::physical_expr_common::datum::apply;
+use std::sync::Arc;
+
+/// The checked operation on two floats of one type for an operator of DataFusion's.
+pub(super) fn of_binary(binary: BinaryExpr) -> Expr {
+    match FloatOperation::of(binary.op) {
+        Some(operation) => OperatorFunction::call(operation, vec![*binary.left, *binary.right]),
+        None => Expr::BinaryExpr(binary),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum FloatOperation {
+    Plus,
+    Minus,
+    Times,
+    By,
+}
+
+impl FloatOperation {
+    pub(super) fn of(operator: Operator) -> Option<Self> {
+        match operator {
+            Operator::Plus => Some(Self::Plus),
+            Operator::Minus => Some(Self::Minus),
+            Operator::Multiply => Some(Self::Times),
+            Operator::Divide => Some(Self::By),
+            _ => None,
+        }
+    }
+
+    fn range_rule(self) -> RangeRule {
+        match self {
+            Self::Plus | Self::Minus => RangeRule::Sum,
+            Self::Times => RangeRule::Product,
+            Self::By => RangeRule::Quotient,
+        }
+    }
+}
+
+impl Kernel for FloatOperation {
+    fn symbol(&self) -> &'static str {
+        match self {
+            Self::Plus => "+",
+            Self::Minus => "-",
+            Self::Times => "*",
+            Self::By => "/",
+        }
+    }
+
+    fn compute(&self, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
+        let [left, right] = operands else { return internal_err!("{} needs two operands", self.symbol()) };
+        let results = match self {
+            Self::Plus => apply(left, right, add)?,
+            Self::Minus => apply(left, right, sub)?,
+            Self::Times => apply(left, right, mul)?,
+            Self::By if !may_divide(left, right)? => return Err(ArrowError::DivideByZero.into()),
+            Self::By => apply(left, right, div)?,
+        };
+        check_range(&results, operands, self.range_rule())?;
+        Ok(with_one_nan(results))
+    }
+}
+
+/// The negation of a float.
+pub(super) fn negated(operand: Expr) -> Expr {
+    OperatorFunction::call(FloatNegation, vec![operand])
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct FloatNegation;
+
+impl Kernel for FloatNegation {
+    fn symbol(&self) -> &'static str {
+        "-"
+    }
+
+    fn compute(&self, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
+        let [operand] = operands else { return internal_err!("negation needs one operand") };
+        let negated = match operand {
+            ColumnarValue::Array(values) => ColumnarValue::Array(neg(values)?),
+            ColumnarValue::Scalar(value) => ColumnarValue::Scalar(value.arithmetic_negate()?),
+        };
+        Ok(with_one_nan(negated))
+    }
+}
+
+/// The results without a sign of NaN. Processors set it in some results, and comparing and sorting distinguish NaNs by
+/// their bits, although SQL has one.
+fn with_one_nan(results: ColumnarValue) -> ColumnarValue {
+    match results {
+        ColumnarValue::Scalar(ScalarValue::Float64(Some(value))) if value.is_nan() => {
+            ColumnarValue::Scalar(ScalarValue::Float64(Some(f64::NAN)))
+        }
+        ColumnarValue::Scalar(ScalarValue::Float32(Some(value))) if value.is_nan() => {
+            ColumnarValue::Scalar(ScalarValue::Float32(Some(f32::NAN)))
+        }
+        ColumnarValue::Array(values) => ColumnarValue::Array(match values.data_type() {
+            DataType::Float64 => one_nan_of::<Float64Type>(values, f64::NAN),
+            DataType::Float32 => one_nan_of::<Float32Type>(values, f32::NAN),
+            _ => values,
+        }),
+        other => other,
+    }
+}
+
+fn one_nan_of<T: ArrowPrimitiveType<Native: Into<f64>>>(values: ArrayRef, nan: T::Native) -> ArrayRef {
+    let floats = values.as_primitive::<T>();
+    let has_sign = |value: T::Native| {
+        let value: f64 = value.into();
+        value.is_nan() & value.is_sign_negative()
+    };
+    // All results are checked without a branch first, because nearly always there is none.
+    if !floats.values().iter().fold(false, |found, value| found | has_sign(*value)) {
+        return values;
+    }
+    Arc::new(floats.unary::<_, T>(|value| if has_sign(value) { nan } else { value }))
+}
+
+fn is_zero(value: &ScalarValue) -> bool {
+    match value {
+        ScalarValue::Float64(Some(value)) => *value == 0.0,
+        ScalarValue::Float32(Some(value)) => *value == 0.0,
+        _ => false,
+    }
+}
+
+/// Whether the division is allowed: no value other than NULL is divided by zero.
+fn may_divide(left: &ColumnarValue, right: &ColumnarValue) -> Result<bool> {
+    let dividends = match left {
+        ColumnarValue::Scalar(value) if value.is_null() => return Ok(true),
+        ColumnarValue::Scalar(_) => None,
+        ColumnarValue::Array(values) => values.logical_nulls(),
+    };
+    let divisors = match right {
+        ColumnarValue::Scalar(value) => {
+            let has_dividend = match left {
+                ColumnarValue::Array(values) => values.len() > values.logical_null_count(),
+                ColumnarValue::Scalar(_) => true,
+            };
+            return Ok(!has_dividend || !is_zero(value));
+        }
+        ColumnarValue::Array(values) => values,
+    };
+    let is_null = |row: usize| dividends.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    let zeros: Vec<usize> = match divisors.data_type() {
+        DataType::Float64 => {
+            let divisors = divisors.as_primitive::<Float64Type>();
+            divisors.values().iter().enumerate().filter(|(_, value)| **value == 0.0).map(|(row, _)| row).collect()
+        }
+        DataType::Float32 => {
+            let divisors = divisors.as_primitive::<Float32Type>();
+            divisors.values().iter().enumerate().filter(|(_, value)| **value == 0.0).map(|(row, _)| row).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(zeros.into_iter().all(|row| divisors.is_null(row) || is_null(row)))
+}

@@ -1,0 +1,8 @@
+//! Logical plans: steps that are planned or optimized wrongly.
+
+pub(super) mod computed_order;
+pub(super) mod constant_order;
+pub(super) mod distinct_beside_sums;
+pub(super) mod distinct_rows;
+pub(super) mod one_row;
+pub(super) mod repeated_keys;

@@ -1,0 +1,56 @@
+//! Subqueries in the expressions of `DISTINCT ON`: they become columns of its input.
+
+use super::domain::{Names, is_subquery};
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Column, Result};
+use datafusion::logical_expr::logical_plan::DistinctOn;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use std::sync::Arc;
+
+/// The input with the columns, and the step without subqueries over it.
+pub(super) fn computed_below(on: &DistinctOn, names: &Names) -> Result<(LogicalPlan, DistinctOn)> {
+    let mut computed = Computed { columns: Vec::new(), names };
+    let on_expr = on.on_expr.iter().map(|expr| computed.column_for(expr)).collect::<Result<Vec<_>>>()?;
+    let named = |expr: &Expr, computed: &mut Computed<'_>| -> Result<Expr> {
+        let (relation, name) = expr.qualified_name();
+        let column = computed.column_for(expr)?;
+        Ok(if column == *expr { column } else { column.alias_qualified(relation, name) })
+    };
+    let select_expr = on.select_expr.iter().map(|expr| named(expr, &mut computed)).collect::<Result<Vec<_>>>()?;
+    let sorted = |by: &SortExpr, computed: &mut Computed<'_>| -> Result<SortExpr> {
+        Ok(SortExpr::new(computed.column_for(&by.expr)?, by.asc, by.nulls_first))
+    };
+    let sort_expr = match &on.sort_expr {
+        Some(keys) => Some(keys.iter().map(|by| sorted(by, &mut computed)).collect::<Result<Vec<_>>>()?),
+        None => None,
+    };
+    let own = on.input.schema().columns().into_iter().map(Expr::Column);
+    let added = computed.columns.into_iter().map(|(expr, name)| expr.alias(name));
+    let input = LogicalPlanBuilder::from(on.input.as_ref().clone()).project(own.chain(added).collect::<Vec<_>>())?;
+    let input = input.build()?;
+    let schema = Arc::clone(&on.schema);
+    let on = DistinctOn { on_expr, select_expr, sort_expr, input: Arc::clone(&on.input), schema };
+    Ok((input, on))
+}
+
+/// Expressions over subqueries, and the names of their columns.
+struct Computed<'a> {
+    columns: Vec<(Expr, String)>,
+    names: &'a Names,
+}
+
+impl Computed<'_> {
+    /// The column that an expression becomes; the expression itself if it has no subquery.
+    fn column_for(&mut self, expr: &Expr) -> Result<Expr> {
+        if !expr.exists(|expr| Ok(is_subquery(expr)))? {
+            return Ok(expr.clone());
+        }
+        let known = self.columns.iter().find(|(other, _)| other == expr).map(|(_, name)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let name = self.names.next("computed");
+            self.columns.push((expr.clone(), name.clone()));
+            name
+        });
+        Ok(Expr::Column(Column::new_unqualified(name)))
+    }
+}

@@ -1,0 +1,123 @@
+//! Functions of PostgreSQL that DataFusion lacks, or computes differently, written with those that it has.
+//!
+//! No upstream issue known that names them all.
+
+use crate::text::errors::not_supported;
+use crate::text::tree_walk::visit_expressions_mut;
+use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+};
+use std::ops::ControlFlow;
+
+/// Functions that return rows, those that return the same as a list, and those that say that the rows are JSON.
+const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 8] = [
+    ("regexp_matches", "regexp_all_matches", None),
+    ("regexp_split_to_table", "regexp_split_to_array", None),
+    ("json_array_elements", "json_elements", Some("declared_json")),
+    ("jsonb_array_elements", "jsonb_elements", Some("declared_jsonb")),
+    ("json_array_elements_text", "json_elements_text", None),
+    ("jsonb_array_elements_text", "jsonb_elements_text", None),
+    ("json_object_keys", "json_keys", None),
+    ("jsonb_object_keys", "jsonb_keys", None),
+];
+
+/// Functions whose rows have several columns.
+const ROWS_WITH_COLUMNS: [&str; 4] = ["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"];
+
+/// Replaces a call whose arguments have been rewritten already.
+pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, filter: None, .. }) = &*expr
+    else {
+        return Ok(());
+    };
+    if !list.clauses.is_empty() || list.duplicate_treatment.is_some() {
+        return Ok(());
+    }
+    let argument = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+        _ => None,
+    };
+    let Some(arguments) = list.args.iter().map(argument).collect::<Option<Vec<_>>>() else { return Ok(()) };
+    let composed = match (name.to_string().to_ascii_lowercase().as_str(), arguments.as_slice()) {
+        ("mod", [a, b]) => filled("(a % b)", &[a, b])?,
+        // The integer part of the quotient, in the type of the operands.
+        ("div", [a, b]) => filled("((a - a % b) / b)", &[a, b])?,
+        // Lines of 76 letters. Equals signs only occur in the last one, which ends without a newline then.
+        ("encode", [bytes, encoding]) if is_base64(encoding) => {
+            filled("regexp_replace(encode(a, 'base64pad'), '([^=]{76})', '\\1\n', 'g')", &[bytes])?
+        }
+        ("regexp_substr", [text, pattern]) => filled("(regexp_match(a, '(' || b || ')'))[1]", &[text, pattern])?,
+        ("regexp_substr", [text, pattern, start]) => {
+            filled("(regexp_match(substr(a, c), '(' || b || ')'))[1]", &[text, pattern, start])?
+        }
+        ("array_upper", [array, dimension]) => filled("CAST(array_length(a, b) AS INT)", &[array, dimension])?,
+        ("array_lower", [array, dimension]) => {
+            filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
+        }
+        ("array_fill", [value, Expr::Array(Array { elem, .. })]) if elem.len() == 1 => {
+            filled("array_repeat(a, b)", &[value, &elem[0]])?
+        }
+        ("num_nulls", [first, rest @ ..]) => counted("a IS NULL", first, rest)?,
+        ("num_nonnulls", [first, rest @ ..]) => counted("a IS NOT NULL", first, rest)?,
+        ("string_to_table", [text, separator]) => filled("unnest(string_to_array(a, b))", &[text, separator])?,
+        ("string_to_table", [text, separator, null]) => {
+            filled("unnest(string_to_array(a, b, c))", &[text, separator, null])?
+        }
+        (name, _) if ROWS_WITH_COLUMNS.contains(&name) => {
+            let error = not_supported(format_args!("{name} outside of FROM"));
+            return Err(error.with_hint(format!("write SELECT key, value FROM t, {name}(t.doc)")));
+        }
+        (name, arguments) => match ROWS_OF_LISTS.iter().find(|(rows, ..)| *rows == name) {
+            Some((_, list, declaration)) => rows_of_list(list, *declaration, arguments)?,
+            None => return Ok(()),
+        },
+    };
+    *expr = composed;
+    Ok(())
+}
+
+/// A call of a function that returns a list, whose elements become rows.
+fn rows_of_list(list: &str, declaration: Option<&str>, arguments: &[Expr]) -> Result<Expr> {
+    let mut call = expression(&format!("{list}(NULL)"))?;
+    set_arguments(&mut call, arguments.to_vec());
+    let mut rows = expression("unnest(NULL)")?;
+    set_first_argument(&mut rows, call);
+    let Some(declaration) = declaration else { return Ok(rows) };
+    let mut declared = expression(&format!("{declaration}(NULL)"))?;
+    set_first_argument(&mut declared, rows);
+    Ok(declared)
+}
+
+fn is_base64(encoding: &Expr) -> bool {
+    matches!(encoding, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(name), .. })
+        if name.eq_ignore_ascii_case("base64"))
+}
+
+/// A text of this crate in which the names `a`, `b` and `c` stand for expressions.
+pub(super) fn filled(template: &str, values: &[&Expr]) -> Result<Expr> {
+    const NAMES: [&str; 3] = ["a", "b", "c"];
+    let mut filled = expression(template)?;
+    // What is inserted is not visited again.
+    let _ = visit_expressions_mut(&mut filled, |inner| {
+        if let Expr::Identifier(name) = inner
+            && let Some(value) =
+                NAMES.iter().zip(values).find(|(other, _)| **other == name.value).map(|(_, value)| value)
+        {
+            *inner = Expr::Nested(Box::new((*value).clone()));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Ok(filled)
+}
+
+/// The number of values for which a condition holds.
+fn counted(condition: &str, first: &Expr, rest: &[Expr]) -> Result<Expr> {
+    let one = format!("CASE WHEN {condition} THEN CAST(1 AS INT) ELSE CAST(0 AS INT) END");
+    let mut sum = filled(&format!("({one})"), &[first])?;
+    for value in rest {
+        sum = filled(&format!("(a + {})", one.replace("a IS", "b IS")), &[&sum, value])?;
+    }
+    Ok(sum)
+}

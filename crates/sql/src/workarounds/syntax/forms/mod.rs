@@ -1,0 +1,12 @@
+//! Expressions and calls in forms that DataFusion lacks or understands in another way.
+
+pub(super) mod composed_functions;
+pub(crate) mod constant_in;
+pub(super) mod hypothetical_ranks;
+pub(super) mod like_escape;
+pub(super) mod line_ends;
+pub(super) mod other_forms;
+pub(super) mod other_functions;
+mod percentile_lists;
+mod quantifiers;
+pub(super) mod row_members;

@@ -1,0 +1,292 @@
+//! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
+//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
+//! of a list; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`; `COLLATE` of the
+//! order that texts have anyway.
+//!
+//! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
+//! still ignored; for the others no upstream issue is known.
+
+use super::line_ends::match_line_ends;
+use super::row_members::opposite;
+use crate::text::errors::{not_supported, sql_error};
+use crate::workarounds::syntax::{any_of, expression, set_arguments, set_first_argument};
+use atsdb_core::{Result, array_text};
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Subscript, UnaryOperator, Value, ValueWithSpan,
+};
+
+/// Collations that compare texts by their code points, as everything here does.
+const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
+
+/// The length of `char`.
+const ONE_CHARACTER: CharacterLength = CharacterLength::IntegerLength { length: 1, unit: None };
+
+/// Rewrites an expression whose parts have been rewritten already.
+pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
+    match expr {
+        Expr::Cast { data_type, .. } => {
+            write_float(data_type)?;
+            cut_to_length(expr)
+        }
+        Expr::TypedString(literal) => write_float(&mut literal.data_type),
+        Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
+        Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
+        Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr: operand } => {
+            *expr = of_float("sqrt(NULL)", operand)?;
+            Ok(())
+        }
+        Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr: operand } => {
+            *expr = of_float("cbrt(NULL)", operand)?;
+            Ok(())
+        }
+        Expr::UnaryOp { op: UnaryOperator::PGAbs, expr: operand } => {
+            let mut call = expression("abs(NULL)")?;
+            set_first_argument(&mut call, operand.as_ref().clone());
+            *expr = call;
+            Ok(())
+        }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
+            let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
+            if let Expr::Nested(inner) = &mut inverse
+                && let Expr::BinaryOp { left, op, .. } = inner.as_mut()
+            {
+                *op = BinaryOperator::PGBitwiseXor;
+                **left = Expr::Nested(operand.clone());
+            }
+            *expr = inverse;
+            Ok(())
+        }
+        Expr::Substring { expr: text, substring_from: Some(pattern), substring_for: None, .. }
+            if is_text(pattern.as_ref()) =>
+        {
+            let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
+            if let Expr::CompoundFieldAccess { root, .. } = &mut found
+                && let Expr::Nested(call) = root.as_mut()
+            {
+                set_arguments(call, vec![text.as_ref().clone(), pattern.as_ref().clone()]);
+                match_line_ends(call)?;
+            }
+            *expr = found;
+            Ok(())
+        }
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
+            *expr = in_list(left, list, false);
+            Ok(())
+        }
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if let Some(list) = items(right) => {
+            *expr = in_list(left, list, true);
+            Ok(())
+        }
+        // DataFusion does not return NULL if the array has one, only for ALL.
+        Expr::AnyOp { left, compare_op, right, .. }
+            if is_name(right)
+                && let Some(compare_op) = opposite(compare_op) =>
+        {
+            let none = Expr::AllOp { left: left.clone(), compare_op, right: right.clone() };
+            *expr = Expr::Nested(Box::new(Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr: Box::new(Expr::Nested(Box::new(none))),
+            }));
+            Ok(())
+        }
+        Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter_mut().try_for_each(complete_slice),
+        Expr::Collate { expr: text, collation } => {
+            check_collation(collation)?;
+            *expr = text.as_ref().clone();
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether an expression is the name of a column.
+fn is_name(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_name(inner),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+        _ => false,
+    }
+}
+
+/// `x[:2]` begins with the first element, and `x[2:]` ends with the last one.
+fn complete_slice(access: &mut AccessExpr) -> Result<()> {
+    if let AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) = access {
+        for (bound, end) in [(lower_bound, "1"), (upper_bound, "2147483647")] {
+            if bound.is_none() {
+                *bound = Some(expression(end)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The items of a text that is an array, `'{a,b}'`, as texts; none of them if it is not written like that.
+fn items_of_text(text: &str) -> Option<Vec<Expr>> {
+    let items = array_text::parse(text).ok()?;
+    let value = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
+    Some(items.into_iter().map(value).collect())
+}
+
+/// A list in the place of an array. In a list with a number with a point, PostgreSQL makes numbers with few digits of
+/// all items if the other side has such; in an array it does not. So each item is then a list of its own.
+fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
+    let of = |list: Vec<Expr>| Expr::InList { expr: Box::new(left.clone()), list, negated };
+    if list.len() < 2 || !list.iter().any(has_point) {
+        return of(list);
+    }
+    let lists: Vec<Expr> = list.iter().map(|item| of(vec![item.clone()])).collect();
+    let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
+    any_of(lists, &op).unwrap_or_else(|| of(list))
+}
+
+/// Whether an expression is a number with a point or an exponent.
+pub(crate) fn has_point(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => has_point(inner),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.contains(['.', 'e', 'E']),
+        _ => false,
+    }
+}
+
+/// The items of `ARRAY[a, b]`, if they are no arrays themselves, or of `'{a,b}'`.
+fn items(array: &Expr) -> Option<Vec<Expr>> {
+    match array {
+        Expr::Nested(inner) => items(inner),
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => items_of_text(text),
+        Expr::Array(Array { elem, .. })
+            if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
+        {
+            Some(elem.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Refuses a collation that orders texts in another way.
+fn check_collation(collation: &ObjectName) -> Result<()> {
+    let name = collation.0.last().and_then(|part| part.as_ident()).map(|name| name.value.to_ascii_lowercase());
+    match name.is_some_and(|name| PLAIN_COLLATIONS.contains(&name.as_str())) {
+        true => Ok(()),
+        false => Err(not_supported(format_args!("COLLATE {collation}"))
+            .with_hint("texts are ordered by their code points: leave it out, or write COLLATE \"C\"")),
+    }
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }))
+}
+
+/// A call with an operand as a `DOUBLE`.
+fn of_float(template: &str, operand: &Expr) -> Result<Expr> {
+    let mut float = expression("CAST(NULL AS DOUBLE)")?;
+    if let Expr::Cast { expr, .. } = &mut float {
+        **expr = operand.clone();
+    }
+    let mut call = expression(template)?;
+    set_first_argument(&mut call, float);
+    Ok(call)
+}
+
+/// Turns the operands of an operator into the arguments of a call.
+fn as_call(expr: &mut Expr, template: &str) -> Result<()> {
+    let Expr::BinaryOp { left, right, .. } = &*expr else { return Ok(()) };
+    let mut call = expression(template)?;
+    set_arguments(&mut call, vec![left.as_ref().clone(), right.as_ref().clone()]);
+    *expr = call;
+    Ok(())
+}
+
+/// Writes `float` as a `DOUBLE`, and `float(n)` as a `REAL` if it has up to 24 bits.
+fn write_float(data_type: &mut DataType) -> Result<()> {
+    match data_type {
+        DataType::Float(ExactNumberInfo::None) => *data_type = DataType::DoublePrecision,
+        DataType::Float(ExactNumberInfo::Precision(bits)) => {
+            *data_type = match bits {
+                0 => return Err(sql_error("FLOAT(0): a float has at least 1 bit")),
+                1..=24 => DataType::Real,
+                25..=53 => DataType::DoublePrecision,
+                _ => return Err(sql_error(format!("FLOAT({bits}): a float has at most 53 bits"))),
+            }
+        }
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => write_float(item)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
+/// `char` is `char(1)`.
+fn cut_to_length(expr: &mut Expr) -> Result<()> {
+    let Expr::Cast { data_type, .. } = expr else { return Ok(()) };
+    let (length, is_padded) = match data_type {
+        DataType::Varchar(Some(length)) | DataType::Nvarchar(Some(length)) => (*length, false),
+        DataType::CharVarying(Some(length)) | DataType::CharacterVarying(Some(length)) => (*length, false),
+        DataType::Char(Some(length)) | DataType::Character(Some(length)) => (*length, true),
+        DataType::Char(None) | DataType::Character(None) => (ONE_CHARACTER, true),
+        DataType::CharVarying(None) | DataType::CharacterVarying(None) => {
+            *data_type = DataType::Text;
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let CharacterLength::IntegerLength { length, .. } = length else { return Ok(()) };
+    *data_type = DataType::Text;
+    let mut cut = expression(&format!("left(NULL, {length})"))?;
+    set_first_argument(&mut cut, expr.clone());
+    if is_padded {
+        let mut trimmed = expression("rtrim(NULL)")?;
+        set_first_argument(&mut trimmed, cut);
+        cut = trimmed;
+    }
+    *expr = cut;
+    Ok(())
+}
+
+/// Turns `x LIKE ANY (ARRAY[a, b])` into `x LIKE a OR x LIKE b`, and `ALL` into `AND`. The parts are rewritten
+/// afterwards.
+pub(crate) fn match_each(expr: &mut Expr) -> Result<()> {
+    let (Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. }) = &*expr else { return Ok(()) };
+    let list: Vec<Expr> = match pattern.as_ref() {
+        Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. })
+            if !any && name.to_string().eq_ignore_ascii_case("all") =>
+        {
+            let value = |arg: &FunctionArg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+                _ => None,
+            };
+            list.args.iter().filter_map(value).collect()
+        }
+        Expr::Nested(inner) if *any => vec![inner.as_ref().clone()],
+        Expr::Tuple(values) if *any => values.clone(),
+        other if *any => vec![other.clone()],
+        _ => return Ok(()),
+    };
+    let patterns = match list.as_slice() {
+        [Expr::Array(Array { elem, .. })] => elem.clone(),
+        items if items.iter().all(is_text) => items.to_vec(),
+        _ => Vec::new(),
+    };
+    let op = if *any { BinaryOperator::Or } else { BinaryOperator::And };
+    let one = |item: Expr| {
+        let mut one = expr.clone();
+        if let Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. } = &mut one {
+            *any = false;
+            **pattern = item;
+        }
+        one
+    };
+    let all = patterns.into_iter().map(one).reduce(|left, right| Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: Box::new(right),
+    });
+    match all {
+        Some(all) => {
+            *expr = Expr::Nested(Box::new(all));
+            Ok(())
+        }
+        None => Err(not_supported("LIKE ANY or ALL of anything but a list of patterns")
+            .with_hint("write EXISTS (SELECT 1 FROM unnest(patterns) AS p(x) WHERE name LIKE p.x)")),
+    }
+}

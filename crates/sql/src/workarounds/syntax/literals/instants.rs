@@ -1,0 +1,55 @@
+//! The columns of subqueries that are instants, such as `now()` and `TIMESTAMPTZ '...'`, though their types have no
+//! zone: they get that of columns of tables. What selects from the subquery knows them by it.
+//!
+//! Part of [`times`](super::times), which knows instants by their text.
+
+use super::times::is_instant;
+use crate::workarounds::syntax::names::output_names::{distinct, text_of};
+use crate::workarounds::syntax::{expression, set_arguments};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{Expr, SelectItem, SetExpr, Values};
+
+/// Marks the instants among the columns of a nested query.
+pub(crate) fn mark_instants(body: &mut SetExpr) -> Result<()> {
+    match body {
+        SetExpr::Select(select) => {
+            for (position, item) in select.projection.iter_mut().enumerate() {
+                match item {
+                    SelectItem::UnnamedExpr(expr) if is_instant(expr) => {
+                        let alias = distinct(&text_of(expr), position);
+                        *item = SelectItem::ExprWithAlias { expr: marked(expr)?, alias };
+                    }
+                    SelectItem::ExprWithAlias { expr, .. } if is_instant(expr) => *expr = marked(expr)?,
+                    _ => {}
+                }
+            }
+            Ok(())
+        }
+        SetExpr::SetOperation { left, right, .. } => {
+            mark_instants(left)?;
+            mark_instants(right)
+        }
+        SetExpr::Values(values) => in_rows(values),
+        _ => Ok(()),
+    }
+}
+
+/// Marks the columns whose values are all instants.
+fn in_rows(values: &mut Values) -> Result<()> {
+    let width = values.rows.first().map_or(0, |row| row.content.len());
+    for position in 0..width {
+        if !values.rows.iter().all(|row| row.content.get(position).is_some_and(is_instant)) {
+            continue;
+        }
+        for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(position)) {
+            *value = marked(value)?;
+        }
+    }
+    Ok(())
+}
+
+fn marked(instant: &Expr) -> Result<Expr> {
+    let mut call = expression("as_instant(NULL)")?;
+    set_arguments(&mut call, vec![instant.clone()]);
+    Ok(call)
+}

@@ -1,0 +1,190 @@
+//! JSON and UUIDs, which DataFusion has no types for: casts to them check the text, and operators of JSON are calls.
+//! The parser lets these operators bind looser than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has
+//! one of these types in a row, its other rows are cast to it, which DataFusion does not do.
+//!
+//! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
+//! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
+
+use crate::workarounds::syntax::{expression, set_arguments};
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Value, Values};
+
+/// Functions of JSON that return no JSON.
+const OF_OTHER_TYPES: [&str; 9] = [
+    "json_array_length",
+    "json_extract_path_text",
+    "json_typeof",
+    "jsonb_array_length",
+    "jsonb_extract_path_text",
+    "jsonb_pretty",
+    "jsonb_typeof",
+    "json_array_elements_text",
+    "jsonb_array_elements_text",
+];
+
+/// Rewrites a cast to JSON or to a UUID, or an operator of JSON, when what is in it has been rewritten.
+pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
+    let call = match expr {
+        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
+            DataType::JSON => call_of("json_of", vec![expr.as_ref().clone()])?,
+            DataType::JSONB => call_of("jsonb_of", vec![expr.as_ref().clone()])?,
+            DataType::Uuid => call_of("uuid_of", vec![expr.as_ref().clone()])?,
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
+                call_of("uuids_of", vec![expr.as_ref().clone()])?
+            }
+            _ => return Ok(()),
+        },
+        Expr::TypedString(typed) => {
+            let name = match typed.data_type {
+                DataType::JSON => "json_of",
+                DataType::JSONB => "jsonb_of",
+                DataType::Uuid => "uuid_of",
+                _ => return Ok(()),
+            };
+            call_of(name, vec![Expr::Value(typed.value.clone())])?
+        }
+        Expr::BinaryOp { left, op, right } => {
+            let name = match op {
+                BinaryOperator::Arrow => "json_get",
+                BinaryOperator::LongArrow => "json_get_text",
+                BinaryOperator::HashArrow => "json_get_path",
+                BinaryOperator::HashLongArrow => "json_get_path_text",
+                BinaryOperator::HashMinus => "jsonb_delete_path",
+                BinaryOperator::Question => "jsonb_exists",
+                BinaryOperator::QuestionPipe => "jsonb_exists_any",
+                BinaryOperator::QuestionAnd => "jsonb_exists_all",
+                _ => return Ok(()),
+            };
+            call_of(name, vec![left.as_ref().clone(), right.as_ref().clone()])?
+        }
+        _ => return Ok(()),
+    };
+    *expr = call;
+    Ok(())
+}
+
+/// Casts the rows of VALUES to the types of the others, before what is in them is visited.
+pub(crate) fn unite_rows(values: &mut Values) -> Result<()> {
+    let width = values.rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    for at in 0..width {
+        let types: Vec<Option<DataType>> = values.rows.iter().map(|row| row.get(at).and_then(type_of)).collect();
+        let Some(wanted) = types.iter().flatten().next().cloned() else { continue };
+        for (row, of) in values.rows.iter_mut().zip(types) {
+            let Some(value) = row.get_mut(at).filter(|_| of.as_ref() != Some(&wanted)) else { continue };
+            // A word, such as DEFAULT.
+            if matches!(value, Expr::Identifier(_)) {
+                continue;
+            }
+            let mut cast = expression(&format!("CAST(NULL AS {wanted})"))?;
+            if let Expr::Cast { expr, .. } = &mut cast {
+                **expr = std::mem::replace(value, Expr::value(Value::Null));
+            }
+            *value = cast;
+        }
+    }
+    Ok(())
+}
+
+/// The type of an expression that is known to be a UUID or JSON.
+fn type_of(expr: &Expr) -> Option<DataType> {
+    use BinaryOperator as B;
+    match expr {
+        Expr::Nested(inner) => type_of(inner),
+        Expr::Cast { data_type: of @ (DataType::JSON | DataType::JSONB | DataType::Uuid), .. } => Some(of.clone()),
+        Expr::TypedString(typed) => match &typed.data_type {
+            of @ (DataType::JSON | DataType::JSONB | DataType::Uuid) => Some(of.clone()),
+            _ => None,
+        },
+        Expr::Function(call) => {
+            let name = call.name.to_string().to_ascii_lowercase();
+            match name.as_str() {
+                name if OF_OTHER_TYPES.contains(&name) => None,
+                "to_json" | "row_to_json" | "array_to_json" => Some(DataType::JSON),
+                "to_jsonb" => Some(DataType::JSONB),
+                name if name.starts_with("jsonb_") => Some(DataType::JSONB),
+                name if name.starts_with("json_") => Some(DataType::JSON),
+                _ => None,
+            }
+        }
+        Expr::BinaryOp { left, op, .. } => match op {
+            B::Arrow | B::HashArrow => Some(type_of(left).unwrap_or(DataType::JSON)),
+            B::HashMinus => Some(DataType::JSONB),
+            B::StringConcat | B::Minus => type_of(left).map(|_| DataType::JSONB),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Puts the operators of JSON in an expression together as PostgreSQL does, before what is in it is visited.
+pub(crate) fn bind_operators(expr: &mut Expr) {
+    if matches!(expr, Expr::BinaryOp { op, .. } if is_of_json(op)) {
+        *expr = tightened(std::mem::replace(expr, Expr::value(Value::Null)));
+    }
+}
+
+fn is_of_json(op: &BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(op, B::Arrow | B::LongArrow | B::HashArrow | B::HashLongArrow | B::HashMinus)
+        || matches!(op, B::Question | B::QuestionPipe | B::QuestionAnd | B::AtArrow | B::ArrowAt)
+}
+
+fn tightened(expr: Expr) -> Expr {
+    match expr {
+        Expr::BinaryOp { left, op, right } if is_of_json(&op) => bound(tightened(*left), op, *right),
+        other => other,
+    }
+}
+
+/// `left op right`, where the operands may be comparisons: then the operator belongs to what is next to it.
+fn bound(mut left: Expr, op: BinaryOperator, mut right: Expr) -> Expr {
+    if let Some(next) = last_operand(&mut left) {
+        let operand = std::mem::replace(next, Expr::value(Value::Null));
+        *next = bound(operand, op, right);
+        return left;
+    }
+    if let Some(next) = first_operand(&mut right) {
+        let operand = std::mem::replace(next, Expr::value(Value::Null));
+        *next = bound(left, op, operand);
+        return right;
+    }
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
+/// The operand at the end of an expression that binds looser than an operator of JSON.
+fn last_operand(expr: &mut Expr) -> Option<&mut Expr> {
+    match expr {
+        Expr::BinaryOp { op, right, .. } if compares(op) => Some(right),
+        Expr::Like { pattern, .. } | Expr::ILike { pattern, .. } => Some(pattern),
+        Expr::Between { high, .. } => Some(high),
+        _ => None,
+    }
+}
+
+/// The operand at the beginning of an expression that binds looser, or from left to right with the operator.
+fn first_operand(expr: &mut Expr) -> Option<&mut Expr> {
+    match expr {
+        Expr::BinaryOp { left, op, .. } if compares(op) || is_as_tight(op) => Some(left),
+        Expr::IsNull(expr) | Expr::IsNotNull(expr) | Expr::IsTrue(expr) | Expr::IsFalse(expr) => Some(expr),
+        Expr::IsDistinctFrom(expr, _) | Expr::IsNotDistinctFrom(expr, _) => Some(expr),
+        Expr::Like { expr, .. } | Expr::ILike { expr, .. } | Expr::Between { expr, .. } => Some(expr),
+        Expr::InList { expr, .. } | Expr::InSubquery { expr, .. } => Some(expr),
+        _ => None,
+    }
+}
+
+/// Whether the parser lets an operator bind tighter than the others, which PostgreSQL does not.
+fn is_as_tight(op: &BinaryOperator) -> bool {
+    matches!(op, BinaryOperator::StringConcat | BinaryOperator::QuestionPipe)
+}
+
+fn compares(op: &BinaryOperator) -> bool {
+    use BinaryOperator as B;
+    matches!(op, B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq)
+}
+
+fn call_of(name: &str, arguments: Vec<Expr>) -> Result<Expr> {
+    let mut call = expression(&format!("{name}(NULL)"))?;
+    set_arguments(&mut call, arguments);
+    Ok(call)
+}

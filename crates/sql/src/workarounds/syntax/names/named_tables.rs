@@ -1,0 +1,68 @@
+//! The tables that names in a statement mean, and their columns.
+//!
+//! Part of [`stars`](super::stars), [`alias_columns`](super::alias_columns), [`shown_columns`](super::shown_columns),
+//! [`natural`](crate::workarounds::syntax::queries::natural) and
+//! [`group_keys`](crate::workarounds::syntax::queries::group_keys).
+
+use crate::text::table_names::{NamedSchema, TableName};
+use atsdb_core::Table;
+use atsdb_core::name::same_name;
+use datafusion::sql::sqlparser::ast::{Cte, Ident, ObjectName, Query, TableFactor};
+
+/// The tables of a statement. A common table expression hides the table of its name.
+#[derive(Clone)]
+pub(crate) struct NamedTables<'a> {
+    tables: &'a [Table],
+    /// Names of common table expressions.
+    hidden: Vec<String>,
+}
+
+impl<'a> NamedTables<'a> {
+    pub(crate) fn new(tables: &'a [Table]) -> Self {
+        Self { tables, hidden: Vec::new() }
+    }
+
+    /// Notes the common table expressions of a query.
+    pub(crate) fn hide(&mut self, query: &Query) {
+        let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.hidden.extend(ctes.map(|Cte { alias, .. }| alias.name.value.clone()));
+    }
+
+    /// The columns of a table; `None` if the name is that of something else, such as a view.
+    pub(crate) fn columns_of(&self, name: &ObjectName) -> Option<Vec<&'a str>> {
+        let definition = &self.table(name)?.definition;
+        Some(definition.columns.iter().map(|column| column.name.as_str()).collect())
+    }
+
+    /// The columns of the primary key of a relation; `None` if it is not a table with one.
+    pub(crate) fn key_of(&self, relation: &TableFactor) -> Option<Vec<&'a str>> {
+        let TableFactor::Table { name, args: None, .. } = relation else { return None };
+        let definition = &self.table(name)?.definition;
+        let key = definition.unique.iter().find(|unique| unique.primary)?;
+        let mut names = Vec::with_capacity(key.columns.len());
+        for id in &key.columns {
+            names.push(definition.columns.iter().find(|column| column.id == *id)?.name.as_str());
+        }
+        Some(names)
+    }
+
+    fn table(&self, name: &ObjectName) -> Option<&'a Table> {
+        let name = TableName::of(name).ok()?;
+        if name.schema == NamedSchema::Unsaid && self.hidden.iter().any(|hidden| same_name(hidden, &name.name)) {
+            return None;
+        }
+        name.find(self.tables).filter(|table| table.definition.view.is_none())
+    }
+
+    /// The name of a relation in the statement, and its columns; `None` if it is not a table, or its columns have other
+    /// names in the statement.
+    pub(crate) fn relation<'r>(&self, relation: &'r TableFactor) -> Option<(&'r Ident, Vec<Ident>)> {
+        let TableFactor::Table { name, alias, args: None, .. } = relation else { return None };
+        if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+            return None;
+        }
+        let columns = self.columns_of(name)?.into_iter().map(|column| Ident::with_quote('"', column)).collect();
+        let own_name = name.0.last()?.as_ident()?;
+        Some((alias.as_ref().map_or(own_name, |alias| &alias.name), columns))
+    }
+}

@@ -1,0 +1,137 @@
+//! A table of an outer query whose name is also that of a column: `EXISTS (SELECT 1 FROM r WHERE r.dev = dev.id)` in a
+//! query over `dev`, where `r` has a column `dev`. DataFusion takes `dev.id` for a field of that column. With a schema
+//! before it, it is the column of the table.
+//!
+//! No upstream issue known.
+
+use super::named_tables::NamedTables;
+use crate::text::tree_walk::visit_mut;
+use atsdb_core::name::same_name;
+use atsdb_core::{PUBLIC_SCHEMA, Table};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FromTable, Ident, ObjectName, Query, Select, Statement, TableFactor, TableWithJoins, UpdateTableFromKind,
+    VisitorMut,
+};
+use std::ops::ControlFlow;
+
+/// Writes schemas before such names.
+pub(crate) fn name_outer_tables(statement: &mut Statement, tables: &[Table]) {
+    if !tables.is_empty() {
+        let _ = visit_mut(statement, &mut OuterTables { tables: NamedTables::new(tables), scopes: Vec::new() });
+    }
+}
+
+struct OuterTables<'a> {
+    tables: NamedTables<'a>,
+    /// The tables of the queries that the visitor is inside of.
+    scopes: Vec<Scope>,
+}
+
+/// The tables of a query.
+#[derive(Default)]
+struct Scope {
+    shown: Vec<ShownTable>,
+    /// The columns of those that are tables of the store.
+    columns: Vec<String>,
+}
+
+struct ShownTable {
+    name: String,
+    schema: Option<String>,
+}
+
+impl Scope {
+    fn find(&self, name: &Ident) -> Option<&ShownTable> {
+        self.shown.iter().find(|table| same_name(&table.name, &name.value))
+    }
+
+    fn add_all<'f>(&mut self, from: impl IntoIterator<Item = &'f TableWithJoins>, tables: &NamedTables<'_>) {
+        for from in from {
+            self.add(&from.relation, tables);
+            from.joins.iter().for_each(|join| self.add(&join.relation, tables));
+        }
+    }
+
+    fn add(&mut self, factor: &TableFactor, tables: &NamedTables<'_>) {
+        let (name, alias) = match factor {
+            TableFactor::NestedJoin { table_with_joins, alias: None } => {
+                return self.add_all([table_with_joins.as_ref()], tables);
+            }
+            TableFactor::Table { name, alias, args: None, .. } => (Some(name), alias),
+            TableFactor::Table { alias, .. }
+            | TableFactor::Derived { alias, .. }
+            | TableFactor::Function { alias, .. }
+            | TableFactor::UNNEST { alias, .. }
+            | TableFactor::NestedJoin { alias, .. } => (None, alias),
+            _ => return,
+        };
+        self.columns.extend(name.and_then(|name| tables.columns_of(name)).into_iter().flatten().map(str::to_owned));
+        let shown = match (alias, name.and_then(parts_of)) {
+            (Some(alias), _) => ShownTable { name: alias.name.value.clone(), schema: None },
+            (None, Some(shown)) => shown,
+            (None, None) => return,
+        };
+        self.shown.push(shown);
+    }
+}
+
+fn parts_of(name: &ObjectName) -> Option<ShownTable> {
+    let mut parts = name.0.iter().rev().filter_map(|part| part.as_ident());
+    let name = parts.next()?.value.clone();
+    Some(ShownTable { name, schema: parts.next().map(|schema| schema.value.clone()) })
+}
+
+impl VisitorMut for OuterTables<'_> {
+    type Break = ();
+
+    fn pre_visit_statement(&mut self, statement: &mut Statement) -> ControlFlow<()> {
+        let mut scope = Scope::default();
+        match statement {
+            Statement::Update(update) => {
+                scope.add_all([&update.table], &self.tables);
+                if let Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) = &update.from {
+                    scope.add_all(from, &self.tables);
+                }
+            }
+            Statement::Delete(delete) => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+                scope.add_all(from.iter().chain(delete.using.iter().flatten()), &self.tables);
+            }
+            _ => return ControlFlow::Continue(()),
+        }
+        self.scopes.push(scope);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.tables.hide(query);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let mut scope = Scope::default();
+        scope.add_all(&select.from, &self.tables);
+        self.scopes.push(scope);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::CompoundIdentifier(parts) = expr else { return ControlFlow::Continue(()) };
+        let ([table, _], Some((own, outer))) = (parts.as_slice(), self.scopes.split_last()) else {
+            return ControlFlow::Continue(());
+        };
+        if own.find(table).is_none()
+            && own.columns.iter().any(|column| same_name(column, &table.value))
+            && let Some(shown) = outer.iter().rev().find_map(|scope| scope.find(table))
+        {
+            let schema = shown.schema.clone().unwrap_or_else(|| PUBLIC_SCHEMA.to_owned());
+            parts.insert(0, Ident::with_quote('"', schema));
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,10 @@
+//! Clauses of queries: joins with merged columns, groups, orders, limits and set operations.
+
+pub(super) mod group_casts;
+pub(super) mod group_keys;
+pub(super) mod groups;
+pub(super) mod limits;
+pub(super) mod natural;
+pub(super) mod order_names;
+pub(super) mod set_all;
+pub(super) mod using;

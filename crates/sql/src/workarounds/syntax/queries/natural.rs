@@ -1,0 +1,142 @@
+//! Joins of tables with merged columns. `NATURAL JOIN` becomes `JOIN ... USING` the columns that both have, because
+//! DataFusion is wrong about `NATURAL RIGHT` and `FULL JOIN`. The `*` of a chain of joins becomes the columns' names:
+//! DataFusion shows merged columns at the places that they have in their tables.
+//!
+//! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
+
+use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::names::named_tables::NamedTables;
+use crate::workarounds::syntax::names::output_names::name_of;
+use atsdb_core::Table;
+use atsdb_core::name::same_name;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, Statement,
+    TableAlias, TableFactor, TableWithJoins, Value, VisitorMut,
+};
+use std::ops::ControlFlow;
+
+/// Names the columns of natural joins of tables and subqueries. Joins with a view, or with a subquery that selects `*`,
+/// stay as they are.
+pub(crate) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
+    if !tables.is_empty() {
+        let _ = visit_mut(statement, &mut NaturalJoins { tables: NamedTables::new(tables) });
+    }
+}
+
+struct NaturalJoins<'a> {
+    tables: NamedTables<'a>,
+}
+
+impl VisitorMut for NaturalJoins<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.tables.hide(query);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let shown: Vec<_> = select.from.iter_mut().map(|from| self.name(from)).collect();
+        if let ([from], [Some(columns)]) = (select.from.as_slice(), shown.as_slice())
+            && is_chain(from)
+            && are_different(columns)
+        {
+            show(columns, &mut select.projection);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl NaturalJoins<'_> {
+    /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
+    /// relation's columns are not known.
+    fn name(&self, from: &mut TableWithJoins) -> Option<Vec<Ident>> {
+        let columns_of = |relation: &TableFactor| match relation {
+            TableFactor::Derived { subquery, alias: Some(alias), .. } => columns_of_subquery(subquery, alias),
+            _ => self.tables.relation(relation).map(|(_, columns)| columns),
+        };
+        let mut left = columns_of(&from.relation);
+        for join in &mut from.joins {
+            let right = columns_of(&join.relation);
+            let constraint = match &mut join.join_operator {
+                JoinOperator::Join(constraint)
+                | JoinOperator::Inner(constraint)
+                | JoinOperator::Left(constraint)
+                | JoinOperator::LeftOuter(constraint)
+                | JoinOperator::Right(constraint)
+                | JoinOperator::RightOuter(constraint)
+                | JoinOperator::FullOuter(constraint) => constraint,
+                _ => return None,
+            };
+            let (Some(before), Some(right)) = (left.take(), right) else { return None };
+            let is_shared = |name: &&Ident| right.iter().any(|other| same_name(&other.value, &name.value));
+            let shared: Vec<Ident> = match constraint {
+                JoinConstraint::Natural => before.iter().filter(is_shared).cloned().collect(),
+                JoinConstraint::Using(names) => {
+                    names.iter().filter_map(|name| name.0.last()?.as_ident()).cloned().collect()
+                }
+                _ => Vec::new(),
+            };
+            let count = |name: &Ident| before.iter().filter(|other| same_name(&other.value, &name.value)).count();
+            if shared.iter().any(|name| count(name) > 1) {
+                return None;
+            }
+            let is_merged = |name: &Ident| shared.iter().any(|other| same_name(&other.value, &name.value));
+            if matches!(constraint, JoinConstraint::Natural) {
+                *constraint = match shared.is_empty() {
+                    true => JoinConstraint::On(Expr::value(Value::Boolean(true))),
+                    false => {
+                        JoinConstraint::Using(shared.iter().map(|name| ObjectName::from(vec![name.clone()])).collect())
+                    }
+                };
+            }
+            let others = before.into_iter().chain(right).filter(|name| !is_merged(name));
+            left = Some(shared.iter().cloned().chain(others).collect());
+        }
+        left
+    }
+}
+
+/// The columns of a subquery; `None` if its SELECT does not name each of them.
+fn columns_of_subquery(query: &Query, alias: &TableAlias) -> Option<Vec<Ident>> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+    let name = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) => name_of(expr),
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
+        _ => None,
+    };
+    let names = select.projection.iter().map(name).collect::<Option<Vec<_>>>()?;
+    let columns: Vec<Ident> = alias.columns.iter().map(|column| column.name.clone()).collect();
+    match columns.len() {
+        0 => Some(names),
+        count => (count == names.len()).then_some(columns),
+    }
+}
+
+/// Whether several joins follow each other, and columns are merged.
+fn is_chain(from: &TableWithJoins) -> bool {
+    let merges = |join: &Join| {
+        matches!(
+            &join.join_operator,
+            JoinOperator::Join(JoinConstraint::Using(_))
+                | JoinOperator::Inner(JoinConstraint::Using(_))
+                | JoinOperator::Left(JoinConstraint::Using(_))
+                | JoinOperator::LeftOuter(JoinConstraint::Using(_))
+        )
+    };
+    from.joins.len() > 1 && from.joins.iter().all(merges)
+}
+
+fn are_different(columns: &[Ident]) -> bool {
+    (1..columns.len()).all(|at| !columns[..at].iter().any(|other| same_name(&other.value, &columns[at].value)))
+}
+
+/// Replaces each plain `*` by columns.
+fn show(columns: &[Ident], projection: &mut Vec<SelectItem>) {
+    let is_all = |item: &SelectItem| matches!(item, SelectItem::Wildcard(options) if *options == Default::default());
+    let items = std::mem::take(projection);
+    projection.extend(items.into_iter().flat_map(|item| match is_all(&item) {
+        true => columns.iter().map(|name| SelectItem::UnnamedExpr(Expr::Identifier(name.clone()))).collect(),
+        false => vec![item],
+    }));
+}

@@ -1,0 +1,120 @@
+//! Functions of JSON that return rows in FROM, as in `FROM t, jsonb_each(t.doc)`: each is a subquery that unnests lists
+//! of the same length, one for each column.
+//!
+//! No upstream issue known.
+
+use super::rows_of_functions::mentions_column;
+use crate::text::errors::sql_error;
+use crate::workarounds::syntax::{expression, set_first_argument};
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, SelectItem, SetExpr, TableAlias, TableFactor,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+/// A column of a function's rows.
+struct RowColumn {
+    /// Its name; without one it has the name of the relation.
+    name: Option<&'static str>,
+    /// The function that returns the list of its values.
+    list: &'static str,
+    /// The function that says that they are JSON.
+    declaration: Option<&'static str>,
+}
+
+const fn column(name: &'static str, list: &'static str, declaration: Option<&'static str>) -> RowColumn {
+    RowColumn { name: Some(name), list, declaration }
+}
+
+const fn keys(list: &'static str) -> RowColumn {
+    RowColumn { name: None, list, declaration: None }
+}
+
+const JSON: Option<&str> = Some("declared_json");
+const JSONB: Option<&str> = Some("declared_jsonb");
+
+const FUNCTIONS: [(&str, &[RowColumn]); 10] = [
+    ("json_array_elements", &[column("value", "json_elements", JSON)]),
+    ("json_array_elements_text", &[column("value", "json_elements_text", None)]),
+    ("jsonb_array_elements", &[column("value", "jsonb_elements", JSONB)]),
+    ("jsonb_array_elements_text", &[column("value", "jsonb_elements_text", None)]),
+    ("json_each", &[column("key", "json_keys", None), column("value", "json_values", JSON)]),
+    ("json_each_text", &[column("key", "json_keys", None), column("value", "json_values_text", None)]),
+    ("jsonb_each", &[column("key", "jsonb_keys", None), column("value", "jsonb_values", JSONB)]),
+    ("jsonb_each_text", &[column("key", "jsonb_keys", None), column("value", "jsonb_values_text", None)]),
+    ("json_object_keys", &[keys("json_keys")]),
+    ("jsonb_object_keys", &[keys("jsonb_keys")]),
+];
+
+/// The name of the column that `WITH ORDINALITY` adds.
+const ORDINALITY: &str = "ordinality";
+
+fn columns_of(name: &ObjectName) -> Option<&'static [RowColumn]> {
+    let name = name.to_string().to_ascii_lowercase();
+    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, columns)| *columns)
+}
+
+/// The name of a relation of such rows and the names of its columns; `None` if it is another relation.
+pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)> {
+    let (TableFactor::Table { name, args: Some(_), alias, with_ordinality, .. }
+    | TableFactor::Function { name, alias, with_ordinality, .. }) = factor
+    else {
+        return None;
+    };
+    let columns = columns_of(name)?;
+    let relation = match alias {
+        Some(alias) => alias.name.clone(),
+        None => name.0.last()?.as_ident()?.clone(),
+    };
+    let of_function = columns.iter().map(|column| column.name.map_or_else(|| relation.clone(), Ident::new));
+    let mut names: Vec<Ident> = of_function.chain(with_ordinality.then(|| Ident::new(ORDINALITY))).collect();
+    for (name, given) in names.iter_mut().zip(alias.iter().flat_map(|alias| &alias.columns)) {
+        name.clone_from(&given.name);
+    }
+    Some((relation, names))
+}
+
+/// Writes such a function as a subquery. One that begins a FROM can only mention columns of an outer query.
+pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Result<()> {
+    let Some((relation, names)) = names_of_rows(factor) else { return Ok(()) };
+    let (name, args) = match &*factor {
+        TableFactor::Table { name, args: Some(args), .. } => (name, &args.args),
+        TableFactor::Function { name, args, .. } => (name, args),
+        _ => return Ok(()),
+    };
+    let Some(columns) = columns_of(name) else { return Ok(()) };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(document))] = args.as_slice() else {
+        return Err(sql_error(format!("{name} takes one document")));
+    };
+    let call = |function: &str, argument: Expr| -> Result<Expr> {
+        let mut call = expression(&format!("{function}(NULL)"))?;
+        set_first_argument(&mut call, argument);
+        Ok(call)
+    };
+    let mut values = Vec::with_capacity(names.len());
+    for column in columns {
+        let elements = call("unnest", call(column.list, document.clone())?)?;
+        values.push(match column.declaration {
+            Some(declaration) => call(declaration, elements)?,
+            None => elements,
+        });
+    }
+    if let Some(column) = columns.first().filter(|_| names.len() > columns.len()) {
+        values.push(call("unnest", call("json_positions", call(column.list, document.clone())?)?)?);
+    }
+    let is_lateral = !is_first && mentions_column(document);
+    let text = "(SELECT 1)";
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
+    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { lateral, subquery, alias, .. } = &mut selected
+        && let SetExpr::Select(select) = subquery.body.as_mut()
+    {
+        let item = |(expr, alias)| SelectItem::ExprWithAlias { expr, alias };
+        select.projection = values.into_iter().zip(names).map(item).collect();
+        *lateral = is_lateral;
+        *alias = Some(TableAlias { explicit: true, name: relation, columns: Vec::new(), at: None });
+    }
+    *factor = selected;
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! `SELECT generate_series(1, 3)` returns rows in PostgreSQL, and a list in DataFusion: `unnest` turns the list into
+//! rows. Inside another function, such as `unnest` or `array_length`, it stays a list.
+//!
+//! A series of `INT`s is of type `INT` in PostgreSQL, also in FROM; in DataFusion it is always of type `BIGINT`.
+//!
+//! `WITH ORDINALITY` adds the number of each row, which DataFusion does not support. An array of columns is unnested
+//! together with the numbers of its elements.
+//!
+//! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
+//!
+//! A series in FROM whose bounds are columns, as in `FROM t, generate_series(1, t.n)`, becomes the elements of a list,
+//! and so does a function after `LATERAL`. DataFusion only knows `unnest` there, and not as the first of a FROM, with
+//! columns of an outer query, as in `EXISTS (SELECT 1 FROM unnest(t.a) AS x)`: there it becomes a subquery.
+//!
+//! Waits for [#13316](https://github.com/apache/datafusion/issues/13316) (rows) and
+//! [#11773](https://github.com/apache/datafusion/issues/11773) (`EXISTS`); of the name and the type no upstream issue
+//! is known.
+
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
+use crate::workarounds::syntax::literals::integers::{are_narrow, make_int, widen};
+use crate::workarounds::syntax::{expression, set_first_argument};
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
+    ObjectName, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, Value, ValueWithSpan, Visit,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
+
+const SERIES: &str = "generate_series";
+
+const UNNEST: &str = "unnest";
+
+/// The name of the rows that are numbered.
+const UNNESTED: &str = "unnested";
+
+/// Adds `unnest` to such functions in a SELECT list and in GROUP BY.
+pub(crate) fn unnest_functions(select: &mut Select) -> Result<()> {
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+            unnest(expr)?;
+        }
+    }
+    match &mut select.group_by {
+        GroupByExpr::Expressions(groups, _) => groups.iter_mut().try_for_each(unnest),
+        GroupByExpr::All(_) => Ok(()),
+    }
+}
+
+/// Refuses an expression of ORDER BY over such a function. DataFusion would order by its list.
+pub(crate) fn refuse_rows(expr: &Expr) -> Result<()> {
+    if !returns_rows(expr) {
+        return Ok(());
+    }
+    let error = not_supported("a function that returns rows in ORDER BY");
+    Err(error.with_hint("write it in the SELECT list of a subquery, and use its name"))
+}
+
+fn returns_rows(expr: &Expr) -> bool {
+    match expr {
+        Expr::Function(call) => call.over.is_none() && (is_series(&call.name) || is_unnest(&call.name)),
+        Expr::BinaryOp { left, right, .. } => returns_rows(left) || returns_rows(right),
+        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => returns_rows(inner),
+        _ => false,
+    }
+}
+
+fn unnest(expr: &mut Expr) -> Result<()> {
+    match expr {
+        Expr::Function(call) if call.over.is_none() && is_series(&call.name) => {
+            if let FunctionArguments::List(list) = &mut call.args {
+                type_texts(&mut list.args);
+            }
+            let has_ints = matches!(&call.args, FunctionArguments::List(list) if are_narrow(&list.args));
+            let mut rows = expression("unnest(NULL)")?;
+            set_first_argument(&mut rows, expr.clone());
+            *expr = rows;
+            if has_ints {
+                make_int(expr);
+            }
+            Ok(())
+        }
+        Expr::BinaryOp { left, right, .. } => {
+            unnest(left)?;
+            unnest(right)
+        }
+        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => unnest(inner),
+        _ => Ok(()),
+    }
+}
+
+/// Makes `FROM generate_series(1, 3) AS id` a series of INTs if its bounds are INTs, and names its column `id`.
+pub(crate) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
+    let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
+    if let Some(alias) = alias.as_mut().filter(|alias| alias.columns.is_empty() && has_one_column(name)) {
+        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    }
+    let is_of_ints = is_series(name) && are_narrow(&args.args);
+    // Functions in FROM only accept integers of 64 bits.
+    widen(args);
+    if !is_of_ints {
+        return Ok(());
+    }
+    let alias = alias.take();
+    let text = format!("(SELECT CAST(value AS INT) AS value FROM {factor})");
+    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_table_factor());
+    *factor = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { alias: named, .. } = factor {
+        *named = alias;
+    }
+    Ok(())
+}
+
+/// Writes a series of columns in FROM, and a function after `LATERAL`, with `unnest`, and names the only column of an
+/// `unnest` like the alias or the function.
+pub(crate) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
+    match factor {
+        TableFactor::Table { name, args: Some(args), .. } if is_series(name) => type_texts(&mut args.args),
+        TableFactor::Function { name, args, .. } if is_series(name) => type_texts(args),
+        _ => {}
+    }
+    let (name, args, alias, with_ordinality) = match factor {
+        TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. }
+            if is_series(name) && args.args.iter().any(mentions_column) =>
+        {
+            (name, &mut args.args, alias, with_ordinality)
+        }
+        TableFactor::Function { lateral: true, name, args, alias, with_ordinality }
+            if is_series(name) || is_unnest(name) =>
+        {
+            (name, args, alias, with_ordinality)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_ordinality: false, .. } => {
+            if array_exprs.len() == 1 {
+                name_column(alias, UNNEST);
+            }
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    let array_exprs = if is_unnest(name) {
+        let array = |arg: &FunctionArg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Ok(array.clone()),
+            other => Err(sql_error(format!("unnest: {other} is not an array"))),
+        };
+        args.iter().map(array).collect::<Result<Vec<_>>>()?
+    } else {
+        let mut call = expression("generate_series(NULL)")?;
+        if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut call {
+            list.args = std::mem::take(args);
+        }
+        vec![call]
+    };
+    let (mut alias, function) = (alias.take(), if is_unnest(name) { UNNEST } else { SERIES });
+    let with_ordinality = *with_ordinality;
+    if array_exprs.len() == 1 && !with_ordinality {
+        name_column(&mut alias, function);
+    }
+    *factor = TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality };
+    Ok(())
+}
+
+/// Writes an `unnest` of columns, or a series of columns, that begins a FROM as a subquery with `unnest` in its SELECT
+/// list. No table is before it, so that the columns are those of an outer query.
+pub(crate) fn select_outer_elements(factor: &mut TableFactor) -> Result<()> {
+    unnest_lists(factor)?;
+    if let Some(mut numbered) = numbered_elements(factor)? {
+        if let TableFactor::Derived { lateral, .. } = &mut numbered {
+            *lateral = false;
+        }
+        *factor = numbered;
+        return Ok(());
+    }
+    let TableFactor::UNNEST { alias: Some(alias), array_exprs, with_ordinality: false, with_offset: false, .. } =
+        factor
+    else {
+        return Ok(());
+    };
+    let ([array], [column]) = (array_exprs.as_slice(), alias.columns.as_slice()) else { return Ok(()) };
+    if !mentions_column(array) {
+        return Ok(());
+    }
+    let mut elements = expression("unnest(NULL)")?;
+    set_first_argument(&mut elements, array.clone());
+    let item = SelectItem::ExprWithAlias { expr: elements, alias: column.name.clone() };
+    let text = "(SELECT 1)";
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
+    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { subquery, alias: named, .. } = &mut selected
+        && let SetExpr::Select(select) = subquery.body.as_mut()
+    {
+        select.projection = vec![item];
+        *named = Some(alias.clone());
+    }
+    *factor = selected;
+    Ok(())
+}
+
+/// Names the only column of a function's rows like the alias, or like the function if there is none.
+fn name_column(alias: &mut Option<TableAlias>, function: &str) {
+    let alias = alias.get_or_insert_with(|| named(Ident::new(function)));
+    if alias.columns.is_empty() {
+        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    }
+}
+
+/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step.
+fn type_texts(args: &mut [FunctionArg]) {
+    let mut args: Vec<&mut Expr> = args
+        .iter_mut()
+        .filter_map(|arg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+            _ => None,
+        })
+        .collect();
+    let [first, last, step] = args.as_mut_slice() else { return };
+    set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
+    let (of_first, of_last) = (type_of_time(first).cloned(), type_of_time(last).cloned());
+    set_type(first, of_last.as_ref());
+    set_type(last, of_first.as_ref());
+}
+
+/// The type of a time that an expression is cast to.
+fn type_of_time(expr: &Expr) -> Option<&DataType> {
+    let data_type = match expr {
+        Expr::Nested(inner) => return type_of_time(inner),
+        Expr::Cast { data_type, .. } => data_type,
+        Expr::TypedString(literal) => &literal.data_type,
+        _ => return None,
+    };
+    matches!(data_type, DataType::Timestamp(..) | DataType::Date).then_some(data_type)
+}
+
+/// Casts a text to a type. A number in quotes stays.
+fn set_type(expr: &mut Expr, data_type: Option<&DataType>) {
+    if let Some(data_type) = data_type
+        && let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) = &*expr
+        && text.parse::<f64>().is_err()
+    {
+        let value = Box::new(expr.clone());
+        let data_type = data_type.clone();
+        *expr = Expr::Cast { kind: CastKind::Cast, expr: value, data_type, array: false, format: None };
+    }
+}
+
+/// Whether an argument or an expression mentions a column.
+pub(crate) fn mentions_column(node: &impl Visit) -> bool {
+    let found = visit_expressions(node, |expr| match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+/// Replaces `function(...) WITH ORDINALITY` in FROM by a subquery that numbers the rows.
+pub(crate) fn number_rows(factor: &mut TableFactor) -> Result<()> {
+    if let Some(numbered) = numbered_elements(factor)? {
+        *factor = numbered;
+        return Ok(());
+    }
+    let (alias, columns) = match factor {
+        TableFactor::Table { with_ordinality: with_ordinality @ true, alias, name, args: Some(_), .. } => {
+            *with_ordinality = false;
+            let default = name.0.last().and_then(|part| part.as_ident()).cloned();
+            (alias.take().map_or_else(|| default.map(named), Some), "*".to_owned())
+        }
+        TableFactor::UNNEST { with_ordinality: with_ordinality @ true, alias, array_exprs, .. } => {
+            *with_ordinality = false;
+            let outer = alias.take().unwrap_or_else(|| named(Ident::new("unnest")));
+            let names: Vec<String> = match array_exprs.len() {
+                1 => vec!["unnest".to_owned()],
+                count => (1..=count).map(|column| format!("unnest{column}")).collect(),
+            };
+            *alias = Some(named(Ident::new(UNNESTED)));
+            if let Some(inner) = alias {
+                inner.columns = names.iter().map(|name| TableAliasColumnDef::from_name(name.as_str())).collect();
+            }
+            (Some(outer), names.join(", "))
+        }
+        _ => return Ok(()),
+    };
+    let text = format!("(SELECT {columns}, CAST(row_number() OVER () AS BIGINT) AS ordinality FROM {factor})");
+    let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_table_factor());
+    *factor = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { alias: given, .. } = factor {
+        *given = alias;
+    }
+    Ok(())
+}
+
+/// A subquery with the elements of an array of columns, and their numbers; `None` of other tables.
+fn numbered_elements(factor: &TableFactor) -> Result<Option<TableFactor>> {
+    let TableFactor::UNNEST { with_ordinality: true, with_offset: false, alias, array_exprs, .. } = factor else {
+        return Ok(None);
+    };
+    let [array] = array_exprs.as_slice() else { return Ok(None) };
+    if !mentions_column(array) {
+        return Ok(None);
+    }
+    let mut alias = alias.clone().unwrap_or_else(|| named(Ident::new(UNNEST)));
+    let mut names = std::mem::take(&mut alias.columns).into_iter().map(|column| column.name);
+    let names =
+        [names.next().unwrap_or_else(|| alias.name.clone()), names.next().unwrap_or_else(|| Ident::new("ordinality"))];
+    let text = "LATERAL (SELECT unnest(NULL), generate_series(CAST(1 AS BIGINT), coalesce(cardinality(NULL), 0)))";
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
+    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { subquery, alias: outer, .. } = &mut selected
+        && let SetExpr::Select(select) = subquery.body.as_mut()
+    {
+        for (item, alias) in select.projection.iter_mut().zip(names) {
+            if let SelectItem::UnnamedExpr(expr) = item {
+                let mut expr = expr.clone();
+                let _ = visit_expressions_mut(&mut expr, |inner| {
+                    if matches!(inner, Expr::Value(ValueWithSpan { value: Value::Null, .. })) {
+                        *inner = array.clone();
+                    }
+                    ControlFlow::<()>::Continue(())
+                });
+                *item = SelectItem::ExprWithAlias { expr, alias };
+            }
+        }
+        *outer = Some(alias);
+    }
+    Ok(Some(selected))
+}
+
+fn named(name: Ident) -> TableAlias {
+    TableAlias { explicit: true, name, columns: Vec::new(), at: None }
+}
+
+/// Whether it is the name of a function whose tables have a single column.
+fn has_one_column(name: &ObjectName) -> bool {
+    is_series(name) || name.to_string().eq_ignore_ascii_case("range")
+}
+
+fn is_unnest(name: &ObjectName) -> bool {
+    name.to_string().eq_ignore_ascii_case(UNNEST)
+}
+
+/// Whether it is the name of a function that returns rows.
+fn is_series(name: &ObjectName) -> bool {
+    name.to_string().eq_ignore_ascii_case(SERIES)
+}

@@ -1,0 +1,386 @@
+//! Whole rows of relations in functions of JSON, as in `SELECT row_to_json(t) FROM t`, and in tests, as in `t IS NULL`,
+//! which DataFusion does not know: they are written with their members. The row of a function with one column is its
+//! value: in `FROM json_array_elements(doc) AS e`, `e` is an element.
+//!
+//! No upstream issue known.
+
+use super::json_aggregates::ROW;
+use super::json_rows::names_of_rows;
+use super::row_tests::{optional_relations, tested_name, write_test};
+use crate::text::errors::not_supported;
+use crate::text::relations::{columns_of_values, relations_of};
+use crate::text::table_names::{NamedSchema, TableName};
+use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut, visit_outer_expressions_mut};
+use crate::workarounds::syntax::names::named_tables::NamedTables;
+use crate::workarounds::syntax::names::result_names::result_name;
+use crate::workarounds::syntax::names::shown_columns::shown_name;
+use crate::workarounds::syntax::{expression, set_arguments};
+use atsdb_core::name::same_name;
+use atsdb_core::{Error, Result, Table};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinConstraint, JoinOperator, ObjectName,
+    Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, ValueWithSpan,
+    Visitor, VisitorMut, WildcardAdditionalOptions,
+};
+use std::ops::ControlFlow;
+
+/// Functions whose first argument may be a whole row.
+const OF_ROWS: [&str; 5] = ["json_agg", "jsonb_agg", "row_to_json", "to_json", "to_jsonb"];
+
+/// Functions any of whose arguments may be a whole row.
+const WITH_ROWS: [&str; 6] = [
+    "json_build_array",
+    "json_build_object",
+    "json_object_agg",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "jsonb_object_agg",
+];
+
+/// Writes whole rows with their members.
+pub(crate) fn write_whole_rows(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    let mut mentions = Mentions::default();
+    if visit(&*statement, &mut mentions).is_continue() && !mentions.has_tested_relation() {
+        return Ok(());
+    }
+    let known = Relations { tables: NamedTables::new(tables), ctes: Vec::new() };
+    match visit_mut(statement, &mut WholeRows { known: vec![known] }) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Finds what whole rows may be mentioned by.
+#[derive(Default)]
+struct Mentions {
+    /// The names of relations so far.
+    relations: Vec<String>,
+    /// The names so far of what is tested or counted.
+    tested: Vec<String>,
+}
+
+impl Mentions {
+    fn has_tested_relation(&self) -> bool {
+        self.tested.iter().any(|name| self.relations.iter().any(|relation| same_name(relation, name)))
+    }
+}
+
+impl Visitor for Mentions {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        self.tested.extend(tested_name(expr).map(|tested| tested.name.value.clone()));
+        match function_of_rows(expr) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        self.relations.extend(shown_name(factor).map(|name| name.value.clone()));
+        match names_of_rows(factor) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// The name of a function that may have a whole row among its arguments.
+fn function_of_rows(expr: &Expr) -> Option<&'static str> {
+    let Expr::Function(call) = expr else { return None };
+    let [part] = call.name.0.as_slice() else { return None };
+    let name = &part.as_ident()?.value;
+    OF_ROWS.into_iter().chain(WITH_ROWS).find(|known| name.eq_ignore_ascii_case(known))
+}
+
+struct WholeRows<'a> {
+    /// The relations that are known in each query that the visitor is inside of.
+    known: Vec<Relations<'a>>,
+}
+
+impl VisitorMut for WholeRows<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let inner = self.known.last().map(|outer| outer.inside(query));
+        self.known.extend(inner);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        let Some(known) = self.known.pop() else { return ControlFlow::Continue(()) };
+        let Query { body, order_by: Some(order_by), .. } = query else { return ControlFlow::Continue(()) };
+        let SetExpr::Select(select) = &**body else { return ControlFlow::Continue(()) };
+        // A name of ORDER BY means a column of the answer first.
+        let mut rows = known.rows_of(select);
+        rows.retain(|row| !select.projection.iter().any(|item| is_named(item, &row.name)));
+        if rows.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        visit_expressions_mut(order_by, |expr| match written(expr, &rows) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        })
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        let Some(known) = self.known.last() else { return ControlFlow::Continue(()) };
+        let rows = known.rows_of(select);
+        if rows.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let has_known_columns = relations_of(&select.from).all(|factor| known.of_relation(factor).is_some());
+        let optional = optional_relations(select);
+        // The first two are the statement and its query. What is computed there has other headings.
+        let is_inner = self.known.len() > 2;
+        let names: Vec<Option<Ident>> = select
+            .projection
+            .iter()
+            .map(|item| match item {
+                SelectItem::UnnamedExpr(expr) if is_inner || matches!(expr, Expr::Identifier(_)) => result_name(expr),
+                _ => None,
+            })
+            .collect();
+        let mut outcome = visit_expressions_mut(select, |expr| match written(expr, &rows) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        });
+        // In a subquery the same name may be a column.
+        if outcome.is_continue() {
+            outcome =
+                visit_outer_expressions_mut(select, |expr| match tested(expr, &rows, has_known_columns, &optional) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                });
+        }
+        for (item, name) in select.projection.iter_mut().zip(names) {
+            keep_name(item, name);
+        }
+        outcome
+    }
+}
+
+/// Whether a column of the answer was given this name.
+fn is_named(item: &SelectItem, name: &Ident) -> bool {
+    matches!(item, SelectItem::ExprWithAlias { alias, .. } if same_name(&alias.value, &name.value))
+}
+
+/// Gives a column the name that it had before it was written otherwise.
+fn keep_name(item: &mut SelectItem, name: Option<Ident>) {
+    let (SelectItem::UnnamedExpr(expr), Some(alias)) = (&mut *item, name) else { return };
+    if result_name(expr).as_ref() == Some(&alias) {
+        return;
+    }
+    let expr = std::mem::replace(expr, Expr::value(Value::Null));
+    *item = SelectItem::ExprWithAlias { expr, alias };
+}
+
+/// A relation whose name may stand for its rows.
+struct NamedRow {
+    name: Ident,
+    /// Its columns, if they are known.
+    columns: Option<Vec<Ident>>,
+    /// Whether it is a function with one column.
+    is_value: bool,
+}
+
+fn written(expr: &mut Expr, rows: &[NamedRow]) -> Result<()> {
+    let row_of = |expr: &Expr| match expr {
+        Expr::Identifier(name) => rows.iter().find(|row| same_name(&row.name.value, &name.value)),
+        _ => None,
+    };
+    if let Some(NamedRow { name, columns: Some(columns), is_value: true }) = row_of(&*expr)
+        && let [column] = columns.as_slice()
+    {
+        *expr = Expr::CompoundIdentifier(vec![name.clone(), column.clone()]);
+        return Ok(());
+    }
+    let Some(function) = function_of_rows(expr) else { return Ok(()) };
+    let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut *expr else { return Ok(()) };
+    let has_lines = matches!(
+        list.args.get(1),
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan {
+            value: Value::Boolean(true),
+            ..
+        }))))
+    );
+    let written_as = if function == "row_to_json" && has_lines { "json_row_lines" } else { ROW };
+    let count = if WITH_ROWS.contains(&function) { list.args.len() } else { 1 };
+    let mut whole = None;
+    for argument in list.args.iter_mut().take(count) {
+        let row = match &*argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => row_of(argument),
+            FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => row_of_star(name, rows),
+            _ => None,
+        };
+        let Some(row) = row else { continue };
+        let row = members(function, row, written_as)?;
+        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(row.clone()));
+        whole = Some(row);
+    }
+    if let Some(whole) = whole.filter(|_| function == "row_to_json") {
+        *expr = whole;
+    }
+    Ok(())
+}
+
+/// Writes a test of whole rows.
+fn tested(expr: &mut Expr, rows: &[NamedRow], has_known_columns: bool, optional: &[Ident]) -> Result<()> {
+    let Some(tested) = tested_name(expr) else { return Ok(()) };
+    let is_named = |other: &Ident| same_name(&other.value, &tested.name.value);
+    let row = rows.iter().find(|row| !row.is_value && is_named(&row.name));
+    // A relation whose columns are not known may have a column of this name.
+    let Some(row) = row.filter(|_| tested.is_star || has_known_columns) else { return Ok(()) };
+    let is_optional = optional.iter().any(is_named);
+    write_test(expr, &row.name, row.columns.as_deref(), is_optional)
+}
+
+/// The relation of `t.*`.
+fn row_of_star<'a>(name: &ObjectName, rows: &'a [NamedRow]) -> Option<&'a NamedRow> {
+    let [part] = name.0.as_slice() else { return None };
+    let name = part.as_ident()?;
+    rows.iter().find(|row| !row.is_value && same_name(&row.name.value, &name.value))
+}
+
+/// A row as a call of a function with its members.
+fn members(function: &str, row: &NamedRow, written_as: &str) -> Result<Expr> {
+    let Some(columns) = &row.columns else {
+        let hint = format!("write json_build_object('name', {}.name)", row.name);
+        return Err(not_supported(format_args!("{function} of a row of {}", row.name)).with_hint(hint));
+    };
+    let members = columns.iter().flat_map(|column| {
+        let name = Expr::value(Value::SingleQuotedString(column.value.clone()));
+        [name, Expr::CompoundIdentifier(vec![row.name.clone(), column.clone()])]
+    });
+    let mut whole = expression(&format!("{written_as}(NULL)"))?;
+    set_arguments(&mut whole, members.collect());
+    Ok(whole)
+}
+
+/// The tables and common table expressions of a statement.
+#[derive(Clone)]
+struct Relations<'a> {
+    tables: NamedTables<'a>,
+    /// The common table expressions, and their columns if they are known.
+    ctes: Vec<(String, Option<Vec<Ident>>)>,
+}
+
+impl Relations<'_> {
+    /// What is known inside of a query.
+    fn inside(&self, query: &Query) -> Self {
+        let mut inner = self.clone();
+        inner.tables.hide(query);
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let columns = match cte.alias.columns.as_slice() {
+                [] => inner.of_query(&cte.query),
+                columns => Some(columns.iter().map(|column| column.name.clone()).collect()),
+            };
+            inner.ctes.push((cte.alias.name.value.clone(), columns));
+        }
+        inner
+    }
+
+    /// The relations of a SELECT whose names are no names of columns.
+    fn rows_of(&self, select: &Select) -> Vec<NamedRow> {
+        let mut rows = Vec::new();
+        for factor in relations_of(&select.from) {
+            if let Some((name, columns)) = names_of_rows(factor) {
+                rows.push(NamedRow { name, is_value: columns.len() == 1, columns: Some(columns) });
+            } else if let Some(name) = shown_name(factor) {
+                rows.push(NamedRow { name: name.clone(), columns: self.of_relation(factor), is_value: false });
+            }
+        }
+        let columns: Vec<String> =
+            rows.iter().flat_map(|row| row.columns.iter().flatten()).map(|column| column.value.clone()).collect();
+        rows.retain(|row| !columns.iter().any(|column| same_name(column, &row.name.value)));
+        rows
+    }
+
+    /// The columns of a query, if all are known.
+    fn of_query(&self, query: &Query) -> Option<Vec<Ident>> {
+        self.inside(query).of_body(&query.body)
+    }
+
+    fn of_body(&self, body: &SetExpr) -> Option<Vec<Ident>> {
+        match body {
+            SetExpr::Select(select) => {
+                let mut columns = Vec::new();
+                for item in &select.projection {
+                    columns.extend(self.of_item(item, select)?);
+                }
+                Some(columns)
+            }
+            SetExpr::Query(query) => self.of_query(query),
+            SetExpr::SetOperation { left, .. } => self.of_body(left),
+            SetExpr::Values(values) => Some(columns_of_values(values).into_iter().map(Ident::new).collect()),
+            _ => None,
+        }
+    }
+
+    fn of_item(&self, item: &SelectItem, select: &Select) -> Option<Vec<Ident>> {
+        let is_plain = |options: &WildcardAdditionalOptions| *options == WildcardAdditionalOptions::default();
+        match item {
+            SelectItem::UnnamedExpr(expr) => result_name(expr).map(|name| vec![name]),
+            SelectItem::ExprWithAlias { alias, .. } => Some(vec![alias.clone()]),
+            SelectItem::Wildcard(options) if is_plain(options) && !merges_columns(select) => {
+                let mut columns = Vec::new();
+                for factor in relations_of(&select.from) {
+                    columns.extend(self.of_relation(factor)?);
+                }
+                Some(columns)
+            }
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+                if is_plain(options) =>
+            {
+                let name = &name.0.last()?.as_ident()?.value;
+                let is_named = |factor: &&TableFactor| shown_name(factor).is_some_and(|of| same_name(&of.value, name));
+                self.of_relation(relations_of(&select.from).find(is_named)?)
+            }
+            _ => None,
+        }
+    }
+
+    fn of_relation(&self, factor: &TableFactor) -> Option<Vec<Ident>> {
+        if let Some((_, columns)) = names_of_rows(factor) {
+            return Some(columns);
+        }
+        let (alias, columns) = match factor {
+            TableFactor::Table { name, args: None, alias, .. } => (alias, self.of_name(name)),
+            TableFactor::Derived { subquery, alias, .. } => (alias, self.of_query(subquery)),
+            _ => return None,
+        };
+        let given = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
+        let given: Vec<Ident> = given.collect();
+        match columns {
+            Some(columns) => Some(given.iter().cloned().chain(columns.into_iter().skip(given.len())).collect()),
+            // Aliases of columns name all of them where their number is not known otherwise.
+            None if !given.is_empty() => Some(given),
+            None => None,
+        }
+    }
+
+    fn of_name(&self, name: &ObjectName) -> Option<Vec<Ident>> {
+        if let Some(columns) = self.tables.columns_of(name) {
+            return Some(columns.into_iter().map(Ident::new).collect());
+        }
+        let name = TableName::of(name).ok().filter(|name| name.schema == NamedSchema::Unsaid)?;
+        let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name))?;
+        columns.clone()
+    }
+}
+
+/// Whether a join of a SELECT shows columns of both sides once.
+fn merges_columns(select: &Select) -> bool {
+    let mut joins = select.from.iter().flat_map(|from| &from.joins);
+    joins.any(|join| match &join.join_operator {
+        JoinOperator::Join(of)
+        | JoinOperator::Inner(of)
+        | JoinOperator::Left(of)
+        | JoinOperator::LeftOuter(of)
+        | JoinOperator::Right(of)
+        | JoinOperator::RightOuter(of)
+        | JoinOperator::FullOuter(of) => matches!(of, JoinConstraint::Using(_) | JoinConstraint::Natural),
+        JoinOperator::CrossJoin(_) => false,
+        _ => true,
+    })
+}

@@ -1,0 +1,11 @@
+//! Tokens that the parser does not read as PostgreSQL does.
+
+pub(crate) mod between;
+pub(crate) mod binding;
+pub(crate) mod column_names;
+pub(crate) mod dialect;
+pub(crate) mod distinct_from;
+pub(crate) mod operand_names;
+pub(crate) mod statement_words;
+pub(crate) mod texts;
+pub(crate) mod words;

@@ -1,0 +1,139 @@
+//! Tokens that the parser reads differently from PostgreSQL: `x ISNULL` and `x NOTNULL` are tests, which the parser
+//! takes for aliases; two texts with a newline between them are one, and an error on one line, where the parser takes
+//! the second for an alias; letters directly after a number are an error, where the parser takes them for an alias.
+//!
+//! [#1927](https://github.com/apache/datafusion-sqlparser-rs/pull/1927) (`NOTNULL`) and
+//! [#2167](https://github.com/apache/datafusion-sqlparser-rs/pull/2167) (two texts) of the parser are for other
+//! dialects; for the others no upstream issue is known.
+
+use crate::text::errors::sql_error;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+
+/// Keywords that an operand may follow. A word after one of them begins an operand.
+const BEFORE_OPERANDS: [Keyword; 40] = [
+    Keyword::ADD,
+    Keyword::ALL,
+    Keyword::AND,
+    Keyword::ANY,
+    Keyword::AS,
+    Keyword::BETWEEN,
+    Keyword::BY,
+    Keyword::CASE,
+    Keyword::COLUMN,
+    Keyword::DISTINCT,
+    Keyword::DROP,
+    Keyword::ELSE,
+    Keyword::EXISTS,
+    Keyword::FILTER,
+    Keyword::FROM,
+    Keyword::HAVING,
+    Keyword::ILIKE,
+    Keyword::IN,
+    Keyword::INTO,
+    Keyword::IS,
+    Keyword::JOIN,
+    Keyword::LIKE,
+    Keyword::LIMIT,
+    Keyword::NOT,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::OR,
+    Keyword::RENAME,
+    Keyword::RETURNING,
+    Keyword::SELECT,
+    Keyword::SET,
+    Keyword::SOME,
+    Keyword::TABLE,
+    Keyword::THEN,
+    Keyword::TO,
+    Keyword::UPDATE,
+    Keyword::USING,
+    Keyword::VIEW,
+    Keyword::WHEN,
+    Keyword::WHERE,
+];
+
+/// Writes `ISNULL` and `NOTNULL` after an operand as `IS NULL` and `IS NOT NULL`.
+pub(crate) fn write_null_tests(tokens: &mut Vec<TokenWithSpan>) {
+    let (mut at, mut follows_operand) = (0, false);
+    while at < tokens.len() {
+        let words: &[&str] = match &tokens[at].token {
+            Token::Word(word) if word.quote_style.is_none() && follows_operand => match word.value.to_ascii_uppercase()
+            {
+                word if word == "ISNULL" => &["IS", "NULL"],
+                word if word == "NOTNULL" => &["IS", "NOT", "NULL"],
+                _ => &[],
+            },
+            _ => &[],
+        };
+        if !words.is_empty() {
+            let span = tokens[at].span;
+            let space = || TokenWithSpan::new(Token::Whitespace(Whitespace::Space), span);
+            let written = words.iter().flat_map(|word| [TokenWithSpan::new(Token::make_keyword(word), span), space()]);
+            let written: Vec<TokenWithSpan> = written.collect();
+            tokens.splice(at..=at, written);
+        }
+        if !matches!(tokens[at].token, Token::Whitespace(_)) {
+            follows_operand = ends_operand(&tokens[at].token);
+        }
+        at += 1;
+    }
+}
+
+fn ends_operand(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_some() || !BEFORE_OPERANDS.contains(&word.keyword),
+        Token::Number(..) | Token::Placeholder(_) | Token::RParen | Token::RBracket => true,
+        Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) | Token::HexStringLiteral(_) => true,
+        _ => false,
+    }
+}
+
+/// Joins texts that only a newline separates.
+pub(crate) fn join_texts(tokens: &mut [TokenWithSpan]) -> Result<()> {
+    let mut first: Option<usize> = None;
+    let mut has_newline = false;
+    for at in 0..tokens.len() {
+        match &tokens[at].token {
+            Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => has_newline = true,
+            Token::Whitespace(_) => {}
+            Token::SingleQuotedString(text) => {
+                let text = text.clone();
+                match first {
+                    Some(first) if has_newline => {
+                        if let Token::SingleQuotedString(joined) = &mut tokens[first].token {
+                            joined.push_str(&text);
+                        }
+                        tokens[at].token = Token::Whitespace(Whitespace::Space);
+                    }
+                    Some(_) => {
+                        return Err(sql_error(format!("the text '{text:.40}' follows another text"))
+                            .with_hint("write || between them"));
+                    }
+                    None => first = Some(at),
+                }
+                has_newline = false;
+            }
+            _ => (first, has_newline) = (None, false),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses numbers such as `1_000` and `12abc`, of which only the first digits would count.
+pub(crate) fn refuse_letters_after_numbers(tokens: &[TokenWithSpan]) -> Result<()> {
+    for pair in tokens.windows(2) {
+        if let [TokenWithSpan { token: Token::Number(digits, _), .. }, TokenWithSpan { token: Token::Word(word), .. }] =
+            pair
+            && word.quote_style.is_none()
+            // The operator of integers, which the tokenizer takes for a letter.
+            && !word.value.starts_with('#')
+        {
+            return Err(sql_error(format!("letters or _ directly after a number: {digits}{word}"))
+                .with_hint("write a space between them, or the digits alone"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
+//! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
+//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, and `EXCLUDE ...` of a window's frame,
+//! which becomes a mark among the expressions of `PARTITION BY`
+//! ([`exclusions`](crate::workarounds::syntax::windows::exclusions)).
+//!
+//! [#1147](https://github.com/apache/datafusion-sqlparser-rs/issues/1147) of the parser (`MATERIALIZED`) is fixed for
+//! its PostgreSQL dialect alone; for the others no upstream issue is known.
+
+use crate::text::errors::sql_error;
+use crate::workarounds::syntax::windows::exclusions::mark_of;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+
+/// The words that a window begins with if it is not based on another.
+const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
+
+/// Removes words without effect, and marks the windows with an exclusion.
+pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
+    let mut at = 0;
+    while at < tokens.len() {
+        if is_word(&tokens[at], "MATERIALIZED") {
+            drop_materialized(tokens, at);
+        } else if is_word(&tokens[at], "EXCLUDE") {
+            at += mark_exclusion(tokens, at)?;
+        } else if is_word(&tokens[at], "FROM") {
+            drop_from_of_trim(tokens, at);
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// `FOR NO KEY UPDATE` as `FOR UPDATE`, and `FOR KEY SHARE` as `FOR SHARE`.
+pub(crate) fn weaken_locks(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        if !is_word(&tokens[at], "FOR") {
+            continue;
+        }
+        let mut words = Vec::with_capacity(3);
+        while let Some(next) = after(tokens, words.last().copied().unwrap_or(at)).filter(|_| words.len() < 3) {
+            words.push(next);
+        }
+        let are = |wanted: &[&str]| {
+            wanted.len() <= words.len() && wanted.iter().zip(&words).all(|(word, at)| is_word(&tokens[*at], word))
+        };
+        let blanked = if are(&["NO", "KEY", "UPDATE"]) {
+            2
+        } else if are(&["KEY", "SHARE"]) {
+            1
+        } else {
+            0
+        };
+        words.into_iter().take(blanked).for_each(|at| blank(&mut tokens[at]));
+    }
+}
+
+/// `trim(both FROM x)` as `trim(both x)`, and `trim(FROM x)` as `trim(x)`.
+fn drop_from_of_trim(tokens: &mut [TokenWithSpan], at: usize) {
+    let Some(mut previous) = before(tokens, at) else { return };
+    if ["BOTH", "LEADING", "TRAILING"].iter().any(|side| is_word(&tokens[previous], side)) {
+        let Some(opening) = before(tokens, previous) else { return };
+        previous = opening;
+    }
+    let is_opening = tokens[previous].token == Token::LParen;
+    if is_opening && before(tokens, previous).is_some_and(|name| is_word(&tokens[name], "TRIM")) {
+        blank(&mut tokens[at]);
+    }
+}
+
+fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
+    let opens = after(tokens, at).is_some_and(|next| tokens[next].token == Token::LParen);
+    let Some(previous) = before(tokens, at).filter(|_| opens) else { return };
+    if is_word(&tokens[previous], "AS") {
+        blank(&mut tokens[at]);
+    } else if is_word(&tokens[previous], "NOT")
+        && before(tokens, previous).is_some_and(|word| is_word(&tokens[word], "AS"))
+    {
+        blank(&mut tokens[previous]);
+        blank(&mut tokens[at]);
+    }
+}
+
+/// Removes `EXCLUDE ...` after a frame, and puts its mark among the expressions of `PARTITION BY`. Returns the number
+/// of tokens that were inserted before it. `* EXCLUDE (...)` is another clause, and stays.
+fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
+    let is_in_frame = before(tokens, at).is_some_and(|word| {
+        ["ROW", "PRECEDING", "FOLLOWING"].iter().any(|end_of_frame| is_word(&tokens[word], end_of_frame))
+    });
+    let Some(first) = after(tokens, at).filter(|_| is_in_frame) else { return Ok(0) };
+    let second = after(tokens, first);
+    let is_second = |wanted: &str| second.is_some_and(|second| is_word(&tokens[second], wanted));
+    let (rows, count) = if is_word(&tokens[first], "TIES") {
+        (Some("ties"), 1)
+    } else if is_word(&tokens[first], "GROUP") {
+        (Some("group"), 1)
+    } else if is_word(&tokens[first], "CURRENT") && is_second("ROW") {
+        (Some("current row"), 2)
+    } else if is_word(&tokens[first], "NO") && is_second("OTHERS") {
+        (None, 2)
+    } else {
+        return Err(sql_error("EXCLUDE of which rows?").with_hint("CURRENT ROW, GROUP, TIES or NO OTHERS"));
+    };
+    [Some(at), Some(first), second.filter(|_| count == 2)].into_iter().flatten().for_each(|at| blank(&mut tokens[at]));
+    let Some(rows) = rows else { return Ok(0) };
+    let unsuited = || sql_error("EXCLUDE outside of a window");
+    let open = opening(tokens, at).ok_or_else(unsuited)?;
+    let mut position = after(tokens, open).ok_or_else(unsuited)?;
+    // The name of the window that it is based on comes first.
+    if !CLAUSES.iter().any(|clause| is_word(&tokens[position], clause)) {
+        position = after(tokens, position).ok_or_else(unsuited)?;
+    }
+    let mark = Token::Word(Word { value: mark_of(rows), quote_style: Some('"'), keyword: Keyword::NoKeyword });
+    let space = || Token::Whitespace(Whitespace::Space);
+    let written = match is_word(&tokens[position], "PARTITION") {
+        true => {
+            position = after(tokens, position).ok_or_else(unsuited)? + 1;
+            vec![space(), mark, Token::Comma, space()]
+        }
+        false => vec![Token::make_keyword("PARTITION"), space(), Token::make_keyword("BY"), space(), mark, space()],
+    };
+    let (span, count) = (tokens[at].span, written.len());
+    tokens.splice(position..position, written.into_iter().map(|token| TokenWithSpan::new(token, span)));
+    Ok(count)
+}
+
+/// The position of the parenthesis that is open at a token.
+fn opening(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    (0..at).rev().find(|at| match tokens[*at].token {
+        Token::RParen => {
+            depth += 1;
+            false
+        }
+        Token::LParen if depth == 0 => true,
+        Token::LParen => {
+            depth -= 1;
+            false
+        }
+        _ => false,
+    })
+}
+
+pub(crate) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+pub(crate) fn is_significant(token: &TokenWithSpan) -> bool {
+    !matches!(token.token, Token::Whitespace(_))
+}
+
+pub(crate) fn before(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    tokens[..at].iter().rposition(is_significant)
+}
+
+pub(crate) fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
+}
+
+fn blank(token: &mut TokenWithSpan) {
+    token.token = Token::Whitespace(Whitespace::Space);
+}

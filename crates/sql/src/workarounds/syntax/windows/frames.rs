@@ -1,0 +1,114 @@
+//! Empty window frames, such as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`, which DataFusion refuses. An aggregate over
+//! an empty frame gets a FILTER that excludes all rows. DataFusion panics on a function that returns a value of one row
+//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused.
+//!
+//! The panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in 55.2; for
+//! empty frames no upstream issue is known.
+
+use crate::text::errors::sql_error;
+use crate::workarounds::syntax::expression;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
+    WindowFrameUnits, WindowType,
+};
+
+/// Window functions that ignore the frame.
+pub(crate) const WITHOUT_FRAME: [&str; 8] =
+    ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
+
+/// Functions that return a value of one row of the frame.
+pub(crate) const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
+
+/// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, because DataFusion
+/// only accepts numbers.
+pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr else { return Ok(()) };
+    let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
+    for bound in std::iter::once(&mut frame.start_bound).chain(&mut frame.end_bound) {
+        let (WindowFrameBound::Preceding(Some(count)) | WindowFrameBound::Following(Some(count))) = bound else {
+            continue;
+        };
+        if let (Some(value), false) = (computed(count), matches!(count.as_ref(), Expr::Value(_))) {
+            if value < 0 && frame.units != WindowFrameUnits::Range {
+                return Err(sql_error("the offset of a window's frame must not be negative"));
+            }
+            **count = expression(&value.to_string())?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of an expression of integers.
+fn computed(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Nested(inner) => computed(inner),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse().ok(),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => computed(expr)?.checked_neg(),
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right) = (computed(left)?, computed(right)?);
+            match op {
+                BinaryOperator::Plus => left.checked_add(right),
+                BinaryOperator::Minus => left.checked_sub(right),
+                BinaryOperator::Multiply => left.checked_mul(right),
+                BinaryOperator::Divide => left.checked_div(right),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Rewrites a call over a frame that is always empty, and refuses a call that makes DataFusion panic.
+pub(crate) fn empty_frame(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(call) = expr else { return Ok(()) };
+    let name = call.name.to_string().to_lowercase();
+    let has_argument = matches!(&call.args, FunctionArguments::List(list) if !list.args.is_empty());
+    if call.over.is_some() && OF_ONE_ROW.contains(&name.as_str()) && !has_argument {
+        return Err(sql_error(format!("{name} takes an argument")).with_hint(format!("write {name}(column)")));
+    }
+    let Function { over: Some(WindowType::WindowSpec(spec)), filter, .. } = call else { return Ok(()) };
+    let Some(frame) = spec.window_frame.as_ref().filter(|frame| frame.units != WindowFrameUnits::Range) else {
+        return Ok(());
+    };
+    if !is_empty(&frame.start_bound, frame.end_bound.as_ref()) {
+        return Ok(());
+    }
+    spec.window_frame = None;
+    if WITHOUT_FRAME.contains(&name.as_str()) {
+        return Ok(());
+    }
+    if OF_ONE_ROW.contains(&name.as_str()) {
+        let mut nothing = expression("CASE WHEN FALSE THEN NULL END")?;
+        if let Expr::Case { conditions, .. } = &mut nothing
+            && let Some(first) = conditions.first_mut()
+        {
+            first.result = expr.clone();
+        }
+        *expr = nothing;
+    } else {
+        *filter = Some(Box::new(Expr::value(Value::Boolean(false))));
+    }
+    Ok(())
+}
+
+/// Whether a frame ends before it begins.
+fn is_empty(start: &WindowFrameBound, end: Option<&WindowFrameBound>) -> bool {
+    let Some(end) = end else { return false };
+    match (start, end) {
+        (WindowFrameBound::Preceding(Some(start)), WindowFrameBound::Preceding(Some(end))) => {
+            count(start).zip(count(end)).is_some_and(|(start, end)| start < end)
+        }
+        (WindowFrameBound::Following(Some(start)), WindowFrameBound::Following(Some(end))) => {
+            count(start).zip(count(end)).is_some_and(|(start, end)| start > end)
+        }
+        _ => false,
+    }
+}
+
+fn count(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,9 @@
+//! Functions and operators of texts, and texts of mapped columns, which are dictionaries.
+
+pub(super) mod mapped_operands;
+pub(super) mod outputs;
+pub(super) mod plain_results;
+pub(super) mod plain_values;
+pub(super) mod regexp_match;
+pub(super) mod regexp_replace;
+pub(super) mod similar_to;

@@ -1,0 +1,75 @@
+//! `regexp_match` of a pattern with a group that takes no part in the match: its element is NULL, as in PostgreSQL.
+//! DataFusion leaves it out, so that the groups behind it have other positions.
+//!
+//! No upstream issue known.
+
+use super::regexp_replace::expression_of;
+use crate::functions::base::of_inner::of_inner;
+use datafusion::arrow::array::{Array, AsArray, ListBuilder, StringBuilder};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::execution::context::SessionContext;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+/// Replaces DataFusion's `regexp_match`.
+pub(crate) fn register(context: &SessionContext) {
+    if let Some(inner) = context.state().scalar_functions().get("regexp_match") {
+        context.register_udf(ScalarUDF::new_from_impl(RegexpMatch { inner: Arc::clone(inner) }));
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct RegexpMatch {
+    inner: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for RegexpMatch {
+    of_inner!(name, signature, return_type, documentation);
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if args.return_type().is_null() {
+            return self.inner.invoke_with_args(args);
+        }
+        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let columns = arrays.iter().map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
+        let mut expressions = HashMap::new();
+        let mut matches = ListBuilder::new(StringBuilder::new());
+        for row in 0..columns[0].len() {
+            let value = |at: usize| {
+                let column = columns[at].as_string::<i32>();
+                column.is_valid(row).then(|| column.value(row))
+            };
+            let flags = if columns.len() > 2 { value(2) } else { Some("") };
+            let (Some(text), Some(pattern), Some(flags)) = (value(0), value(1), flags) else {
+                matches.append_null();
+                continue;
+            };
+            if flags.contains('g') {
+                return exec_err!("regexp_match() does not support the \"global\" option");
+            }
+            let expression = match expressions.entry((pattern, flags)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
+            };
+            let Some(groups) = expression.captures(text) else {
+                matches.append_null();
+                continue;
+            };
+            // The first one is the whole match, which is the result if there are no others.
+            for group in groups.iter().skip(usize::from(groups.len() > 1)) {
+                matches.values().append_option(group.map(|group| group.as_str()));
+            }
+            matches.append(true);
+        }
+        let matches = cast(&matches.finish(), args.return_type())?;
+        match is_constant {
+            true => ScalarValue::try_from_array(&matches, 0).map(ColumnarValue::Scalar),
+            false => Ok(ColumnarValue::Array(matches)),
+        }
+    }
+}
