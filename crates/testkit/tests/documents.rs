@@ -1,5 +1,6 @@
 //! The documentation as a whole: each link leads to a file and a heading that exist, in the site as well, each page is
-//! in the table of contents, fences and tables are well-formed, and the lab's tables are those of the committed results.
+//! in the table of contents, fences and tables are well-formed, and the lab's tables are those of the committed
+//! results.
 
 use std::collections::BTreeSet;
 use std::fs;

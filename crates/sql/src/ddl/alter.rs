@@ -125,8 +125,8 @@ fn add_column(
     times: CurrentTimes,
 ) -> Result<TableDefinition> {
     let mut constraints = Constraints::default();
-    let place = format!("column {}", declared.name.value);
-    let mut definition = with_column(definition, declared, &place, &mut constraints)?;
+    let owner = format!("column {}", declared.name.value);
+    let mut definition = with_column(definition, declared, &owner, &mut constraints)?;
     if !constraints.is_empty() {
         add_constraints(&mut definition, constraints)?;
     }

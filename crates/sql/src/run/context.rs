@@ -105,8 +105,8 @@ fn merge_bytes(options: &SessionOptions) -> usize {
     default.min(options.memory_bytes / MERGE_SHARE / options.threads.max(1))
 }
 
-/// The context of operators while they run: the configuration, and the query's memory. They hold the functions that they
-/// call, and find none by its name.
+/// The context of operators while they run: the configuration, and the query's memory. They hold the functions that
+/// they call, and find none by its name.
 pub(super) fn task_context(state: &SessionState, memory: &Arc<QueryMemory>) -> Arc<TaskContext> {
     let memory_pool: Arc<dyn MemoryPool> = Arc::<QueryMemory>::clone(memory);
     let environment = Arc::new(RuntimeEnv { memory_pool, ..state.runtime_env().as_ref().clone() });

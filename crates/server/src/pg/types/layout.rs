@@ -1,4 +1,5 @@
-//! What the catalogue says of how values are laid out and sorted. It is what PostgreSQL says; the store has its own way.
+//! What the catalogue says of how values are laid out and sorted. It is what PostgreSQL says; the store has its own
+//! way.
 
 use super::known;
 

@@ -1,13 +1,13 @@
 //! Groups: `GROUP BY (a, b)`, `GROUP BY ()`, `ROLLUP` and `CUBE` inside `GROUPING SETS` and over several columns at a
 //! time, as in `ROLLUP (a, (b, c))`, or over one column twice, `HAVING` without groups and aggregates, and numbers of
 //! columns in `DISTINCT ON`, `ROLLUP`, `CUBE` and `GROUPING SETS`, none of which DataFusion understands. Two columns of
-//! the answer with one expression may be two groups, which DataFusion takes for one.
+//! the answer with one expression are refused as two groups, because DataFusion takes them for one.
 //!
 //! No upstream issue known.
 
-use crate::text::errors::sql_error;
+use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::{visit_expressions, visit_outer_expressions_mut};
-use crate::workarounds::syntax::{expression, set_first_argument};
+use crate::workarounds::syntax::expression;
 use atsdb_core::Result;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
@@ -22,7 +22,7 @@ const CUBE_COLUMNS_MAX: usize = 12;
 /// Rewrites the groups of a SELECT.
 pub(crate) fn regroup(select: &mut Select) -> Result<()> {
     name_distinct_columns(select);
-    tell_items_apart(select)?;
+    refuse_equal_items(select)?;
     let GroupByExpr::Expressions(exprs, _) = &mut select.group_by else { return Ok(()) };
     let had_groups = !exprs.is_empty();
     if !had_groups && (calls_grouping(&mut select.projection) || calls_grouping(&mut select.having)) {
@@ -135,34 +135,26 @@ fn cube_sets(columns: &[Vec<Expr>]) -> Result<Vec<Vec<Expr>>> {
     Ok((0..1_usize << count).rev().map(chosen).collect())
 }
 
-/// Makes different expressions of columns of the answer that have the same one and are groups of their own, as in
-/// `SELECT x AS a, x AS b ... GROUP BY a, ROLLUP (b)`: `coalesce(x)` is `x`.
-fn tell_items_apart(select: &mut Select) -> Result<()> {
+/// Refuses two columns of the answer with one expression that are groups of their own, as in `SELECT x AS a, x AS b ...
+/// GROUP BY a, ROLLUP (b)`: DataFusion takes them for one group.
+fn refuse_equal_items(select: &Select) -> Result<()> {
     let Select { group_by: GroupByExpr::Expressions(groups, _), projection, .. } = select else { return Ok(()) };
     if !groups.iter().any(|group| matches!(group, Expr::GroupingSets(_) | Expr::Rollup(_) | Expr::Cube(_))) {
         return Ok(());
     }
     let mut positions = Vec::new();
     groups.iter().for_each(|group| add_items(group, projection, &mut positions));
-    // An item without an alias is named by its expression, which stays.
-    positions.sort_by_key(|position| (matches!(projection[*position], SelectItem::ExprWithAlias { .. }), *position));
-    let mut known: Vec<(Expr, usize)> = Vec::new();
+    let mut known: Vec<&Expr> = Vec::new();
     for position in positions {
-        match &mut projection[position] {
-            SelectItem::UnnamedExpr(expr) => known.push((expr.clone(), 0)),
-            SelectItem::ExprWithAlias { expr, .. } => match known.iter_mut().find(|(other, _)| other == expr) {
-                Some((_, count)) => {
-                    *count += 1;
-                    for _ in 0..*count {
-                        let mut call = expression("coalesce(NULL)")?;
-                        set_first_argument(&mut call, expr.clone());
-                        *expr = call;
-                    }
-                }
-                None => known.push((expr.clone(), 0)),
-            },
-            _ => {}
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &projection[position] else {
+            continue;
+        };
+        if known.contains(&expr) {
+            return Err(not_supported("ROLLUP, CUBE and GROUPING SETS over two columns with one expression").with_hint(
+                "make them one column, or two different expressions",
+            ));
         }
+        known.push(expr);
     }
     Ok(())
 }

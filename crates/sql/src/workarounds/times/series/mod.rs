@@ -1,6 +1,6 @@
 //! `generate_series` and `range` between times and dates, in a SELECT list and in FROM. The times have microseconds, or
-//! nanoseconds beside a time that has them. A series between dates is one of times, as in PostgreSQL, also with steps of
-//! less than a day.
+//! nanoseconds beside a time that has them. A series between dates is one of times, as in PostgreSQL, also with steps
+//! of less than a day.
 //!
 //! DataFusion's series have nanoseconds, whose range ends in the years 1677 and 2262: beyond it, a series in a SELECT
 //! list is empty. It returns dates there, and refuses steps of less than a day.
