@@ -33,6 +33,22 @@ pub(super) const OPCLASSES: [(i64, &str, i64, u32); 18] = [
     (10_088, "jsonb_ops", 4_033, known::JSONB),
 ];
 
+/// The families of these operator classes: number and name.
+pub(super) const OPFAMILIES: [(i64, &str); 12] = [
+    (424, "bool_ops"),
+    (428, "bytea_ops"),
+    (434, "datetime_ops"),
+    (1_970, "float_ops"),
+    (1_976, "integer_ops"),
+    (1_982, "interval_ops"),
+    (1_988, "numeric_ops"),
+    (1_989, "oid_ops"),
+    (1_994, "text_ops"),
+    (1_996, "time_ops"),
+    (2_968, "uuid_ops"),
+    (4_033, "jsonb_ops"),
+];
+
 /// The operator class by which values of a type are sorted.
 fn opclass(type_id: u32) -> i64 {
     OPCLASSES.iter().find(|(_, _, _, known)| *known == type_id).map_or(0, |(number, ..)| *number)

@@ -3,7 +3,7 @@
 use super::super::activity::DatabaseEntry;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::indexes::OPCLASSES;
+use super::indexes::{OPCLASSES, OPFAMILIES};
 use super::keywords::keywords;
 use super::procedures::functions;
 use super::roles::{OWNER, Roles};
@@ -90,6 +90,18 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
                 ]
             };
             rows_of(OPCLASSES.map(class).into())
+        }
+        "pg_opfamily" => {
+            let family = |(number, name): (i64, &'static str)| {
+                vec![
+                    ("oid", Value::Int(number)),
+                    ("opfmethod", Value::Int(403)),
+                    ("opfname", Value::text(name)),
+                    ("opfnamespace", Value::Int(11)),
+                    ("opfowner", Value::Int(OWNER)),
+                ]
+            };
+            rows_of(OPFAMILIES.map(family).into())
         }
         "pg_settings" => {
             let setting = |(name, value): (&str, &str)| {

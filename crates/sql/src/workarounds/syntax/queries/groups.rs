@@ -150,9 +150,8 @@ fn refuse_equal_items(select: &Select) -> Result<()> {
             continue;
         };
         if known.contains(&expr) {
-            return Err(not_supported("ROLLUP, CUBE and GROUPING SETS over two columns with one expression").with_hint(
-                "make them one column, or two different expressions",
-            ));
+            return Err(not_supported("ROLLUP, CUBE and GROUPING SETS over two columns with one expression")
+                .with_hint("make them one column, or two different expressions"));
         }
         known.push(expr);
     }
