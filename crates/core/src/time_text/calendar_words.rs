@@ -28,6 +28,16 @@ fn is_name(word: &[u8], name: &str) -> bool {
     word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3])
 }
 
+/// Whether a word is the English name of a weekday, in full or its first three letters.
+pub fn is_weekday(word: &str) -> bool {
+    WEEKDAYS.iter().any(|name| is_name(word.as_bytes(), name))
+}
+
+/// The number of the month with an English name, in full or its first three letters.
+pub fn month_named(word: &str) -> Option<i64> {
+    MONTHS.iter().find(|(name, _)| is_name(word.as_bytes(), name)).map(|(_, month)| *month)
+}
+
 /// The length of an English weekday at the beginning, with the comma and the blank behind it; 0 if there is none.
 pub(super) fn weekday_length(bytes: &[u8]) -> usize {
     let word = leading_word(bytes);

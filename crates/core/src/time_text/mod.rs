@@ -17,6 +17,7 @@ mod forms_tests;
 mod parts;
 mod written;
 
+pub use calendar_words::{is_weekday, month_named};
 pub use clocks::{Clock, clock};
 pub use dates::{OrderSeen, year_first};
 pub use forms::{CompactTimes, DateOrder, DateReading, TimeForms};

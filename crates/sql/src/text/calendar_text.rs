@@ -4,9 +4,9 @@
 //! A text is cut into fields. What a number means depends on the fields before it; of `1/8/1999`, the month comes
 //! first, as `SHOW datestyle` says.
 
-use super::zone_names::{ahead_of_local, is_zone};
+use super::zone::Zone;
 use atsdb_core::time::{DAY_SECONDS, days_from_civil};
-use atsdb_core::time_text::{Clock, OrderSeen, TimeForms, WrittenTime, clock, days_of_date};
+use atsdb_core::time_text::{Clock, OrderSeen, TimeForms, WrittenTime, clock, days_of_date, is_weekday, month_named};
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,25 +24,6 @@ enum Field<'a> {
     /// `J` and the number of days since 4714-11-24 BC.
     JulianDay(&'a str),
 }
-
-/// The months in their order. Their first three letters may stand for the names.
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-
-/// The weekdays, which say nothing that a date does not.
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// Other words that may stand between the parts of a time.
 const FILLERS: [&str; 4] = ["ad", "at", "on", "t"];
@@ -146,15 +127,9 @@ fn word_field(text: &str) -> Field<'_> {
     }
 }
 
-/// Whether a word is a name, in full or its first letters, three or more.
-fn is_short_for(word: &str, name: &str) -> bool {
-    (word.len() == 3 || word.len() == name.len() || (word.eq_ignore_ascii_case("sept") && name == "september"))
-        && name.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
-}
-
+/// The number of a month by its English name. `Sept` is a fourth form of September.
 fn month_of(word: &str) -> Option<i64> {
-    let at = MONTHS.iter().position(|name| is_short_for(word, name))?;
-    i64::try_from(at + 1).ok()
+    month_named(if word.eq_ignore_ascii_case("sept") { "sep" } else { word })
 }
 
 fn is_filler(word: &str) -> bool {
@@ -301,7 +276,7 @@ impl<'a> Reading<'a> {
                 self.is_before_christ = true;
                 Some(())
             }
-            _ if is_filler(word) || WEEKDAYS.iter().any(|name| is_short_for(word, name)) => Some(()),
+            _ if is_filler(word) || is_weekday(word) => Some(()),
             _ => self.set_zone(word),
         }
     }
@@ -319,7 +294,7 @@ impl<'a> Reading<'a> {
 
     fn set_zone(&mut self, zone: &'a str) -> Option<()> {
         let is_first = self.zone.replace(zone).is_none();
-        (is_first && is_zone(zone)).then_some(())
+        (is_first && Zone::is_name(zone)).then_some(())
     }
 
     fn finish(self) -> Option<WrittenTime<'a>> {
@@ -334,7 +309,7 @@ impl<'a> Reading<'a> {
         }
         if let Some(zone) = self.zone {
             let clock = time.get_or_insert(Clock { seconds: 0, fraction: b"", offset: None });
-            clock.offset = Some(ahead_of_local(zone, days * DAY_SECONDS + clock.seconds)?);
+            clock.offset = Some(Zone::named(zone).ok()?.ahead_of_local(days * DAY_SECONDS + clock.seconds));
         }
         let is_short_year = self.is_short_year;
         Some(WrittenTime { days, clock: time, has_offset: self.zone.is_some(), is_short_year, order: OrderSeen::Fixed })

@@ -1,7 +1,7 @@
 //! Text of SQL before it is parsed, and errors about it.
 //!
 //! Owned here: splitting scripts into statements ([`script`]), identifiers ([`identifiers`]), parameters ([`params`]),
-//! literals and times in text, and the errors that parsing, planning and executing report ([`errors`],
+//! literals, times and time zones in text, and the errors that parsing, planning and executing report ([`errors`],
 //! [`datafusion_errors`]). Not owned: what a statement means.
 
 pub(crate) mod accepted_forms;
@@ -35,4 +35,5 @@ pub(crate) mod without_literals;
 pub(crate) mod words;
 pub(crate) mod written_schemas;
 mod wrong_calls;
-pub(crate) mod zone_names;
+pub(crate) mod zone;
+mod zone_names;

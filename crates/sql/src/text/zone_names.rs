@@ -1,6 +1,5 @@
 //! Time zones by the names that texts have: abbreviations, numbers, and names of the IANA database in `chrono-tz`.
 
-use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone};
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 /// The abbreviations that PostgreSQL reads by default and whose offset is fixed, with the minutes ahead of UTC. Of an
@@ -66,7 +65,7 @@ const OFFSET_MAX: i64 = 16 * 3_600;
 
 /// The seconds ahead of UTC of a zone that never changes its clocks: an abbreviation, `+02:00` east of Greenwich, or
 /// `GMT+2`, in which POSIX counts to the west.
-pub(crate) fn fixed_offset(name: &str) -> Option<i64> {
+pub(super) fn fixed_offset(name: &str) -> Option<i64> {
     let abbreviated = ABBREVIATIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     if let Some((_, minutes)) = abbreviated {
         return Some(minutes * 60);
@@ -106,30 +105,13 @@ fn signed_offset(text: &str) -> Option<i64> {
 }
 
 /// The zone of the IANA database with a name, in any case.
-pub(crate) fn zone_named(name: &str) -> Option<Tz> {
+pub(super) fn zone_named(name: &str) -> Option<Tz> {
     name.parse().ok().or_else(|| TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied())
 }
 
-/// Whether a text names a zone.
-pub(crate) fn is_zone(name: &str) -> bool {
+/// Whether a text is the name of a zone.
+pub(super) fn is_zone(name: &str) -> bool {
     fixed_offset(name).is_some() || zone_named(name).is_some()
-}
-
-/// The seconds that a zone is ahead of UTC at a local time, in seconds since the epoch. A repeated local time is the
-/// later one, and a skipped one is counted from before the change, as in PostgreSQL.
-pub(crate) fn ahead_of_local(name: &str, seconds: i64) -> Option<i64> {
-    if let Some(ahead) = fixed_offset(name) {
-        return Some(ahead);
-    }
-    let zone = zone_named(name)?;
-    let local = DateTime::from_timestamp(seconds, 0)?.naive_utc();
-    let ahead = |local: &NaiveDateTime| match zone.offset_from_local_datetime(local) {
-        MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(_, offset) => Some(offset.fix()),
-        MappedLocalTime::None => None,
-    };
-    let before = || local.checked_sub_signed(TimeDelta::days(1));
-    let offset = ahead(&local).or_else(|| ahead(&before()?))?;
-    Some(i64::from(offset.local_minus_utc()))
 }
 
 #[cfg(test)]
@@ -153,15 +135,5 @@ mod tests {
         for name in ["", "+", "2", "+16", "+02:60", "+2:", "ab+2", "Europe/Berlin"] {
             assert_eq!(fixed_offset(name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn local_times_at_a_change_of_clocks() {
-        let berlin = |seconds| ahead_of_local("europe/berlin", seconds);
-        // 2024-03-31 02:30 does not exist; 2024-10-27 02:30 exists twice.
-        assert_eq!(berlin(1_711_852_200), Some(3_600));
-        assert_eq!(berlin(1_729_996_200), Some(3_600));
-        assert_eq!(berlin(1_720_000_000), Some(7_200));
-        assert_eq!(ahead_of_local("Nowhere/At_All", 0), None);
     }
 }

@@ -5,7 +5,7 @@
 //! next one. So buckets never overlap and leave no gap.
 
 use super::grid::Grid;
-use crate::functions::times::zone::Zone;
+use crate::text::zone::Zone;
 use std::sync::Arc;
 
 /// Assigns times of one unit to buckets.

@@ -5,9 +5,9 @@
 //! a zone are instants all the same, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
 //! they become columns of a subquery.
 
-use super::zone::Zone;
 use crate::functions::base::arguments::{per_second, strictly, text_of};
 use crate::text::datafusion_errors::external;
+use crate::text::zone::Zone;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};

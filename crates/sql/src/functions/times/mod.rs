@@ -1,4 +1,4 @@
-//! Times, [time zones](zone) and intervals: [made of their parts](moments), [at a zone](at_zone), with [fewer
+//! Times and intervals: [made of their parts](moments), [at a zone](at_zone), with [fewer
 //! digits](digits), and [what lies between them](ages).
 
 mod ages;
@@ -8,7 +8,6 @@ mod digits;
 pub(crate) mod interval;
 mod moments;
 pub(crate) mod types;
-pub(crate) mod zone;
 
 use datafusion::prelude::SessionContext;
 

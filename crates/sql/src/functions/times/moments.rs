@@ -3,10 +3,10 @@
 
 use super::ages::times;
 use super::interval::intervals;
-use super::zone::Zone;
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
+use crate::text::zone::Zone;
 use atsdb_core::time::{days_from_civil, days_in_month};
 use chrono::{Days, Months, NaiveDateTime, TimeDelta};
 use datafusion::arrow::array::{

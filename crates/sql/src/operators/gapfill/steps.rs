@@ -3,8 +3,8 @@
 use crate::functions::bucketing::buckets::Buckets;
 use crate::functions::bucketing::grid::Grid;
 use crate::functions::times::interval::interval_of;
-use crate::functions::times::zone::Zone;
 use crate::text::errors::sql_error;
+use crate::text::zone::Zone;
 use atsdb_codec::time_unit_of;
 use atsdb_core::{Result, TimeUnit};
 use datafusion::arrow::array::{Array, Int64Array};

@@ -1,8 +1,8 @@
 //! Time zones: local times, and the instants when clocks were changed. The rules come from the IANA database in
 //! `chrono-tz`.
 
-use crate::text::errors::sql_error;
-use crate::text::zone_names::{fixed_offset, is_zone, zone_named};
+use super::errors::sql_error;
+use super::zone_names::{fixed_offset, is_zone, zone_named};
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use chrono::{DateTime, Offset, TimeZone};
@@ -126,6 +126,15 @@ mod tests {
         assert_eq!((ahead(1_711_846_799), ahead(1_711_846_800)), (3_600, 7_200));
         assert_eq!((ahead(1_729_990_799), ahead(1_729_990_800)), (7_200, 3_600));
         assert_eq!((ahead(i64::MIN), ahead(i64::MAX)), (3_208, 3_600));
+    }
+
+    #[test]
+    fn local_times_at_a_change_of_clocks() {
+        let zone = Zone::named("europe/berlin").unwrap();
+        // 2024-03-31 02:30 does not exist; 2024-10-27 02:30 exists twice.
+        assert_eq!(zone.ahead_of_local(1_711_852_200), 3_600);
+        assert_eq!(zone.ahead_of_local(1_729_996_200), 3_600);
+        assert_eq!(zone.ahead_of_local(1_720_000_000), 7_200);
     }
 
     #[test]
