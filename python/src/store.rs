@@ -168,7 +168,7 @@ impl Store {
 
     /// Warnings about conditions that break a promise of the store.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.database(py)?.warnings().to_vec())
+        Ok(self.database(py)?.warnings().iter().map(ToString::to_string).collect())
     }
 
     /// Closes the store once its sessions have ended.

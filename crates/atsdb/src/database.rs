@@ -1,7 +1,7 @@
 //! The handle of an open store.
 
 use crate::typed::{TableOptions, TypedTable};
-use atsdb_core::{BatchId, ErrorKind, Result, Table, TableDefinition};
+use atsdb_core::{BatchId, ErrorKind, Result, StoreWarning, Table, TableDefinition};
 use atsdb_engine::{Appender, Batch, Engine, PreloadStats, ReadSnapshot, Record};
 #[cfg(feature = "sql")]
 use atsdb_sql::{Answer, Session, SessionOptions};
@@ -13,13 +13,13 @@ use std::sync::OnceLock;
 #[derive(Clone, Debug)]
 pub struct Database {
     engine: Engine,
-    warnings: Arc<[String]>,
+    warnings: Arc<[StoreWarning]>,
     #[cfg(feature = "sql")]
     session: Arc<OnceLock<Session>>,
 }
 
 impl Database {
-    pub(crate) fn new(engine: Engine, warnings: Vec<String>) -> Self {
+    pub(crate) fn new(engine: Engine, warnings: Vec<StoreWarning>) -> Self {
         Self {
             engine,
             warnings: warnings.into(),
@@ -35,7 +35,7 @@ impl Database {
 
     /// Warnings about conditions that weaken a guarantee of the store, such as settings of its server or an unencrypted
     /// connection.
-    pub fn warnings(&self) -> &[String] {
+    pub fn warnings(&self) -> &[StoreWarning] {
         &self.warnings
     }
 

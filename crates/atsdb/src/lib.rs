@@ -53,7 +53,7 @@ pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
     BatchId, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, CurrentTimes, DefaultFunction, Durability,
     ElementType, Error, ErrorKind, Identity, InMemory, MapWidth, PUBLIC_SCHEMA, QualifiedName, Result, Retention,
-    SearchPath, Slice, SliceWidth, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, Unique,
+    SearchPath, Slice, SliceWidth, StoreWarning, Table, TableDefinition, TableId, TimeColumn, TimeRange, TimeUnit, Unique,
     array_text, decimal, duration, escapes, interval, interval_text, json_text, limits, name, size, time, time_of_day,
     time_text, uuid_text,
 };

@@ -47,6 +47,7 @@ pub mod search_path;
 pub mod size;
 pub mod slice;
 pub mod store;
+mod store_warning;
 pub mod stored_table;
 pub mod table;
 mod table_schema;
@@ -78,6 +79,7 @@ pub use store::{
     Amendment, BatchId, Change, ChunkGuard, CommitOutcome, DefinitionGuard, Durability, Redefinition, Snapshot,
     StageId, Store,
 };
+pub use store_warning::StoreWarning;
 pub use table::{DefinitionVersion, Table};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

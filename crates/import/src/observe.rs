@@ -2,8 +2,8 @@
 
 use crate::csv::dialect::{Dialect, LOOK_BYTES};
 use crate::csv::unpivot::Unpivot;
-use crate::facts::Facts;
 use crate::facts::nulls::NullTexts;
+use crate::facts::{Facts, kind};
 use crate::input::blocks::{AllBlocks, BlockReader, RecordFormat};
 use crate::input::content::without_mark;
 use crate::input::parser::{ReadBlock, RecordParser};
@@ -154,7 +154,7 @@ fn sample_file(
         if facts.parser.format == RecordFormat::JsonArrays && !are_columns {
             name_arrays(&mut facts, &mut block, options, existing)?;
         }
-        let columns = observe_block(&block, options, nulls);
+        let columns = observe_block(&block, &facts.parser, options, nulls);
         facts.take(block.names, &columns, block.records.count() as u64);
     }
     facts.columns.resize_with(facts.parser.names.len(), Facts::new);
@@ -213,10 +213,14 @@ fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect
     Ok(dialect)
 }
 
-fn observe_block(block: &ReadBlock, options: &Options, nulls: &NullTexts) -> Vec<Facts> {
+fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nulls: &NullTexts) -> Vec<Facts> {
     let text = block.text.as_bytes();
+    let texts = parser.dialect.as_ref().filter(|_| parser.unpivot.is_none()).map(|dialect| &dialect.text_columns);
     let observe = |position: usize| {
         let mut facts = Facts::new();
+        if texts.is_some_and(|texts| texts.get(position) == Some(&true)) {
+            facts.kinds = kind::TEXT;
+        }
         let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
         facts.observe(text, column.copied(), nulls, options.date_reading(), &|byte| block.line_of(byte));
         facts
@@ -247,8 +251,9 @@ pub(crate) fn observe_all(
         || blocks.next(),
         |block| {
             let byte_count = block.bytes.len() as u64;
-            let block = parsers[block.file].read(block, true)?;
-            let columns = observe_block(&block, options, nulls);
+            let parser = &parsers[block.file];
+            let block = parser.read(block, true)?;
+            let columns = observe_block(&block, parser, options, nulls);
             Ok((block.file, block.names, columns, block.records.count() as u64, byte_count))
         },
         |(file, names, columns, row_count, byte_count)| {

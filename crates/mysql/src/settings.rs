@@ -1,6 +1,6 @@
 //! The server's settings that the store's promises depend on.
 
-use atsdb_core::{Durability, Error};
+use atsdb_core::{Durability, Error, StoreWarning};
 use atsdb_sqlstore::{Attempt, Connection, ServerOptions};
 
 /// An unused connection is closed after a day.
@@ -10,7 +10,7 @@ const PACKET_BYTES_MIN: u64 = 256 << 10;
 
 /// The result of the check.
 pub(crate) struct Settings {
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<StoreWarning>,
     pub(crate) packet_bytes: u64,
     pub(crate) is_mariadb: bool,
     /// The durability of a commit. A session cannot choose it here.
@@ -25,7 +25,7 @@ pub(crate) struct Settings {
 /// has applied what others have committed before it reads or takes a snapshot.
 pub(crate) const IN_CLUSTER: &str = "; SET SESSION wsrep_sync_wait = 1; SET SESSION wsrep_dirty_reads = OFF";
 
-/// Refuses a server that is not supported. Settings that break a promise become warnings, as sentences.
+/// Refuses a server that is not supported. Settings that break a promise become warnings.
 pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability: Durability) -> Attempt<Settings> {
     let version = ask(connection, "version")?;
     let is_mariadb = version.contains("MariaDB");
@@ -57,27 +57,39 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
             "1" => format!("a binary log and sync_binlog = {sync_binlog}"),
             _ => format!("innodb_flush_log_at_trx_commit = {flush}"),
         };
-        warnings.push(format!(
+        let mut fixes = Vec::new();
+        if !matches!(flush.as_str(), "1" | "3") {
+            fixes.push("SET GLOBAL innodb_flush_log_at_trx_commit = 1;");
+        }
+        if flush != "3" && sync_binlog != "1" {
+            fixes.push("SET GLOBAL sync_binlog = 1;");
+        }
+        let message = format!(
             "{location}: the server runs with {setting}; {event} may take the last of what was acknowledged, and programs that \
              outlive it must be started again"
-        ));
+        );
+        warnings.push(StoreWarning::new(message).with_fix(fixes.join("\n")));
     }
     if !is_on(connection, "innodb_doublewrite").unwrap_or(true) {
-        warnings
-            .push(format!("{location}: the server runs with innodb_doublewrite = off; a power cut may damage pages"));
+        let message =
+            format!("{location}: the server runs with innodb_doublewrite = off; a power cut may damage pages");
+        warnings.push(StoreWarning::new(message));
     }
     if !ask(connection, "global.sql_mode")?.contains("STRICT_") {
-        warnings.push(format!(
+        let message = format!(
             "{location}: the server runs without strict mode; atsdb's own sessions are strict, others may cut values silently"
-        ));
+        );
+        let fix = "SET GLOBAL sql_mode = TRIM(LEADING ',' FROM CONCAT(@@GLOBAL.sql_mode, ',STRICT_TRANS_TABLES'));";
+        warnings.push(StoreWarning::new(message).with_fix(fix));
     }
     let is_cluster = is_mariadb && is_on(connection, "wsrep_on")?;
     let uses_spider = uses_spider(connection)?;
     if uses_spider && !is_on(connection, "spider_internal_xa")? {
-        warnings.push(format!(
+        let message = format!(
             "{location}: the server runs with spider_internal_xa = off; when a server fails in the middle of a commit, pages of \
              what was acknowledged may be missing"
-        ));
+        );
+        warnings.push(StoreWarning::new(message).with_fix("SET GLOBAL spider_internal_xa = ON;"));
     }
     Ok(Settings { warnings, packet_bytes, is_mariadb, durability: survives, is_cluster, uses_spider })
 }

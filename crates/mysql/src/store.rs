@@ -4,7 +4,7 @@ use crate::connection::STATEMENTS_KEPT_MAX;
 use crate::server::{MysqlServer, begin, parts_per_packet};
 use crate::tls::Tls;
 use crate::{schema, settings};
-use atsdb_core::Result;
+use atsdb_core::{Result, StoreWarning};
 use atsdb_sqlstore::{Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, prepare};
 use mysql::consts::CapabilityFlags;
 use mysql::{Conn, OptsBuilder};
@@ -29,7 +29,11 @@ impl MysqlStore {
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
     /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to create one), `NewerFormat`,
     /// `Corrupt`.
-    pub fn open(url: &str, password: Option<&Secret>, options: &ServerOptions) -> Result<(ServerStore, Vec<String>)> {
+    pub fn open(
+        url: &str,
+        password: Option<&Secret>,
+        options: &ServerOptions,
+    ) -> Result<(ServerStore, Vec<StoreWarning>)> {
         let url = ServerUrl::parse(url, &OPTIONS)?;
         let tls = Tls::of(&url)?;
         let mut server = MysqlServer {
@@ -55,7 +59,7 @@ impl MysqlStore {
         server.durability = found.durability;
         server.parts_per_statement = parts_per_packet(found.packet_bytes);
         let mut warnings = found.warnings;
-        warnings.extend(server.tls.mode.warning(&url, &server.location));
+        warnings.extend(server.tls.mode.warning(&url, &server.location).map(StoreWarning::new));
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
 }

@@ -1,31 +1,35 @@
 //! The server's settings that the store's promises depend on.
 
-use atsdb_core::{Durability, Error, ErrorKind};
+use atsdb_core::{Durability, Error, ErrorKind, StoreWarning};
 use atsdb_sqlstore::{Attempt, Connection};
 use std::time::Duration;
 
 /// The oldest supported version.
 const VERSION_MIN: i64 = 140_000;
 
+/// The queries for the value of a setting, and for where that comes from.
+const VALUE: &str = "SELECT current_setting($1)";
+const SOURCE: &str = "SELECT source FROM pg_settings WHERE name = $1";
+
 /// The result of the check.
 pub(crate) struct Settings {
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<StoreWarning>,
     /// The durability of a commit.
     pub(crate) durability: Durability,
 }
 
-/// Refuses a server that is not supported. Settings that break a promise become warnings, as sentences.
+/// Refuses a server that is not supported. Settings that break a promise become warnings.
 pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability: Durability) -> Attempt<Settings> {
-    let mut ask = |name: &str| -> Attempt<String> {
-        let row = connection.query_first("SELECT current_setting($1)", &[name.into()])?;
+    let mut ask = |sql: &str, name: &str| -> Attempt<String> {
+        let row = connection.query_first(sql, &[name.into()])?;
         row.ok_or_else(|| Error::internal(format!("the server has no setting {name}")))?.text(0)
     };
-    let version = ask("server_version_num")?.parse::<i64>().unwrap_or(0);
+    let version = ask(VALUE, "server_version_num")?.parse::<i64>().unwrap_or(0);
     if version < VERSION_MIN {
-        let message = format!("the server of {location} is PostgreSQL {}", ask("server_version")?);
+        let message = format!("the server of {location} is PostgreSQL {}", ask(VALUE, "server_version")?);
         return Err(Error::new(ErrorKind::Usage, message).with_hint("atsdb needs version 14 or later").into());
     }
-    let encoding = ask("server_encoding")?;
+    let encoding = ask(VALUE, "server_encoding")?;
     if encoding != "UTF8" && encoding != "SQL_ASCII" {
         let message = format!("the database {location} has the encoding {encoding}: it cannot store every name");
         return Err(Error::usage(message).with_hint("CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0").into());
@@ -34,10 +38,15 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
     for (name, breaks) in
         [("fsync", "a power cut may destroy the whole database"), ("full_page_writes", "a power cut may damage pages")]
     {
-        if ask(name)? == "off" {
+        if ask(VALUE, name)? == "off" {
             survives = Durability::Off;
             if durability == Durability::Full {
-                warnings.push(format!("{location}: the server runs with {name} = off; {breaks}"));
+                let warning = StoreWarning::new(format!("{location}: the server runs with {name} = off; {breaks}"));
+                warnings.push(match ask(SOURCE, name)?.as_str() {
+                    // What the server was started with comes before what a statement says.
+                    "command line" | "environment variable" => warning,
+                    _ => warning.with_fix(format!("ALTER SYSTEM SET {name} = on;\nSELECT pg_reload_conf();")),
+                });
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::connection::IoThread;
 use crate::server::PostgresServer;
 use crate::tls::Tls;
 use crate::{schema, settings};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{Error, ErrorKind, Result, StoreWarning};
 use atsdb_sqlstore::{
     Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, TlsMode, prepare,
 };
@@ -33,7 +33,11 @@ impl PostgresStore {
     /// Errors: `Usage` (the URL, a server that is too old), `NotFound` (no such database, or no store in it),
     /// `Unavailable` (no connection, no login), `ReadOnly` (no store, and no permission to create one), `NewerFormat`,
     /// `Corrupt`.
-    pub fn open(url: &str, password: Option<&Secret>, options: &ServerOptions) -> Result<(ServerStore, Vec<String>)> {
+    pub fn open(
+        url: &str,
+        password: Option<&Secret>,
+        options: &ServerOptions,
+    ) -> Result<(ServerStore, Vec<StoreWarning>)> {
         let url = ServerUrl::parse(url, &OPTIONS)?;
         let tls = Tls::of(&url)?;
         let io_thread = IoThread::new().map_err(|error| {
@@ -54,7 +58,7 @@ impl PostgresStore {
             prepare(&server, options, look, (schema::check, schema::create)).map_err(Failure::into_error)?;
         server.durability = found.durability;
         let mut warnings = found.warnings;
-        warnings.extend(server.tls.mode.warning(&url, &server.location));
+        warnings.extend(server.tls.mode.warning(&url, &server.location).map(StoreWarning::new));
         Ok((ServerStore::new(Box::new(server), uid, options), warnings))
     }
 }

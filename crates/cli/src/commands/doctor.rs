@@ -9,7 +9,9 @@ use crate::console::quantity::{show_count, show_many, show_rows};
 use crate::session::settings::{self, Access};
 use atsdb::name::same_name;
 use atsdb::sql::{Answer, Session, exact_name, qualified, quoted};
-use atsdb::{Column, ColumnId, Database, Error, MapWidth, Result, SliceWidth, Table, TableDefinition, TableStats};
+use atsdb::{
+    Column, ColumnId, Database, Error, MapWidth, Result, SliceWidth, StoreWarning, Table, TableDefinition, TableStats,
+};
 use serde::Serialize;
 
 /// If there are many slices with fewer rows, opening them costs more than reading them.
@@ -52,7 +54,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<()> {
     let session = settings::session(&database, Access::Read, &args.store, query_limits)?;
     let handle = session.interrupt_handle();
     let _watch = Watch::new(move || handle.interrupt());
-    let mut found: Vec<Advice> = database.warnings().iter().map(|warning| of_warning(warning)).collect();
+    let mut found: Vec<Advice> = database.warnings().iter().map(of_warning).collect();
     for table in report::tables_of(database.engine(), args)? {
         if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.is_in_memory() {
             continue;
@@ -75,8 +77,12 @@ fn in_words(advice: &Advice) -> String {
     format!("{}:{table} {}\n{fix}", advice.kind, advice.finding)
 }
 
-fn of_warning(warning: &str) -> Advice {
-    Advice { kind: "risky", table: None, finding: warning.to_owned(), fix: "-- see the store's settings".to_owned() }
+fn of_warning(warning: &StoreWarning) -> Advice {
+    let fix = match &warning.fix {
+        Some(statements) => format!("-- in the server's own client, as its administrator\n{statements}"),
+        None => "-- change the configuration of the server, or the URL: no statement does".to_owned(),
+    };
+    Advice { kind: "risky", table: None, finding: warning.message.clone(), fix }
 }
 
 fn of_backups(database: &Database, url: &str, backup: Option<&str>) -> Result<Option<Advice>> {
@@ -343,6 +349,14 @@ mod tests {
         assert_eq!(dictionary_advice("c", MapWidth::U8, 205).map(|(_, wider)| wider), Some(MapWidth::U16));
         assert!(dictionary_advice("c", MapWidth::U8, 204).is_none());
         assert!(dictionary_advice("c", MapWidth::U32, u64::MAX / 1_000).is_none());
+    }
+
+    #[test]
+    fn a_warning_of_a_server_has_its_statements_or_none() {
+        let warning = StoreWarning::new("fsync = off");
+        assert!(of_warning(&warning).fix.starts_with("-- change the configuration"));
+        let fix = of_warning(&warning.with_fix("ALTER SYSTEM SET fsync = on;")).fix;
+        assert_eq!(fix, "-- in the server's own client, as its administrator\nALTER SYSTEM SET fsync = on;");
     }
 
     #[test]

@@ -48,13 +48,42 @@ pub(crate) struct Progress {
     is_terminal: bool,
     started: Instant,
     shown: Cell<Option<Instant>>,
+    pass: Cell<Option<Pass>>,
+}
+
+/// One pass over an input. An import copies a stream before it reads it, and may read files twice; each pass has its
+/// own pace.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    began: Instant,
+    /// When it last advanced.
+    seen: Instant,
+    done: u64,
+    total: u64,
+}
+
+impl Pass {
+    fn starting(at: Instant, total: u64) -> Self {
+        Self { began: at, seen: at, done: 0, total }
+    }
+
+    /// The pass once so much is done. Another total, or less than before, is of a new pass.
+    fn advanced(self, now: Instant, done: u64, total: u64) -> Self {
+        let is_new = total != self.total || done < self.done;
+        Self { began: if is_new { self.seen } else { self.began }, seen: now, done, total }
+    }
 }
 
 impl Progress {
     /// Starts measuring. Nothing is shown during the first two seconds.
     pub(crate) fn new() -> Self {
         BUSY.fetch_add(1, Ordering::SeqCst);
-        Self { is_terminal: std::io::stderr().is_terminal(), started: clock::now(), shown: Cell::new(None) }
+        Self {
+            is_terminal: std::io::stderr().is_terminal(),
+            started: clock::now(),
+            shown: Cell::new(None),
+            pass: Cell::new(None),
+        }
     }
 
     /// Shows the progress: bytes of all bytes, and rows.
@@ -64,6 +93,9 @@ impl Progress {
 
     /// Shows how far an import is.
     pub(crate) fn update_import(&self, now: atsdb_import::Progress) {
+        let done = if now.bytes_read == 0 { now.row_count } else { now.bytes_read };
+        let pass = self.pass.get().unwrap_or_else(|| Pass::starting(self.started, now.bytes_total));
+        self.pass.set(Some(pass.advanced(clock::now(), done, now.bytes_total)));
         match (now.bytes_total, now.row_count) {
             (0, 0) => self.update_bytes(now.bytes_read, None),
             (0, rows) => self.update_rows(rows, None),
@@ -88,7 +120,8 @@ impl Progress {
             return;
         }
         self.shown.set(Some(now));
-        show(&line(now - self.started));
+        let began = self.pass.get().map_or(self.started, |pass| pass.began);
+        show(&line(now - began));
     }
 }
 
@@ -206,6 +239,17 @@ mod tests {
         assert!(line(0, 0, 0, ten).ends_with("0 B/s, 10.00 s so far"));
         let shown = line(1_000_000, 4_000_000, 0, ten);
         assert!(shown.ends_with("25 % 1.00 MB of 4.00 MB, 100 kB/s, 30.00 s left"), "{shown}");
+    }
+
+    #[test]
+    fn each_pass_has_its_own_pace() {
+        let start = clock::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let copied = Pass::starting(start, 0).advanced(at(1), 5, 0).advanced(at(9), 9, 0);
+        assert_eq!(copied.began, start);
+        let read = copied.advanced(at(10), 4, 9);
+        assert_eq!((read.began, read.advanced(at(11), 8, 9).began), (at(9), at(9)));
+        assert_eq!(read.advanced(at(11), 8, 9).advanced(at(12), 2, 9).began, at(11));
     }
 
     #[test]

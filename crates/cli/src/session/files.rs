@@ -66,6 +66,7 @@ impl FileReader for HostFiles {
     }
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
+        paths::refuse_table_url(&request.path)?;
         let options = Options { temporary_space: Arc::clone(&self.space), ..file_options(request)? };
         let in_pieces = request.format.is_none_or(|format| format == "parquet");
         let files = paths::files(&[PathBuf::from(&request.path)], in_pieces, &self.space)?;
@@ -93,6 +94,7 @@ impl FileReader for HostFiles {
 
 /// The files that a path or a URL in a statement means. A file that is here may have any name, also that of a pattern.
 fn sources(path: &str, in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<SourceFile>> {
+    paths::refuse_table_url(path)?;
     let (file, part) = paths::with_part(Path::new(path));
     let files = match file.to_str().filter(|path| is_remote(path)) {
         Some(url) => SourceFile::fetch(url, in_pieces, space)?,

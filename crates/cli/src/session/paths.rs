@@ -47,6 +47,17 @@ pub(crate) fn with_part(argument: &Path) -> (PathBuf, Option<String>) {
     split.map_or_else(whole, |(at, _)| (PathBuf::from(&text[..at]), Some(text[at + 1..].to_owned())))
 }
 
+/// Refuses the URL of a table of another database, which an import copies and a statement does not read.
+pub(crate) fn refuse_table_url(text: &str) -> Result<()> {
+    let is_of_sqlite = text.starts_with("sqlite:") && !Path::new(text).exists();
+    if !is_of_sqlite && !is_foreign_table(text) {
+        return Ok(());
+    }
+    // The URL may have a password, and is not shown.
+    Err(Error::new(ErrorKind::Sql, "FROM and COPY read files, not tables of other databases")
+        .with_hint("import the table first: atsdb import STORE TABLE 'URL#TABLE'; then query STORE"))
+}
+
 /// Whether a name has the extension of files with parts, before that of a compression.
 fn has_parts(name: &str) -> bool {
     let name = if is_remote(name) { name.split('?').next().unwrap_or(name) } else { name }.to_lowercase();

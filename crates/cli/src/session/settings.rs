@@ -94,7 +94,7 @@ pub(crate) fn open_for(
     temp_bytes(store)?;
     let database = options.open(url).map_err(|error| not_a_database(error, url))?;
     if access != Access::Read {
-        database.warnings().iter().for_each(|warning| failure::warn(warning));
+        database.warnings().iter().for_each(|warning| failure::warn(&warning.message));
     }
     Ok(database)
 }

@@ -29,6 +29,18 @@ fn only_statements_that_write_create_a_store() {
 }
 
 #[test]
+fn tables_of_other_databases_are_imported_before_they_are_queried() {
+    let case = Case::new().with_store();
+    for url in ["sqlite:x.db#t", "postgresql://me:secret@localhost/x#t", "mariadb://localhost/x"] {
+        let run = case.run(&["sql", &format!("SELECT * FROM '{url}'")]);
+        assert!(!run.stderr.contains("secret"), "{}", run.stderr);
+        run.failed(3, &["not tables of other databases", "atsdb import STORE TABLE 'URL#TABLE'"]);
+        let copy = format!("COPY readings FROM '{url}'");
+        case.run(&["sql", "a.db", &copy]).failed(3, &["not tables of other databases"]);
+    }
+}
+
+#[test]
 fn statements_say_what_they_changed() {
     let case = Case::new().with_store();
     let run = |sql: &str| case.run(&["sql", "a.db", sql]).stderr;

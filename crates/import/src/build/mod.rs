@@ -73,6 +73,8 @@ pub(crate) struct BuiltRows {
     pub(crate) inexact: Vec<Inexact>,
     /// Records left out.
     pub(crate) skipped: Vec<Skipped>,
+    /// Comments left out.
+    pub(crate) comment_count: u64,
 }
 
 /// Builds the rows of blocks.
@@ -140,7 +142,8 @@ impl Builder<'_> {
         };
         let time = self.plan.columns.iter().position(|column| column.is_time);
         let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
-        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, inexact, skipped }))
+        let comment_count = read.records.comment_count;
+        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, inexact, skipped, comment_count }))
     }
 
     fn record_error(&self, read: &ReadBlock, column: &PlanColumn, wrong: &InvalidValue) -> RecordError {

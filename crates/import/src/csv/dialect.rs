@@ -1,9 +1,11 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
+use crate::csv::clickhouse_types::text_columns;
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
 use crate::csv::separator_choice::{most_frequent, separator_for};
+use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
 use crate::options::Options;
 use crate::options::selection::proper_names;
@@ -23,8 +25,12 @@ pub(crate) struct Dialect {
     pub(crate) names: Vec<String>,
     /// Whether the first record is the header.
     pub(crate) has_header: bool,
+    /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
+    pub(crate) text_columns: Vec<bool>,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
+    /// How many of these lines are comments.
+    pub(crate) comment_count: u64,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// How many of the last fields have no column: they have no name, and are empty in each record that was inspected.
@@ -45,17 +51,23 @@ impl Dialect {
         let preamble = preamble(text, options, nulls);
         let mut dialect = Self::of_records(&text[preamble.end..], options, nulls);
         dialect.preamble_end = preamble.end;
-        dialect.separator.has_comments = preamble.has_comments;
+        dialect.separator.has_comments = preamble.comment_count > 0;
+        dialect.comment_count = preamble.comment_count;
         dialect.notes.splice(..0, preamble.note);
         dialect
     }
 
     fn of_records(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
-        let separator = separator_for(text, options);
+        let mut separator = separator_for(text, options);
+        let types = types_below(separator, text, options, nulls);
+        if types.is_some() && separator.byte == b'\t' && options.format.is_none() && !options.no_quotes {
+            separator = Separator { quoting: Quoting::Escapes, ..separator };
+        }
         let widths = separator.widths(text, LOOK_RECORDS);
         let first_width = widths.first().copied().unwrap_or(0);
         let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
-        let (head, data_start) = first_record(separator, text);
+        let (head, head_end) = first_record(separator, text);
+        let data_start = types.as_ref().map_or(head_end, |types| types.end);
         // This applies only if no record has as many fields as the header. Otherwise the longer records are bad. A
         // record that begins with a time is not a header: it may be of a log whose messages contain separators.
         let is_of_log = head.first().is_some_and(|field| is_stamp(text, *field, nulls));
@@ -65,7 +77,8 @@ impl Dialect {
         let data = &text[data_start..];
         let offset = usize::from(has_one_more);
         let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
-        let has_header = options.header.unwrap_or_else(|| has_one_more || is_header(text, &head, &columns, nulls));
+        let is_header = || types.is_some() || has_one_more || is_header(text, &head, &columns, nulls);
+        let has_header = options.header.unwrap_or_else(is_header);
         let raw: Vec<String> = if has_header {
             head.iter().map(|field| name_of(*field, text, separator)).collect()
         } else {
@@ -117,6 +130,13 @@ impl Dialect {
             }
             _ => Vec::new(),
         };
+        if types.is_some() {
+            notes.push(
+                "the line below the names has types of ClickHouse and is left out: strings stay text, other types are \
+                 chosen from the values"
+                    .to_owned(),
+            );
+        }
         if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
             let first = String::from_utf8_lossy(&text[..data_start]);
             let first = shown(first.trim());
@@ -132,14 +152,58 @@ impl Dialect {
                 "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
             ));
         }
-        Self { separator, names, has_header, preamble_end: 0, notes, empty_count, is_padded }
+        let text_columns = types.map_or_else(Vec::new, |types| types.text_columns);
+        Self {
+            separator,
+            names,
+            has_header,
+            text_columns,
+            preamble_end: 0,
+            comment_count: 0,
+            notes,
+            empty_count,
+            is_padded,
+        }
     }
 
     /// The start of the records in the file's first block.
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
-        let records = text.get(self.preamble_end..).unwrap_or(&[]);
-        self.preamble_end.min(text.len()) + if self.has_header { first_record(self.separator, records).1 } else { 0 }
+        let mut start = self.preamble_end.min(text.len());
+        for _ in 0..usize::from(self.has_header) + usize::from(!self.text_columns.is_empty()) {
+            start += first_record(self.separator, &text[start..]).1;
+        }
+        start
     }
+}
+
+/// The types below the header.
+struct DeclaredTypes {
+    text_columns: Vec<bool>,
+    /// The end of their record.
+    end: usize,
+}
+
+/// The types of ClickHouse below the first record, if it is the header. A list of names of types is none.
+fn types_below(separator: Separator, text: &[u8], options: &Options, nulls: &NullTexts) -> Option<DeclaredTypes> {
+    if options.header == Some(false) || options.names.is_some() {
+        return None;
+    }
+    let types_at = |start: usize| {
+        let rest = &text[start..];
+        let (fields, end) = first_record(separator, rest);
+        let cells: Vec<String> = fields.iter().map(|field| name_of(*field, rest, separator)).collect();
+        (cells.len(), text_columns(&cells), start + end)
+    };
+    let (width, names, head_end) = types_at(0);
+    let (_, text_columns, end) = types_at(head_end);
+    let text_columns = text_columns.filter(|columns| columns.len() == width && names.is_none())?;
+    let (_, next, _) = types_at(end);
+    let has_texts = || {
+        let columns = column_facts(separator, &text[end..], 1, 0..1, options, nulls);
+        columns.iter().any(|facts| facts.kinds & kind::TEXT != 0)
+    };
+    let is_list = next.is_some() || (width == 1 && has_texts());
+    (!is_list).then_some(DeclaredTypes { text_columns, end })
 }
 
 /// Whether the first lines have equal numbers of words, several in each.

@@ -1,9 +1,11 @@
 //! Separated values: how a file is written, and the fields of its records.
 //!
 //! Owned here: finding fields and records ([`separator`]), detecting the separator and the quotes
-//! ([`separator_choice`]), the lines before the records ([`preamble`]), the header ([`header`]), all of that together
-//! ([`dialect`]), and columns that become rows ([`unpivot`]). Not owned: the values of fields (`values`).
+//! ([`separator_choice`]), the lines before the records ([`preamble`]), the header ([`header`]) and types below it
+//! ([`clickhouse_types`]), all of that together ([`dialect`]), and columns that become rows ([`unpivot`]). Not owned:
+//! the values of fields (`values`).
 
+mod clickhouse_types;
 pub(crate) mod dialect;
 mod header;
 mod preamble;

@@ -15,8 +15,8 @@ const TITLES_MAX: usize = 50;
 pub(crate) struct Preamble {
     /// The end of the preamble.
     pub(crate) end: usize,
-    /// Whether the preamble has comments. If so, there may also be comments between the records.
-    pub(crate) has_comments: bool,
+    /// The number of comments. If there are some, there may also be comments between the records.
+    pub(crate) comment_count: u64,
     /// A note for the user.
     pub(crate) note: Option<String>,
 }
@@ -40,7 +40,9 @@ pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Pre
         let what = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
         format!("left out {what} before the header, the first is {}; --skip 0 reads all lines", shown(&first))
     });
-    Preamble { end, has_comments: comments > 0, note }
+    let is_comment = |line: &&[u8]| line.trim_ascii_start().starts_with(b"#");
+    let comment_count = text[..comments].split(|byte| *byte == b'\n').filter(is_comment).count() as u64;
+    Preamble { end, comment_count, note }
 }
 
 /// The end of the titles: lines before a header that have a different number of fields than the records, or mostly

@@ -172,7 +172,11 @@ impl Separator {
                 continue;
             }
             let is_blank = count == 1 && records.fields[first].bytes(text).trim_ascii().is_empty();
-            if !(is_blank || self.has_comments && text[start] == b'#') {
+            if self.has_comments && text[start] == b'#' {
+                records.comment_count += 1;
+                // A quote in a comment encloses nothing, so that the comment ends with its line.
+                position = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |end| start + end + 1);
+            } else if !is_blank {
                 bad.push(match record_error {
                     Some((reason, field)) => BadRecord {
                         start,
@@ -364,6 +368,8 @@ mod tests {
     fn comments_between_records_are_none() {
         let separator = Separator { has_comments: true, ..Separator::new(b',') };
         let (records, bad) = separator.records(b"a,b\n# a note\n1,2\n#3,4\n", None);
-        assert_eq!((records.count(), bad.len()), (3, 0));
+        assert_eq!((records.count(), records.comment_count, bad.len()), (3, 1, 0));
+        let (records, bad) = separator.records(b"a,b\n# 5,\"x\n1,2\n3,\"4\"\n", None);
+        assert_eq!((records.count(), records.comment_count, bad.len()), (3, 1, 0));
     }
 }

@@ -6,17 +6,15 @@ use crate::batches::lines::LineReader;
 use crate::batches::readable::{read_as, readable, readable_schema};
 use crate::input::catch_panic::catch_panic;
 use crate::input::parquet_bytes::ParquetBytes;
+use crate::input::parquet_reader::{ParquetReader, has_inner_intervals};
 use crate::input::source::Source;
 use crate::options::Format;
 use crate::options::report::SkippedRecords;
-use ::parquet::arrow::ProjectionMask;
-use ::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{Error, Result};
-use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows of a batch as read: few enough that wide tables stay small.
 const BATCH_ROWS: usize = 32_768;
@@ -50,11 +48,15 @@ pub(crate) struct Batches<'a> {
     source: &'a Source,
     reader: Option<FormatReader>,
     skipped: SkippedRecords,
+    /// Rows of the batches so far.
+    row_count: u64,
+    /// Bytes of the file that were read, except of Parquet.
+    read: Arc<AtomicU64>,
 }
 
 /// The reader of a format.
 enum FormatReader {
-    Parquet(ParquetRecordBatchReader),
+    Parquet(Box<ParquetReader>),
     Arrow(Box<ArrowReader>),
     Lines(Box<LineReader>),
 }
@@ -75,6 +77,19 @@ impl Batches<'_> {
     pub(crate) fn into_skipped(self) -> SkippedRecords {
         self.skipped
     }
+
+    /// About how many bytes of the file the batches so far are of.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        let byte_count = self.source.byte_count;
+        match &self.reader {
+            // Of Parquet, the columns of a group of rows are read one after the other.
+            Some(FormatReader::Parquet(reader)) => {
+                let share = u128::from(byte_count) * u128::from(self.row_count) / u128::from(reader.row_count.max(1));
+                u64::try_from(share).map_or(byte_count, |share| share.min(byte_count))
+            }
+            _ => self.read.load(Ordering::Relaxed).min(byte_count),
+        }
+    }
 }
 
 impl Iterator for Batches<'_> {
@@ -88,7 +103,8 @@ impl Iterator for Batches<'_> {
         }
         let batch =
             next?.and_then(|batch| read(self.source, || readable(&batch).map_err(|error| damaged(self.source, error))));
-        if batch.is_ok() {
+        if let Ok(batch) = &batch {
+            self.row_count += batch.num_rows() as u64;
             self.reader = Some(reader);
         }
         Some(batch)
@@ -97,7 +113,7 @@ impl Iterator for Batches<'_> {
 
 /// The columns of a file that are read as another type: their names, types, and the types they are read as.
 pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType, DataType)>> {
-    let (schema, _) = read(source, || open(source, Some(&[])))?;
+    let (schema, _) = read(source, || open(source, Some(&[]), &Arc::default()))?;
     let converted = schema
         .fields()
         .iter()
@@ -108,47 +124,36 @@ pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType
 /// The schema of a file, and its batches of these columns, or of all if `columns` is `None`. Types that tables lack are
 /// converted.
 pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
-    let (schema, reader) = read(source, || open(source, columns))?;
-    Ok((readable_schema(&schema), Batches { source, reader: Some(reader), skipped: SkippedRecords::default() }))
+    let bytes_read = Arc::default();
+    let (schema, reader) = read(source, || open(source, columns, &bytes_read))?;
+    let skipped = SkippedRecords::default();
+    Ok((readable_schema(&schema), Batches { source, reader: Some(reader), skipped, row_count: 0, read: bytes_read }))
 }
 
-fn open(source: &Source, columns: Option<&[usize]>) -> Result<(SchemaRef, FormatReader)> {
+/// Opens a file. `bytes_read` counts its bytes, except of Parquet.
+fn open(source: &Source, columns: Option<&[usize]>, bytes_read: &Arc<AtomicU64>) -> Result<(SchemaRef, FormatReader)> {
     if source.format == Format::Arrow {
-        let bytes = source.open(&Arc::default())?;
+        let bytes = source.open(bytes_read)?;
         let reader = ArrowReader::open(bytes, columns, BATCH_ROWS).map_err(|error| damaged(source, error))?;
         return Ok((reader.schema(), FormatReader::Arrow(Box::new(reader))));
     }
     if let Some(table) = &source.lines {
         let schema = table.schema();
-        let reader = LineReader::new(Arc::clone(table), source.open(&Arc::default())?, columns);
+        let reader = LineReader::new(Arc::clone(table), source.open(bytes_read)?, columns);
         return Ok((schema, FormatReader::Lines(Box::new(reader))));
     }
     let bytes = match source.pieces() {
         Some(pieces) => ParquetBytes::Pieces(Arc::clone(pieces)),
         None => ParquetBytes::File(source.file()?),
     };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| damaged(source, error))?;
-    let schema = Arc::clone(builder.schema());
-    let mask = match columns {
-        Some(columns) => ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied()),
-        None => ProjectionMask::all(),
-    };
-    if let Some(pieces) = source.pieces() {
-        pieces.plan(&wanted_ranges(builder.metadata(), &mask));
+    let opened = ParquetReader::open(bytes, columns, BATCH_ROWS);
+    let (schema, reader) = opened.map_err(|error| damaged(source, error))?;
+    let is_wanted = |position: usize| columns.is_none_or(|columns| columns.contains(&position));
+    let mut wanted = schema.fields().iter().enumerate().filter(|(position, _)| is_wanted(*position));
+    if let Some((_, field)) = wanted.find(|(_, field)| has_inner_intervals(field.data_type())) {
+        let name = field.name();
+        let message = format!("{}, column {name}: intervals within lists or structures are not read", source.name);
+        return Err(Error::invalid(message).with_hint(format!("--omit {name} leaves the column out")));
     }
-    let reader = builder.with_projection(mask).with_batch_size(BATCH_ROWS).build();
-    Ok((schema, FormatReader::Parquet(reader.map_err(|error| damaged(source, error))?)))
-}
-
-/// Where the values of columns are.
-fn wanted_ranges(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
-    let of_group = |group: &RowGroupMetaData| {
-        let wanted = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
-        let range = |column: &ColumnChunkMetaData| {
-            let (start, length) = column.byte_range();
-            start..start.saturating_add(length)
-        };
-        wanted.map(|(_, column)| range(column)).collect::<Vec<_>>()
-    };
-    metadata.row_groups().iter().flat_map(of_group).collect()
+    Ok((schema, FormatReader::Parquet(Box::new(reader))))
 }

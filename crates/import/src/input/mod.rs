@@ -3,8 +3,8 @@
 //! Owned here: bytes and compression ([`content`]), text of other encodings ([`transcoded`]), files ([`source`]), their
 //! format ([`format`](mod@format), [`unreadable`]) and those that are made of other databases' tables ([`table_file`]),
 //! blocks of text and their records ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`],
-//! [`parquet_bytes`]), and working on blocks on several threads ([`pipeline`]). Not owned: the formats (`csv`, `json`,
-//! `batches`).
+//! [`parquet_reader`], [`parquet_bytes`]), and working on blocks on several threads ([`pipeline`]). Not owned: the
+//! formats (`csv`, `json`, `batches`).
 
 pub(crate) mod batch_reader;
 pub(crate) mod blocks;
@@ -12,6 +12,7 @@ mod catch_panic;
 pub(crate) mod content;
 mod format;
 mod parquet_bytes;
+mod parquet_reader;
 pub(crate) mod parser;
 pub(crate) mod pipeline;
 pub(crate) mod source;

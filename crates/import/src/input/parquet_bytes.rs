@@ -17,6 +17,16 @@ pub(crate) enum ParquetBytes {
     Pieces(Arc<dyn Pieces>),
 }
 
+impl ParquetBytes {
+    /// The same bytes, for another reader.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::File(file) => Self::File(file.at(0)),
+            Self::Pieces(pieces) => Self::Pieces(Arc::clone(pieces)),
+        }
+    }
+}
+
 impl Length for ParquetBytes {
     fn len(&self) -> u64 {
         match self {

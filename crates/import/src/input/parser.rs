@@ -148,7 +148,8 @@ fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec
     if !records.fields.chunks_exact(width).any(|fields| value(fields).is_some()) {
         return Vec::new();
     }
-    let (mut kept, mut bad) = (Records { width, ..Records::default() }, Vec::new());
+    let comment_count = records.comment_count;
+    let (mut kept, mut bad) = (Records { width, comment_count, ..Records::default() }, Vec::new());
     for (fields, start) in records.fields.chunks_exact(width).zip(&records.starts) {
         match value(fields) {
             Some(value) => {

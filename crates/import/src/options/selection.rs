@@ -44,7 +44,13 @@ pub(crate) fn check<'a>(options: &Options, names: impl Iterator<Item = &'a str> 
     let chosen = options.columns.iter().map(|choice| ("--columns", &choice.source));
     for (flag, wanted) in chosen.chain(options.omit.iter().map(|name| ("--omit", name))) {
         if !names.clone().any(|name| same_name(name, wanted)) {
-            return Err(unknown_name("column", wanted, names).context(flag));
+            let number = wanted.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let at_position = number.and_then(|position| names.clone().nth(position));
+            let error = unknown_name("column", wanted, names).context(flag);
+            return Err(match at_position {
+                Some(name) => error.with_hint(format!("write the column's name: column {wanted} is {name}")),
+                None => error,
+            });
         }
     }
     Ok(())
@@ -63,7 +69,10 @@ pub(crate) fn names_by_position(
     if !options.columns.is_empty() && !are_numbered {
         if let Some(choice) = options.columns.iter().find(|choice| choice.name != choice.source) {
             let message = format!("{file} has no header with a column {}", choice.source);
-            return Err(Error::usage(message).with_hint(format!("its columns are column1 to column{width}")));
+            let is_position = choice.source.parse::<usize>().is_ok_and(|number| (1..=width).contains(&number));
+            let example =
+                if is_position { format!(": {}=column{}", choice.name, choice.source) } else { String::new() };
+            return Err(Error::usage(message).with_hint(format!("its columns are column1 to column{width}{example}")));
         }
         if options.columns.len() != width {
             let message = format!("{file} has no header and {width} fields, for {} columns", options.columns.len());

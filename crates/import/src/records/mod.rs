@@ -105,6 +105,8 @@ pub(crate) struct Records {
     pub(crate) starts: Vec<u32>,
     /// Fields of a record.
     pub(crate) width: usize,
+    /// Lines that are comments, which are left out.
+    pub(crate) comment_count: u64,
 }
 
 impl Records {

@@ -1,5 +1,5 @@
-//! Notes for the user about values: texts that were read as NULL or kept, and values that the columns hold otherwise
-//! than they are written.
+//! Notes for the user about what was read: comments that were left out, texts that were read as NULL or kept, and
+//! values that the columns hold otherwise than they are written.
 
 use crate::build::column_values::Inexact;
 use crate::facts::nulls::{NullCounts, NullTexts};
@@ -9,6 +9,16 @@ use atsdb_core::ColumnType;
 
 /// Maximum number of columns that a note names.
 const COLUMNS_SHOWN: usize = 4;
+
+/// A note about comments that were left out, if there are some.
+pub(crate) fn comment_note(count: u64) -> Option<String> {
+    let what = if count == 1 {
+        "1 comment line, which begins".to_owned()
+    } else {
+        format!("{count} comment lines, which begin")
+    };
+    (count > 0).then(|| format!("left out {what} with #; --skip 0 reads all lines"))
+}
 
 /// One note about texts that became NULL, and one for each column that kept such a text.
 pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &NullTexts) -> Vec<String> {

@@ -20,6 +20,8 @@ pub(crate) struct Tally {
     pub(crate) nulls: Vec<NullCounts>,
     pub(crate) inexact: Vec<Inexact>,
     pub(crate) skipped: SkippedRecords,
+    /// Comments between the records.
+    pub(crate) comment_count: u64,
 }
 
 impl Tally {
@@ -31,6 +33,7 @@ impl Tally {
             nulls: vec![NullCounts::default(); column_count],
             inexact: vec![Inexact::default(); column_count],
             skipped: SkippedRecords::default(),
+            comment_count: 0,
         }
     }
 
@@ -38,6 +41,7 @@ impl Tally {
     pub(crate) fn add(&mut self, rows: &BuiltRows, uncounted: &Uncounted) {
         self.row_count += rows.batch.num_rows() as u64;
         self.time_bounds = widened(self.time_bounds, rows.time_bounds);
+        self.comment_count += rows.comment_count;
         self.skipped.add_some(rows.skipped.iter().cloned(), rows.skipped.len() as u64);
         self.nulls.iter_mut().zip(&rows.nulls).for_each(|(all, new)| all.add_all(new));
         self.inexact.iter_mut().zip(&rows.inexact).for_each(|(all, new)| all.add(new));

@@ -12,7 +12,7 @@ use crate::options::report::{Progress, Report};
 use crate::options::{Options, Sink};
 use crate::plan::Plan;
 use crate::records::error::RecordError;
-use crate::run::notes::{inexact_notes, null_notes};
+use crate::run::notes::{comment_note, inexact_notes, null_notes};
 use crate::run::revision::revised;
 use crate::run::tally::Tally;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -65,7 +65,7 @@ impl TextImport<'_> {
                 Outcome::Misfit(_) => plan = self.plan_of_observe_all(&mut observed, &nulls)?,
                 Outcome::Done(tally) => match revised(&plan, &tally, &nulls) {
                     Some(revised) => plan = revised,
-                    None => return Ok(self.report(plan, tally, &nulls)),
+                    None => return Ok(self.report(plan, &observed, tally, &nulls)),
                 },
             }
         }
@@ -137,8 +137,10 @@ impl TextImport<'_> {
         }
     }
 
-    fn report(&self, plan: Plan, tally: Tally, nulls: &NullTexts) -> Report {
+    fn report(&self, plan: Plan, observed: &Observed, tally: Tally, nulls: &NullTexts) -> Report {
         let mut notes = plan.notes;
+        let dialects = observed.files.iter().filter_map(|file| file.parser.dialect.as_ref());
+        notes.extend(comment_note(dialects.map(|dialect| dialect.comment_count).sum::<u64>() + tally.comment_count));
         notes.extend(null_notes(&plan.columns, &tally.nulls, nulls));
         notes.extend(inexact_notes(&plan.columns, &tally.inexact));
         if tally.row_count == 0 {

@@ -64,14 +64,15 @@ impl<'a> Pass<'a> {
             let wanted = self.wanted(number);
             let (_, mut batches) =
                 reader(source, Some(&wanted).filter(|wanted| !wanted.is_empty()).map(Vec::as_slice))?;
-            for batch in batches.by_ref() {
+            while let Some(batch) = batches.next() {
                 let batch = batch?;
                 let row_count = batch.num_rows() as u64;
                 let batch = read(source, || self.convert(definition, &schema, (number, &wanted), &batch, first_row))?;
                 first_row += row_count;
                 self.row_count += batch.num_rows() as u64;
                 sink.rows(batch)?;
-                (self.progress)(Progress { bytes_read: bytes_before, bytes_total, row_count: self.row_count });
+                let bytes_read = bytes_before + batches.bytes_read();
+                (self.progress)(Progress { bytes_read, bytes_total, row_count: self.row_count });
             }
             let skipped = batches.into_skipped();
             self.skipped.add_some(skipped.first, skipped.count);

@@ -1,9 +1,17 @@
 //! Separators, quotes, headers, compression, JSON, Parquet.
 
-use crate::support::{csv, refused, run, text, with};
-use arrow::array::{Int64Array, StringArray, TimestampMillisecondArray, UInt64Array};
+use crate::support::{KeptRows, csv, refused, run, text, with};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Int64Array, IntervalDayTimeArray, IntervalYearMonthArray, StringArray, StructArray,
+    TimestampMillisecondArray, UInt64Array,
+};
+use arrow::datatypes::{Field, IntervalDayTime, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use arrow::record_batch::RecordBatch;
-use atsdb_import::{Encoding, Options};
+use atsdb_import::{Encoding, Options, Progress, import};
+use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType, Int64Type as ParquetInt64};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -171,6 +179,91 @@ fn parquet_may_hold_every_unsigned_number() {
     let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
     assert_eq!(imported.columns(), ["n uint64"]);
     assert_eq!(imported.texts("n"), ["0", "18446744073709551615"]);
+}
+
+fn parquet_of(batch: &RecordBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[test]
+fn the_progress_within_a_file_of_parquet_is_known() {
+    let numbers = Arc::new(Int64Array::from_iter_values(0..100_000)) as ArrayRef;
+    let bytes = parquet_of(&RecordBatch::try_from_iter([("n", numbers)]).unwrap());
+    let seen = RefCell::new(Vec::new());
+    let note =
+        |now: Progress| seen.borrow_mut().extend((now.row_count > 0).then_some((now.bytes_read, now.bytes_total)));
+    let mut kept = KeptRows::default();
+    import("t", vec![text("a.parquet", bytes)], &Options::default(), None, &mut kept, &note).unwrap();
+    let seen = seen.into_inner();
+    assert!(seen.len() > 2 && seen.is_sorted_by(|a, b| a.0 < b.0), "{seen:?}");
+    assert!(seen[0].0 > 0 && seen.last().is_some_and(|(read, total)| read == total), "{seen:?}");
+}
+
+#[test]
+fn the_intervals_of_arrow_in_parquet_keep_their_signs() {
+    let days = IntervalDayTimeArray::from(vec![Some(IntervalDayTime::new(-2, 1_500)), None]);
+    let batch = RecordBatch::try_from_iter_with_nullable([
+        ("n", Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef, true),
+        ("years", Arc::new(IntervalYearMonthArray::from(vec![None, Some(-14)])) as _, true),
+        ("days", Arc::new(days) as _, true),
+    ]);
+    let imported = run(vec![text("a.parquet", parquet_of(&batch.unwrap()))], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["n int64", "years interval", "days interval"]);
+    let intervals = |name: &str| {
+        let column = imported.column(name);
+        column.as_primitive::<IntervalMonthDayNanoType>().iter().collect::<Vec<_>>()
+    };
+    assert_eq!(intervals("years"), [None, Some(IntervalMonthDayNano::new(-14, 0, 0))]);
+    assert_eq!(intervals("days"), [Some(IntervalMonthDayNano::new(0, -2, 1_500_000_000)), None]);
+}
+
+/// A file as other programs write it: without the schema of Arrow, and with all three parts of intervals.
+fn foreign_intervals() -> Vec<u8> {
+    let schema =
+        parse_message_type("message m { required int64 n; optional fixed_len_byte_array(12) gap (INTERVAL); }");
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, Arc::new(schema.unwrap()), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut numbers = group.next_column().unwrap().unwrap();
+    numbers.typed::<ParquetInt64>().write_batch(&[1, 2, 3], None, None).unwrap();
+    numbers.close().unwrap();
+    let whole = |parts: [u32; 3]| FixedLenByteArray::from(parts.map(u32::to_le_bytes).concat());
+    let mut gaps = group.next_column().unwrap().unwrap();
+    let values = [whole([3, 4, 5_000]), whole([0, 0, 3_000_000_000])];
+    gaps.typed::<FixedLenByteArrayType>().write_batch(&values, Some(&[1, 0, 1]), None).unwrap();
+    gaps.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[test]
+fn the_intervals_of_parquet_keep_their_months() {
+    let imported = run(vec![text("a.parquet", foreign_intervals())], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["n int64", "gap interval"]);
+    let gaps = imported.column("gap");
+    let gaps: Vec<_> = gaps.as_primitive::<IntervalMonthDayNanoType>().iter().collect();
+    let first = IntervalMonthDayNano::new(3, 4, 5_000_000_000);
+    assert_eq!(gaps, [Some(first), None, Some(IntervalMonthDayNano::new(0, 0, 3_000_000_000_000_000))]);
+}
+
+#[test]
+fn intervals_within_structures_of_parquet_are_refused_unless_left_out() {
+    let days = Arc::new(IntervalDayTimeArray::from(vec![IntervalDayTime::new(2, 0)])) as ArrayRef;
+    let field = Arc::new(Field::new("d", days.data_type().clone(), true));
+    let columns: [(&str, ArrayRef); 2] =
+        [("n", Arc::new(Int64Array::from(vec![1]))), ("s", Arc::new(StructArray::from(vec![(field, days)])))];
+    let bytes = parquet_of(&RecordBatch::try_from_iter(columns).unwrap());
+    let read = |options: &Options| run(vec![text("a.parquet", bytes.clone())], options, None);
+    let error = read(&Options::default()).map(|imported| imported.columns()).unwrap_err();
+    assert_eq!(error.message(), "a.parquet, column s: intervals within lists or structures are not read");
+    assert_eq!(error.hint(), Some("--omit s leaves the column out"));
+    let without = read(&Options { omit: vec!["s".to_owned()], ..Options::default() }).unwrap();
+    assert_eq!(without.columns(), ["n int64"]);
 }
 
 #[test]

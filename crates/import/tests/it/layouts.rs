@@ -47,8 +47,33 @@ fn so_many_lines_are_skipped_as_are_named() {
 fn comments_between_records_are_left_out_where_the_file_begins_with_one() {
     let imported = csv("# by hand\ntime,v\n2024-01-01,1\n# the sensor was changed\n2024-01-02,2\n");
     assert_eq!(imported.texts("v"), ["1", "2"]);
+    assert_eq!(imported.report.notes, ["left out 2 comment lines, which begin with #; --skip 0 reads all lines"]);
     assert!(refused("time,v\n2024-01-01,1\n# no comment\n2024-01-02,2\n").message().contains("line 3"));
-    assert_eq!(csv("#time,v\n2024-01-01,1\n").columns()[0], "*time date");
+    let named = csv("#time,v\n2024-01-01,1\n");
+    assert_eq!((named.columns()[0].as_str(), named.report.notes.len()), ("*time date", 0));
+}
+
+#[test]
+fn the_types_of_clickhouse_below_the_names_are_no_record() {
+    let text = "ts\tv\tcode\tn\n\
+                DateTime64(3, \\'UTC\\')\tFloat64\tLowCardinality(String)\tNullable(UInt8)\n\
+                2024-01-01 00:00:00.000\t1.5\t12\t\\N\n2024-01-01 00:00:01.000\t2\t\"3\t4\n";
+    let imported = csv(text);
+    assert_eq!(imported.columns(), ["*ts timestamp_us", "v float64", "code text", "n int64"]);
+    assert_eq!((imported.texts("code"), imported.null_count("n")), (vec!["12".into(), "\"3".into()], 1));
+    assert!(imported.report.notes.join("\n").contains("types of ClickHouse"), "{:?}", imported.report.notes);
+    let commas = csv("\"a\",\"1\"\n\"String\",\"Decimal(9, 2)\"\n\"07\",1.5\n\"8\",2\n");
+    assert_eq!(commas.columns(), ["a text", "1 float64"]);
+    assert_eq!(csv("n\nUInt8\n1\n2\n").columns(), ["n int64"]);
+    // Names of types are values, too.
+    assert_eq!(csv("a,b\nDate,String\nString,Date\n").report.row_count, 2);
+    assert_eq!(csv("word\nTime\nand tide\n").report.row_count, 2);
+}
+
+#[test]
+fn a_quote_in_a_comment_hides_no_rows() {
+    let imported = csv("# by hand\ntime,v,w\n2024-01-01,1,x\n# was,\"5\n2024-01-02,2,\"y\"\n2024-01-03,3,z\n");
+    assert_eq!(imported.texts("w"), ["x", "y", "z"]);
 }
 
 #[test]
@@ -96,6 +121,16 @@ fn a_file_without_a_header_goes_into_a_table_by_position_or_by_names() {
     let imported = into("1,2024-01-01 00:00:00\n", &choose(&["v", "time"])).unwrap();
     assert_eq!((imported.texts("v"), imported.texts("sensor")), (vec!["1".into()], vec!["∅".into()]));
     assert!(into("1,2024-01-01 00:00:00\n", &choose(&["v"])).is_err());
+}
+
+#[test]
+fn a_position_in_place_of_a_name_is_refused_with_the_name() {
+    let first = ColumnChoice { name: "t".into(), source: "1".into() };
+    let options = Options { columns: vec![first], ..Options::default() };
+    let error = refused_with("time,v\n2024-01-01,1\n", &options);
+    assert_eq!(error.hint(), Some("write the column's name: column 1 is time"));
+    let error = refused_with("2024-01-01,1\n2024-01-02,2\n", &options);
+    assert_eq!(error.hint(), Some("its columns are column1 to column2: t=column1"));
 }
 
 #[test]

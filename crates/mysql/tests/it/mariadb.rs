@@ -22,7 +22,7 @@ fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
     for option in ["", "&sslmode=disable", "&sslmode=prefer"] {
         let url = format!("{}{option}", url.replace("127.0.0.1", "db.example"));
         let (store, warnings) = MysqlStore::open(&url, None, &ServerOptions::default()).unwrap();
-        assert!(!warnings.iter().any(|warning| warning.contains("unencrypted")), "{warnings:?}");
+        assert!(!warnings.iter().any(|warning| warning.message.contains("unencrypted")), "{warnings:?}");
         drop(store);
     }
 }
@@ -77,7 +77,9 @@ fn a_binary_log_that_is_not_synced_is_reported() {
         let Some(server) = TestServer::start_with(ServerKind::Mariadb, &[LOGGED[0], LOGGED[1], &sync]) else { return };
         let (store, warnings) = MysqlStore::open(&server.database(), None, &ServerOptions::default()).unwrap();
         assert_eq!(atsdb_core::Store::durability(&store), survives);
-        let is_told = warnings.iter().any(|warning| warning.contains("sync_binlog = 0"));
-        assert_eq!(is_told, survives != Durability::Full, "{warnings:?}");
+        let told = warnings.iter().find(|warning| warning.message.contains("sync_binlog = 0"));
+        assert_eq!(told.is_some(), survives != Durability::Full, "{warnings:?}");
+        let fix = told.and_then(|warning| warning.fix.as_deref());
+        assert_eq!(fix, told.map(|_| "SET GLOBAL sync_binlog = 1;"));
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn find(schema: &str, name: &str) -> Option<&'static Relation> {
 pub(crate) fn hint(schema: Option<&str>, name: &str) -> Option<String> {
     const FOREIGN_SCHEMAS: [&str; 4] = ["pg_catalog", "mysql", "sys", "performance_schema"];
     const FOREIGN_TABLES: [&str; 4] = ["sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_sequence"];
+    const STATEMENTS: [&str; 4] = ["describe", "desc", "show", "summarize"];
     let is_one_of = |names: &[&str], name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
     if let Some(relations) = schema.and_then(relations_of) {
         let names = relations.iter().map(|relation| relation.name);
@@ -50,6 +51,13 @@ pub(crate) fn hint(schema: Option<&str>, name: &str) -> Option<String> {
             Some(near) => format!("did you mean {near}?"),
             None => format!("there are: {}", names.collect::<Vec<_>>().join(", ")),
         });
+    }
+    if schema.is_none() && is_one_of(&STATEMENTS, name) {
+        return Some(
+            "FROM reads queries and tables, not statements such as DESCRIBE: columns are in \
+             information_schema.columns, tables in information_schema.tables"
+                .to_owned(),
+        );
     }
     let is_foreign = schema.is_some_and(|schema| is_one_of(&FOREIGN_SCHEMAS, schema))
         || is_one_of(&FOREIGN_TABLES, name)

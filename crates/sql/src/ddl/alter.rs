@@ -9,6 +9,7 @@ use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::quoted_names::quoted;
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Result, TableDefinition, Value};
@@ -97,10 +98,7 @@ fn alter(
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
         Do::DropConstraint { if_exists, name, .. } => drop_constraint(&mut definition, name, *if_exists)?,
         Do::DropPrimaryKey { .. } => match definition.unique.first() {
-            Some(unique) if unique.primary => {
-                definition.unique.remove(0);
-                without_keys(&mut definition);
-            }
+            Some(unique) if unique.primary => drop_key(&mut definition, 0),
             _ => return Err(sql_error("there is no primary key")),
         },
         other => return Err(not_supported(format_args!("ALTER TABLE ... {other}"))),
@@ -187,8 +185,14 @@ fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     if definition.time.is_some_and(|time| time.column == id) {
         return refuse("it is the time column".to_owned());
     }
-    if definition.unique.iter().any(|unique| unique.columns.contains(&id)) || definition.key.contains(&id) {
-        return refuse("it is part of a key".to_owned());
+    if let Some(unique) = definition.unique.iter().find(|unique| unique.columns.contains(&id)) {
+        let name = quoted(&definition.key_name(unique));
+        return refuse("it is part of a key".to_owned())
+            .map_err(|error| error.with_hint(format!("ALTER TABLE ... DROP CONSTRAINT {name} first")));
+    }
+    if definition.key.contains(&id) {
+        return refuse("it is part of the series key".to_owned())
+            .map_err(|error| error.with_hint("ALTER TABLE ... SET (sort = 'COLUMN, ...') first, or RESET (sort)"));
     }
     if let Some(index) = definition.indexes.iter().find(|index| index.columns.contains(&id)) {
         return refuse(format!("the index {} is over it", index.name))
@@ -306,8 +310,7 @@ pub(crate) fn drop_index(definition: &mut TableDefinition, name: &str) -> Result
     if let Some(index) = definition.index(name).map(|index| index.id) {
         definition.indexes.retain(|other| other.id != index);
     } else if let Some(position) = unique_index(definition, name) {
-        definition.unique.remove(position);
-        without_keys(definition);
+        drop_key(definition, position);
     } else {
         let names = index_names(definition);
         return Err(unknown_name("index", name, names.iter().map(String::as_str)));
@@ -328,19 +331,24 @@ pub(crate) fn index_names(definition: &TableDefinition) -> Vec<String> {
 
 fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<()> {
     match definition.key_position(&name.value) {
-        Some(position) => drop(definition.unique.remove(position)),
+        Some(position) => drop_key(definition, position),
         None if if_exists => {}
         None => {
             let names: Vec<String> = definition.unique.iter().map(|unique| definition.key_name(unique)).collect();
             return Err(unknown_name("constraint", &name.value, names.iter().map(String::as_str)));
         }
     }
-    without_keys(definition);
     Ok(())
 }
 
-/// Resets the conflict policy if no key is left, because there can be no conflicts then.
-fn without_keys(definition: &mut TableDefinition) {
+/// Removes a key. The series key goes with the primary key that made it. If no key is left, there can be no conflicts,
+/// and the conflict policy is reset.
+fn drop_key(definition: &mut TableDefinition, position: usize) {
+    let was_of_primary = definition.key == series_key_of_primary(definition);
+    let is_primary = definition.unique.remove(position).primary;
+    if is_primary && was_of_primary {
+        definition.key.clear();
+    }
     if definition.unique.is_empty() {
         definition.on_conflict = atsdb_core::ConflictPolicy::Error;
     }
