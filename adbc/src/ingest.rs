@@ -25,6 +25,8 @@ pub(crate) struct Ingestion {
     pub(crate) catalog: Option<String>,
     /// The schema of the table, if the caller names it.
     pub(crate) schema: Option<String>,
+    /// Whether the catalog and the schema are those of an ingestion that was executed.
+    names_last_place: bool,
     pub(crate) temporary: bool,
     /// `None` creates a table.
     pub(crate) mode: Option<IngestMode>,
@@ -33,6 +35,29 @@ pub(crate) struct Ingestion {
 }
 
 impl Ingestion {
+    pub(crate) fn set_table(&mut self, table: String) {
+        self.begin_place();
+        self.table = Some(table);
+    }
+
+    pub(crate) fn set_catalog(&mut self, catalog: Option<String>) {
+        self.begin_place();
+        self.catalog = catalog;
+    }
+
+    pub(crate) fn set_schema(&mut self, schema: Option<String>) {
+        self.begin_place();
+        self.schema = schema;
+    }
+
+    /// The catalog and the schema of the last ingestion do not hold for another one: Python's driver manager sets them
+    /// only if they are named, and its cursor keeps the statement.
+    fn begin_place(&mut self) {
+        if std::mem::take(&mut self.names_last_place) {
+            (self.catalog, self.schema) = (None, None);
+        }
+    }
+
     /// The field for the text of a driver-specific option.
     pub(crate) fn text_mut(&mut self, key: &str) -> Option<&mut Option<String>> {
         Some(match key {
@@ -48,7 +73,8 @@ impl Ingestion {
     }
 
     /// Stores the data. Returns the number of stored rows.
-    pub(crate) fn run(&self, link: &Link, table: &str, data: BoundData) -> Result<u64> {
+    pub(crate) fn run(&mut self, link: &Link, table: &str, data: BoundData) -> Result<u64> {
+        self.names_last_place = true;
         link.check_writable()?;
         let target = self.target(&link.session(), table)?;
         let mode = self.mode.unwrap_or(IngestMode::Create);

@@ -115,16 +115,16 @@ impl AtsdbStatement {
         match &key {
             OptionStatement::IngestMode => self.ingestion.mode = Some(IngestMode::try_from(&value)?),
             OptionStatement::TargetTable => {
-                self.ingestion.table = Some(text(name, value)?);
+                self.ingestion.set_table(text(name, value)?);
                 (self.text, self.prepared) = (None, None);
             }
             OptionStatement::TargetCatalog => {
                 let catalog = text(name, value)?;
                 check_catalog(name, &catalog)?;
-                self.ingestion.catalog = Some(catalog).filter(|catalog| !catalog.is_empty());
+                self.ingestion.set_catalog(Some(catalog).filter(|catalog| !catalog.is_empty()));
             }
             OptionStatement::TargetDbSchema => {
-                self.ingestion.schema = Some(text(name, value)?).filter(|schema| !schema.is_empty());
+                self.ingestion.set_schema(Some(text(name, value)?).filter(|schema| !schema.is_empty()));
             }
             OptionStatement::Temporary => self.ingestion.temporary = flag(name, &value)?,
             OptionStatement::Incremental if flag(name, &value)? => {

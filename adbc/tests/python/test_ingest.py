@@ -167,13 +167,14 @@ def test_tables_in_schemas(connection):
         assert cursor.adbc_ingest("t", TABLE, mode="append", db_schema_name="lab") == 3
         assert count(connection) == 1 and count(connection, '"Lab".t') == 6
         assert cursor.adbc_ingest("t", more, mode="replace", db_schema_name="LAB") == 1
-    connection.commit()
-    assert count(connection) == 1 and count(connection, '"Lab".t') == 1
-    with connection.cursor() as cursor:
+        connection.commit()
+        assert count(connection) == 1 and count(connection, '"Lab".t') == 1
+        # The cursor keeps its statement, but a schema is that of one ingestion.
+        assert cursor.adbc_ingest("t", more, mode="append") == 1
         assert cursor.adbc_ingest("Lab.t", more, mode="append") == 1
         with pytest.raises(connection.ProgrammingError, match="no table u to append to"):
             cursor.adbc_ingest("u", more, mode="append", db_schema_name="lab")
-    assert count(connection, '"Lab".t') == 2
+    assert count(connection) == 2 and count(connection, '"Lab".t') == 2
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
