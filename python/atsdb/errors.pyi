@@ -36,6 +36,9 @@ class InvalidValueError(DataError):
 class DuplicateKeyError(IntegrityError):
     """A row's key exists already."""
 
+class CheckViolationError(IntegrityError):
+    """A row does not satisfy a CHECK constraint."""
+
 class LimitError(DataError):
     """A limit is reached."""
 
@@ -69,6 +72,7 @@ class InterruptedError(OperationalError):
 BY_KIND: dict[str, type[Error]]
 __all__ = [
     "BusyError",
+    "CheckViolationError",
     "ConflictError",
     "CorruptError",
     "DataError",

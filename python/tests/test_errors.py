@@ -12,7 +12,7 @@ from atsdb._atsdb import ERROR_KINDS
 
 
 def test_each_kind_of_error_has_a_class():
-    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 17
+    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 18
     for kind, base, sqlstate in ERROR_KINDS:
         error = errors.BY_KIND[kind]
         assert (error.kind, error.sqlstate) == (kind, sqlstate)
@@ -52,6 +52,16 @@ def test_a_key_that_is_there_is_an_integrity_error(db):
     with pytest.raises(atsdb.IntegrityError) as raised:
         db.append("t", [(1,)])
     assert raised.value.kind == "duplicate_key"
+
+
+def test_a_row_that_breaks_a_check_is_an_integrity_error(db):
+    db.sql("CREATE TABLE t (a INT CHECK (a > 0))")
+    with pytest.raises(atsdb.CheckViolationError) as raised:
+        db.append("t", [(1,), (0,)])
+    assert isinstance(raised.value, atsdb.IntegrityError)
+    assert (raised.value.kind, raised.value.sqlstate) == ("check_violation", "23514")
+    assert raised.value.message == 'new row for relation "t" violates check constraint "t_a_check"'
+    assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
 
 
 def test_a_conflict_is_an_operational_error(db):

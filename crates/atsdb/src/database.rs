@@ -20,6 +20,8 @@ pub struct Database {
 
 impl Database {
     pub(crate) fn new(engine: Engine, warnings: Vec<StoreWarning>) -> Self {
+        #[cfg(feature = "sql")]
+        atsdb_sql::compile_conditions_of(&engine);
         Self {
             engine,
             warnings: warnings.into(),

@@ -25,6 +25,8 @@ pub enum ErrorKind {
     InvalidValue,
     /// A row's key already exists. The message names the key.
     DuplicateKey,
+    /// A row does not satisfy a CHECK constraint. The message names the constraint.
+    CheckViolation,
     /// A limit is reached: a full dictionary, too many columns. The message names the remedy.
     Limit,
     /// A query needed more memory or time than it is allowed.
@@ -63,7 +65,7 @@ impl ErrorKind {
         match self {
             Self::Usage | Self::Sql | Self::NotFound | Self::Exists => "ProgrammingError",
             Self::InvalidValue | Self::Limit => "DataError",
-            Self::DuplicateKey => "IntegrityError",
+            Self::DuplicateKey | Self::CheckViolation => "IntegrityError",
             Self::Corrupt | Self::Internal => "InternalError",
             Self::NewerFormat => "NotSupportedError",
             Self::Resources
@@ -85,6 +87,7 @@ impl ErrorKind {
             Self::Exists => "42P07",
             Self::InvalidValue => "22000",
             Self::DuplicateKey => "23505",
+            Self::CheckViolation => "23514",
             Self::Limit => "54000",
             Self::Resources => "53200",
             Self::Conflict => "40001",

@@ -20,8 +20,10 @@ impl TableDefinition {
         format!("{}_{}_key", self.local_name(), names.join("_"))
     }
 
-    /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows.
+    /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows. A
+    /// table with CHECK constraints merges no rows either.
     pub fn check_merge(&self, policy: ConflictPolicy) -> Result<()> {
+        self.check_merge_with_conditions(policy)?;
         if policy != ConflictPolicy::Merge || self.unique.len() < 2 {
             return Ok(());
         }

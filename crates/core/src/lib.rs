@@ -10,6 +10,8 @@
 //! with them (`engine`).
 
 pub mod array_text;
+mod check;
+mod check_constraints;
 pub mod checksum;
 pub mod chunk;
 pub mod chunk_list;
@@ -57,6 +59,7 @@ pub mod time_text;
 pub mod uuid_text;
 pub mod value;
 
+pub use check::Check;
 pub use chunk::{
     Bound, ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnStatistics, NewChunk, PageDescriptor, Sum,
 };

@@ -1,5 +1,6 @@
 //! Schema: the definitions of tables and columns.
 
+use crate::check::Check;
 use crate::column::Column;
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
@@ -142,6 +143,9 @@ pub struct TableDefinition {
     /// The unique keys. The primary key, if there is one, comes first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unique: Vec<Unique>,
+    /// The conditions that every row satisfies: its CHECK constraints.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
     /// The reaction to rows with an existing key, unless the statement names another one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_conflict: ConflictPolicy,
@@ -200,6 +204,7 @@ impl TableDefinition {
             retention: None,
             preload: None,
             unique: Vec::new(),
+            checks: Vec::new(),
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
             memory: None,
@@ -436,6 +441,7 @@ impl TableDefinition {
         }
         self.check_merge(self.on_conflict)?;
         self.check_index_names()?;
+        self.check_conditions()?;
         for index in &self.indexes {
             check_name("index", &index.name)?;
             if index.id.0 < INDEX_ID_MIN || index.columns.is_empty() {

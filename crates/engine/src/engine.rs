@@ -23,6 +23,7 @@ use crate::shared::holds::Holds;
 use crate::shared::machine::machine_memory_bytes;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::{PreloadStats, Preloaded};
+use crate::shared::row_checks::{RowChecks, RowCondition};
 use crate::shared::session_numbers::SessionNumbers;
 use crate::shared::temporary::TemporaryTables;
 use crate::shared::workers::Workers;
@@ -32,7 +33,9 @@ use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
-use atsdb_core::{BatchId, ColumnId, CommitOutcome, ErrorKind, Index, Result, Store, Table, TableDefinition};
+use atsdb_core::{
+    BatchId, Check, ColumnId, CommitOutcome, Error, ErrorKind, Index, Result, Store, Table, TableDefinition,
+};
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{HashSeed, ResidentTables};
 use std::fmt;
@@ -102,6 +105,18 @@ pub trait MaintenanceTask: Send + Sync {
     fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool>;
 }
 
+/// What a layer above the engine knows about the conditions of CHECK constraints.
+pub trait ConditionCompiler: Send + Sync {
+    /// Compiles the condition of a constraint of a table with this definition. The snapshot is of the present state,
+    /// which need not contain the table.
+    fn compile(
+        &self,
+        definition: &TableDefinition,
+        check: &Check,
+        snapshot: &ReadSnapshot,
+    ) -> Result<Arc<dyn RowCondition>>;
+}
+
 /// A store with its caches and threads. Clones are cheap and are the same engine. The background threads end when the
 /// last clone, batch and appender is dropped.
 #[derive(Clone)]
@@ -133,6 +148,7 @@ impl Engine {
             cache: ColumnCache::new(options.cache_bytes),
             page_cache: options.page_cache.map(Arc::new),
             preloaded: Preloaded::new(options.preload_bytes),
+            row_checks: RowChecks::default(),
             own_chunks: AtomicI64::new(0),
             commit_locks: CommitLocks::default(),
             residents: ResidentTables::new(seed, threads),
@@ -307,6 +323,16 @@ impl Engine {
     /// Adds work of the layer above to background maintenance. If it is called several times, the first task stays.
     pub fn set_maintenance_task(&self, task: Arc<dyn MaintenanceTask>) {
         let _ = self.task.set(task);
+    }
+
+    /// Adds what the layer above knows about the conditions of CHECK constraints. If it is called several times, the
+    /// first compiler stays. Without one, rows of tables with constraints are refused.
+    pub fn set_condition_compiler(&self, compiler: Arc<dyn ConditionCompiler>) {
+        let shared = Arc::downgrade(self.shared());
+        self.shared().row_checks.set_compiler(move |definition, check| {
+            let shared = shared.upgrade().ok_or_else(|| Error::internal("the engine is closed"))?;
+            compiler.compile(definition, check, &ReadSnapshot::take(&shared)?)
+        });
     }
 
     /// Background maintenance, for a caller that has switched the thread off and decides itself when to run it.

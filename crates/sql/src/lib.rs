@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `session` | the facade: a [`Session`], dispatching statements, transactions, definitions, files |
 //! | `write` | writing rows into a batch of the engine: inserting, changing, `ON CONFLICT`, `RETURNING` |
+//! | `check` | the conditions of CHECK constraints: compiling them, and testing rows |
 //! | `rollup` | checking the queries of rollups, and computing their stale buckets |
 //! | `run` | DataFusion's context, the threads of queries, their limits, and their rows |
 //! | `plan` | from a syntax tree to a logical plan over one snapshot: names, views, rollups |
@@ -23,6 +24,7 @@
 //! Not owned: rows and chunks (`engine`), how answers are printed (`cli`).
 
 mod catalogue;
+mod check;
 mod ddl;
 mod dml;
 mod functions;
@@ -39,6 +41,7 @@ mod workarounds;
 mod write;
 
 pub use atsdb_temporary::TemporarySpace;
+pub use check::compiler::compile_conditions_of;
 pub use ddl::create_table::parse_create_table;
 pub use ddl::identity::counters_sql;
 pub use ddl::options::is_storage_parameter;

@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
 mod arrays;
+mod checks;
 mod content;
 mod crash;
 mod damage;

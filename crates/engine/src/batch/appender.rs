@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// Appends rows to one table. Rows are buffered, and [`flush`](Self::flush) makes all rows since the last flush
 /// durable, or none. Rows that are not flushed are lost when the appender is dropped.
 ///
-/// A row that does not fit the table is refused, and the others stay. If accepted rows cannot be kept (the store is
-/// busy, the disk is full, a dictionary is full), all rows since the last flush are dropped, and further rows are
-/// refused until a flush has reported the failure. After every flush, successful or not, the appender is empty and can
-/// be used further; dropped rows must be added again.
+/// A row that does not fit the table is refused, and the others stay. If accepted rows cannot be kept (one of them
+/// violates a CHECK constraint, the store is busy, the disk is full, a dictionary is full), all rows since the last
+/// flush are dropped, and further rows are refused until a flush has reported the failure. After every flush,
+/// successful or not, the appender is empty and can be used further; dropped rows must be added again.
 pub struct Appender {
     handle: Handle,
     /// The table under the definition that the buffered rows have.

@@ -152,10 +152,11 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a table another definition. Rows added before keep the old one. If it adds a key or forbids NULL, all rows
-    /// are checked, and the commit is a [`Conflict`](ErrorKind::Conflict) if another writer adds rows in the meantime
-    /// that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey) or an
-    /// [`InvalidValue`](ErrorKind::InvalidValue), for rows that do, the batch cannot be committed.
+    /// Gives a table another definition. Rows added before keep the old one. If it adds a key or a CHECK, or forbids
+    /// NULL, all rows are checked, and the commit is a [`Conflict`](ErrorKind::Conflict) if another writer adds rows in
+    /// the meantime that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey), a
+    /// [`CheckViolation`](ErrorKind::CheckViolation) or an [`InvalidValue`](ErrorKind::InvalidValue), for rows that do,
+    /// the batch cannot be committed.
     pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
         to.check()?;
         check_missing(&table.definition, &to)?;

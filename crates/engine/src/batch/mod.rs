@@ -1,9 +1,9 @@
 //! A batch: rows of any number of tables that one commit makes visible, all or none, however many they are.
 //!
-//! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and
-//! redefined, `dependencies` relies on what new definitions name, `keys` keeps keys unique, `rollback` rolls back to a
-//! `savepoint`, `overlay` is what the batch itself sees, `commit` is the commit. `appender` buffers single rows for a
-//! batch. This file owns how rows enter.
+//! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
+//! `dependencies` relies on what new definitions name, `keys` keeps keys unique, `row_checks` tests rows against CHECK
+//! constraints, `rollback` rolls back to a `savepoint`, `overlay` is what the batch itself sees, `commit` is the
+//! commit. `appender` buffers single rows for a batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -23,6 +23,7 @@ mod resident;
 mod rollback;
 mod rollup;
 mod row_buffer;
+mod row_checks;
 mod savepoint;
 mod table_writer;
 mod temporary;
@@ -32,7 +33,7 @@ use crate::batch::collector::ChunkCollector;
 use crate::batch::keys::keyed_tables::KeyedTables;
 use crate::batch::savepoint::Savepoint;
 use crate::batch::table_writer::TableWriter;
-use crate::chunk::coerce::{coerce, coerce_column};
+use crate::chunk::coerce::coerce_column;
 use crate::chunk::lossless::RowNumbers;
 use crate::shared::handle::Handle;
 use crate::shared::session_numbers::BatchNumbers;
@@ -149,7 +150,7 @@ impl Batch {
 
     fn append_under(&mut self, table: &Table, rows: &RecordBatch, policy: ConflictPolicy) -> Result<()> {
         self.check_writable(table)?;
-        let columns = coerce(&table.definition, self.numbered(table, rows)?.as_ref())?;
+        let columns = self.coerced(table, rows)?;
         let shared = Arc::clone(&self.handle.shared);
         let stored = self.writer(table).and_then(|writer| writer.map_strings(&shared, columns));
         let stored = self.note_half_done(stored)?;
@@ -158,7 +159,7 @@ impl Batch {
 
     /// Adds rows whose keys are known to be new.
     pub(crate) fn append_settled(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
-        let columns = coerce(&table.definition, self.numbered(table, rows)?.as_ref())?;
+        let columns = self.coerced(table, rows)?;
         let row_count = rows.num_rows();
         let shared = Arc::clone(&self.handle.shared);
         let columns = self.writer(table)?.map_strings(&shared, columns)?;
@@ -210,8 +211,11 @@ impl Batch {
         self.row_count
     }
 
-    /// Adds columns in stored form.
+    /// Adds columns in stored form. Rows that violate a CHECK constraint are refused, and the batch stays as it was.
     pub(crate) fn push_stored(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
+        if !self.is_duplicate {
+            self.check_stored_rows(table, &columns, row_count)?;
+        }
         self.push_with(table, columns, row_count, table.definition.on_conflict)
     }
 

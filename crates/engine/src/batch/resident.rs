@@ -2,6 +2,7 @@
 
 use crate::batch::Batch;
 use crate::read::resident::{added_values, redefined, types_of};
+use crate::read::row_checks::violated_in_memory;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::preload::compacted;
@@ -17,7 +18,8 @@ impl Batch {
     /// Removes rows of a table in memory, given as part and number in the part, and adds others. `found_in` is the
     /// state in which the rows were found.
     ///
-    /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has changed since.
+    /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has changed since,
+    /// [`CheckViolation`](atsdb_core::ErrorKind::CheckViolation) for a row that violates a constraint.
     pub fn change_resident(
         &mut self,
         table: &Table,
@@ -25,6 +27,9 @@ impl Batch {
         gone: impl IntoIterator<Item = (u32, u32)>,
         rows: Vec<(Vec<ArrayRef>, usize)>,
     ) -> Result<()> {
+        for (columns, row_count) in &rows {
+            self.check_stored_rows(table, columns, *row_count)?;
+        }
         self.draft(table)?.change(found_in, gone, rows)
     }
 
@@ -41,7 +46,7 @@ impl Batch {
         let bytes_max = shared.resident_bytes_of(&residents, table);
         self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
-            Some(state) if is_temporary(table.id) => Ok(Arc::new(redefined(&state, &table.definition)?)),
+            Some(state) if is_temporary(table.id) => Ok(Arc::new(redefined(shared, &state, table)?)),
             _ if is_created || is_temporary(table.id) => {
                 Ok(shared.residents.empty(&table.definition, types_of(&table.definition)))
             }
@@ -53,7 +58,7 @@ impl Batch {
                     match *state.definition() == table.definition {
                         true => Ok(state),
                         // The batch itself has changed the definition.
-                        false => Ok(Arc::new(redefined(&state, &table.definition)?)),
+                        false => Ok(Arc::new(redefined(shared, &state, table)?)),
                     }
                 }
             },
@@ -67,7 +72,14 @@ impl Batch {
         match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
             true => {
                 let added = |column: &Column, row_count: usize| added_values(to, column, row_count);
-                self.draft(table)?.redefine(to, types_of(to), added)
+                let shared = Arc::clone(&self.handle.shared);
+                let draft = self.draft(table)?;
+                draft.redefine(to, types_of(to), added)?;
+                let redefined = Table { definition: to.clone(), ..table.clone() };
+                match violated_in_memory(&shared, &redefined, &table.definition, draft.working())? {
+                    Some(check) => Err(to.violated_check(check)),
+                    None => Ok(()),
+                }
             }
             false => Ok(()),
         }
@@ -79,6 +91,9 @@ impl Batch {
         if !table.definition.is_in_memory() || !has_same_columns(state.definition(), &table.definition) {
             let message = format!("the rows are not those of table {}, which is in memory", table.definition.name);
             return Err(Error::internal(message));
+        }
+        if let Some(check) = violated_in_memory(&self.handle.shared, table, state.definition(), state)? {
+            return Err(table.definition.check_violation(check));
         }
         let snapshot = self.snapshot()?;
         // If two processes save at once, one of them must start over. Otherwise the rows of both would be stored.

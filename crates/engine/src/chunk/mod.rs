@@ -9,6 +9,7 @@ pub(crate) mod index_columns;
 pub(crate) mod long_values;
 pub(crate) mod lossless;
 pub(crate) mod missing;
+pub(crate) mod plain;
 pub(crate) mod series_key;
 pub(crate) mod slice_buffer;
 pub(crate) mod sort;

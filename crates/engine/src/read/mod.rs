@@ -11,6 +11,7 @@ pub(crate) mod predicate;
 pub(crate) mod resident;
 pub(crate) mod rewrite;
 pub(crate) mod rollup;
+pub(crate) mod row_checks;
 pub(crate) mod scan;
 pub(crate) mod scan_chunk;
 pub(crate) mod snapshot;

@@ -2,8 +2,10 @@
 //! `resident` owns how they are kept in memory.
 
 use crate::chunk::missing::missing_array;
+use crate::read::row_checks::violated_in_memory;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};
+use crate::shared::Shared;
 use crate::shared::temporary::is_temporary;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
@@ -36,7 +38,7 @@ impl ReadSnapshot {
             Some(state) if *state.definition() != table.definition => {
                 // Another process has changed the definition. A commit of this process changes the state with it.
                 let redefine = || {
-                    let redefined = redefined(&state, &table.definition);
+                    let redefined = redefined(shared, &state, table);
                     redefined.map_err(|error| in_other_process(error, &table.definition))
                 };
                 shared.residents.adopt(table.id, &state, &table.definition, redefine).map(Some)
@@ -46,11 +48,11 @@ impl ReadSnapshot {
     }
 }
 
-/// Explains a violation of a key or a NOT NULL that another process has added: that process could not check the rows of
-/// this one.
+/// Explains a violation of a key, a CHECK or a NOT NULL that another process has added: that process could not check
+/// the rows of this one.
 fn in_other_process(error: Error, definition: &TableDefinition) -> Error {
     match error.kind() {
-        ErrorKind::DuplicateKey | ErrorKind::InvalidValue => error
+        ErrorKind::DuplicateKey | ErrorKind::CheckViolation | ErrorKind::InvalidValue => error
             .context(format_args!(
                 "table {} was altered by another process, but rows in this process violate the new definition",
                 definition.name
@@ -66,9 +68,15 @@ pub(crate) fn types_of(definition: &TableDefinition) -> Vec<DataType> {
     definition.columns.iter().map(logical_type).collect()
 }
 
-/// The rows of a table in memory under another definition.
-pub(crate) fn redefined(state: &TableState, definition: &TableDefinition) -> Result<TableState> {
-    state.redefined(definition, types_of(definition), |column, row_count| added_values(definition, column, row_count))
+/// The rows of a table in memory under another definition, which is that of `table`.
+pub(crate) fn redefined(shared: &Shared, state: &TableState, table: &Table) -> Result<TableState> {
+    let definition = &table.definition;
+    let added = |column: &Column, row_count: usize| added_values(definition, column, row_count);
+    let redefined = state.redefined(definition, types_of(definition), added)?;
+    match violated_in_memory(shared, table, state.definition(), &redefined)? {
+        Some(check) => Err(definition.violated_check(check)),
+        None => Ok(redefined),
+    }
 }
 
 /// The values of older rows in a column that was added to a table in memory.

@@ -30,7 +30,7 @@ pub struct Rewrite {
 
 impl Scan {
     /// Builds the successor of a chunk, or `None` if no row is left. Any number of threads may call this at the same
-    /// time.
+    /// time. Values that violate a CHECK constraint are refused.
     pub fn rewrite(&self, position: usize, rewrite: &Rewrite) -> Result<Option<NewChunk>> {
         let chunk = self.chunk(position)?;
         self.check(chunk, rewrite)?;
@@ -40,7 +40,9 @@ impl Scan {
             return Ok(None);
         }
         let uid = self.snapshot.shared.environment.chunk_uid()?;
-        Successor { scan: self, chunk, uid, keep, set: &rewrite.set }.build().map(Some).map_err(|error| {
+        let successor = Successor { scan: self, chunk, uid, keep, set: &rewrite.set };
+        successor.check_rows()?;
+        successor.build().map(Some).map_err(|error| {
             error.context(format_args!("table {}, chunk {}", self.table.definition.name, chunk.entry.id.0))
         })
     }
@@ -134,6 +136,16 @@ struct Successor<'a> {
 }
 
 impl Successor<'_> {
+    /// Refuses new values that violate a CHECK constraint. Those of the columns that stay were tested before.
+    fn check_rows(&self) -> Result<()> {
+        if self.set.is_empty() || self.scan.table.definition.checks.is_empty() {
+            return Ok(());
+        }
+        let set: Vec<usize> = self.set.iter().map(|(position, _)| *position).collect();
+        let row_count = self.keep.map_or(self.chunk.entry.row_count as usize, BooleanArray::true_count);
+        self.scan.check_rewritten(&set, row_count, |position| self.rows_of(position))
+    }
+
     fn build(&self) -> Result<NewChunk> {
         let definition = &self.scan.table.definition;
         let mut rebound = self.rebound_pages()?;

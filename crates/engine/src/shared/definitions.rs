@@ -67,7 +67,8 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
 }
 
 /// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added,
-/// widened, renamed or dropped. They are not if a key or a NOT NULL was added, as their rows were not checked for it.
+/// widened, renamed or dropped. They are not if a key, a CHECK or a NOT NULL was added, as their rows were not checked
+/// for it.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
         [definition.memory.is_some(), definition.view.is_some(), definition.rollup.is_some()]
@@ -80,7 +81,11 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
         }
         None => column.nullable || column.missing.is_some(),
     };
-    variety(new) == variety(old) && new.time == old.time && new.unique == old.unique && new.columns.iter().all(takes)
+    variety(new) == variety(old)
+        && new.time == old.time
+        && new.unique == old.unique
+        && new.checks_added_to(old).is_empty()
+        && new.columns.iter().all(takes)
 }
 
 /// Converts columns in stored form from an older definition to a newer one: columns are matched by number and widened,
@@ -110,7 +115,7 @@ pub(crate) fn carry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb_core::{ColumnType, MapWidth, TimeUnit, Unique};
+    use atsdb_core::{Check, ColumnType, MapWidth, TimeUnit, Unique};
 
     fn readings() -> TableDefinition {
         let definition = TableDefinition::new("readings")
@@ -138,6 +143,11 @@ mod tests {
         let mut keyed = old.clone();
         keyed.unique.push(Unique::new(vec![keyed.columns[1].id]));
         assert!(!takes_rows_of(&keyed, &old));
+        let mut checked = old.clone();
+        let columns = vec![checked.columns[1].id];
+        checked.checks.push(Check { name: "c".into(), condition: "sensor <> ''".into(), columns });
+        assert!(!takes_rows_of(&checked, &old));
+        assert!(takes_rows_of(&old, &checked));
         let mut added = old.clone().with_column("count", ColumnType::Int64, None);
         added.columns[2].nullable = false;
         assert!(!takes_rows_of(&added, &old));

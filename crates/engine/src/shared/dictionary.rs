@@ -152,6 +152,33 @@ impl Dictionary {
         Ok(extended)
     }
 
+    /// The strings in order of index, at least the first `count`, which rows of this process may use before their table
+    /// is visible.
+    pub(crate) fn strings_in_use(&self, store: &dyn Store, count: usize) -> Result<Arc<StringArray>> {
+        let known = Arc::clone(&self.strings.read());
+        if known.len() >= count {
+            return Ok(known);
+        }
+        match store.snapshot().and_then(|snapshot| self.strings(snapshot.as_ref(), count)) {
+            Ok(strings) => Ok(strings),
+            // All strings of a table that is not visible come from this process.
+            Err(error) => self.written_strings(count).ok_or(error),
+        }
+    }
+
+    /// The first strings, if this process has written all of them.
+    fn written_strings(&self, count: usize) -> Option<Arc<StringArray>> {
+        let written = self.written.read();
+        let mut strings: Vec<Option<&str>> = vec![None; count];
+        for (string, index) in &written.table {
+            if let Some(place) = strings.get_mut(usize::try_from(*index).ok()?) {
+                *place = Some(std::str::from_utf8(string).ok()?);
+            }
+        }
+        let strings = strings.into_iter().collect::<Option<Vec<&str>>>()?;
+        Some(Arc::new(StringArray::from(strings)))
+    }
+
     fn label(&self) -> String {
         format!("dictionary of table {} column {}", self.table.0, self.column.0)
     }

@@ -18,6 +18,7 @@ pub(crate) mod numbers;
 pub(crate) mod origin;
 pub(crate) mod preload;
 mod preload_chunk;
+pub(crate) mod row_checks;
 pub(crate) mod session_numbers;
 pub(crate) mod temporary;
 pub(crate) mod workers;
@@ -32,6 +33,7 @@ use crate::shared::environment::Environment;
 use crate::shared::holds::Holds;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::Preloaded;
+use crate::shared::row_checks::RowChecks;
 use crate::shared::workers::Workers;
 use atsdb_core::{Change, CommitOutcome, Result, Store, Table, TableDefinition, TableId};
 use atsdb_pagecache::PageCache;
@@ -55,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) cache: ColumnCache,
     pub(crate) page_cache: Option<Arc<PageCache>>,
     pub(crate) preloaded: Preloaded,
+    /// The conditions of CHECK constraints.
+    pub(crate) row_checks: RowChecks,
     /// The last number assigned to a chunk in a batch's memory.
     pub(crate) own_chunks: AtomicI64,
     /// Serialises commits of rows with keys.
@@ -96,6 +100,7 @@ impl Shared {
         self.definitions.forget(table);
         self.dictionaries.forget(table);
         self.numbers.forget(table);
+        self.row_checks.forget(table);
     }
 
     /// A number for a chunk in a batch's memory: below zero, and never reused.

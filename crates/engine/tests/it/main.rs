@@ -4,6 +4,7 @@
 
 mod added_keys;
 mod append;
+mod checks;
 mod damage;
 mod default_functions;
 mod definitions;

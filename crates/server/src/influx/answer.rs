@@ -53,9 +53,11 @@ pub(crate) fn failed(dialect: Dialect, failed: &SharedError) -> Response {
         ErrorKind::Conflict | ErrorKind::Busy | ErrorKind::Unavailable | ErrorKind::Resources => {
             error(dialect, StatusCode::SERVICE_UNAVAILABLE, &failed.message)
         }
-        ErrorKind::Limit | ErrorKind::InvalidValue | ErrorKind::DuplicateKey | ErrorKind::Usage => {
-            error(dialect, StatusCode::UNPROCESSABLE_ENTITY, &failed.message)
-        }
+        ErrorKind::Limit
+        | ErrorKind::InvalidValue
+        | ErrorKind::DuplicateKey
+        | ErrorKind::CheckViolation
+        | ErrorKind::Usage => error(dialect, StatusCode::UNPROCESSABLE_ENTITY, &failed.message),
         ErrorKind::ReadOnly => error(dialect, StatusCode::FORBIDDEN, &failed.message),
         _ => error(dialect, StatusCode::INTERNAL_SERVER_ERROR, &failed.message),
     }

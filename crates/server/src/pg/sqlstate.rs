@@ -18,6 +18,13 @@ const OF_SQL: &[Rule] = &[
     (&["is not yet defined in this session"], "55000"),
     (&["relation \"", "does not exist"], "42P01"),
     (&["FROM-clause entry for table"], "42P01"),
+    (&["constraint \"", "already exists"], "42710"),
+    (&["aggregate functions are not allowed"], "42803"),
+    (&["window functions are not allowed"], "42P20"),
+    (&["set-returning functions are not allowed"], "0A000"),
+    (&["cannot use subquery in check constraint"], "0A000"),
+    (&["so a CHECK constraint cannot use it"], "42P17"),
+    (&["must be type boolean"], "42804"),
     (&["no table named"], "42P01"),
     (&["no view named"], "42P01"),
     (&["no rollup named"], "42P01"),
@@ -313,6 +320,9 @@ mod tests {
         assert_eq!(code(ErrorKind::Conflict, "another writer was faster"), "40001");
         assert_eq!(code(ErrorKind::Interrupted, "the query was interrupted"), "57014");
         assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
+        assert_eq!(code(ErrorKind::CheckViolation, "new row for relation"), "23514");
+        assert_eq!(code(ErrorKind::Sql, "constraint c: argument of CHECK must be type boolean"), "42804");
+        assert_eq!(code(ErrorKind::Sql, "constraint \"c\" for relation \"t\" already exists"), "42710");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
         assert_eq!(code(ErrorKind::Resources, "the query ran for longer than 1s"), "57014");
         assert_eq!(code(ErrorKind::Resources, "more than their limit for temporary files in /tmp: 1 GiB"), "53400");

@@ -1,6 +1,6 @@
 //! The table, the columns and the constraint that an error is about. Clients of PostgreSQL read them from fields of
-//! their own. They are found in the messages that the store has for a key that exists and for a NULL that a column does
-//! not take.
+//! their own. They are found in the messages that the store has for a key that exists, for a NULL that a column does
+//! not take, and for a row that a CHECK constraint refuses.
 
 use atsdb::name::same_name;
 use atsdb::{Error, ErrorKind, PUBLIC_SCHEMA, Table, TableDefinition};
@@ -14,6 +14,8 @@ pub(in crate::pg) enum Violation {
     DeclaredKey { name: String, columns: String, values: String },
     /// A column does not take NULL.
     NotNull { table: String, column: String },
+    /// A row does not satisfy a CHECK constraint: the table's name in its schema, and the constraint.
+    Check { table: String, name: String },
 }
 
 /// The fields of an error that name what it is about.
@@ -26,11 +28,12 @@ pub(in crate::pg) struct ErrorObject {
 }
 
 impl Violation {
-    /// What the error of a statement is about, if it is about a key or a NULL.
+    /// What the error of a statement is about, if it is about a key, a NULL or a CHECK constraint.
     pub(in crate::pg) fn of(error: &Error, code: &str) -> Option<Self> {
         let message = error.message();
         match error.kind() {
             ErrorKind::DuplicateKey => Self::of_declared_key(message).or_else(|| Self::of_key(message)),
+            ErrorKind::CheckViolation => Self::of_check(message),
             ErrorKind::InvalidValue if code == "23502" => Self::of_null(message),
             _ => None,
         }
@@ -71,12 +74,27 @@ impl Violation {
         Some(Self::NotNull { table: table.to_owned(), column: column.to_owned() })
     }
 
+    /// `new row for relation "T" violates check constraint "N"`, or `check constraint "N" of relation "T" is violated
+    /// by some row`.
+    fn of_check(message: &str) -> Option<Self> {
+        let (table, name) = match message.split_once("new row for relation \"") {
+            Some((_, rest)) => rest.strip_suffix('"')?.split_once("\" violates check constraint \"")?,
+            None => {
+                let (_, rest) = message.split_once("check constraint \"")?;
+                let rest = rest.strip_suffix("\" is violated by some row")?;
+                let (name, table) = rest.split_once("\" of relation \"")?;
+                (table, name)
+            }
+        };
+        Some(Self::Check { table: table.to_owned(), name: name.to_owned() })
+    }
+
     /// The text of PostgreSQL's `DETAIL` field.
     pub(in crate::pg) fn detail(&self) -> Option<String> {
         match self {
             Self::Key { columns, values, .. } => Some(format!("Key ({columns})=({values}) already exists.")),
             Self::DeclaredKey { columns, values, .. } => Some(format!("Key ({columns})=({values}) is duplicated.")),
-            Self::NotNull { .. } => None,
+            Self::NotNull { .. } | Self::Check { .. } => None,
         }
     }
 
@@ -97,6 +115,13 @@ impl Violation {
             Self::DeclaredKey { .. } => None,
             Self::NotNull { table, column } => {
                 Some(ErrorObject { column: Some(column.clone()), ..object_of(named(table)?) })
+            }
+            // The message does not name the schema. Of several tables of this name, one with such a constraint is
+            // meant.
+            Self::Check { table, name } => {
+                let named = tables.iter().map(|table| &table.definition).filter(|of| same_name(of.local_name(), table));
+                let definition = named.max_by_key(|of| of.check_position(name).is_some())?;
+                Some(ErrorObject { constraint: Some(name.clone()), ..object_of(definition) })
             }
         }
     }
@@ -136,6 +161,15 @@ mod tests {
         let declared = key("could not create unique index \"one\": Key (x)=(7) is duplicated").unwrap();
         assert_eq!(declared.detail().as_deref(), Some("Key (x)=(7) is duplicated."));
         assert_eq!(key("the key is there"), None);
+        for message in [
+            "new row for relation \"t\" violates check constraint \"t_a_check\"",
+            "file.csv: new row for relation \"t\" violates check constraint \"t_a_check\"",
+            "check constraint \"t_a_check\" of relation \"t\" is violated by some row",
+        ] {
+            let found = Violation::of(&Error::new(ErrorKind::CheckViolation, message), "23514");
+            let expected = Violation::Check { table: "t".to_owned(), name: "t_a_check".to_owned() };
+            assert_eq!(found, Some(expected), "{message}");
+        }
         for message in [
             "table t, column c, row 3: NULL in a NOT NULL column",
             "table t, column c: row 3: a value is NULL",

@@ -79,6 +79,54 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
 }
 
 #[test]
+fn check_constraints_are_described_as_by_postgresql() {
+    let served = Served::with_tables();
+    let create = "CREATE TABLE limits (a int CHECK (a > 0), b int, CONSTRAINT \"In order\" CHECK (a < b))";
+    if asked(&served, create).is_none() {
+        return;
+    }
+    for (query, expected) in [
+        (
+            "SELECT conname, contype, pg_get_constraintdef(oid), pg_get_constraintdef(oid, true), conkey FROM \
+             pg_constraint WHERE conrelid = 'limits'::regclass ORDER BY 1",
+            "In order|c|CHECK ((a < b))|CHECK (a < b)|{1,2}\nlimits_a_check|c|CHECK ((a > 0))|CHECK (a > 0)|{1}",
+        ),
+        (
+            "SELECT constraint_name, check_clause FROM information_schema.check_constraints ORDER BY 1",
+            "In order|((a < b))\nlimits_a_check|((a > 0))",
+        ),
+        (
+            "SELECT constraint_name, column_name FROM information_schema.constraint_column_usage WHERE table_name = \
+             'limits' ORDER BY 1, 2",
+            "In order|a\nIn order|b\nlimits_a_check|a",
+        ),
+        (
+            "SELECT constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_name = \
+             'limits' ORDER BY 1",
+            "In order|CHECK\nlimits_a_check|CHECK",
+        ),
+        (
+            "INSERT INTO limits VALUES (0, 1)",
+            "ERROR:  23514: new row for relation \"limits\" violates check constraint \"limits_a_check\"\n\
+             SCHEMA NAME:  public\nTABLE NAME:  limits\nCONSTRAINT NAME:  limits_a_check",
+        ),
+        (
+            "ALTER TABLE limits ADD CHECK (a > (SELECT 1))",
+            "ERROR:  0A000: table limits: cannot use subquery in check constraint\n\
+             HINT:  write a condition over the columns of one row",
+        ),
+    ] {
+        let Some(found) = asked(&served, query) else { return };
+        let found: String =
+            found.lines().take_while(|line| !line.starts_with("LOCATION")).collect::<Vec<_>>().join("\n");
+        assert_eq!(found, expected, "{query}");
+    }
+    let Some(described) = served.psql(&[], "\\d limits\n") else { return };
+    let checks = "Check constraints:\n    \"In order\" CHECK (a < b)\n    \"limits_a_check\" CHECK (a > 0)\n";
+    assert!(described.contains(checks), "{described}");
+}
+
+#[test]
 fn a_users_table_keeps_its_name_from_the_catalogue() {
     let served = Served::with_tables();
     served.database.sql("CREATE TABLE pg_notes (version TEXT)").unwrap();

@@ -1,4 +1,5 @@
-//! Keys in the form of the SQL standard: `table_constraints` and `key_column_usage`.
+//! Keys and CHECK constraints in the form of the SQL standard: `table_constraints`, `key_column_usage` and
+//! `check_constraints`.
 
 use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
 use atsdb_core::{Result, Table, TableDefinition, Unique};
@@ -35,12 +36,36 @@ pub(super) const KEY_COLUMN_USAGE: Relation = Relation {
     source: Source::Tables("table_name", key_column_usage),
 };
 
+pub(super) const CHECK_CONSTRAINTS: Relation = Relation {
+    name: "check_constraints",
+    columns: &[
+        ("constraint_catalog", ColumnKind::Text),
+        ("constraint_schema", ColumnKind::Text),
+        ("constraint_name", ColumnKind::Text),
+        ("check_clause", ColumnKind::Text),
+    ],
+    source: Source::Tables("table_name", check_constraints),
+};
+
 fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
-        let mut row = place(table, unique);
+        let mut row = place(table, &table.definition.key_name(unique));
+        row.push(Cell::text(if unique.primary { "PRIMARY KEY" } else { "UNIQUE" }));
         row.extend(["NO", "NO"].map(Cell::text));
-        row.insert(6, Cell::text(if unique.primary { "PRIMARY KEY" } else { "UNIQUE" }));
         rows.push(row);
+    }
+    for check in &table.definition.checks {
+        let mut row = place(table, &check.name);
+        row.extend(["CHECK", "NO", "NO"].map(Cell::text));
+        rows.push(row);
+    }
+    Ok(())
+}
+
+fn check_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    for check in &table.definition.checks {
+        let clause = format!("(({}))", check.condition);
+        rows.push([CATALOG, schema_of(table), check.name.as_str(), clause.as_str()].map(Cell::text).into());
     }
     Ok(())
 }
@@ -48,7 +73,7 @@ fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
 fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
         for (position, name) in column_names(&table.definition, unique).into_iter().enumerate() {
-            let mut row = place(table, unique);
+            let mut row = place(table, &table.definition.key_name(unique));
             row.extend([Cell::text(name), Cell::count(position as u64 + 1), Cell::Null]);
             rows.push(row);
         }
@@ -56,11 +81,10 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
     Ok(())
 }
 
-/// Catalog, schema and name of a constraint, then of its table. A key without a name has the one that PostgreSQL gives.
-fn place(table: &Table, unique: &Unique) -> Vec<Cell> {
-    let (definition, schema) = (&table.definition, schema_of(table));
-    let name = definition.key_name(unique);
-    [CATALOG, schema, name.as_str(), CATALOG, schema, definition.local_name()].map(Cell::text).into()
+/// Catalog, schema and name of a constraint, then of its table.
+fn place(table: &Table, name: &str) -> Vec<Cell> {
+    let schema = schema_of(table);
+    [CATALOG, schema, name, CATALOG, schema, table.definition.local_name()].map(Cell::text).into()
 }
 
 /// The names of a key's columns.

@@ -29,6 +29,7 @@ pub(super) const SCHEMAS: Schemas = &[
             about_tables::STANDARD_VIEWS,
             constraints::TABLE_CONSTRAINTS,
             constraints::KEY_COLUMN_USAGE,
+            constraints::CHECK_CONSTRAINTS,
         ],
     ),
 ];

@@ -1,7 +1,8 @@
 //! `ALTER TABLE`: computes the next definition. It changes no chunk: older rows have a new column's
 //! [`missing`](Column::missing) value, and pages of a narrower type are widened when they are read. The engine checks
-//! that the rows satisfy a new key or NOT NULL.
+//! that the rows satisfy a new key, CHECK or NOT NULL.
 
+use super::checks::rename_in_checks;
 use super::columns::with_column;
 use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::{drop_default, set_default};
@@ -62,7 +63,7 @@ fn alter(
         }
         Do::RenameColumn { old_column_name, new_column_name } => {
             let position = definition.position(&old_column_name.value)?;
-            definition.columns[position].name = new_column_name.value.clone();
+            rename_column(&mut definition, position, &new_column_name.value)?;
         }
         Do::RenameTable { table_name: RenameTableNameKind::As(name) | RenameTableNameKind::To(name) } => {
             let TableName { schema, name } = TableName::of(name)?;
@@ -95,6 +96,10 @@ fn alter(
             constraints.table_constraint(constraint)?;
             add_constraints(&mut definition, constraints)?;
         }
+        Do::AddConstraint { not_valid: true, .. } => {
+            return Err(not_supported("ADD CONSTRAINT ... NOT VALID")
+                .with_hint("leave NOT VALID out: the existing rows are checked, too"));
+        }
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
         Do::DropConstraint { if_exists, name, .. } => drop_constraint(&mut definition, name, *if_exists)?,
         Do::DropPrimaryKey { .. } => match definition.unique.first() {
@@ -106,8 +111,8 @@ fn alter(
     Ok(definition)
 }
 
-/// Adds keys and indexes. The engine checks later that existing rows satisfy a key. The primary key is also the
-/// series key of a table that has none.
+/// Adds keys, indexes and CHECK constraints. The engine checks later that existing rows satisfy them. The primary key
+/// is also the series key of a table that has none.
 fn add_constraints(definition: &mut TableDefinition, constraints: Constraints) -> Result<()> {
     constraints.apply(definition)?;
     if definition.key.is_empty() {
@@ -165,6 +170,16 @@ fn value_of_older_rows(column: &Column, function: DefaultFunction, times: Curren
     time.ok_or_else(|| sql_error(format!("column {}: the current time is out of range", column.name)))
 }
 
+/// Gives a column another name, also in the conditions of CHECK constraints.
+fn rename_column(definition: &mut TableDefinition, position: usize, name: &str) -> Result<()> {
+    let column = &mut definition.columns[position];
+    if column.name == name {
+        return Ok(());
+    }
+    let (id, before) = (column.id, std::mem::replace(&mut column.name, name.to_owned()));
+    rename_in_checks(definition, id, &before, name)
+}
+
 /// Moves a column to the position given by MySQL's `FIRST` or `AFTER`.
 fn place(definition: &mut TableDefinition, name: &str, position: Option<&MySQLColumnPosition>) -> Result<()> {
     let Some(position) = position else { return Ok(()) };
@@ -204,6 +219,7 @@ fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     // Its number is not reused, because chunks still have pages of it.
     definition.columns_given = definition.next_column_id().0;
     definition.columns.remove(position);
+    definition.drop_checks_of(id);
     Ok(())
 }
 
@@ -256,10 +272,10 @@ fn redeclare(
     let mut constraints = Constraints::default();
     let place = format!("column {}", new_name.value);
     let alone = with_column(TableDefinition::new(&definition.name), &declared, &place, &mut constraints)?;
+    rename_column(definition, position, &new_name.value)?;
     let column = &mut definition.columns[position];
     for declared in alone.columns {
         widen(column, declared.column_type)?;
-        column.name = declared.name;
         column.nullable = declared.nullable && !bound;
         (column.default, column.default_function) = (declared.default, declared.default_function);
         column.sequence = declared.sequence;
@@ -330,11 +346,16 @@ pub(crate) fn index_names(definition: &TableDefinition) -> Vec<String> {
 }
 
 fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<()> {
+    if let Some(position) = definition.check_position(&name.value) {
+        definition.checks.remove(position);
+        return Ok(());
+    }
     match definition.key_position(&name.value) {
         Some(position) => drop_key(definition, position),
         None if if_exists => {}
         None => {
-            let names: Vec<String> = definition.unique.iter().map(|unique| definition.key_name(unique)).collect();
+            let keys = definition.unique.iter().map(|unique| definition.key_name(unique));
+            let names: Vec<String> = definition.checks.iter().map(|check| check.name.clone()).chain(keys).collect();
             return Err(unknown_name("constraint", &name.value, names.iter().map(String::as_str)));
         }
     }

@@ -1,20 +1,22 @@
-//! Keys and indexes of a `CREATE TABLE`. They are collected from the columns and the table constraints in order, and
-//! added to the definition when all columns are known.
+//! Keys, indexes and CHECK constraints of a `CREATE TABLE`. They are collected from the columns and the table
+//! constraints in order, and added to the definition when all columns are known.
 
+use super::checks::DeclaredCheck;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::table_names::TableName;
 use atsdb_core::{ColumnId, Error, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
-    ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, IndexColumn, IndexOption,
-    IndexType, NullsDistinctOption, TableConstraint, Value,
+    CheckConstraint, ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    IndexColumn, IndexOption, IndexType, NullsDistinctOption, TableConstraint, Value,
 };
 
-/// The declared keys and indexes.
+/// The declared keys, indexes and CHECK constraints.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     primary: Option<DeclaredKey>,
     unique: Vec<DeclaredKey>,
     indexes: Vec<DeclaredKey>,
+    checks: Vec<DeclaredCheck>,
 }
 
 #[derive(Debug)]
@@ -40,9 +42,15 @@ impl Constraints {
         self.unique.push(DeclaredKey { nulls_equal, ..DeclaredKey::new(name, columns) });
     }
 
+    /// `CHECK` after a column, or for the table.
+    pub(crate) fn check(&mut self, name: Option<&Ident>, check: &CheckConstraint) -> Result<()> {
+        self.checks.push(DeclaredCheck::of(name, check)?);
+        Ok(())
+    }
+
     /// Whether nothing was declared.
     pub(crate) fn is_empty(&self) -> bool {
-        self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty()
+        self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty() && self.checks.is_empty()
     }
 
     /// A constraint of the table.
@@ -64,7 +72,7 @@ impl Constraints {
                 Ok(())
             }
             TableConstraint::ForeignKey(key) => Err(refused_reference(key.name.as_ref(), "FOREIGN KEY")),
-            TableConstraint::Check(check) => Err(refused_check(check.name.as_ref())),
+            TableConstraint::Check(check) => self.check(None, check),
             other => Err(not_supported(other).with_hint("leave it out")),
         }
     }
@@ -85,7 +93,7 @@ impl Constraints {
             let columns = column_ids(definition, &declared.columns)?;
             definition.add_index(declared.name.as_deref(), columns);
         }
-        Ok(())
+        self.checks.into_iter().try_for_each(|declared| declared.apply(definition))
     }
 }
 
@@ -95,22 +103,13 @@ impl DeclaredKey {
     }
 }
 
-/// The error for a `CHECK` with this name.
-pub(crate) fn refused_check(name: Option<&Ident>) -> Error {
-    refused(name, "CHECK").with_hint("leave the constraint out; no condition is checked when rows are written")
-}
-
 /// The error for a reference with this name to another table, which is declared by these words.
 pub(crate) fn refused_reference(name: Option<&Ident>, words: &str) -> Error {
-    refused(name, words)
-        .with_hint("leave the constraint out; rows of other tables are not looked up when rows are written")
-}
-
-fn refused(name: Option<&Ident>, words: &str) -> Error {
-    match name {
+    let refused = match name {
         Some(name) => not_supported(format_args!("CONSTRAINT {name} {words}")),
         None => not_supported(words),
-    }
+    };
+    refused.with_hint("leave the constraint out; rows of other tables are not looked up when rows are written")
 }
 
 /// Adds a constraint. The primary key comes first, and its columns become NOT NULL.

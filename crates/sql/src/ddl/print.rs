@@ -34,6 +34,9 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
         };
         lines.push(format!("{name}{kind} ({})", column_list(definition, &unique.columns)));
     }
+    for check in &definition.checks {
+        lines.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition));
+    }
     for index in &definition.indexes {
         lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
     }

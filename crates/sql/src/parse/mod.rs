@@ -2,11 +2,12 @@
 //!
 //! Owned here: limits of a statement's size and depth ([`statement`]), syntax of other databases that the parser does
 //! not accept ([`foreign`]), `WITH` before changes ([`with_clause`]) and around them ([`with_steps`]), types of
-//! parameters, aliases of tables that share a name (`shared_names`), the names of the columns of an answer
-//! ([`headings`]), and statements that are refused ([`refuse`]). Not owned: clauses that DataFusion interprets
-//! differently (`workarounds`).
+//! parameters, conditions of CHECK constraints (`conditions`), aliases of tables that share a name (`shared_names`),
+//! the names of the columns of an answer ([`headings`]), and statements that are refused ([`refuse`]). Not owned:
+//! clauses that DataFusion interprets differently (`workarounds`).
 
 mod ambiguous_names;
+mod conditions;
 pub(crate) mod foreign;
 pub(crate) mod headings;
 mod identity_options;

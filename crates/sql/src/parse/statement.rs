@@ -1,6 +1,7 @@
 //! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
 use super::ambiguous_names::refuse_ambiguous_names;
+use super::conditions::keep_conditions;
 use super::foreign::read_foreign;
 use super::named_schemas::{name_schemas, name_schemas_of_stars};
 use super::shared_names::alias_shared_names;
@@ -19,7 +20,7 @@ use crate::text::tree_walk::visit_relations;
 use crate::workarounds::{self, StatementDialect};
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result};
-use datafusion::sql::sqlparser::ast::Statement as Ast;
+use datafusion::sql::sqlparser::ast::{Expr, Statement as Ast};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
@@ -43,10 +44,20 @@ pub(crate) const RELATIONS_MAX: usize = 64;
 
 /// Parses without changing the spelling of names, for statements that declare them.
 pub(crate) fn parse_declaring(text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Ast> {
-    let mut tokens = tokens_of(text, position, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
+    let mut tokens = tokenized(text, position)?;
+    keep_conditions(&mut tokens, text);
+    let mut tokens = prepared(tokens, position, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
     settled(parse(tokens, position)?, Scope::in_public(&[]), position)
+}
+
+/// Parses the condition of a CHECK constraint, without rewriting it for the planner.
+pub(crate) fn parse_condition(text: &str) -> Result<Expr> {
+    let position = SourcePosition::START;
+    let mut tokens = tokens_of(text, position, &Parameters::none(), DECLARING_CHAIN_TOKENS_MAX)?;
+    params::unmark(&mut tokens);
+    parse_with(tokens, position, "expression", |parser| parser.parse_expr())
 }
 
 /// Parses a statement over tables.
@@ -98,13 +109,25 @@ fn tokens_of(
     parameters: &Parameters,
     chain_tokens_max: usize,
 ) -> Result<Vec<TokenWithSpan>> {
+    prepared(tokenized(text, position)?, position, parameters, chain_tokens_max)
+}
+
+fn tokenized(text: &str, position: SourcePosition) -> Result<Vec<TokenWithSpan>> {
     if text.len() > PARSED_BYTES_MAX {
         return Err(Error::new(ErrorKind::Limit, format!("the statement has {} bytes", text.len()))
             .with_hint(format!("split it: the maximum is {PARSED_BYTES_MAX} bytes, but for INSERT with literals")));
     }
-    let mut tokens = Tokenizer::new(&StatementDialect::new(0), text).tokenize_with_location().map_err(|error| {
+    Tokenizer::new(&StatementDialect::new(0), text).tokenize_with_location().map_err(|error| {
         from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
-    })?;
+    })
+}
+
+fn prepared(
+    mut tokens: Vec<TokenWithSpan>,
+    position: SourcePosition,
+    parameters: &Parameters,
+    chain_tokens_max: usize,
+) -> Result<Vec<TokenWithSpan>> {
     join_operators(&mut tokens);
     workarounds::rewrite_tokens(&mut tokens)?;
     check_depth(&tokens, chain_tokens_max)?;
@@ -113,16 +136,26 @@ fn tokens_of(
 }
 
 fn parse(tokens: Vec<TokenWithSpan>, position: SourcePosition) -> Result<Ast> {
+    parse_with(tokens, position, "statement", |parser| parser.parse_statement())
+}
+
+/// Parses all tokens as one thing, which `what` names.
+fn parse_with<T>(
+    tokens: Vec<TokenWithSpan>,
+    position: SourcePosition,
+    what: &str,
+    read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+) -> Result<T> {
     let end = tokens.iter().map(|token| token.span.end).max().unwrap_or_else(Location::empty);
     let dialect = StatementDialect::new(tokens.len());
     let mut parser = Parser::new(&dialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement().map_err(|error| from_parser(positioned_at_end(error, end), position))?;
+    let parsed = read(&mut parser).map_err(|error| from_parser(positioned_at_end(error, end), position))?;
     let next = parser.next_token();
     if next.token != Token::EOF {
-        let message = format!("Expected: end of statement, found: {}{}", next.token, next.span.start);
+        let message = format!("Expected: end of {what}, found: {}{}", next.token, next.span.start);
         return Err(from_parser(ParserError::ParserError(message), position));
     }
-    Ok(statement)
+    Ok(parsed)
 }
 
 /// Rewrites a parsed statement for the planner.

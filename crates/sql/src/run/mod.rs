@@ -30,6 +30,6 @@ mod statement_query;
 pub(crate) mod statement_waits;
 mod temporary_files;
 mod threads;
-mod wait;
+pub(crate) mod wait;
 pub(crate) mod with_rows;
 pub(crate) mod worker;

@@ -17,7 +17,7 @@ impl Wake for Unpark {
 }
 
 /// Waits for a future on this thread, which may be any thread, and polls it from time to time.
-pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);

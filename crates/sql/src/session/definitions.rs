@@ -203,6 +203,9 @@ impl Session {
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }
+            if definition != from {
+                self.check_conditions(&definition)?;
+            }
             match definition == from {
                 true => Ok(None),
                 false => self.put_definition(&table, definition).map(Some),

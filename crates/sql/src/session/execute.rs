@@ -254,6 +254,7 @@ impl Session {
         let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
         self.find_sequences(&mut definition, None)?;
         definition.check().map_err(as_sql_error)?;
+        self.check_conditions(&definition)?;
         let notice = notice_of_time(create, &definition)?;
         match self.create_kept(&definition, on_commit) {
             Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}

@@ -5,6 +5,7 @@
 mod append;
 mod change;
 mod checkpoint;
+mod checks;
 mod copy;
 mod definitions;
 mod execute;

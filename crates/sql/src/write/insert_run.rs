@@ -51,7 +51,7 @@ enum Keys {
     Later,
     /// Here, row by row, with an index.
     Indexed(Box<KeyIndex>),
-    /// By the batch, statement by statement.
+    /// By the batch, statement by statement, with whatever else only the batch can refuse.
     AtOnce,
 }
 
@@ -128,6 +128,8 @@ impl InsertRun {
         self.keys = match (definition.has_unique(), self.policy) {
             // Keys of rows in memory are checked by the table in memory; a rollup is refused at its first row.
             _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
+            // The batch tests the conditions of CHECK constraints.
+            _ if !definition.checks.is_empty() => Keys::AtOnce,
             _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
             (false, _) | (true, ConflictPolicy::Replace | ConflictPolicy::Merge) => Keys::Later,
             _ if !all_named => Keys::AtOnce,

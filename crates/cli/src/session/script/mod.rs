@@ -250,7 +250,8 @@ fn kind_in_script(kind: ErrorKind) -> ErrorKind {
         | ErrorKind::Exists
         | ErrorKind::InvalidValue
         | ErrorKind::Limit
-        | ErrorKind::DuplicateKey => ErrorKind::Sql,
+        | ErrorKind::DuplicateKey
+        | ErrorKind::CheckViolation => ErrorKind::Sql,
         other => other,
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that exist when a key or a NOT NULL is added to their table.
+//! Rows that exist when a key, a CHECK or a NOT NULL is added to their table.
 //!
 //! The batch checks all rows that it sees, and guards them: its commit is refused if another writer has added a chunk
 //! that was not checked ([`recheck`](super::recheck)). From the commit on the store refuses every change that was
@@ -17,11 +17,13 @@ impl Batch {
     /// Refuses a definition that this batch gives to a table if rows break what the older one did not demand.
     ///
     /// Errors: [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) for a key that two rows have,
+    /// [`CheckViolation`](atsdb_core::ErrorKind::CheckViolation) for a CHECK,
     /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a NULL.
     pub(crate) fn check_added_to(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
         let definition = &table.definition;
         let keys = definition.keys_added_to(older);
-        if keys.is_empty() && definition.not_null_added_to(older).is_empty() {
+        let has_no_check = definition.checks_added_to(older).is_empty();
+        if keys.is_empty() && has_no_check && definition.not_null_added_to(older).is_empty() {
             return Ok(());
         }
         let in_chunks = |error: Error| match definition.is_in_memory() {
@@ -32,6 +34,11 @@ impl Batch {
         self.guard_keys(table.id)?;
         let scan = Scan::plan(&snapshot, table, &ScanRequest { columns: Vec::new(), ..ScanRequest::all(table) })?;
         scan.chunks().iter().try_for_each(|chunk| refuse_nulls(definition, older, chunk)).map_err(in_chunks)?;
+        for position in 0..scan.chunks().len() {
+            if let Some(check) = scan.violated_in(position, older)? {
+                return Err(in_chunks(definition.violated_check(check)));
+            }
+        }
         for unique in keys {
             let key = Key::of(definition, unique)?;
             let threads = self.handle.shared.workers.thread_count();

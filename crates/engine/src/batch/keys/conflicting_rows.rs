@@ -10,15 +10,16 @@ use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::probe::Candidates;
 use crate::batch::keys::resolve::resolve;
-use crate::chunk::coerce::{coerce, coerce_column};
+use crate::chunk::coerce::coerce_column;
 use crate::chunk::lossless::RowNumbers;
+use crate::chunk::plain::{plain, plain_type};
 use crate::read::scan::Scan;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::{cast, take_record_batch};
-use arrow::datatypes::{DataType, Field, Schema};
-use atsdb_codec::{arrow_schema, logical_type};
-use atsdb_core::{Column, ConflictPolicy, Error, Result, Table, TimeRange};
+use arrow::compute::take_record_batch;
+use arrow::datatypes::{Field, Schema};
+use atsdb_codec::arrow_schema;
+use atsdb_core::{ConflictPolicy, Error, Result, Table, TimeRange};
 use atsdb_resident::{IndexSpec, RowKeys, TableMatches, TableState};
 use std::fmt;
 use std::sync::Arc;
@@ -125,9 +126,9 @@ impl Batch {
     }
 
     /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped
-    /// columns as plain text.
+    /// columns as plain text. Rows that violate a CHECK constraint are refused, whether or not their keys exist.
     pub fn complete(&self, table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
-        let columns = coerce(&table.definition, self.numbered(table, rows)?.as_ref())?;
+        let columns = self.coerced(table, rows)?;
         let columns = columns.iter().zip(&table.definition.columns).map(|(array, column)| plain(array, column));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
@@ -172,15 +173,4 @@ fn resident_conflicts(
     let row_count = columns.first().map_or(0, |array| array.len());
     let group_of_row = (0..row_count).map(|row| groups.group(row)).collect();
     Ok(ConflictingRows { rows: RowSource::Resident(state), group_of_row, locations })
-}
-
-fn plain_type(column: &Column) -> DataType {
-    if column.map.is_some() { DataType::Utf8 } else { logical_type(column) }
-}
-
-fn plain(array: &ArrayRef, column: &Column) -> Result<ArrayRef> {
-    match plain_type(column) {
-        wanted if wanted == *array.data_type() => Ok(ArrayRef::clone(array)),
-        wanted => Ok(cast(array, &wanted)?),
-    }
 }

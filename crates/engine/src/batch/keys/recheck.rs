@@ -118,6 +118,10 @@ impl<'a> Recheck<'a> {
         for (at, chunk) in self.fresh.chunks().iter().enumerate().filter(|(_, chunk)| is_newer(chunk)) {
             let has_no_null = refuse_nulls(&self.table.definition, self.older, chunk);
             has_no_null.map_err(|error| Error::new(ErrorKind::Conflict, error.message()))?;
+            if let Some(check) = self.fresh.violated_in(at, self.older)? {
+                let error = self.table.definition.violated_check(check);
+                return Err(Error::new(ErrorKind::Conflict, error.message()));
+            }
             for (key, is_added) in &self.keys {
                 self.compare(at, key, *is_added)?;
             }

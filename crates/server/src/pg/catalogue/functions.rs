@@ -188,7 +188,13 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "to_regnamespace" => named(context, "regnamespace", text(0))?,
         "to_regproc" | "to_regprocedure" => named(context, "regproc", text(0))?,
         "pg_get_expr" => argument(0).clone(),
-        "pg_get_constraintdef" => by_number(context, ("internal", "constraints"), argument(0), "definition")?,
+        "pg_get_constraintdef" => {
+            let definition = by_number(context, ("internal", "constraints"), argument(0), "definition")?;
+            match (definition, argument(1)) {
+                (Value::Text(definition), Value::Bool(true)) => Value::Text(without_spare_parentheses(definition)),
+                (definition, _) => definition,
+            }
+        }
         "pg_get_indexdef" => match argument(1).int() {
             None | Some(0) => by_number(context, ("internal", "indexes"), argument(0), "definition")?,
             Some(column) => match by_number(context, ("internal", "indexes"), argument(0), "columns")? {
@@ -415,4 +421,12 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
             ));
         }
     })
+}
+
+/// The definition of a constraint for people: `CHECK (a > 0)` for `CHECK ((a > 0))`.
+fn without_spare_parentheses(definition: String) -> String {
+    match definition.strip_prefix("CHECK ((").and_then(|rest| rest.strip_suffix("))")) {
+        Some(condition) => format!("CHECK ({condition})"),
+        None => definition,
+    }
 }

@@ -51,7 +51,7 @@ fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usiz
             ("relpersistence", Value::text(if namespace == TEMPORARY_NUMBER { "t" } else { "p" })),
             ("relkind", Value::text(kind)),
             ("relnatts", Value::Int(column_count as i64)),
-            ("relchecks", Value::Int(0)),
+            ("relchecks", Value::Int(object.map_or(0, |object| object.checks().count() as i64))),
             ("relhasrules", Value::Bool(kind == "v")),
             ("relhastriggers", Value::Bool(false)),
             ("relhassubclass", Value::Bool(false)),

@@ -1,9 +1,9 @@
-//! Keys and indexes: `pg_index`, `pg_constraint`, and the statements that declare them.
+//! Keys, indexes and CHECK constraints: `pg_index`, `pg_constraint`, and the statements that declare them.
 
 use super::super::lookup::quoted;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::{IndexObject, Object, Objects};
+use super::objects::{CheckObject, IndexObject, Object, Objects};
 use super::row::row;
 use crate::pg::types::{known, layout};
 
@@ -122,7 +122,38 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
             ],
         )
     });
-    made.collect()
+    made.chain(objects.checks().map(|(object, check)| check_row(object, check))).collect()
+}
+
+fn check_row(object: &Object, check: CheckObject<'_>) -> Row {
+    let has_columns = !check.columns.is_empty();
+    let columns = has_columns.then(|| Value::Array(check.columns.into_iter().map(Value::Int).collect()));
+    row(
+        "pg_catalog",
+        "pg_constraint",
+        &[
+            ("oid", Value::Int(check.number)),
+            ("conname", Value::text(check.name)),
+            ("connamespace", Value::Int(object.namespace)),
+            ("contype", Value::text("c")),
+            ("condeferrable", Value::Bool(false)),
+            ("condeferred", Value::Bool(false)),
+            ("convalidated", Value::Bool(true)),
+            ("conrelid", Value::Int(object.number)),
+            ("contypid", Value::Int(0)),
+            ("conindid", Value::Int(0)),
+            ("conparentid", Value::Int(0)),
+            ("confrelid", Value::Int(0)),
+            ("confupdtype", Value::text(" ")),
+            ("confdeltype", Value::text(" ")),
+            ("confmatchtype", Value::text(" ")),
+            ("conislocal", Value::Bool(true)),
+            ("coninhcount", Value::Int(0)),
+            ("connoinherit", Value::Bool(false)),
+            ("conkey", columns.unwrap_or(Value::Null)),
+            ("conbin", Value::text(check.condition)),
+        ],
+    )
 }
 
 /// The columns of an index, as listed in its declaration.
@@ -150,7 +181,10 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
                 };
                 vec![Value::Int(index.constraint_number()), Value::Text(format!("{kind} ({})", list(object, index)))]
             });
-            made.collect()
+            let checks = objects.checks().map(|(_, check)| {
+                vec![Value::Int(check.number), Value::Text(format!("CHECK (({}))", check.condition))]
+            });
+            made.chain(checks).collect()
         }
         "indexes" => {
             let made = each(objects).map(|(object, index)| {

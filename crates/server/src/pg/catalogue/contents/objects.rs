@@ -1,4 +1,5 @@
-//! The tables, views, rollups, keys and indexes of the store, with the numbers by which clients refer to them.
+//! The tables, views, rollups, keys, indexes and CHECK constraints of the store, with the numbers by which clients
+//! refer to them.
 
 use super::super::lookup::quoted;
 use super::schemas::{TEMPORARY, numbered};
@@ -15,6 +16,8 @@ const FIRST_NUMBER: i64 = 16_384;
 const INDEXES_FROM: i64 = 1 << 28;
 /// A key's number plus this is the number of its constraint.
 const CONSTRAINTS_FROM: i64 = 1 << 28;
+/// The numbers of CHECK constraints begin here, 64 for each table.
+const CHECKS_FROM: i64 = 3 << 28;
 /// A table's number plus this is the number of its row type.
 const TYPES_FROM: i64 = 1 << 30;
 /// A table's number plus this is the number of the type of arrays of its rows.
@@ -72,6 +75,16 @@ pub(super) struct IndexObject {
     pub(super) columns: Vec<i64>,
 }
 
+/// A CHECK constraint.
+pub(super) struct CheckObject<'a> {
+    pub(super) number: i64,
+    pub(super) name: &'a str,
+    /// The condition, as SQL.
+    pub(super) condition: &'a str,
+    /// Positions of the columns that it names, from 1.
+    pub(super) columns: Vec<i64>,
+}
+
 /// All objects of the store and of the catalogue.
 pub(super) struct Objects {
     pub(super) tables: Vec<Object>,
@@ -98,6 +111,22 @@ impl Object {
     /// The number of the type of arrays of its rows.
     pub(super) fn array_type(&self) -> i64 {
         self.number + ARRAYS_FROM
+    }
+
+    /// The CHECK constraints.
+    pub(super) fn checks(&self) -> impl Iterator<Item = CheckObject<'_>> {
+        let definition = self.table.as_ref().map(|table| &table.definition);
+        definition.into_iter().flat_map(move |definition| {
+            (0..).zip(&definition.checks).map(move |(at, check)| {
+                let named = (1..).zip(&definition.columns).filter(|(_, column)| check.columns.contains(&column.id));
+                CheckObject {
+                    number: CHECKS_FROM + self.number * 64 + at,
+                    name: &check.name,
+                    condition: &check.condition,
+                    columns: named.map(|(position, _)| position).collect(),
+                }
+            })
+        })
     }
 
     /// The columns, numbered from 1.
@@ -131,6 +160,11 @@ impl Objects {
             object.namespace = of.map_or(0, |(_, number)| *number);
         }
         Ok(Self { tables, schemas })
+    }
+
+    /// The CHECK constraints, with their tables.
+    pub(super) fn checks(&self) -> impl Iterator<Item = (&Object, CheckObject<'_>)> {
+        self.own().flat_map(|object| object.checks().map(move |check| (object, check)))
     }
 
     /// The user's own objects.

@@ -46,7 +46,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
         "columns" => tables().flat_map(|object| columns(object, database)).collect(),
         "table_constraints" => keys(objects)
             .map(|(object, key)| {
-                let mut values = constraint(object, key, database);
+                let mut values = constraint(object, &key.name, database);
                 values.extend(table_columns(object, database));
                 let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
                 values.push(("constraint_type", Value::text(kind)));
@@ -57,17 +57,28 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 values.push(("nulls_distinct", Value::maybe(are_distinct)));
                 of(values)
             })
-            .collect(),
-        "key_column_usage" | "constraint_column_usage" => keys(objects)
-            .flat_map(|(object, key)| (1_i64..).zip(object.names(key)).map(move |named| (object, key, named)))
-            .map(|(object, key, (position, column))| {
-                let mut values = constraint(object, key, database);
+            .chain(objects.checks().map(|(object, check)| {
+                let mut values = constraint(object, check.name, database);
                 values.extend(table_columns(object, database));
-                values.push(("column_name", Value::text(column)));
-                values.push(("ordinal_position", Value::Int(position)));
+                values.push(("constraint_type", Value::text("CHECK")));
+                values.push(("is_deferrable", Value::text("NO")));
+                values.push(("initially_deferred", Value::text("NO")));
+                values.push(("enforced", Value::text("YES")));
+                of(values)
+            }))
+            .collect(),
+        "check_constraints" => objects
+            .checks()
+            .map(|(object, check)| {
+                let mut values = constraint(object, check.name, database);
+                values.push(("check_clause", Value::Text(format!("(({}))", check.condition))));
                 of(values)
             })
             .collect(),
+        "key_column_usage" => key_columns(objects, database).map(of).collect(),
+        "constraint_column_usage" => {
+            key_columns(objects, database).chain(check_columns(objects, database)).map(of).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -78,6 +89,33 @@ fn keys(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
         .flat_map(|object| object.indexes.iter().filter(|index| index.is_key).map(move |index| (object, index)))
 }
 
+fn key_columns<'a>(objects: &'a Objects, database: &'a str) -> impl Iterator<Item = Vec<(&'static str, Value)>> + 'a {
+    let named = |(object, key): (&'a Object, &'a IndexObject)| {
+        (1_i64..).zip(object.names(key)).map(move |(position, column)| (object, key, position, column))
+    };
+    keys(objects).flat_map(named).map(move |(object, key, position, column)| {
+        let mut values = constraint(object, &key.name, database);
+        values.extend(table_columns(object, database));
+        values.push(("column_name", Value::text(column)));
+        values.push(("ordinal_position", Value::Int(position)));
+        values
+    })
+}
+
+/// The columns that CHECK constraints name.
+fn check_columns<'a>(objects: &'a Objects, database: &'a str) -> impl Iterator<Item = Vec<(&'static str, Value)>> + 'a {
+    objects.checks().flat_map(move |(object, check)| {
+        let name = check.name;
+        check.columns.into_iter().filter_map(move |position| {
+            let attribute = object.attributes.get(usize::try_from(position - 1).ok()?)?;
+            let mut values = constraint(object, name, database);
+            values.extend(table_columns(object, database));
+            values.push(("column_name", Value::text(attribute.name.as_str())));
+            Some(values)
+        })
+    })
+}
+
 fn table_columns(object: &Object, database: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("table_catalog", Value::text(database)),
@@ -86,11 +124,11 @@ fn table_columns(object: &Object, database: &str) -> Vec<(&'static str, Value)> 
     ]
 }
 
-fn constraint(object: &Object, key: &IndexObject, database: &str) -> Vec<(&'static str, Value)> {
+fn constraint(object: &Object, name: &str, database: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("constraint_catalog", Value::text(database)),
         ("constraint_schema", Value::text(object.schema.as_str())),
-        ("constraint_name", Value::text(key.name.as_str())),
+        ("constraint_name", Value::text(name)),
     ]
 }
 
