@@ -8,11 +8,13 @@
 //! | `remote` | remote write 1.0 and 2.0 and remote read: protocol buffers to columns and back |
 //! | `evaluate` | PromQL's evaluator over any [`SeriesSource`] |
 //! | `promql` | PromQL's text: words, syntax tree, types |
+//! | `histogram` | native histograms: validity and arithmetic |
 //! | `labels` | label sets, matchers, and a series as text |
 //!
 //! Not owned: sockets, HTTP, tables and their storage.
 
 pub mod evaluate;
+pub mod histogram;
 pub mod labels;
 pub mod otlp;
 pub mod promql;

@@ -6,7 +6,7 @@ use atsdb_prom::evaluate::{EvaluateError, LOOKBACK_MS, Limits, evaluate_instant,
 use atsdb_prom::labels::{Labels, Matcher, read_series};
 use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::promql::parse;
-use atsdb_prom::remote::{WriteVersion, decode_read, decode_write, decompress};
+use atsdb_prom::remote::{WriteRequest, WriteVersion, decode_read, decode_write, decompress};
 use atsdb_prom::{RawSeries, SeriesSource};
 
 /// The maximum length of a body after decompression.
@@ -31,6 +31,7 @@ pub(super) fn all() -> Vec<Target> {
                 for request in decoded.into_iter().flatten() {
                     let rows = request.write.samples.to_batch().expect("columns of one length");
                     assert_eq!(rows.num_rows(), request.write.samples.len());
+                    check_histograms(&request.write);
                 }
             },
         },
@@ -66,7 +67,7 @@ pub(super) fn all() -> Vec<Target> {
     ]
 }
 
-/// One request of each version: a series with two labels and a sample.
+/// One request of each version: a series with two labels and a sample, and one with a native histogram.
 fn write_requests() -> Vec<Vec<u8>> {
     let sample = b"\x09\x00\x00\x00\x00\x00\x00\xf0\x3f\x10\xe8\x07";
     let mut v1 = b"\x0a\x2b\x0a\x0e\x0a\x08__name__\x12\x02up\x0a\x08\x0a\x03job\x12\x01x\x12\x0c".to_vec();
@@ -75,10 +76,16 @@ fn write_requests() -> Vec<Vec<u8>> {
     let mut v2 = b"\x22\x00\x22\x08__name__\x22\x02up\x2a\x19\x0a\x02\x01\x02\x12\x0c".to_vec();
     v2.extend(sample);
     v2.extend(b"\x2a\x05\x08\x01\x18\x02\x20\x00");
+    // Three observations: one in the zero bucket, two in two others.
+    let histogram = b"\x08\x03\x19\0\0\0\0\0\0\xf8\x3f\x30\x01\x5a\x04\x08\x02\x10\x02\x62\x02\x02\0\x78\x05";
+    v1.extend(b"\x0a\x2a\x0a\x0d\x0a\x08__name__\x12\x01h\x22\x19");
+    v1.extend(histogram);
+    v2.extend(b"\x2a\x1f\x0a\x02\x01\x02\x1a\x19");
+    v2.extend(histogram);
     vec![v1, v2]
 }
 
-/// A gauge and a histogram of one resource as a protocol buffer, a histogram as JSON.
+/// A gauge and a histogram of one resource as a protocol buffer, a histogram and an exponential one as JSON.
 fn otlp_requests() -> Vec<Vec<u8>> {
     let protobuf = [
         b"\x0ay\x0a\x15\x0a\x13\x0a\x0cservice.name".as_slice(),
@@ -91,7 +98,19 @@ fn otlp_requests() -> Vec<Vec<u8>> {
     let json = br#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]},
         "scopeMetrics":[{"metrics":[{"name":"m","histogram":{"aggregationTemporality":2,"dataPoints":[
         {"timeUnixNano":"1","count":"2","sum":1.5,"bucketCounts":["1","1"],"explicitBounds":[1]}]}}]}]}]}"#;
-    vec![protobuf.concat(), json.to_vec()]
+    let exponential = br#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"m","exponentialHistogram":{
+        "aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"1","count":"7","sum":1.5,"scale":9,"zeroCount":"1",
+        "positive":{"offset":-3,"bucketCounts":["1","0",2]},"negative":{"bucketCounts":[3]}}]}}]}]}]}"#;
+    vec![protobuf.concat(), json.to_vec(), exponential.to_vec()]
+}
+
+fn check_histograms(request: &WriteRequest) {
+    let rows = request.histograms.to_batch(&request.samples).expect("columns of one length");
+    assert_eq!(rows.num_rows(), request.histograms.len());
+    for (_, _, histogram) in request.histograms.iter() {
+        assert_eq!(histogram.check(), Ok(()));
+        assert!(histogram.buckets().len() <= 1 + histogram.positive.counts.len() + histogram.negative.counts.len());
+    }
 }
 
 fn read_write(bytes: &[u8]) {
@@ -100,6 +119,7 @@ fn read_write(bytes: &[u8]) {
             assert!(request.byte_count() <= PLAIN_BYTES_MAX, "the limit holds");
             let rows = request.samples.to_batch().expect("columns of one length");
             assert_eq!(rows.num_rows(), request.samples.len());
+            check_histograms(&request);
             for series in request.samples.series() {
                 assert!(read_series(series).is_some(), "{series} can be read back");
             }

@@ -4,10 +4,14 @@ use super::calls::{present, text};
 use super::columns::{Column, GAP, is_gap};
 use super::elements::shown;
 use super::evaluator::{Evaluator, Result, fail};
+use super::histogram_totals::{Total, total};
+use super::outcome::Sample;
 use super::sums::{Mean, Sum, quantile};
+use crate::histogram::Histogram;
 use crate::labels::{Labels, METRIC_NAME};
 use crate::promql::{Aggregate, AggregateOp};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Series that are aggregated to one.
 pub(super) struct Group {
@@ -45,11 +49,11 @@ pub(super) fn groups(columns: &[Column], aggregate: &Aggregate) -> Vec<Group> {
 }
 
 impl Evaluator<'_> {
-    pub(super) fn aggregate(&self, aggregate: &Aggregate) -> Result<Vec<Column>> {
+    pub(super) fn aggregate(&self, start: usize, aggregate: &Aggregate) -> Result<Vec<Column>> {
         match aggregate.op {
             AggregateOp::CountValues => return self.count_values(aggregate),
             AggregateOp::Topk | AggregateOp::Bottomk | AggregateOp::Limitk | AggregateOp::LimitRatio => {
-                return self.chosen(aggregate);
+                return self.chosen(start, aggregate);
             }
             _ => {}
         }
@@ -68,7 +72,12 @@ impl Evaluator<'_> {
             let members: Vec<&[f64]> = group.members.iter().map(|member| columns[*member].values.as_slice()).collect();
             let values = self.aggregated(aggregate.op, &members, &quantiles);
             let drop_name = group.members.iter().any(|member| columns[*member].drop_name);
-            results.push(Column { labels: group.labels, drop_name, values });
+            let mut result = Column::new(group.labels, drop_name, values);
+            let members: Vec<&Column> = group.members.iter().map(|member| &columns[*member]).collect();
+            if members.iter().any(|member| !member.histograms.is_empty()) {
+                self.aggregate_histograms(aggregate, &members, &mut result)?;
+            }
+            results.push(result);
         }
         self.query.charge(results.len() * self.grid.count)?;
         Ok(present(results))
@@ -110,6 +119,52 @@ impl Evaluator<'_> {
         cells.collect()
     }
 
+    /// Completes the aggregate of a group in which some members have histograms. The numbers are aggregated already.
+    fn aggregate_histograms(&self, aggregate: &Aggregate, members: &[&Column], result: &mut Column) -> Result<()> {
+        let offset = aggregate.expr.bare().start;
+        for step in 0..self.grid.count {
+            let native: Vec<(&Column, &Arc<Histogram>)> =
+                members.iter().filter_map(|member| Some((*member, member.histogram(step)?))).collect();
+            if native.is_empty() {
+                continue;
+            }
+            let kind = match aggregate.op {
+                AggregateOp::Sum => Total::Sum,
+                AggregateOp::Avg => Total::Mean,
+                AggregateOp::Count => {
+                    let numbers = result.values[step];
+                    result.values[step] = native.len() as f64 + if is_gap(numbers) { 0.0 } else { numbers };
+                    continue;
+                }
+                AggregateOp::Group => {
+                    result.values[step] = 1.0;
+                    continue;
+                }
+                other => {
+                    self.query.inform_ignored_in_group(offset, other.name());
+                    continue;
+                }
+            };
+            if members.iter().any(|member| !is_gap(member.values[step])) {
+                result.clear(step);
+                self.query.warn_mixed_group(offset);
+                continue;
+            }
+            let histograms: Vec<&Arc<Histogram>> = native.iter().map(|member| member.1).collect();
+            match total(&histograms, kind) {
+                Ok(Some((histogram, added))) => {
+                    self.query.remark_on_total(offset, added);
+                    self.query.charge_histogram(&histogram)?;
+                    // The step is empty, because there are no numbers.
+                    let _ = result.set(step, Sample::Histogram(Arc::new(histogram)));
+                }
+                Ok(None) => {}
+                Err(wrong) => self.query.warn_incompatible(offset, native[wrong].0.labels.metric()),
+            }
+        }
+        Ok(())
+    }
+
     /// Counts how often each value occurs. The value becomes a label of the result.
     fn count_values(&self, aggregate: &Aggregate) -> Result<Vec<Column>> {
         let label = aggregate.param.as_ref().map(text).unwrap_or_default();
@@ -124,12 +179,17 @@ impl Evaluator<'_> {
         let mut numbers: HashMap<Labels, usize> = HashMap::new();
         let mut results: Vec<Column> = Vec::new();
         for column in self.columns(&aggregate.expr)? {
-            for (step, value) in column.values.iter().enumerate().filter(|(_, value)| !is_gap(**value)) {
-                let labels = group_labels(&column.labels.with(label, &shown(*value)), &grouping, &without);
+            for step in 0..self.grid.count {
+                let value = match column.sample(step) {
+                    Some(Sample::Number(value)) => shown(value),
+                    Some(Sample::Histogram(histogram)) => histogram.to_string(),
+                    None => continue,
+                };
+                let labels = group_labels(&column.labels.with(label, &value), &grouping, &without);
                 let number = *numbers.entry(labels.clone()).or_insert(results.len());
                 if number == results.len() {
                     self.query.charge(self.grid.count)?;
-                    results.push(Column { labels, drop_name: false, values: vec![GAP; self.grid.count] });
+                    results.push(Column::new(labels, false, vec![GAP; self.grid.count]));
                 }
                 let count = &mut results[number].values[step];
                 *count = if is_gap(*count) { 1.0 } else { *count + 1.0 };

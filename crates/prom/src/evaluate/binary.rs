@@ -1,11 +1,15 @@
 //! Binary operators.
 
+use super::binary_samples::{Operated, Remark, apply_samples, incompatible};
 use super::columns::{Column, GAP, is_gap, scalar};
-use super::evaluator::{Evaluator, Result, fail};
+use super::evaluator::{Evaluator, Hints, Result, fail};
 use super::matching::{Groups, result_labels, signature};
+use super::outcome::Sample;
+use crate::histogram::Histogram;
 use crate::labels::Labels;
 use crate::promql::{Binary, BinaryOp, Cardinality, ValueType, type_of};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// The value of an operation and whether a comparison holds.
 fn apply(op: BinaryOp, left: f64, right: f64) -> (f64, bool) {
@@ -36,11 +40,14 @@ fn truth(holds: bool) -> f64 {
 impl Evaluator<'_> {
     pub(super) fn binary(&self, start: usize, binary: &Binary) -> Result<Vec<Column>> {
         let sides = (type_of(&binary.left), type_of(&binary.right));
-        if matches!(binary.op, BinaryOp::TrimLower | BinaryOp::TrimUpper) {
-            return self.trim(start, binary);
+        if is_trim(binary.op) && self.hints != Hints::Kept {
+            return self.with_hints_kept().binary(start, binary);
         }
         match sides {
             (ValueType::Scalar, ValueType::Scalar) => {
+                if is_trim(binary.op) {
+                    return fail(format!("operator {:?} not allowed for Scalar operations", binary.op.symbol()));
+                }
                 let (left, right) = (self.scalar(&binary.left)?, self.scalar(&binary.right)?);
                 let values = left.into_iter().zip(right).map(|(left, right)| {
                     let (value, holds) = apply(binary.op, left, right);
@@ -50,28 +57,66 @@ impl Evaluator<'_> {
             }
             (ValueType::Vector, ValueType::Scalar) => {
                 let number = self.scalar(&binary.right)?;
-                Ok(with_scalar(binary, self.columns(&binary.left)?, &number, false))
+                self.with_scalar(start, binary, self.columns(&binary.left)?, &number, false)
             }
             (ValueType::Scalar, _) => {
                 let number = self.scalar(&binary.left)?;
-                Ok(with_scalar(binary, self.columns(&binary.right)?, &number, true))
+                self.with_scalar(start, binary, self.columns(&binary.right)?, &number, true)
             }
             _ => {
                 let (left, right) = (self.columns(&binary.left)?, self.columns(&binary.right)?);
-                if binary.op.is_set() { Ok(self.set(binary, left, right)) } else { self.matched(binary, left, right) }
+                if binary.op.is_set() {
+                    Ok(self.set(binary, left, right))
+                } else {
+                    self.matched(start, binary, left, right)
+                }
             }
         }
     }
 
-    /// Trims buckets of native histograms. Numbers have no buckets.
-    fn trim(&self, start: usize, binary: &Binary) -> Result<Vec<Column>> {
-        let symbol = binary.op.symbol();
-        let columns = self.columns(&binary.left)?;
-        if columns.iter().any(|column| !column.is_empty()) {
-            let message = "incompatible sample types encountered for binary operator";
-            self.query.inform(start, format!("{message} {symbol:?}: float {symbol} float"));
+    fn remark(&self, start: usize, remark: Remark) {
+        match remark {
+            Remark::Warning(message) => self.query.warn(start, message),
+            Remark::Info(message) => self.query.inform(start, message),
         }
-        Ok(Vec::new())
+    }
+
+    /// An operation on each series and a number.
+    fn with_scalar(
+        &self,
+        start: usize,
+        binary: &Binary,
+        mut columns: Vec<Column>,
+        number: &[f64],
+        scalar_first: bool,
+    ) -> Result<Vec<Column>> {
+        for column in &mut columns {
+            column.drop_name |= binary.op.changes_meaning() || binary.bool;
+            for (step, slot) in column.histograms.iter_mut().enumerate() {
+                let Some(histogram) = slot.take() else { continue };
+                let (own, number) = (Sample::Histogram(histogram), Sample::Number(number[step]));
+                let (left, right) = if scalar_first { (&number, &own) } else { (&own, &number) };
+                let Operated { sample, remark } = apply_samples(binary.op, left, right);
+                if let Some((Sample::Histogram(result), _)) = sample {
+                    self.query.charge_histogram(&result)?;
+                    *slot = Some(result);
+                }
+                if let Some(remark) = remark {
+                    self.remark(start, remark);
+                }
+            }
+            if is_trim(binary.op) {
+                // Numbers have no buckets.
+                if column.values.iter().any(|value| !is_gap(*value)) {
+                    let number = Sample::Number(0.0);
+                    self.remark(start, incompatible(binary.op, &number, &number));
+                    column.values.fill(GAP);
+                }
+            } else {
+                numbers_with_scalar(binary, &mut column.values, number, scalar_first);
+            }
+        }
+        Ok(super::calls::present(columns))
     }
 
     fn set(&self, binary: &Binary, mut left: Vec<Column>, mut right: Vec<Column>) -> Vec<Column> {
@@ -84,7 +129,7 @@ impl Evaluator<'_> {
                 _ => (&right, &groups.right),
             };
             for (column, number) in of.iter().zip(numbers) {
-                there[*number] |= !is_gap(column.values[step]);
+                there[*number] |= column.has(step);
             }
             let (filtered, numbers, keep) = match binary.op {
                 BinaryOp::And => (&mut left, &groups.left, true),
@@ -93,7 +138,7 @@ impl Evaluator<'_> {
             };
             for (column, number) in filtered.iter_mut().zip(numbers) {
                 if there[*number] != keep {
-                    column.values[step] = GAP;
+                    column.clear(step);
                 }
             }
         }
@@ -104,7 +149,7 @@ impl Evaluator<'_> {
     }
 
     /// An operation on the series of two vectors that match.
-    fn matched(&self, binary: &Binary, left: Vec<Column>, right: Vec<Column>) -> Result<Vec<Column>> {
+    fn matched(&self, start: usize, binary: &Binary, left: Vec<Column>, right: Vec<Column>) -> Result<Vec<Column>> {
         let matching = &binary.matching;
         let groups = Groups::new(&left, &right, matching);
         let swapped = matching.cardinality == Cardinality::OneToMany;
@@ -127,7 +172,7 @@ impl Evaluator<'_> {
             of_many.fill(false);
             matched.fill(false);
             inserted.clear();
-            let present = |column: &Column| !is_gap(column.values[step]);
+            let present = |column: &Column| column.has(step);
             if fill_many.is_none() && fill_one.is_none() && !(many.iter().any(present) && one.iter().any(present)) {
                 continue;
             }
@@ -136,12 +181,25 @@ impl Evaluator<'_> {
                     return many_to_many(binary, &column.labels, &one[other].labels);
                 }
             }
+            // As in Prometheus, the last remark of a step counts.
+            let mut last_remark = None;
             let mut operate = |many_labels: (usize, &Labels),
                                one_labels: (usize, &Labels),
-                               values: (f64, f64),
+                               sides: (Side<'_>, Side<'_>),
                                group: usize| {
-                let (left, right) = if swapped { (values.1, values.0) } else { values };
-                let (value, holds) = apply(binary.op, left, right);
+                let (left, right) = if swapped { (sides.1, sides.0) } else { sides };
+                let (sample, holds) = if left.1.is_none() && right.1.is_none() && !is_trim(binary.op) {
+                    let (value, holds) = apply(binary.op, left.0, right.0);
+                    (Sample::Number(value), holds)
+                } else {
+                    let Operated { sample, remark } = apply_samples(binary.op, &sample(left), &sample(right));
+                    last_remark = remark.or(last_remark.take());
+                    let Some(operated) = sample else { return Ok(()) };
+                    if let Sample::Histogram(histogram) = &operated.0 {
+                        self.query.charge_histogram(histogram)?;
+                    }
+                    operated
+                };
                 let result = results.number_of((many_labels.0, one_labels.0), self.grid.count, || {
                     result_labels(many_labels.1, one_labels.1, binary.op, matching)
                 });
@@ -160,36 +218,37 @@ impl Evaluator<'_> {
                 if !holds && !binary.bool {
                     return Ok(());
                 }
-                let value = if binary.bool { truth(holds) } else { value };
+                let sample = if binary.bool { Sample::Number(truth(holds)) } else { sample };
                 let column = &mut results.columns[result];
                 column.drop_name |= binary.bool;
-                if !is_gap(std::mem::replace(&mut column.values[step], value)) {
-                    return fail("vector cannot contain metrics with the same labelset");
-                }
-                Ok(())
+                column.set(step, sample).map_err(|_| super::labelling::same_labels())
             };
-            for (number, column) in many.iter().enumerate().filter(|(_, column)| !is_gap(column.values[step])) {
+            for (number, column) in many.iter().enumerate().filter(|(_, column)| present(column)) {
                 let group = many_groups[number];
-                let value = column.values[step];
+                let value = side(column, step);
                 of_many[group] = true;
                 match (of_group[group], fill_one) {
                     (Some(other), _) => {
-                        let values = (value, one[other].values[step]);
+                        let values = (value, side(&one[other], step));
                         operate((number, &column.labels), (other, &one[other].labels), values, group)?;
                     }
                     (None, Some(fill)) => {
                         let labels = signature(&column.labels, matching);
-                        operate((number, &column.labels), (usize::MAX, &labels), (value, fill), group)?;
+                        operate((number, &column.labels), (usize::MAX, &labels), (value, (fill, None)), group)?;
                     }
                     (None, None) => {}
                 }
             }
-            let Some(fill) = fill_many else { continue };
-            for (group, number) in of_group.iter().enumerate() {
-                let Some(number) = number.filter(|_| !of_many[group]) else { continue };
-                let labels = signature(&one[number].labels, matching);
-                let values = (fill, one[number].values[step]);
-                operate((usize::MAX, &labels), (number, &one[number].labels), values, group)?;
+            if let Some(fill) = fill_many {
+                for (group, number) in of_group.iter().enumerate() {
+                    let Some(number) = number.filter(|_| !of_many[group]) else { continue };
+                    let labels = signature(&one[number].labels, matching);
+                    let values = ((fill, None), side(&one[number], step));
+                    operate((usize::MAX, &labels), (number, &one[number].labels), values, group)?;
+                }
+            }
+            if let Some(remark) = last_remark {
+                self.remark(start, remark);
             }
         }
         self.query.charge(results.columns.len() * self.grid.count)?;
@@ -212,7 +271,7 @@ impl Results {
         let labels = labels();
         let number = *self.numbers.entry(labels.clone()).or_insert(self.columns.len());
         if number == self.columns.len() {
-            self.columns.push(Column { labels, drop_name: false, values: vec![GAP; count] });
+            self.columns.push(Column::new(labels, false, vec![GAP; count]));
         }
         self.pairs.insert(pair, number);
         number
@@ -236,25 +295,36 @@ pub(super) fn spaced(labels: &Labels) -> String {
     format!("{{{}}}", pairs.join(", "))
 }
 
-/// An operation on each series and a number.
-fn with_scalar(binary: &Binary, mut columns: Vec<Column>, number: &[f64], scalar_first: bool) -> Vec<Column> {
+/// A number, or a gap and a histogram.
+type Side<'a> = (f64, Option<&'a Arc<Histogram>>);
+
+fn side(column: &Column, step: usize) -> Side<'_> {
+    (column.values[step], column.histogram(step))
+}
+
+fn sample((value, histogram): Side<'_>) -> Sample {
+    histogram.map_or(Sample::Number(value), |histogram| Sample::Histogram(Arc::clone(histogram)))
+}
+
+fn is_trim(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::TrimLower | BinaryOp::TrimUpper)
+}
+
+/// An operation on each number of a series and another number.
+fn numbers_with_scalar(binary: &Binary, values: &mut [f64], number: &[f64], scalar_first: bool) {
     let op = binary.op;
-    for column in &mut columns {
-        column.drop_name |= op.changes_meaning() || binary.bool;
-        for (value, number) in column.values.iter_mut().zip(number) {
-            if is_gap(*value) {
-                continue;
-            }
-            let own = *value;
-            let (result, holds) = if scalar_first { apply(op, *number, own) } else { apply(op, own, *number) };
-            *value = match (op.is_comparison(), binary.bool, holds) {
-                (false, ..) => result,
-                (true, true, _) => truth(holds),
-                // A comparison keeps the value of the series, whether it is the left or the right side.
-                (true, false, true) => own,
-                (true, false, false) => GAP,
-            };
+    for (value, number) in values.iter_mut().zip(number) {
+        if is_gap(*value) {
+            continue;
         }
+        let own = *value;
+        let (result, holds) = if scalar_first { apply(op, *number, own) } else { apply(op, own, *number) };
+        *value = match (op.is_comparison(), binary.bool, holds) {
+            (false, ..) => result,
+            (true, true, _) => truth(holds),
+            // A comparison keeps the value of the series, whether it is the left or the right side.
+            (true, false, true) => own,
+            (true, false, false) => GAP,
+        };
     }
-    super::calls::present(columns)
 }

@@ -1,4 +1,4 @@
-//! Quantiles and fractions of classic histograms: series with the label `le`.
+//! Quantiles and fractions of histograms. Classic ones are series with the label `le`.
 
 use super::calls::present;
 use super::columns::{Column, GAP, is_gap};
@@ -38,16 +38,16 @@ impl Evaluator<'_> {
     pub(super) fn histogram_quantile(&self, args: &[Expr]) -> Result<Vec<Column>> {
         let q = self.scalar(&args[0])?;
         q.iter().for_each(|q| self.check_quantile(args[0].bare().start, *q));
-        let columns = self.columns(&args[1])?;
-        let histograms = self.histograms(args[1].bare().start, &columns);
+        let mut columns = self.with_hints_kept().columns(&args[1])?;
+        let histograms = self.histograms(args[1].bare().start, &mut columns);
         Ok(self.quantiles(&histograms, &columns, args[1].bare().start, &q))
     }
 
     pub(super) fn histogram_quantiles(&self, args: &[Expr]) -> Result<Vec<Column>> {
-        let columns = self.columns(&args[0])?;
+        let mut columns = self.with_hints_kept().columns(&args[0])?;
         let start = args[0].bare().start;
         let label = super::calls::text(&args[1]);
-        let histograms = self.histograms(start, &columns);
+        let histograms = self.histograms(start, &mut columns);
         let mut all = Vec::new();
         for arg in &args[2..] {
             let q = self.scalar(arg)?;
@@ -64,13 +64,19 @@ impl Evaluator<'_> {
 
     pub(super) fn histogram_fraction(&self, args: &[Expr]) -> Result<Vec<Column>> {
         let (lower, upper) = (self.scalar(&args[0])?, self.scalar(&args[1])?);
-        let columns = self.columns(&args[2])?;
-        let histograms = self.histograms(args[2].bare().start, &columns);
-        Ok(self.of_buckets(&histograms, &columns, |_, step, buckets| fraction(lower[step], upper[step], buckets)))
+        let mut columns = self.with_hints_kept().columns(&args[2])?;
+        let start = args[2].bare().start;
+        let histograms = self.histograms(start, &mut columns);
+        let mut all = self.estimates(start, &columns, |step, histogram| histogram.fraction(lower[step], upper[step]));
+        all.extend(
+            self.of_buckets(&histograms, &columns, |_, step, buckets| fraction(lower[step], upper[step], buckets)),
+        );
+        Ok(all)
     }
 
     fn quantiles(&self, histograms: &[Histogram], columns: &[Column], start: usize, q: &[f64]) -> Vec<Column> {
-        self.of_buckets(histograms, columns, |histogram, step, buckets| {
+        let mut all = self.estimates(start, columns, |step, histogram| histogram.quantile(q[step]));
+        all.extend(self.of_buckets(histograms, columns, |histogram, step, buckets| {
             let (value, raised) = quantile(q[step], buckets);
             if let Some(RaisedCounts { bounds, difference }) = raised {
                 let time = self.grid.at(step);
@@ -83,7 +89,8 @@ impl Evaluator<'_> {
                 self.query.notes.borrow_mut().inform(start, message, detail);
             }
             value
-        })
+        }));
+        all
     }
 
     fn of_buckets(
@@ -101,17 +108,22 @@ impl Evaluator<'_> {
                 buckets.extend(counted.map(|(bound, count)| Bucket { bound, count }));
                 if buckets.is_empty() { GAP } else { value(histogram, step, &mut buckets) }
             });
-            Column { values: cells.collect(), labels: histogram.labels.clone(), drop_name: true }
+            let values = cells.collect();
+            Column::new(histogram.labels.clone(), true, values)
         };
         present(histograms.iter().map(of).collect())
     }
 
-    /// Groups columns by their labels without the bound.
-    fn histograms(&self, start: usize, columns: &[Column]) -> Vec<Histogram> {
+    /// Groups the columns of classic histograms by their labels without the bound. Where a native histogram has these
+    /// labels, too, both are cleared.
+    fn histograms(&self, start: usize, columns: &mut [Column]) -> Vec<Histogram> {
         let without = [BOUND.to_owned()];
         let mut numbers: HashMap<Labels, usize> = HashMap::new();
         let mut histograms: Vec<Histogram> = Vec::new();
         for (column, series) in columns.iter().enumerate() {
+            if !series.histograms.is_empty() && series.values.iter().all(|value| is_gap(*value)) {
+                continue;
+            }
             let text = series.labels.get(BOUND);
             let Ok(bound) = text.parse::<f64>() else {
                 let name = series.labels.metric();
@@ -126,6 +138,21 @@ impl Evaluator<'_> {
                 histograms.push(Histogram { labels, members: Vec::new() });
             }
             histograms[number].members.push((bound, column));
+        }
+        for native in 0..columns.len() {
+            let Some(number) = numbers.get(&columns[native].labels).filter(|_| !columns[native].histograms.is_empty())
+            else {
+                continue;
+            };
+            for step in 0..self.grid.count {
+                let members = &histograms[*number].members;
+                let classic = members.iter().any(|(_, column)| !is_gap(columns[*column].values[step]));
+                if columns[native].histogram(step).is_some() && classic {
+                    self.query.warn_classic_and_native(start, columns[native].labels.metric());
+                    columns[native].clear(step);
+                    members.iter().for_each(|(_, column)| columns[*column].values[step] = GAP);
+                }
+            }
         }
         histograms
     }

@@ -4,7 +4,9 @@ use super::columns::{Column, GAP, is_gap, scalar};
 use super::dates::{Moment, part};
 use super::elements::{element_function, larger, seconds, smaller};
 use super::evaluator::{Evaluator, Result, fail};
+use super::sums::Sum;
 use super::window_calls::window_function;
+use crate::histogram::Histogram;
 use crate::promql::{Expr, ExprKind, Function};
 
 impl Evaluator<'_> {
@@ -59,11 +61,11 @@ impl Evaluator<'_> {
             "histogram_quantile" => self.histogram_quantile(args),
             "histogram_quantiles" => self.histogram_quantiles(args),
             "histogram_fraction" => self.histogram_fraction(args),
-            // Functions of native histograms, which are not stored.
-            "histogram_avg" | "histogram_count" | "histogram_sum" | "histogram_stddev" | "histogram_stdvar" => {
-                self.columns(&args[0])?;
-                Ok(Vec::new())
-            }
+            "histogram_avg" => self.of_totals(&args[0], Histogram::average),
+            "histogram_count" => self.of_totals(&args[0], |histogram| histogram.count),
+            "histogram_sum" => self.of_totals(&args[0], |histogram| histogram.sum),
+            "histogram_stddev" => self.of_histograms(&args[0], |histogram| histogram.variance::<Sum>().sqrt()),
+            "histogram_stdvar" => self.of_histograms(&args[0], Histogram::variance::<Sum>),
             "info" => self.info(args),
             _ => fail(format!("unknown function {name:?}")),
         }
@@ -111,12 +113,21 @@ impl Evaluator<'_> {
             }));
         }
         let grid = self.grid;
-        Ok(mapped(self.columns(arg)?, |step, _| grid.at(step) as f64 / 1000.0))
+        let mut columns = self.columns(arg)?;
+        for column in columns.iter_mut().filter(|column| !column.histograms.is_empty()) {
+            let numbers = (0..grid.count).map(|step| if column.has(step) { 0.0 } else { GAP });
+            column.values = numbers.collect();
+        }
+        Ok(mapped(columns, |step, _| grid.at(step) as f64 / 1000.0))
     }
 }
 
-/// Applies a function to each value; the name is dropped.
+/// Applies a function to each number; the name is dropped. Histograms are left out.
 fn mapped(mut columns: Vec<Column>, function: impl Fn(usize, f64) -> f64) -> Vec<Column> {
+    columns.retain_mut(|column| {
+        let histograms = std::mem::take(&mut column.histograms);
+        histograms.is_empty() || !column.is_empty()
+    });
     for column in &mut columns {
         column.drop_name = true;
         for (step, value) in column.values.iter_mut().enumerate() {

@@ -1,6 +1,8 @@
 //! Ranges whose edges are `anchored` or `smoothed`: the values at both edges are taken or interpolated from samples
 //! outside.
 
+use super::columns::GAP;
+
 /// A sample: time and value.
 type Point = (i64, f64);
 
@@ -8,6 +10,19 @@ type Point = (i64, f64);
 pub(super) fn interpolate((one, other): (Point, Point), time: i64, counter: bool) -> f64 {
     let from = if counter && other.1 < one.1 { 0.0 } else { one.1 };
     from + (other.1 - from) * (time - one.0) as f64 / (other.0 - one.0) as f64
+}
+
+/// The value at a time: interpolated between samples; after the last one its value.
+pub(super) fn smoothed(times: &[i64], values: &[f64], time: i64) -> f64 {
+    let next = times.partition_point(|other| *other < time);
+    match (next.checked_sub(1), times.get(next)) {
+        (_, Some(exact)) if *exact == time => values[next],
+        (Some(before), Some(_)) => {
+            interpolate(((times[before], values[before]), (times[next], values[next])), time, false)
+        }
+        (Some(before), None) => values[before],
+        (None, _) => GAP,
+    }
 }
 
 /// The first and the last sample that count for a range, and the values at its edges.

@@ -5,10 +5,15 @@ use super::limits::Limits;
 use super::notes::{Detail, Notes};
 use super::outcome::EvaluateError;
 use super::source::SeriesSource;
+use crate::histogram::{Buckets, Histogram};
 use crate::promql::{Expr, ExprKind, Span};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 pub(super) type Result<T, E = EvaluateError> = std::result::Result<T, E>;
+
+/// The size of a number and its time.
+const SAMPLE_BYTES: usize = 16;
 
 /// One query.
 pub(super) struct Query<'a> {
@@ -30,6 +35,18 @@ pub(super) struct Query<'a> {
 pub(super) struct Evaluator<'a> {
     pub(super) query: &'a Query<'a>,
     pub(super) grid: Grid,
+    pub(super) hints: Hints,
+}
+
+/// What selectors do with the hints of native histograms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hints {
+    /// They stay as stored.
+    Stored,
+    /// Unknown hints are determined by comparing samples. Prometheus does so below functions that need no buckets.
+    Determined,
+    /// They stay as stored, also below such functions.
+    Kept,
 }
 
 /// An error of the expression.
@@ -46,6 +63,13 @@ impl Query<'_> {
             return Err(EvaluateError::TooManySamples);
         }
         self.check()
+    }
+
+    /// Counts a histogram that was loaded or computed, by its size in memory.
+    pub(super) fn charge_histogram(&self, histogram: &Histogram) -> Result<()> {
+        let side = |side: &Buckets| size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]);
+        let lists = side(&histogram.positive) + side(&histogram.negative) + size_of_val(&histogram.custom_bounds[..]);
+        self.charge((size_of::<Histogram>() + lists).div_ceil(SAMPLE_BYTES))
     }
 
     /// Fails if the caller asked to stop.
@@ -87,7 +111,7 @@ impl Evaluator<'_> {
         }
         match &expr.kind {
             ExprKind::Number(number) => Ok(scalar(vec![*number; self.grid.count])),
-            ExprKind::Selector(selector) => self.instant(selector),
+            ExprKind::Selector(selector) => self.instant(expr.start, selector),
             ExprKind::Paren(inner) => self.columns(inner),
             ExprKind::Unary { minus, expr: inner } => {
                 let mut columns = self.columns(inner)?;
@@ -95,17 +119,32 @@ impl Evaluator<'_> {
                     for column in &mut columns {
                         column.drop_name = true;
                         column.values.iter_mut().filter(|value| !is_gap(**value)).for_each(|value| *value = -*value);
+                        for histogram in column.histograms.iter_mut().flatten() {
+                            *histogram = Arc::new(histogram.times(-1.0));
+                            self.query.charge_histogram(histogram)?;
+                        }
                     }
                 }
                 Ok(columns)
             }
             ExprKind::Binary(binary) => self.binary(expr.start, binary),
             ExprKind::Call { function, args } => self.call(expr.start, function, args),
-            ExprKind::Aggregate(aggregate) => self.aggregate(aggregate),
+            ExprKind::Aggregate(aggregate) => self.aggregate(expr.start, aggregate),
             ExprKind::Text(_) | ExprKind::Range { .. } | ExprKind::Subquery { .. } => {
                 fail("expression has no value at each step")
             }
         }
+    }
+
+    /// The same evaluator, below a function that needs all buckets.
+    pub(super) fn with_hints_kept(&self) -> Self {
+        Self { hints: Hints::Kept, ..*self }
+    }
+
+    /// The same evaluator, below a function that needs no buckets.
+    pub(super) fn with_hints_determined(&self) -> Self {
+        let hints = if self.hints == Hints::Kept { Hints::Kept } else { Hints::Determined };
+        Self { hints, ..*self }
     }
 
     /// The value of a scalar expression at each step.
@@ -116,12 +155,15 @@ impl Evaluator<'_> {
 
     /// Evaluates an expression once that yields the same at each step.
     fn repeated(&self, expr: &Expr) -> Result<Vec<Column>> {
-        let once = Self { query: self.query, grid: Grid { count: 1, ..self.grid } };
+        let once = Self { grid: Grid { count: 1, ..self.grid }, ..*self };
         let mut columns = once.columns(expr)?;
         self.query.charge(columns.len() * self.grid.count)?;
         for column in &mut columns {
             let value = column.values.first().copied().unwrap_or(GAP);
             column.values = vec![value; self.grid.count];
+            if let Some(histogram) = column.histograms.pop() {
+                column.histograms = vec![histogram; self.grid.count];
+            }
         }
         Ok(columns)
     }

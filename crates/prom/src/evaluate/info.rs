@@ -56,17 +56,17 @@ impl Evaluator<'_> {
             for info in infos.iter().filter(|info| !ignored && identity(&info.0) == identity(&series.labels)) {
                 candidates.entry(info.0.metric()).or_default().push(info);
             }
-            for (step, value) in series.values.iter().enumerate().filter(|(_, value)| !is_gap(**value)) {
+            for step in 0..self.grid.count {
+                let Some(sample) = series.sample(step) else { continue };
                 let Some(labels) = self.enriched(&wanted, &series.labels, ignored, &candidates, step)? else {
                     continue;
                 };
                 let number = *results.entry(labels.clone()).or_insert(columns.len());
                 if number == columns.len() {
                     self.query.charge(self.grid.count)?;
-                    let values = vec![GAP; self.grid.count];
-                    columns.push(Column { labels, drop_name: series.drop_name, values });
+                    columns.push(Column::new(labels, series.drop_name, vec![GAP; self.grid.count]));
                 }
-                if !is_gap(std::mem::replace(&mut columns[number].values[step], *value)) {
+                if columns[number].set(step, sample).is_err() {
                     return fail("vector cannot contain metrics with the same labelset");
                 }
             }
@@ -152,6 +152,9 @@ impl Evaluator<'_> {
         }
         matchers.extend(wanted.names.iter().chain(&wanted.labels).cloned());
         let columns = self.sample_times(&matchers, time_shift)?;
+        if columns.iter().any(|column| column.histograms.iter().any(Option::is_some)) {
+            return fail("info sample should be float");
+        }
         Ok(columns.into_iter().map(|column| (column.labels, column.values)).collect())
     }
 

@@ -1,7 +1,9 @@
 //! The result of a query.
 
+use crate::histogram::Histogram;
 use crate::labels::Labels;
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a query has no result.
 #[derive(Debug)]
@@ -56,7 +58,7 @@ pub enum ResultValue {
     /// A text.
     Text(i64, String),
     /// One value for each series.
-    Vector(Vec<(Labels, i64, f64)>),
+    Vector(Vec<(Labels, i64, Sample)>),
     /// Values over time for each series.
     Matrix(Vec<ResultSeries>),
 }
@@ -66,6 +68,17 @@ pub enum ResultValue {
 pub struct ResultSeries {
     /// Its labels.
     pub labels: Labels,
-    /// Times in milliseconds and values.
+    /// Times in milliseconds and numbers.
     pub points: Vec<(i64, f64)>,
+    /// Times in milliseconds and histograms, at other times than the numbers.
+    pub histograms: Vec<(i64, Arc<Histogram>)>,
+}
+
+/// The value of a series at one time.
+#[derive(Debug, Clone)]
+pub enum Sample {
+    /// A number.
+    Number(f64),
+    /// A native histogram.
+    Histogram(Arc<Histogram>),
 }

@@ -1,7 +1,7 @@
 //! Evaluating a whole query.
 
 use super::columns::{Column, Grid, is_gap, merge_equal};
-use super::evaluator::{Evaluator, Query, Result, fail};
+use super::evaluator::{Evaluator, Hints, Query, Result, fail};
 use super::labelling::same_labels;
 use super::limits::Limits;
 use super::notes::Notes;
@@ -32,9 +32,10 @@ pub fn evaluate_instant(
             }
             ValueType::Vector => {
                 let columns = finished(evaluator.columns(bare)?)?;
-                let values = columns.into_iter().filter_map(|column| {
-                    let value = *column.values.first()?;
-                    (!is_gap(value)).then_some((column.labels, time, value))
+                let present = columns.into_iter().filter(|column| !column.values.is_empty());
+                let values = present.filter_map(|column| {
+                    let sample = column.sample(0)?;
+                    Some((column.labels, time, sample))
                 });
                 Ok(ResultValue::Vector(values.collect()))
             }
@@ -67,9 +68,11 @@ pub fn evaluate_range(
             .into_iter()
             .map(|column| {
                 let points = grid.times().zip(column.values).filter(|(_, value)| !is_gap(*value));
-                ResultSeries { labels: column.labels, points: points.collect() }
+                let histograms = grid.times().zip(column.histograms);
+                let histograms = histograms.filter_map(|(time, histogram)| Some((time, histogram?)));
+                ResultSeries { labels: column.labels, points: points.collect(), histograms: histograms.collect() }
             })
-            .filter(|series| !series.points.is_empty())
+            .filter(|series| !series.points.is_empty() || !series.histograms.is_empty())
             .collect();
         series.sort_by(|one, other| one.labels.cmp(&other.labels));
         Ok(ResultValue::Matrix(series))
@@ -87,7 +90,7 @@ fn run(
 ) -> Result<Outcome> {
     let notes = RefCell::new(Notes::default());
     let query = Query { source, grid, end, step_seconds, limits, notes, samples: Cell::new(0) };
-    let value = evaluate(&Evaluator { query: &query, grid })?;
+    let value = evaluate(&Evaluator { query: &query, grid, hints: Hints::Stored })?;
     let (warnings, infos) = query.notes.into_inner().shown(|offset| line_and_column(text, offset));
     Ok(Outcome { value, warnings, infos })
 }

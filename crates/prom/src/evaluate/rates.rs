@@ -43,16 +43,32 @@ fn extrapolated(window: &Window<'_>, counter: bool, per_second: bool) -> Option<
             }
         }
     }
+    let zero = counter.then_some((values[0], result));
+    Some(result * extrapolation(window, (first, last), times.len(), zero, per_second))
+}
+
+/// By what the difference between the first and the last sample is multiplied. For a counter, the value of the first
+/// sample and the difference tell when it was 0.
+pub(super) fn extrapolation(
+    window: &Window<'_>,
+    (first, last): (i64, i64),
+    count: usize,
+    zero: Option<(f64, f64)>,
+    per_second: bool,
+) -> f64 {
     let mut to_begin = (first - window.begin) as f64 / 1000.0;
     let mut to_end = (window.end - last) as f64 / 1000.0;
     let sampled = (last - first) as f64 / 1000.0;
-    let between = sampled / (times.len() - 1) as f64;
+    let between = sampled / count.saturating_sub(1) as f64;
     let close = between * 1.1;
     if to_begin >= close {
         to_begin = between / 2.0;
     }
-    if counter && result > 0.0 && values[0] >= 0.0 {
-        to_begin = to_begin.min(sampled * (values[0] / result));
+    if let Some((value, difference)) = zero
+        && difference > 0.0
+        && value >= 0.0
+    {
+        to_begin = to_begin.min(sampled * (value / difference));
     }
     if to_end >= close {
         to_end = between / 2.0;
@@ -61,7 +77,7 @@ fn extrapolated(window: &Window<'_>, counter: bool, per_second: bool) -> Option<
     if per_second {
         factor /= window.seconds;
     }
-    Some(result * factor)
+    factor
 }
 
 fn last_two(window: &Window<'_>, per_second: bool) -> Option<f64> {

@@ -1,11 +1,13 @@
 //! Selectors: the value of each series at each step, and the samples of ranges.
 
 use super::columns::{Column, GAP, Grid, is_gap, shown_labels};
-use super::evaluator::{Evaluator, Result, fail};
+use super::evaluator::{Evaluator, Hints, Result, fail};
 use super::outcome::ResultSeries;
-use super::source::RawSeries;
+use super::source::RawHistograms;
+use crate::histogram::{Histogram, ResetHint};
 use crate::labels::{Labels, Matcher};
 use crate::promql::{At, Edge, Expr, ExprKind, Selector, Shift};
+use std::sync::Arc;
 
 /// The default step of a subquery in milliseconds.
 const SUBQUERY_STEP_MS: i64 = 60_000;
@@ -32,12 +34,22 @@ impl TimeShift {
     }
 }
 
-/// A series with the samples that windows are cut from. It holds no stale markers.
+/// A series with the samples that windows are cut from; these hold no stale markers.
 pub(super) struct Sampled {
     pub(super) labels: Labels,
     pub(super) drop_name: bool,
     pub(super) times: Vec<i64>,
     pub(super) values: Vec<f64>,
+    /// The native histograms, ascending by time. Most series have none.
+    pub(super) histograms: Vec<(i64, Arc<Histogram>)>,
+}
+
+/// What a selector yields at each step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Yield {
+    Samples,
+    /// The times of the samples, in milliseconds. Those of histograms come with these.
+    Times,
 }
 
 /// A range in an expression: its series, and the position of each window.
@@ -46,6 +58,21 @@ pub(super) struct Ranged {
     pub(super) time_shift: TimeShift,
     pub(super) range: i64,
     pub(super) edge: Edge,
+}
+
+impl Ranged {
+    /// How many milliseconds before and after the range samples may count.
+    pub(super) fn edge_margins(&self, lookback: i64) -> (i64, i64) {
+        margins(self.edge, lookback)
+    }
+}
+
+fn margins(edge: Edge, lookback: i64) -> (i64, i64) {
+    match edge {
+        Edge::Inside => (0, 0),
+        Edge::Anchored => (lookback, 0),
+        Edge::Smoothed => (lookback, lookback),
+    }
 }
 
 impl Evaluator<'_> {
@@ -63,17 +90,36 @@ impl Evaluator<'_> {
     }
 
     /// The series that satisfy conditions, with samples from one time to another, both included.
-    fn select(&self, matchers: &[Matcher], from: i64, to: i64) -> Result<Vec<RawSeries>> {
-        let left = self.query.limits.samples_max.saturating_sub(self.query.samples.get());
-        let series = self.query.source.select(matchers, from, to, left)?;
+    fn select(&self, matchers: &[Matcher], from: i64, to: i64) -> Result<Vec<Sampled>> {
+        let left = || self.query.limits.samples_max.saturating_sub(self.query.samples.get());
+        let series = self.query.source.select(matchers, from, to, left())?;
         // The samples, and the values that are computed from them.
         let samples: usize = series.iter().map(|one| one.times.len()).sum();
         self.query.charge(samples.saturating_add(series.len().saturating_mul(self.grid.count)))?;
+        let native = self.query.source.select_histograms(matchers, from, to, left())?;
+        self.query.charge(native.len().saturating_mul(self.grid.count))?;
+        for histogram in native.iter().flat_map(|one| &one.histograms) {
+            self.query.charge_histogram(histogram)?;
+        }
+        let numbers = series.into_iter().map(|one| Sampled {
+            labels: one.labels,
+            drop_name: false,
+            times: one.times,
+            values: one.values,
+            histograms: Vec::new(),
+        });
+        if native.is_empty() {
+            return Ok(numbers.collect());
+        }
+        let mut series = joined(numbers.collect(), native);
+        if self.hints == Hints::Determined {
+            series.iter_mut().for_each(|one| determine_hints(&mut one.histograms));
+        }
         Ok(series)
     }
 
     /// The value of each series at each step: its last sample, if that is younger than the lookback and not stale.
-    pub(super) fn instant(&self, selector: &Selector) -> Result<Vec<Column>> {
+    pub(super) fn instant(&self, start: usize, selector: &Selector) -> Result<Vec<Column>> {
         let lookback = self.query.limits.lookback_ms;
         let time_shift = self.time_shift(&selector.shift)?;
         let (first, last) = (time_shift.time(self.grid.start), time_shift.time(self.grid.end()));
@@ -81,12 +127,12 @@ impl Evaluator<'_> {
             let series =
                 self.select(&selector.matchers, first.saturating_sub(lookback) + 1, last.saturating_add(lookback))?;
             return match selector.edge {
-                Edge::Smoothed => Ok(series.into_iter().map(|one| self.smoothed(one, time_shift)).collect()),
-                _ => Ok(series.into_iter().map(|one| self.sampled(one, time_shift, |_, value| value)).collect()),
+                Edge::Smoothed => Ok(series.into_iter().map(|one| self.smoothed(start, one, time_shift)).collect()),
+                _ => Ok(series.into_iter().map(|one| self.sampled(one, time_shift, Yield::Samples)).collect()),
             };
         }
         let series = self.select(&selector.matchers, first.saturating_sub(lookback) + 1, last)?;
-        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, |_, value| value));
+        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, Yield::Samples));
         Ok(columns.filter(|column| !column.is_empty()).collect())
     }
 
@@ -94,13 +140,16 @@ impl Evaluator<'_> {
     pub(super) fn sample_times(&self, matchers: &[Matcher], time_shift: TimeShift) -> Result<Vec<Column>> {
         let first = time_shift.time(self.grid.start).saturating_sub(self.query.limits.lookback_ms) + 1;
         let series = self.select(matchers, first, time_shift.time(self.grid.end()))?;
-        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, |time, _| time as f64));
+        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, Yield::Times));
         Ok(columns.filter(|column| !column.is_empty()).collect())
     }
 
-    fn sampled(&self, series: RawSeries, time_shift: TimeShift, value: impl Fn(i64, f64) -> f64) -> Column {
+    fn sampled(&self, series: Sampled, time_shift: TimeShift, yields: Yield) -> Column {
         let lookback = self.query.limits.lookback_ms;
-        let RawSeries { labels, times, values } = series;
+        if !series.histograms.is_empty() {
+            return self.sampled_with_histograms(series, time_shift, yields);
+        }
+        let Sampled { labels, times, values, .. } = series;
         let mut next = 0;
         let cells = self.grid.times().map(|step| {
             let time = time_shift.time(step);
@@ -109,9 +158,50 @@ impl Evaluator<'_> {
             }
             let Some(last) = next.checked_sub(1) else { return GAP };
             let stale = is_gap(values[last]) || times[last] <= time.saturating_sub(lookback);
-            if stale { GAP } else { value(times[last], values[last]) }
+            match yields {
+                _ if stale => GAP,
+                Yield::Samples => values[last],
+                Yield::Times => times[last] as f64,
+            }
         });
-        Column { values: cells.collect(), labels, drop_name: false }
+        let values = cells.collect();
+        Column::new(labels, false, values)
+    }
+
+    fn sampled_with_histograms(&self, series: Sampled, time_shift: TimeShift, yields: Yield) -> Column {
+        let Sampled { labels, times, values, histograms, .. } = series;
+        let count = self.grid.count;
+        let mut column = Column { labels, drop_name: false, values: vec![GAP; count], histograms: vec![None; count] };
+        let (mut next, mut next_native) = (0, 0);
+        for (step, time) in self.grid.times().enumerate() {
+            let time = time_shift.time(time);
+            while next < times.len() && times[next] <= time {
+                next += 1;
+            }
+            while next_native < histograms.len() && histograms[next_native].0 <= time {
+                next_native += 1;
+            }
+            let number = next.checked_sub(1).map(|last| (times[last], values[last]));
+            let native = next_native.checked_sub(1).map(|last| &histograms[last]);
+            let valid = |sampled: i64| sampled > time.saturating_sub(self.query.limits.lookback_ms);
+            match (number, native) {
+                (number, Some((sampled, histogram))) if number.is_none_or(|number| number.0 <= *sampled) => {
+                    match yields {
+                        _ if !valid(*sampled) || is_stale(histogram) => {}
+                        Yield::Samples => column.histograms[step] = Some(Arc::clone(histogram)),
+                        Yield::Times => {
+                            column.values[step] = *sampled as f64;
+                            column.histograms[step] = Some(Arc::clone(histogram));
+                        }
+                    }
+                }
+                (Some((sampled, value)), _) if valid(sampled) && !is_gap(value) => {
+                    column.values[step] = if yields == Yield::Times { sampled as f64 } else { value };
+                }
+                _ => {}
+            }
+        }
+        column
     }
 
     /// The series of a range vector.
@@ -120,12 +210,7 @@ impl Evaluator<'_> {
             ExprKind::Range { selector, range } => {
                 let range = self.query.milliseconds(range, false)?;
                 let time_shift = self.time_shift(&selector.shift)?;
-                let lookback = self.query.limits.lookback_ms;
-                let (before, after) = match selector.edge {
-                    Edge::Inside => (0, 0),
-                    Edge::Anchored => (lookback, 0),
-                    Edge::Smoothed => (lookback, lookback),
-                };
+                let (before, after) = margins(selector.edge, self.query.limits.lookback_ms);
                 let from = time_shift.time(self.grid.start).saturating_sub(range).saturating_sub(before) + 1;
                 let to = time_shift.time(self.grid.end()).saturating_add(after);
                 let series = self.select(&selector.matchers, from, to)?.into_iter().map(without_stale).collect();
@@ -145,15 +230,18 @@ impl Evaluator<'_> {
                     start = start.saturating_add(step);
                 }
                 let grid = Grid::new(start, time_shift.time(self.grid.end()), step);
-                let inner = Self { query: self.query, grid };
+                let inner = Self { query: self.query, grid, hints: Hints::Kept };
                 let columns = inner.columns(expr)?;
                 self.query.charge(columns.len() * grid.count)?;
                 let series = columns.into_iter().map(|column| {
                     let points = grid.times().zip(column.values).filter(|(_, value)| !is_gap(*value));
                     let (times, values) = points.unzip();
-                    Sampled { labels: column.labels, drop_name: column.drop_name, times, values }
+                    let histograms = grid.times().zip(column.histograms);
+                    let histograms = histograms.filter_map(|(time, histogram)| Some((time, unhinted(histogram?))));
+                    let histograms = histograms.collect();
+                    Sampled { labels: column.labels, drop_name: column.drop_name, times, values, histograms }
                 });
-                let series = series.filter(|one| !one.times.is_empty()).collect();
+                let series = series.filter(|one| !one.times.is_empty() || !one.histograms.is_empty()).collect();
                 Ok(Ranged { series, time_shift, range, edge: Edge::Inside })
             }
             _ => fail("expected a range vector"),
@@ -168,14 +256,20 @@ impl Evaluator<'_> {
         let mut found = Vec::new();
         for series in ranged.series {
             let labels = shown_labels(&series.labels, series.drop_name);
+            let mut histograms = series.histograms;
+            if ranged.edge != Edge::Inside && !histograms.is_empty() {
+                let word = if ranged.edge == Edge::Smoothed { "smoothed" } else { "anchored" };
+                return fail(format!("{word} modifier is not supported with histograms"));
+            }
+            histograms.retain(|(time, _)| *time > begin && *time <= end);
             let points: Vec<(i64, f64)> = if ranged.edge == Edge::Inside {
                 let points = series.times.into_iter().zip(series.values);
                 points.filter(|(time, _)| *time > begin && *time <= end).collect()
             } else {
                 super::edges::extended(&series.times, &series.values, (begin, end), ranged.edge == Edge::Smoothed)
             };
-            if !points.is_empty() {
-                found.push(ResultSeries { labels, points });
+            if !points.is_empty() || !histograms.is_empty() {
+                found.push(ResultSeries { labels, points, histograms });
             }
         }
         found.sort_by(|one, other| one.labels.cmp(&other.labels));
@@ -183,34 +277,79 @@ impl Evaluator<'_> {
     }
 
     /// Values between samples are interpolated; after the last sample its value counts for the lookback.
-    fn smoothed(&self, series: RawSeries, time_shift: TimeShift) -> Column {
+    fn smoothed(&self, start: usize, series: Sampled, time_shift: TimeShift) -> Column {
         let lookback = self.query.limits.lookback_ms;
-        let Sampled { labels, times, values, .. } = without_stale(series);
+        let series = without_stale(series);
+        if !series.histograms.is_empty() {
+            return self.smoothed_histograms(start, series, time_shift);
+        }
+        let Sampled { labels, times, values, .. } = series;
         let cells = self.grid.times().map(|step| {
             let time = time_shift.time(step);
             let low = times.partition_point(|other| *other <= time.saturating_sub(lookback));
             let high = times.partition_point(|other| *other <= time.saturating_add(lookback));
-            let (times, values) = (&times[low..high], &values[low..high]);
-            let next = times.partition_point(|other| *other < time);
-            match (next.checked_sub(1), times.get(next)) {
-                (_, Some(exact)) if *exact == time => values[next],
-                (Some(before), Some(_)) => {
-                    let points = ((times[before], values[before]), (times[next], values[next]));
-                    super::edges::interpolate(points, time, false)
-                }
-                (Some(before), None) => values[before],
-                (None, _) => GAP,
-            }
+            super::edges::smoothed(&times[low..high], &values[low..high], time)
         });
-        Column { values: cells.collect(), labels, drop_name: false }
+        let values = cells.collect();
+        Column::new(labels, false, values)
     }
 }
 
-fn without_stale(series: RawSeries) -> Sampled {
-    let RawSeries { labels, mut times, mut values } = series;
+/// Adds histograms to the series with the same labels. Both are sorted by labels, and so is the result.
+fn joined(numbers: Vec<Sampled>, native: Vec<RawHistograms>) -> Vec<Sampled> {
+    let mut series = Vec::with_capacity(numbers.len().max(native.len()));
+    let mut numbers = numbers.into_iter().peekable();
+    for one in native {
+        while let Some(before) = numbers.next_if(|other| other.labels < one.labels) {
+            series.push(before);
+        }
+        let histograms = one.times.into_iter().zip(one.histograms).collect();
+        series.push(match numbers.next_if(|other| other.labels == one.labels) {
+            Some(same) => Sampled { histograms, ..same },
+            None => Sampled { labels: one.labels, drop_name: false, times: Vec::new(), values: Vec::new(), histograms },
+        });
+    }
+    series.extend(numbers);
+    series
+}
+
+/// Replaces unknown hints by those that the sample before tells. The first sample of a series keeps its own.
+fn determine_hints(histograms: &mut [(i64, Arc<Histogram>)]) {
+    let all: Vec<ResetHint> = histograms
+        .windows(2)
+        .map(|pair| match (&pair[0].1, &pair[1].1) {
+            (_, histogram) if histogram.reset_hint != ResetHint::Unknown => histogram.reset_hint,
+            (before, histogram) if is_stale(before) || is_stale(histogram) => ResetHint::Unknown,
+            (before, histogram) if histogram.is_reset_after(before) => ResetHint::Reset,
+            _ => ResetHint::NoReset,
+        })
+        .collect();
+    for ((_, histogram), hint) in histograms.iter_mut().skip(1).zip(all) {
+        if histogram.reset_hint != hint {
+            *histogram = Arc::new(histogram.as_ref().clone().with_hint(hint));
+        }
+    }
+}
+
+/// A histogram in a subquery, which skips and repeats samples, so that hints on resets do not hold.
+fn unhinted(histogram: Arc<Histogram>) -> Arc<Histogram> {
+    match histogram.reset_hint {
+        ResetHint::Reset | ResetHint::NoReset => Arc::new(histogram.as_ref().clone().with_hint(ResetHint::Unknown)),
+        ResetHint::Unknown | ResetHint::Gauge => histogram,
+    }
+}
+
+/// Whether a histogram is a stale marker.
+fn is_stale(histogram: &Histogram) -> bool {
+    is_gap(histogram.sum)
+}
+
+fn without_stale(mut series: Sampled) -> Sampled {
+    series.histograms.retain(|(_, histogram)| !is_stale(histogram));
+    let Sampled { labels, mut times, mut values, histograms, .. } = series;
     if values.iter().any(|value| is_gap(*value)) {
         let kept = times.into_iter().zip(values).filter(|(_, value)| !is_gap(*value));
         (times, values) = kept.unzip();
     }
-    Sampled { labels, drop_name: false, times, values }
+    Sampled { labels, drop_name: false, times, values, histograms }
 }

@@ -17,6 +17,10 @@ impl Evaluator<'_> {
     pub(super) fn sort(&self, start: usize, arg: &Expr, descending: bool) -> Result<Vec<Column>> {
         self.warn_about_order(start);
         let mut columns = self.columns(arg)?;
+        for column in &mut columns {
+            column.histograms.clear();
+        }
+        let mut columns = super::calls::present(columns);
         if self.grid.count == 1 {
             columns.sort_by(|one, other| compare(one.values[0], other.values[0], descending));
         }

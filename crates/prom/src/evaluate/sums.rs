@@ -1,5 +1,7 @@
 //! Sums and means with compensated rounding: Kahan's summation as improved by Neumaier.
 
+use crate::histogram::Count;
+
 /// A sum and its accumulated rounding error.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sum {
@@ -22,6 +24,27 @@ impl Sum {
 
     pub(super) fn total(self) -> f64 {
         if self.sum.is_infinite() { self.sum } else { self.sum + self.lost }
+    }
+}
+
+impl Count for Sum {
+    fn of(value: f64) -> Self {
+        Self { sum: value, lost: 0.0 }
+    }
+
+    fn add(&mut self, other: Self) {
+        Self::add(self, other.sum);
+        if other.lost != 0.0 {
+            Self::add(self, other.lost);
+        }
+    }
+
+    fn map(&mut self, function: impl Fn(f64) -> f64) {
+        (self.sum, self.lost) = (function(self.sum), function(self.lost));
+    }
+
+    fn value(self) -> f64 {
+        self.total()
     }
 }
 

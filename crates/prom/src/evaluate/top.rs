@@ -6,12 +6,15 @@ use super::columns::{Column, GAP, is_gap};
 use super::elements::shown;
 use super::evaluator::{Evaluator, Result, fail};
 use super::sorting::compare;
+use crate::histogram::Histogram;
 use crate::labels::Labels;
 use crate::promql::{Aggregate, AggregateOp};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 impl Evaluator<'_> {
-    pub(super) fn chosen(&self, aggregate: &Aggregate) -> Result<Vec<Column>> {
+    pub(super) fn chosen(&self, start: usize, aggregate: &Aggregate) -> Result<Vec<Column>> {
         let param = match &aggregate.param {
             Some(param) => self.scalar(param)?,
             None => return fail("parameter is missing"),
@@ -21,6 +24,7 @@ impl Evaluator<'_> {
             return Ok(Vec::new());
         }
         let mut kept: Vec<Vec<f64>> = vec![vec![GAP; self.grid.count]; columns.len()];
+        let mut kept_native: HashMap<usize, Vec<Option<Arc<Histogram>>>> = HashMap::new();
         // The chosen columns of the first step, in the order of an instant query's result.
         let mut order = Vec::new();
         for group in groups(&columns, aggregate) {
@@ -34,7 +38,15 @@ impl Evaluator<'_> {
                 let all = group.members.iter().enumerate();
                 let mut there: Vec<(usize, usize, f64)> =
                     all.map(|(nth, member)| (nth, *member, columns[*member].values[step])).collect();
-                there.retain(|(_, _, value)| !is_gap(*value));
+                if matches!(aggregate.op, AggregateOp::Topk | AggregateOp::Bottomk) {
+                    let ignored = there.iter().any(|(_, member, _)| columns[*member].histogram(step).is_some());
+                    if ignored && param[step] >= 1.0 {
+                        self.query.inform_ignored_in_group(start, aggregate.op.name());
+                    }
+                    there.retain(|(_, _, value)| !is_gap(*value));
+                } else {
+                    there.retain(|(_, member, _)| columns[*member].has(step));
+                }
                 let count = param[step].clamp(0.0, columns.len() as f64) as usize;
                 match aggregate.op {
                     AggregateOp::Topk | AggregateOp::Bottomk => {
@@ -47,6 +59,10 @@ impl Evaluator<'_> {
                 }
                 for (_, member, value) in there {
                     kept[member][step] = value;
+                    if let Some(histogram) = columns[member].histogram(step) {
+                        let kept = kept_native.entry(member).or_insert_with(|| vec![None; self.grid.count]);
+                        kept[step] = Some(Arc::clone(histogram));
+                    }
                     if step == 0 {
                         order.push(member);
                     }
@@ -59,6 +75,7 @@ impl Evaluator<'_> {
         for number in order.into_iter().chain(rest) {
             if let Some(mut column) = columns[number].take() {
                 column.values = std::mem::take(&mut kept[number]);
+                column.histograms = kept_native.remove(&number).unwrap_or_default();
                 results.push(column);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::columns::{Column, GAP, is_gap};
 use super::evaluator::{Evaluator, Result, fail};
+use super::histogram_windows::HistogramCall;
 use super::ranges::{Window, WindowFunction};
 use super::select::{Ranged, Sampled};
 use super::{over_time, rates, trend};
@@ -59,8 +60,14 @@ impl Evaluator<'_> {
         let mut columns = Vec::with_capacity(ranged.series.len());
         for series in &ranged.series {
             self.query.check()?;
-            let values = self.windows(series, &ranged, function, &numbers);
-            let column = Column { labels: series.labels.clone(), drop_name: !keeps_name || series.drop_name, values };
+            let (labels, drop_name) = (series.labels.clone(), !keeps_name || series.drop_name);
+            let column = if series.histograms.is_empty() {
+                Column::new(labels, drop_name, self.windows(series, &ranged, function, &numbers))
+            } else {
+                let call = HistogramCall { name, function, first: args[0].bare().start };
+                let gaps = Column::new(labels, drop_name, vec![GAP; self.grid.count]);
+                self.windows_with_histograms(series, &ranged, call, &numbers, gaps)?
+            };
             if !column.is_empty() {
                 columns.push(column);
             }
@@ -80,12 +87,7 @@ impl Evaluator<'_> {
         function: WindowFunction,
         numbers: &[(usize, Vec<f64>)],
     ) -> Vec<f64> {
-        let lookback = self.query.limits.lookback_ms;
-        let (before, after) = match ranged.edge {
-            Edge::Inside => (0, 0),
-            Edge::Anchored => (lookback, 0),
-            Edge::Smoothed => (lookback, lookback),
-        };
+        let (before, after) = ranged.edge_margins(self.query.limits.lookback_ms);
         let mut args = Vec::with_capacity(numbers.len());
         let (mut low, mut high) = (0, 0);
         let cells = self.grid.times().enumerate().map(|(step, time)| {
@@ -107,6 +109,7 @@ impl Evaluator<'_> {
             let window = Window {
                 times: &series.times[low..high],
                 values: &series.values[low..high],
+                histograms: &[],
                 begin,
                 end,
                 time,
@@ -157,7 +160,8 @@ impl Evaluator<'_> {
         let suffixes = ["_total", "_sum", "_count", "_bucket"];
         for column in columns {
             let metric = column.labels.metric();
-            if !metric.is_empty() && !suffixes.iter().any(|suffix| metric.ends_with(suffix)) {
+            let has_numbers = column.values.iter().any(|value| !is_gap(*value));
+            if has_numbers && !metric.is_empty() && !suffixes.iter().any(|suffix| metric.ends_with(suffix)) {
                 let message = "metric might not be a counter, name does not end in _total/_sum/_count/_bucket:";
                 self.query.inform(start, format!("{message} {metric:?}"));
             }
@@ -167,9 +171,9 @@ impl Evaluator<'_> {
     /// 1 at each step where no column has a value.
     pub(super) fn absent(&self, expr: &Expr, columns: &[Column]) -> Vec<Column> {
         let values: Vec<f64> = (0..self.grid.count)
-            .map(|step| if columns.iter().all(|column| is_gap(column.values[step])) { 1.0 } else { GAP })
+            .map(|step| if columns.iter().any(|column| column.has(step)) { GAP } else { 1.0 })
             .collect();
-        let column = Column { labels: labels_of_absent(expr), drop_name: false, values };
+        let column = Column::new(labels_of_absent(expr), false, values);
         if column.is_empty() { Vec::new() } else { vec![column] }
     }
 }

@@ -1,8 +1,10 @@
 //! Converts points to samples.
 
+use super::exponential::histogram_of;
 use super::naming::{label_name, metric_name, unit_name};
 use super::points::{
-    Attributes, HistogramPoint, MetricHead, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+    Attributes, ExponentialPoint, HistogramPoint, MetricHead, NumberPoint, PointHead, PointKind, SummaryPoint,
+    Temporality,
 };
 use crate::evaluate::STALE_BITS;
 use crate::labels::METRIC_NAME;
@@ -124,15 +126,15 @@ impl Converter {
             PointKind::Gauge => (MetricKind::Gauge, Temporality::Cumulative),
             PointKind::Sum { temporality, is_monotonic: true } => (MetricKind::Counter, temporality),
             PointKind::Sum { temporality, .. } => (MetricKind::Gauge, temporality),
-            PointKind::Histogram { temporality } => (MetricKind::Histogram, temporality),
-            PointKind::ExponentialHistogram => (MetricKind::Histogram, Temporality::Cumulative),
+            PointKind::Histogram { temporality } | PointKind::Exponential { temporality } => {
+                (MetricKind::Histogram, temporality)
+            }
             PointKind::Summary => (MetricKind::Summary, Temporality::Cumulative),
         };
-        let refused = match (&name, temporality, head.kind) {
-            (None, ..) => Some("it has no letter that a name can have"),
-            (_, _, PointKind::ExponentialHistogram) => Some("exponential histograms are not stored"),
-            (_, Temporality::Delta, _) => Some("delta temporality is not supported, send cumulative values"),
-            (_, Temporality::Unspecified, _) => Some("its temporality is not specified"),
+        let refused = match (&name, temporality) {
+            (None, _) => Some("it has no letter that a name can have"),
+            (_, Temporality::Delta) => Some("delta temporality is not supported, send cumulative values"),
+            (_, Temporality::Unspecified) => Some("its temporality is not specified"),
             _ => None,
         };
         let refused = refused.map(|reason| format!("metric {:?}: {reason}", head.name));
@@ -157,9 +159,9 @@ impl Converter {
         name
     }
 
-    /// A point of a kind that cannot be stored.
-    pub(super) fn unsupported(&mut self) {
-        self.accepted();
+    /// Counts bytes that decoding needs.
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), RemoteError> {
+        self.request.write.spend(bytes)
     }
 
     pub(super) fn number(&mut self, point: NumberPoint) -> Result<(), RemoteError> {
@@ -184,6 +186,25 @@ impl Converter {
             self.push(&bucket, &labels, Some(("le", &le)), time, value(total as f64, is_empty))?;
         }
         self.push(&bucket, &labels, Some(("le", "+Inf")), time, count)
+    }
+
+    pub(super) fn exponential(&mut self, point: ExponentialPoint) -> Result<(), RemoteError> {
+        let Some(name) = self.accepted() else { return Ok(()) };
+        let histogram = match histogram_of(&point) {
+            Ok(histogram) => histogram,
+            Err(reason) => {
+                self.reject(1, &format!("metric {name:?}: {reason}"));
+                return Ok(());
+            }
+        };
+        let (labels, time, _) = self.begin_point(point.head);
+        for side in [&histogram.positive, &histogram.negative] {
+            self.spend(size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]))?;
+        }
+        if let Some(series) = self.series(&name, &labels, None)? {
+            self.request.write.push_histogram(series, time, histogram)?;
+        }
+        Ok(())
     }
 
     pub(super) fn summary(&mut self, point: SummaryPoint) -> Result<(), RemoteError> {
@@ -222,6 +243,19 @@ impl Converter {
         labels
     }
 
+    fn series(
+        &mut self,
+        name: &str,
+        labels: &LabelMap,
+        extra: Option<(&str, &str)>,
+    ) -> Result<Option<u32>, RemoteError> {
+        let own = labels.iter().filter(|(name, _)| extra.is_none_or(|extra| extra.0 != name.as_str()));
+        let mut pairs: Vec<(&str, &str)> = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        pairs.push((METRIC_NAME, name));
+        pairs.extend(extra);
+        self.request.write.series_number(&mut pairs)
+    }
+
     fn push(
         &mut self,
         name: &str,
@@ -230,11 +264,7 @@ impl Converter {
         time: i64,
         value: f64,
     ) -> Result<(), RemoteError> {
-        let own = labels.iter().filter(|(name, _)| extra.is_none_or(|extra| extra.0 != name.as_str()));
-        let mut pairs: Vec<(&str, &str)> = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        pairs.push((METRIC_NAME, name));
-        pairs.extend(extra);
-        if let Some(series) = self.request.write.series_number(&mut pairs)? {
+        if let Some(series) = self.series(name, labels, extra)? {
             self.request.write.push_sample(series, time, value)?;
         }
         Ok(())

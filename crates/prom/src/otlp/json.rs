@@ -2,7 +2,8 @@
 
 use super::convert::{Converter, OtlpRequest};
 use super::points::{
-    HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+    ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead,
+    PointKind, SummaryPoint, Temporality,
 };
 use super::values::attributes_of_json;
 use crate::remote::RemoteError;
@@ -14,6 +15,16 @@ fn all<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
 
 fn unsigned(value: &Value) -> u64 {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_default()
+}
+
+/// A whole number of 32 bits, or a text with one; 0 if there is none.
+fn signed32(value: &Value) -> Result<i32, RemoteError> {
+    let number = match value {
+        Value::Null => Some(0),
+        Value::String(text) => text.parse().ok(),
+        other => other.as_i64().and_then(|number| i32::try_from(number).ok()),
+    };
+    number.ok_or_else(|| RemoteError::malformed(format!("{value} is no whole number of 32 bits")))
 }
 
 /// A number, a text with one, `NaN` or an infinity.
@@ -57,7 +68,7 @@ fn metric(metric: &Value, converter: &mut Converter) -> Result<(), RemoteError> 
         "sum" => PointKind::Sum { temporality, is_monotonic: data["isMonotonic"].as_bool().unwrap_or_default() },
         "histogram" => PointKind::Histogram { temporality },
         "summary" => PointKind::Summary,
-        _ => PointKind::ExponentialHistogram,
+        _ => PointKind::Exponential { temporality },
     };
     let text = |name: &str| metric[name].as_str().unwrap_or_default().to_owned();
     let head = MetricHead { name: text("name"), description: text("description"), unit: text("unit"), kind };
@@ -67,7 +78,7 @@ fn metric(metric: &Value, converter: &mut Converter) -> Result<(), RemoteError> 
             PointKind::Gauge | PointKind::Sum { .. } => converter.number(number_point(point))?,
             PointKind::Histogram { .. } => converter.histogram(histogram_point(point))?,
             PointKind::Summary => converter.summary(summary_point(point))?,
-            PointKind::ExponentialHistogram => converter.unsupported(),
+            PointKind::Exponential { .. } => converter.exponential(exponential_point(point)?)?,
         }
     }
     Ok(())
@@ -94,6 +105,23 @@ fn histogram_point(point: &Value) -> HistogramPoint {
         bucket_counts: all(point, "bucketCounts").map(unsigned).collect(),
         bounds: all(point, "explicitBounds").filter_map(float).collect(),
     }
+}
+
+fn exponential_point(point: &Value) -> Result<ExponentialPoint, RemoteError> {
+    Ok(ExponentialPoint {
+        head: head(point),
+        count: unsigned(&point["count"]),
+        sum: float(&point["sum"]),
+        scale: signed32(&point["scale"])?,
+        zero_count: unsigned(&point["zeroCount"]),
+        positive: buckets(&point["positive"])?,
+        negative: buckets(&point["negative"])?,
+    })
+}
+
+fn buckets(buckets: &Value) -> Result<ConsecutiveBuckets, RemoteError> {
+    let counts = all(buckets, "bucketCounts").map(unsigned).collect();
+    Ok(ConsecutiveBuckets { offset: signed32(&buckets["offset"])?, counts })
 }
 
 fn summary_point(point: &Value) -> SummaryPoint {

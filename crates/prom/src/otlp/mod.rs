@@ -11,6 +11,7 @@
 
 mod answer;
 mod convert;
+mod exponential;
 mod json;
 mod naming;
 mod points;

@@ -28,7 +28,7 @@ pub(super) enum PointKind {
     Gauge,
     Sum { temporality: Temporality, is_monotonic: bool },
     Histogram { temporality: Temporality },
-    ExponentialHistogram,
+    Exponential { temporality: Temporality },
     Summary,
 }
 
@@ -65,6 +65,27 @@ pub(super) struct HistogramPoint {
     pub(super) sum: Option<f64>,
     pub(super) bucket_counts: Vec<u64>,
     pub(super) bounds: Vec<f64>,
+}
+
+/// A point of an exponential histogram.
+#[derive(Debug, Default)]
+pub(super) struct ExponentialPoint {
+    pub(super) head: PointHead,
+    pub(super) count: u64,
+    pub(super) sum: Option<f64>,
+    /// The base of the bounds is two to the power of `2^-scale`.
+    pub(super) scale: i32,
+    pub(super) zero_count: u64,
+    pub(super) positive: ConsecutiveBuckets,
+    pub(super) negative: ConsecutiveBuckets,
+}
+
+/// The counts of consecutive buckets.
+#[derive(Debug, Default)]
+pub(super) struct ConsecutiveBuckets {
+    /// The index of the first.
+    pub(super) offset: i32,
+    pub(super) counts: Vec<u64>,
 }
 
 /// A point of a summary.

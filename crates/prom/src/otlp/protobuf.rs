@@ -2,11 +2,12 @@
 
 use super::convert::{Converter, OtlpRequest};
 use super::points::{
-    HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead, PointKind, SummaryPoint, Temporality,
+    ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead,
+    PointKind, SummaryPoint, Temporality,
 };
 use super::values::push_attribute;
 use crate::remote::RemoteError;
-use crate::remote::fields::{FieldValue, Fields, text};
+use crate::remote::fields::{FieldValue, Fields, each_fixed64, each_varint, signed32, text};
 
 type Result<T> = std::result::Result<T, RemoteError>;
 
@@ -55,9 +56,9 @@ fn metric(message: &[u8], converter: &mut Converter) -> Result<()> {
         PointKind::Gauge | PointKind::Sum { .. } => converter.number(number_point(point)?),
         PointKind::Histogram { .. } => converter.histogram(histogram_point(point)?),
         PointKind::Summary => converter.summary(summary_point(point)?),
-        PointKind::ExponentialHistogram => {
-            converter.unsupported();
-            Ok(())
+        PointKind::Exponential { .. } => {
+            let point = exponential_point(point, converter)?;
+            converter.exponential(point)
         }
     })
 }
@@ -76,7 +77,7 @@ fn kind(number: u32, data: &[u8]) -> Result<PointKind> {
         5 => PointKind::Gauge,
         7 => PointKind::Sum { temporality, is_monotonic },
         9 => PointKind::Histogram { temporality },
-        10 => PointKind::ExponentialHistogram,
+        10 => PointKind::Exponential { temporality },
         _ => PointKind::Summary,
     })
 }
@@ -101,12 +102,53 @@ fn histogram_point(message: &[u8]) -> Result<HistogramPoint> {
         match field {
             (4, FieldValue::Fixed64(count)) => point.count = count,
             (5, FieldValue::Fixed64(bits)) => point.sum = Some(f64::from_bits(bits)),
-            (6, value) => push_fixed(value, |count| point.bucket_counts.push(count)),
-            (7, value) => push_fixed(value, |bits| point.bounds.push(f64::from_bits(bits))),
+            (6, value) => each_fixed64(value, |count| {
+                point.bucket_counts.push(count);
+                Ok(())
+            })?,
+            (7, value) => each_fixed64(value, |bits| {
+                point.bounds.push(f64::from_bits(bits));
+                Ok(())
+            })?,
             (number, value) => head(&mut point.head, number, value, 9, 10)?,
         }
     }
     Ok(point)
+}
+
+fn exponential_point(message: &[u8], converter: &mut Converter) -> Result<ExponentialPoint> {
+    let mut point = ExponentialPoint::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (4, FieldValue::Fixed64(count)) => point.count = count,
+            (5, FieldValue::Fixed64(bits)) => point.sum = Some(f64::from_bits(bits)),
+            (6, FieldValue::Varint(scale)) => point.scale = signed32(scale)?,
+            (7, FieldValue::Fixed64(count)) => point.zero_count = count,
+            (8, FieldValue::Bytes(message)) => point.positive = buckets(message, converter)?,
+            (9, FieldValue::Bytes(message)) => point.negative = buckets(message, converter)?,
+            (number, value) => head(&mut point.head, number, value, 1, 10)?,
+        }
+    }
+    Ok(point)
+}
+
+/// The counts of one side. They take more memory than bytes of the message.
+fn buckets(message: &[u8], converter: &mut Converter) -> Result<ConsecutiveBuckets> {
+    let mut buckets = ConsecutiveBuckets::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Varint(offset)) => buckets.offset = signed32(offset)?,
+            (2, value) => each_varint(value, |count| {
+                converter.spend(size_of::<u64>())?;
+                buckets.counts.push(count);
+                Ok(())
+            })?,
+            _ => {}
+        }
+    }
+    Ok(buckets)
 }
 
 fn summary_point(message: &[u8]) -> Result<SummaryPoint> {
@@ -132,15 +174,6 @@ fn summary_point(message: &[u8]) -> Result<SummaryPoint> {
         }
     }
     Ok(point)
-}
-
-/// Numbers of eight bytes each, one or packed.
-fn push_fixed(value: FieldValue<'_>, mut push: impl FnMut(u64)) {
-    match value {
-        FieldValue::Fixed64(bits) => push(bits),
-        FieldValue::Bytes(packed) => packed.as_chunks().0.iter().for_each(|bytes| push(u64::from_le_bytes(*bytes))),
-        _ => {}
-    }
 }
 
 /// Reads a field that points of all kinds have: the time, and attributes and flags, whose field numbers differ between

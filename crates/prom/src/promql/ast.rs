@@ -267,7 +267,7 @@ pub enum Cardinality {
 }
 
 /// The operators that aggregate series. They are named in either case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case", ascii_case_insensitive)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum AggregateOp {
@@ -288,6 +288,11 @@ pub enum AggregateOp {
 }
 
 impl AggregateOp {
+    /// The name, in lower case.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
     /// The operator of a name.
     pub fn of(name: &str) -> Option<Self> {
         name.parse().ok()

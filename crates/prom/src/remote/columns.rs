@@ -9,7 +9,7 @@ use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use std::sync::Arc;
 
-fn mapped() -> DataType {
+pub(super) fn mapped() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
 }
 
@@ -43,7 +43,7 @@ pub struct LabelRow {
     pub value: String,
 }
 
-/// Samples in columns. Each series and each metric is held once.
+/// Samples in columns. Each series and each metric is held once, also those of [`Histograms`](super::Histograms).
 #[derive(Debug, Default)]
 pub struct Samples {
     times: Vec<i64>,
@@ -67,7 +67,7 @@ impl Samples {
         self.times.is_empty()
     }
 
-    /// The series as text, by their numbers.
+    /// The series as text, by their numbers. Those that have only histograms are among them.
     pub fn series(&self) -> impl ExactSizeIterator<Item = &str> {
         self.series.iter()
     }
@@ -114,15 +114,24 @@ impl Samples {
 
     /// The rows of `prom_samples`.
     pub fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
-        let metrics: UInt32Array = self.of_series.iter().map(|series| self.of_metric[*series as usize]).collect();
-        let series = UInt32Array::from(self.of_series.clone());
+        let [metrics, series] = self.texts_of(&self.of_series)?;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(TimestampMillisecondArray::from(self.times.clone())),
-            Arc::new(DictionaryArray::<UInt32Type>::try_new(metrics, Arc::new(self.metrics.to_array()?))?),
-            Arc::new(DictionaryArray::<UInt32Type>::try_new(series, Arc::new(self.series.to_array()?))?),
+            metrics,
+            series,
             Arc::new(Float64Array::from(self.values.clone())),
         ];
         RecordBatch::try_new(samples_schema(), columns)
+    }
+
+    /// The metrics and the texts of series.
+    pub(super) fn texts_of(&self, series: &[u32]) -> Result<[ArrayRef; 2], ArrowError> {
+        let metrics: UInt32Array = series.iter().map(|series| self.of_metric[*series as usize]).collect();
+        let series = UInt32Array::from(series.to_vec());
+        Ok([
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(metrics, Arc::new(self.metrics.to_array()?))?),
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(series, Arc::new(self.series.to_array()?))?),
+        ])
     }
 }
 

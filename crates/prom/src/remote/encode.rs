@@ -27,6 +27,23 @@ impl Message {
         self.0.extend_from_slice(&value.to_bits().to_le_bytes());
     }
 
+    /// A signed number in the form of `sint32` and `sint64`.
+    pub(crate) fn signed(&mut self, field: u32, value: i64) {
+        self.varint(field, (value << 1 ^ value >> 63).cast_unsigned());
+    }
+
+    /// Packed numbers.
+    pub(crate) fn doubles(&mut self, field: u32, values: &[f64]) {
+        if values.is_empty() {
+            return;
+        }
+        self.key(field, 2);
+        self.raw_varint(size_of_val(values) as u64);
+        for value in values {
+            self.0.extend_from_slice(&value.to_bits().to_le_bytes());
+        }
+    }
+
     pub(crate) fn bytes(&mut self, field: u32, value: &[u8]) {
         self.key(field, 2);
         self.raw_varint(value.len() as u64);

@@ -75,6 +75,46 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, RemoteError> {
     std::str::from_utf8(bytes).map_err(|_| RemoteError::malformed("a name or a value is not UTF-8"))
 }
 
+/// A signed number, which is sent so that small ones are short: `sint32` and `sint64`.
+pub(crate) fn signed(sent: u64) -> i64 {
+    (sent >> 1).cast_signed() ^ -(sent & 1).cast_signed()
+}
+
+/// A signed number of 32 bits.
+pub(crate) fn signed32(sent: u64) -> Result<i32, RemoteError> {
+    i32::try_from(signed(sent)).map_err(|_| broken())
+}
+
+/// Calls for each number of a repeated field of numbers of variable length, one or packed.
+pub(crate) fn each_varint(
+    value: FieldValue<'_>,
+    mut call: impl FnMut(u64) -> Result<(), RemoteError>,
+) -> Result<(), RemoteError> {
+    match value {
+        FieldValue::Varint(number) => call(number),
+        FieldValue::Bytes(packed) => {
+            let mut packed = Fields::new(packed);
+            while packed.left() > 0 {
+                call(packed.varint()?)?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Calls for each number of a repeated field of numbers of eight bytes, one or packed.
+pub(crate) fn each_fixed64(
+    value: FieldValue<'_>,
+    mut call: impl FnMut(u64) -> Result<(), RemoteError>,
+) -> Result<(), RemoteError> {
+    match value {
+        FieldValue::Fixed64(bits) => call(bits),
+        FieldValue::Bytes(packed) => packed.as_chunks().0.iter().try_for_each(|bytes| call(u64::from_le_bytes(*bytes))),
+        _ => Ok(()),
+    }
+}
+
 /// A sample in both versions: value 1, time 2.
 pub(crate) fn sample(message: &[u8]) -> Result<(i64, f64), RemoteError> {
     let mut fields = Fields::new(message);

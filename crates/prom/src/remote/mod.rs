@@ -2,6 +2,7 @@
 //! directly into columns, so that only data to be stored is copied. A length is trusted only if its bytes exist, and a
 //! body is decompressed only if its stated length is below the limit.
 
+pub(crate) mod buckets;
 mod budget;
 mod columns;
 mod content;
@@ -9,6 +10,8 @@ mod decode;
 pub(crate) mod encode;
 mod error;
 pub(crate) mod fields;
+pub(crate) mod histogram;
+mod histogram_columns;
 mod read;
 mod request;
 mod snappy;
@@ -20,6 +23,7 @@ pub use columns::{LabelRow, Samples, labels_schema, samples_schema};
 pub use content::{ContentKind, WriteVersion, negotiate};
 pub use decode::decode_write;
 pub use error::RemoteError;
-pub use read::{ReadQuery, decode_read, encode_read};
+pub use histogram_columns::{HISTOGRAM_COLUMNS, Histograms, StoredHistograms, histograms_schema};
+pub use read::{ReadQuery, ReadResult, decode_read, encode_read};
 pub use request::{Metadata, MetricKind, Refused, WriteRequest};
 pub use snappy::{claimed_length, compress, decompress};

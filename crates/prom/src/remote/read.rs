@@ -3,8 +3,10 @@
 use super::encode::Message;
 use super::error::RemoteError;
 use super::fields::{FieldValue, Fields, text};
-use crate::evaluate::RawSeries;
+use super::histogram;
+use crate::evaluate::{RawHistograms, RawSeries};
 use crate::labels::{MatchOp, Matcher};
+use std::cmp::Ordering;
 
 /// One query of a read request.
 #[derive(Debug, Clone)]
@@ -78,28 +80,53 @@ fn matcher(message: &[u8]) -> Result<Matcher, RemoteError> {
     Matcher::new(name, op, value).map_err(RemoteError::Malformed)
 }
 
-/// Encodes `prometheus.ReadResponse`: the series of each query.
-pub fn encode_read(results: &[Vec<RawSeries>]) -> Vec<u8> {
+/// The answer to a query, each part sorted by labels.
+#[derive(Debug, Clone, Default)]
+pub struct ReadResult {
+    /// The samples that are numbers.
+    pub samples: Vec<RawSeries>,
+    /// The native histograms.
+    pub histograms: Vec<RawHistograms>,
+}
+
+/// Encodes `prometheus.ReadResponse`: the series of each query, each once, sorted by labels.
+pub fn encode_read(results: &[ReadResult]) -> Vec<u8> {
     let mut response = Message::default();
     for result in results {
-        response.inner(1, |result_message| {
-            for series in result {
-                result_message.inner(1, |message| {
-                    for (name, value) in series.labels.iter() {
-                        message.inner(1, |label| {
-                            label.bytes(1, name.as_bytes());
-                            label.bytes(2, value.as_bytes());
-                        });
-                    }
-                    for (time, value) in series.times.iter().zip(&series.values) {
-                        message.inner(2, |sample| {
-                            sample.double(1, *value);
-                            sample.varint(2, *time as u64);
-                        });
-                    }
-                });
+        response.inner(1, |message| {
+            let (mut samples, mut histograms) = (result.samples.iter().peekable(), result.histograms.iter().peekable());
+            loop {
+                let order = match (samples.peek(), histograms.peek()) {
+                    (Some(one), Some(other)) => one.labels.cmp(&other.labels),
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (None, None) => break,
+                };
+                let own_samples = samples.next_if(|_| order.is_le());
+                let own_histograms = histograms.next_if(|_| order.is_ge());
+                message.inner(1, |message| push_series(message, own_samples, own_histograms));
             }
         });
     }
     response.finish()
+}
+
+/// Writes `prometheus.TimeSeries`.
+fn push_series(message: &mut Message, samples: Option<&RawSeries>, histograms: Option<&RawHistograms>) {
+    let labels = samples.map(|own| &own.labels).or(histograms.map(|own| &own.labels));
+    for (name, value) in labels.into_iter().flat_map(|labels| labels.iter()) {
+        message.inner(1, |label| {
+            label.bytes(1, name.as_bytes());
+            label.bytes(2, value.as_bytes());
+        });
+    }
+    for (time, value) in samples.into_iter().flat_map(|own| own.times.iter().zip(&own.values)) {
+        message.inner(2, |sample| {
+            sample.double(1, *value);
+            sample.varint(2, *time as u64);
+        });
+    }
+    for (time, own) in histograms.into_iter().flat_map(|own| own.times.iter().zip(&own.histograms)) {
+        message.inner(4, |message| histogram::encode(message, *time, own));
+    }
 }

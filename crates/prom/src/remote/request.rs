@@ -3,10 +3,15 @@
 use super::budget::Budget;
 use super::columns::Samples;
 use super::error::RemoteError;
+use super::histogram_columns::Histograms;
+use crate::histogram::Histogram;
 use strum::{FromRepr, IntoStaticStr};
 
 /// The bytes of a sample in columns.
 const SAMPLE_BYTES: usize = 20;
+
+/// The bytes of a histogram without its buckets, with its series and time.
+const HISTOGRAM_BYTES: usize = size_of::<Histogram>() + 12;
 
 /// The size of a series in bytes without its text, and of a metric's metadata without its texts.
 const SERIES_BYTES: usize = 32;
@@ -58,8 +63,17 @@ pub struct Metadata {
 pub struct Refused {
     /// The number of series.
     pub series: usize,
+    /// The number of native histograms, with those of these series.
+    pub histograms: usize,
     /// Why the first of them.
     pub reason: String,
+}
+
+impl Refused {
+    /// Whether everything can be stored.
+    pub fn is_empty(&self) -> bool {
+        self.series == 0 && self.histograms == 0
+    }
 }
 
 /// A write request.
@@ -69,11 +83,11 @@ pub struct WriteRequest {
     pub samples: Samples,
     /// The metadata of metrics.
     pub metadata: Vec<Metadata>,
-    /// The number of native histograms that were sent. They are not stored.
-    pub histograms: usize,
+    /// The native histograms, whose series are among those of the samples.
+    pub histograms: Histograms,
     /// The number of exemplars that were sent. They are not stored.
     pub exemplars: usize,
-    /// The series that were left out.
+    /// The series and histograms that were left out.
     pub refused: Refused,
     budget: Budget,
 }
@@ -84,7 +98,7 @@ impl WriteRequest {
         Self {
             samples: Samples::default(),
             metadata: Vec::new(),
-            histograms: 0,
+            histograms: Histograms::default(),
             exemplars: 0,
             refused: Refused::default(),
             budget: Budget::new(bytes_max),
@@ -117,7 +131,7 @@ impl WriteRequest {
                 Ok(Some(number))
             }
             Err(reason) => {
-                if self.refused.series == 0 {
+                if self.refused.is_empty() {
                     self.refused.reason = reason;
                 }
                 self.refused.series += 1;
@@ -131,6 +145,21 @@ impl WriteRequest {
         self.budget.spend(SAMPLE_BYTES)?;
         self.samples.push(series, time, value);
         Ok(())
+    }
+
+    /// Adds a histogram of a series that has a number. Its buckets are counted before.
+    pub(crate) fn push_histogram(&mut self, series: u32, time: i64, histogram: Histogram) -> Result<(), RemoteError> {
+        self.budget.spend(HISTOGRAM_BYTES)?;
+        self.histograms.push(series, time, histogram);
+        Ok(())
+    }
+
+    /// Counts a histogram that can never be stored.
+    pub(super) fn refuse_histogram(&mut self, reason: String) {
+        if self.refused.is_empty() {
+            self.refused.reason = reason;
+        }
+        self.refused.histograms += 1;
     }
 
     /// Adds the metadata of a metric, unless it is empty or repeats the previous metadata.

@@ -3,6 +3,7 @@
 use super::budget::check_label_count;
 use super::error::RemoteError;
 use super::fields::{FieldValue, Fields, sample, text};
+use super::histogram;
 use super::request::{Metadata, MetricKind, WriteRequest};
 
 pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
@@ -24,6 +25,7 @@ fn series<'a>(
     request: &mut WriteRequest,
 ) -> Result<(), RemoteError> {
     labels.clear();
+    let mut histograms = 0;
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
         match field {
@@ -32,16 +34,23 @@ fn series<'a>(
                 check_label_count(labels.len())?;
             }
             (3, FieldValue::Bytes(_)) => request.exemplars += 1,
-            (4, FieldValue::Bytes(_)) => request.histograms += 1,
+            (4, FieldValue::Bytes(_)) => histograms += 1,
             _ => {}
         }
     }
-    let Some(number) = request.series_number(labels)? else { return Ok(()) };
+    let Some(number) = request.series_number(labels)? else {
+        request.refused.histograms += histograms;
+        return Ok(());
+    };
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
-        if let (2, FieldValue::Bytes(message)) = field {
-            let (time, value) = sample(message)?;
-            request.push_sample(number, time, value)?;
+        match field {
+            (2, FieldValue::Bytes(message)) => {
+                let (time, value) = sample(message)?;
+                request.push_sample(number, time, value)?;
+            }
+            (4, FieldValue::Bytes(message)) => histogram::read(number, message, request)?,
+            _ => {}
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use super::budget::check_label_count;
 use super::error::RemoteError;
 use super::fields::{FieldValue, Fields, sample, text};
+use super::histogram;
 use super::request::{Metadata, MetricKind, WriteRequest};
 use crate::labels::METRIC_NAME;
 
@@ -49,7 +50,7 @@ impl<'a> Series<'a> {
 
     fn decode(&mut self, message: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
         self.references.clear();
-        let mut metadata = None;
+        let (mut metadata, mut histograms) = (None, 0);
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {
             match field {
@@ -60,7 +61,7 @@ impl<'a> Series<'a> {
                         self.reference(packed.varint()?)?;
                     }
                 }
-                (3, FieldValue::Bytes(_)) => request.histograms += 1,
+                (3, FieldValue::Bytes(_)) => histograms += 1,
                 (4, FieldValue::Bytes(_)) => request.exemplars += 1,
                 (5, FieldValue::Bytes(message)) => metadata = Some(message),
                 _ => {}
@@ -74,12 +75,19 @@ impl<'a> Series<'a> {
             let label = (self.symbol(self.references[index])?, self.symbol(self.references[index + 1])?);
             self.labels.push(label);
         }
-        let Some(number) = request.series_number(&mut self.labels)? else { return Ok(()) };
+        let Some(number) = request.series_number(&mut self.labels)? else {
+            request.refused.histograms += histograms;
+            return Ok(());
+        };
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {
-            if let (2, FieldValue::Bytes(message)) = field {
-                let (time, value) = sample(message)?;
-                request.push_sample(number, time, value)?;
+            match field {
+                (2, FieldValue::Bytes(message)) => {
+                    let (time, value) = sample(message)?;
+                    request.push_sample(number, time, value)?;
+                }
+                (3, FieldValue::Bytes(message)) => histogram::read(number, message, request)?,
+                _ => {}
             }
         }
         if let Some(message) = metadata {

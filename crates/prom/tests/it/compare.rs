@@ -1,7 +1,8 @@
 //! Compares a result with the one that a script expects.
 
 use super::series::Item;
-use atsdb_prom::evaluate::{ResultSeries, ResultValue, STALE_BITS};
+use atsdb_prom::evaluate::{ResultSeries, ResultValue, STALE_BITS, Sample};
+use atsdb_prom::histogram::{Buckets, Histogram};
 use atsdb_prom::labels::Labels;
 
 /// The expected result of a query.
@@ -28,6 +29,25 @@ pub(crate) fn nearly_equal(one: f64, other: f64) -> bool {
     difference / sum.min(f64::MAX) < 1e-6
 }
 
+/// Compares histograms without their empty buckets; hints only if one is expected.
+fn nearly_same(wanted: &Histogram, found: &Histogram, hint_given: bool) -> bool {
+    let side = |one: &Buckets, other: &Buckets| {
+        let of = |buckets: &Buckets| buckets.indexed().filter(|bucket| bucket.1 != 0.0).collect::<Vec<_>>();
+        let (one, other) = (of(one), of(other));
+        one.len() == other.len()
+            && one.iter().zip(&other).all(|(one, other)| one.0 == other.0 && nearly_equal(one.1, other.1))
+    };
+    wanted.schema == found.schema
+        && wanted.zero_threshold == found.zero_threshold
+        && wanted.custom_bounds == found.custom_bounds
+        && nearly_equal(wanted.zero_count, found.zero_count)
+        && nearly_equal(wanted.count, found.count)
+        && nearly_equal(wanted.sum, found.sum)
+        && side(&wanted.positive, &found.positive)
+        && side(&wanted.negative, &found.negative)
+        && (!hint_given || wanted.reset_hint == found.reset_hint)
+}
+
 /// Compares a result with steps at `start`, `start + step` and so on.
 pub(crate) fn compare(value: &ResultValue, expected: &Expected, start: i64, step: i64) -> Result<(), String> {
     match value {
@@ -42,15 +62,17 @@ pub(crate) fn compare(value: &ResultValue, expected: &Expected, start: i64, step
             Err(format!("expected a scalar, got {value:?}"))
         }
         ResultValue::Vector(found) => {
-            for (place, (labels, _, number)) in found.iter().enumerate() {
+            for (place, (labels, _, sample)) in found.iter().enumerate() {
                 let wanted = expected.series.iter().position(|series| series.0 == *labels);
-                let Some(wanted) = wanted else { return Err(format!("unexpected {labels} {number}")) };
+                let Some(wanted) = wanted else { return Err(format!("unexpected {labels} {sample:?}")) };
                 if expected.ordered && wanted != place {
                     return Err(format!("{labels} is at place {place} instead of {wanted}"));
                 }
-                match expected.series[wanted].1.first() {
-                    Some(Item::Value(value)) if nearly_equal(*value, *number) => {}
-                    other => return Err(format!("{labels}: expected {other:?}, got {number}")),
+                match (expected.series[wanted].1.first(), sample) {
+                    (Some(Item::Value(value)), Sample::Number(number)) if nearly_equal(*value, *number) => {}
+                    (Some(Item::Histogram(wanted, hint_given)), Sample::Histogram(histogram))
+                        if nearly_same(wanted, histogram, *hint_given) => {}
+                    (other, _) => return Err(format!("{labels}: expected {other:?}, got {sample:?}")),
                 }
             }
             missing(expected, |labels| found.iter().any(|series| series.0 == *labels))
@@ -59,17 +81,31 @@ pub(crate) fn compare(value: &ResultValue, expected: &Expected, start: i64, step
             if found.windows(2).any(|pair| pair[0].labels >= pair[1].labels) {
                 return Err("the series are not sorted".to_owned());
             }
-            for ResultSeries { labels, points } in found {
+            for ResultSeries { labels, points, histograms } in found {
                 let Some((_, items)) = expected.series.iter().find(|series| series.0 == *labels) else {
                     return Err(format!("unexpected {labels} {points:?}"));
                 };
-                let items = items.iter().enumerate();
-                let wanted: Vec<(i64, f64)> = items
-                    .filter_map(|(place, item)| match item {
-                        Item::Value(value) => Some((start + step * place as i64, *value)),
-                        Item::Gap | Item::Native => None,
-                    })
-                    .collect();
+                let mut wanted: Vec<(i64, f64)> = Vec::new();
+                let mut wanted_histograms = Vec::new();
+                for (place, item) in items.iter().enumerate() {
+                    let time = start + step * place as i64;
+                    match item {
+                        Item::Gap => {}
+                        Item::Value(value) => wanted.push((time, *value)),
+                        Item::Histogram(histogram, hint_given) => {
+                            wanted_histograms.push((time, histogram, *hint_given));
+                        }
+                    }
+                }
+                let same_histograms = wanted_histograms.len() == histograms.len()
+                    && wanted_histograms.iter().zip(histograms).all(
+                        |((time, wanted, hint_given), (found, histogram))| {
+                            time == found && nearly_same(wanted, histogram, *hint_given)
+                        },
+                    );
+                if !same_histograms {
+                    return Err(format!("{labels}: expected {wanted_histograms:?}, got {histograms:?}"));
+                }
                 let same = wanted.len() == points.len()
                     && wanted.iter().zip(points).all(|(one, other)| one.0 == other.0 && nearly_equal(one.1, other.1));
                 if !same {

@@ -1,7 +1,10 @@
 //! PromQL, tested by scripts in the language of Prometheus' own tests.
 
 mod compare;
+mod histograms;
+mod hostile;
 mod limits;
+mod literals;
 mod otlp;
 mod remote;
 mod run;

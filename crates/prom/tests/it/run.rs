@@ -1,19 +1,23 @@
 //! Runs scripts in the language of Prometheus' own PromQL tests.
 
 use super::compare::{Expected, compare};
+use super::literals::Converter;
 use super::series::{Item, is_start_line, number, parse_series};
 use super::source::Memory;
-use atsdb_prom::evaluate::{LOOKBACK_MS, Limits, Outcome, ResultValue, evaluate_instant, evaluate_range};
-use atsdb_prom::labels::{Labels, METRIC_NAME};
+use atsdb_prom::evaluate::{
+    LOOKBACK_MS, Limits, Outcome, ResultSeries, ResultValue, Sample, evaluate_instant, evaluate_range,
+};
 use atsdb_prom::promql::parse;
 use regex::Regex;
+use std::sync::Arc;
 
 /// The results of a script's queries.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) passed: usize,
-    /// The number of queries of native histograms, which are not stored.
+    /// The number of queries that have native histograms.
     pub(crate) native: usize,
+    pub(crate) native_failed: usize,
     /// The line and the reason of each failure.
     pub(crate) failed: Vec<String>,
 }
@@ -50,7 +54,6 @@ struct Query {
     info: Vec<Check>,
     no_warn: bool,
     no_info: bool,
-    native: bool,
 }
 
 fn milliseconds(text: &str) -> i64 {
@@ -92,19 +95,24 @@ pub(crate) fn run(script: &str) -> Report {
 fn load(memory: &mut Memory, line: &str, block: &[&str]) {
     let (command, step) = line.split_once(char::is_whitespace).unwrap();
     let step = milliseconds(step.trim());
+    let mut converter = Converter::default();
     for line in block.iter().filter(|line| !is_start_line(line)) {
         let (labels, items) = parse_series(line);
         for (place, item) in items.iter().enumerate() {
+            let time = step * place as i64;
             match item {
                 Item::Gap => {}
-                Item::Value(value) => memory.add(labels.clone(), step * place as i64, *value),
-                Item::Native => memory.add_native(labels.clone()),
+                Item::Value(value) => {
+                    memory.add(labels.clone(), time, *value);
+                    converter.add(&labels, time, *value);
+                }
+                Item::Histogram(histogram, _) => memory.add_histogram(labels.clone(), time, histogram),
             }
         }
-        let suffix = ["_bucket", "_count", "_sum"].into_iter().find_map(|suffix| labels.metric().strip_suffix(suffix));
-        if let Some(name) = suffix.filter(|_| command == "load_with_nhcb") {
-            let rest = labels.iter().filter(|(label, _)| !matches!(*label, METRIC_NAME | "le"));
-            memory.add_native(Labels::new(rest.chain([(METRIC_NAME, name)])));
+    }
+    if command == "load_with_nhcb" {
+        for (labels, time, histogram) in converter.histograms() {
+            memory.add_histogram(labels, time, &histogram);
         }
     }
 }
@@ -172,7 +180,6 @@ fn expectation(query: &mut Query, line: &str) {
         query.expected.scalar = Some(value);
     } else {
         let (labels, items) = parse_series(line);
-        query.native |= items.contains(&Item::Native);
         query.expected.series.push((labels, items));
     }
 }
@@ -188,15 +195,15 @@ fn outcome(memory: &Memory, query: &Query, range: Option<(i64, i64, i64)>) -> Re
 }
 
 fn evaluate(memory: &Memory, query: &Query, report: &mut Report) {
-    memory.touched_native.set(false);
     let result = check(memory, query);
-    if query.native || memory.touched_native.get() {
-        report.native += 1;
-        return;
-    }
+    let native = usize::from(memory.touched_native.replace(false));
+    report.native += native;
     match result {
         Ok(()) => report.passed += 1,
-        Err(reason) => report.failed.push(format!("line {}: {}: {reason}", query.line, query.text)),
+        Err(reason) => {
+            report.native_failed += native;
+            report.failed.push(format!("line {}: {}: {reason}", query.line, query.text));
+        }
     }
 }
 
@@ -251,10 +258,14 @@ fn as_range(memory: &Memory, query: &Query) -> Result<(), String> {
         Err(_) => return Ok(()),
     };
     let ResultValue::Matrix(series) = outcome.value else { return Err("a range query yields a matrix".to_owned()) };
-    let at = |points: &[(i64, f64)]| points.iter().find(|point| point.0 == query.time).map(|point| point.1);
-    let values = series.iter().filter_map(|series| Some((series.labels.clone(), query.time, at(&series.points)?)));
+    let number = |series: &ResultSeries| series.points.iter().find(|point| point.0 == query.time).map(|point| point.1);
+    let at = |series: &ResultSeries| match series.histograms.iter().find(|point| point.0 == query.time) {
+        Some(point) => Some(Sample::Histogram(Arc::clone(&point.1))),
+        None => number(series).map(Sample::Number),
+    };
+    let values = series.iter().filter_map(|series| Some((series.labels.clone(), query.time, at(series)?)));
     let value = match expected.scalar {
-        Some(_) => ResultValue::Scalar(query.time, at(&series[0].points).unwrap()),
+        Some(_) => ResultValue::Scalar(query.time, number(&series[0]).unwrap()),
         None => ResultValue::Vector(values.collect()),
     };
     compare(&value, expected, query.time, 0).map_err(|reason| format!("as a range query: {reason}"))

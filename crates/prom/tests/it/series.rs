@@ -1,16 +1,18 @@
 //! Lines that describe series: `metric{label="value"} 0+10x5 _ stale`.
 
 use atsdb_prom::evaluate::STALE_BITS;
+use atsdb_prom::histogram::Histogram;
 use atsdb_prom::labels::Labels;
 use atsdb_prom::promql::{ExprKind, parse, parse_selector};
+use std::sync::Arc;
 
 /// One item of a sequence of values.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
     Gap,
     Value(f64),
-    /// A native histogram.
-    Native,
+    /// A native histogram, and whether its hint is given.
+    Histogram(Arc<Histogram>, bool),
 }
 
 /// Parses a signed number or duration.
@@ -93,7 +95,7 @@ fn sequence(word: &str, items: &mut Vec<Item>) {
     if body == "_" {
         items.extend(std::iter::repeat_n(Item::Gap, times.unwrap_or(1)));
     } else if body.starts_with("{{") {
-        items.extend(std::iter::repeat_n(Item::Native, count));
+        super::literals::sequence(body, count, items);
     } else if body == "stale" {
         items.extend(std::iter::repeat_n(Item::Value(f64::from_bits(STALE_BITS)), count));
     } else if let Some(value) = number(body) {

@@ -37,6 +37,7 @@ pub(crate) struct Prom {
 pub(crate) struct PromMetrics {
     pub(crate) samples: Counter,
     pub(crate) histograms: Counter,
+    pub(crate) refused_histograms: Counter,
     pub(crate) exemplars: Counter,
     pub(crate) refused_series: Counter,
     pub(crate) rejected_points: Counter,
@@ -56,7 +57,11 @@ impl Prom {
         let counter = |name, help| state.metrics().counter(name, help);
         let metrics = PromMetrics {
             samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write and OTLP that were stored."),
-            histograms: counter("atsdb_prom_histograms_dropped_total", "Native histograms that were not stored."),
+            histograms: counter("atsdb_prom_histograms_stored_total", "Native histograms that were stored."),
+            refused_histograms: counter(
+                "atsdb_prom_histograms_dropped_total",
+                "Native histograms that can never be stored.",
+            ),
             exemplars: counter("atsdb_prom_exemplars_dropped_total", "Exemplars that were not stored."),
             refused_series: counter("atsdb_prom_series_refused_total", "Series that can never be stored."),
             rejected_points: counter("atsdb_otlp_points_rejected_total", "Points of OTLP that were not stored."),

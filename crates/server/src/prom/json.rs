@@ -1,6 +1,7 @@
 //! JSON in the form of Prometheus' API.
 
-use atsdb_prom::evaluate::{Outcome, ResultValue};
+use atsdb_prom::evaluate::{Outcome, ResultValue, Sample};
+use atsdb_prom::histogram::Histogram;
 use atsdb_prom::labels::Labels;
 use std::fmt::Write;
 
@@ -86,6 +87,35 @@ fn push_point(json: &mut String, (time, value): (i64, f64)) {
     json.push(']');
 }
 
+/// A histogram without its empty buckets. Each bucket begins with a number that says which of its bounds are inside.
+fn push_histogram(json: &mut String, time: i64, histogram: &Histogram) {
+    json.push('[');
+    push_time(json, time);
+    json.push_str(",{\"count\":");
+    push_value(json, histogram.count);
+    json.push_str(",\"sum\":");
+    push_value(json, histogram.sum);
+    let buckets = histogram.buckets();
+    for (index, bucket) in buckets.iter().filter(|bucket| bucket.count != 0.0).enumerate() {
+        json.push_str(if index > 0 { "," } else { ",\"buckets\":[" });
+        json.push_str(match (bucket.lower_inclusive, bucket.upper_inclusive) {
+            (false, true) => "[0",
+            (true, false) => "[1",
+            (false, false) => "[2",
+            (true, true) => "[3",
+        });
+        for number in [bucket.lower, bucket.upper, bucket.count] {
+            json.push(',');
+            push_value(json, number);
+        }
+        json.push(']');
+    }
+    if buckets.iter().any(|bucket| bucket.count != 0.0) {
+        json.push(']');
+    }
+    json.push_str("}]");
+}
+
 /// The result of a query. `series_max` limits the number of series; 0 means no limit.
 pub(crate) fn result(outcome: &Outcome, series_max: usize) -> String {
     let mut json = String::new();
@@ -104,11 +134,19 @@ pub(crate) fn result(outcome: &Outcome, series_max: usize) -> String {
         }
         ResultValue::Vector(series) => {
             json.push_str("{\"resultType\":\"vector\",\"result\":[");
-            for (index, (labels, time, value)) in series[..shown(series.len())].iter().enumerate() {
+            for (index, (labels, time, sample)) in series[..shown(series.len())].iter().enumerate() {
                 json.push_str(if index > 0 { ",{\"metric\":" } else { "{\"metric\":" });
                 push_labels(&mut json, labels);
-                json.push_str(",\"value\":");
-                push_point(&mut json, (*time, *value));
+                match sample {
+                    Sample::Number(value) => {
+                        json.push_str(",\"value\":");
+                        push_point(&mut json, (*time, *value));
+                    }
+                    Sample::Histogram(histogram) => {
+                        json.push_str(",\"histogram\":");
+                        push_histogram(&mut json, *time, histogram);
+                    }
+                }
                 json.push('}');
             }
             json.push(']');
@@ -118,14 +156,21 @@ pub(crate) fn result(outcome: &Outcome, series_max: usize) -> String {
             for (index, series) in all[..shown(all.len())].iter().enumerate() {
                 json.push_str(if index > 0 { ",{\"metric\":" } else { "{\"metric\":" });
                 push_labels(&mut json, &series.labels);
-                json.push_str(",\"values\":[");
                 for (index, point) in series.points.iter().enumerate() {
-                    if index > 0 {
-                        json.push(',');
-                    }
+                    json.push_str(if index > 0 { "," } else { ",\"values\":[" });
                     push_point(&mut json, *point);
                 }
-                json.push_str("]}");
+                if !series.points.is_empty() {
+                    json.push(']');
+                }
+                for (index, (time, histogram)) in series.histograms.iter().enumerate() {
+                    json.push_str(if index > 0 { "," } else { ",\"histograms\":[" });
+                    push_histogram(&mut json, *time, histogram);
+                }
+                if !series.histograms.is_empty() {
+                    json.push(']');
+                }
+                json.push('}');
             }
             json.push(']');
         }

@@ -4,7 +4,7 @@ use super::answer::{ApiError, ApiErrorKind, success};
 use super::context::Prom;
 use super::json;
 use super::params::Params;
-use super::source::StoreSource;
+use super::source::{SAMPLE_BYTES, StoreSource};
 use super::work::blocking_for;
 use atsdb_prom::evaluate::{LOOKBACK_MS, Limits, Outcome, ResultValue, evaluate_instant, evaluate_range};
 use atsdb_prom::promql::{Expr, parse};
@@ -13,9 +13,6 @@ use std::time::Duration;
 
 /// The maximum number of steps of a range query, as in Prometheus.
 const STEPS_MAX: i64 = 11_000;
-
-/// The size of a sample in bytes: its time and its value.
-const SAMPLE_BYTES: usize = 16;
 
 /// The maximum duration of a query, which is Prometheus' default.
 const TIME_MAX: Duration = Duration::from_secs(120);

@@ -2,12 +2,12 @@
 
 use super::answer::{ApiError, Refusal};
 use super::context::Prom;
-use super::source::StoreSource;
+use super::source::{StoreSource, sample_count};
 use super::work::blocking;
 use crate::ingest::body::{Compression, read_compressed};
 use atsdb_prom::SeriesSource;
 use atsdb_prom::evaluate::EvaluateError;
-use atsdb_prom::remote::{compress, decode_read, encode_read};
+use atsdb_prom::remote::{ReadResult, compress, decode_read, encode_read};
 use axum::body::Body;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
@@ -32,9 +32,12 @@ pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response
         let mut left = prom.memory_bytes / SAMPLE_BYTES;
         let mut results = Vec::new();
         for query in &queries {
-            let series = source.select(&query.matchers, query.from, query.to, left)?;
-            left = left.saturating_sub(series.iter().map(|one| one.times.len()).sum());
-            results.push(series);
+            let samples = source.select(&query.matchers, query.from, query.to, left)?;
+            left = left.saturating_sub(samples.iter().map(|one| one.times.len()).sum());
+            let histograms = source.select_histograms(&query.matchers, query.from, query.to, left)?;
+            let all = histograms.iter().flat_map(|one| &one.histograms);
+            left = left.saturating_sub(all.map(|histogram| sample_count(histogram)).sum());
+            results.push(ReadResult { samples, histograms });
         }
         let plain = encode_read(&results);
         compress(&plain).map_err(|error| ApiError::from(EvaluateError::Execution(error.to_string())))

@@ -1,23 +1,36 @@
 //! Series from a snapshot of the store.
 
-use super::tables::{METRIC, SAMPLES, SERIES, TIME, VALUE, check_samples};
+use super::tables::{HISTOGRAM, HISTOGRAMS, METRIC, SAMPLES, SERIES, TIME, VALUE, check_histograms, check_samples};
 use atsdb::arrow::array::{ArrayRef, AsArray, UInt32Array};
 use atsdb::arrow::compute::cast;
 use atsdb::arrow::datatypes::{DataType, Float64Type, TimestampMillisecondType, UInt32Type};
+use atsdb::arrow::record_batch::RecordBatch;
 use atsdb::{Comparison, Database, Error, Predicate, ReadSnapshot, Result, ScanRequest, Table, TimeRange, Value};
-use atsdb_prom::evaluate::EvaluateError;
+use atsdb_prom::evaluate::{EvaluateError, RawHistograms};
+use atsdb_prom::histogram::{Buckets, Histogram};
 use atsdb_prom::labels::{Labels, METRIC_NAME, MatchOp, Matcher, read_series};
+use atsdb_prom::remote::{HISTOGRAM_COLUMNS, StoredHistograms};
 use atsdb_prom::{RawSeries, SeriesSource};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The maximum size of remembered labels, by the bytes of their texts.
 const CACHED_BYTES_MAX: usize = 64 << 20;
 
-/// The labels of series by their numbers in the dictionary. A number keeps its meaning as long as the table exists.
+/// The size of a sample in bytes: its time and its value.
+pub(crate) const SAMPLE_BYTES: usize = 16;
+
+/// The labels of series by their numbers in the dictionaries of the two tables with samples.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LabelCache(Arc<Mutex<Cached>>);
+pub(crate) struct LabelCache {
+    samples: TableLabels,
+    histograms: TableLabels,
+}
+
+/// The labels of series by their numbers in a dictionary. A number keeps its meaning as long as the table exists.
+type TableLabels = Arc<Mutex<Cached>>;
 
 #[derive(Debug, Default)]
 struct Cached {
@@ -33,13 +46,36 @@ pub(crate) struct StoreSource<'a> {
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// For each series number, whether the series is selected, and its labels.
-struct Chosen<'a> {
-    source: &'a StoreSource<'a>,
+/// What is read of series: their values, and which they are.
+struct Wanted<'a> {
     table: &'a Table,
+    cache: &'a TableLabels,
     matchers: &'a [Matcher],
+    range: TimeRange,
+    /// The columns with the values; none if only the series are wanted.
+    columns: Vec<usize>,
+}
+
+/// For each series number, whether the series is selected, and its labels and values.
+struct Chosen<'a, V> {
+    source: &'a StoreSource<'a>,
+    wanted: &'a Wanted<'a>,
     known: HashMap<u32, Option<usize>>,
-    found: Vec<RawSeries>,
+    found: Vec<Selected<V>>,
+}
+
+/// A series with the times and values of its samples.
+struct Selected<V> {
+    labels: Labels,
+    times: Vec<i64>,
+    values: Vec<V>,
+}
+
+/// As how many samples a histogram counts, by its size in memory.
+pub(crate) fn sample_count(histogram: &Histogram) -> usize {
+    let side = |side: &Buckets| size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]);
+    let lists = side(&histogram.positive) + side(&histogram.negative) + size_of_val(&histogram.custom_bounds[..]);
+    (size_of::<Histogram>() + lists).div_ceil(SAMPLE_BYTES)
 }
 
 impl<'a> StoreSource<'a> {
@@ -52,44 +88,59 @@ impl<'a> StoreSource<'a> {
     pub(crate) fn labels(&self, selectors: &[Vec<Matcher>], range: TimeRange) -> Result<Vec<Labels>, EvaluateError> {
         let mut all = Vec::new();
         for matchers in selectors {
-            let found = self.read(matchers, range, None)?;
-            all.extend(found.into_iter().map(|series| series.labels));
+            for wanted in [self.samples(matchers, range)?, self.histograms(matchers, range)?].into_iter().flatten() {
+                let found = self.read::<()>(&Wanted { columns: Vec::new(), ..wanted }, |_, _| Ok(()))?;
+                all.extend(found.into_iter().map(|series| series.labels));
+            }
         }
         all.sort_unstable();
         all.dedup();
         Ok(all)
     }
 
-    /// Reads series, and their samples if a limit for them is given.
-    fn read(
-        &self,
-        matchers: &[Matcher],
-        range: TimeRange,
-        samples_max: Option<usize>,
-    ) -> Result<Vec<RawSeries>, EvaluateError> {
-        let Some(table) = self.snapshot.tables().iter().find(|table| table.definition.name == SAMPLES) else {
-            return Ok(Vec::new());
-        };
+    fn table(&self, name: &str) -> Option<&Table> {
+        self.snapshot.tables().iter().find(|table| table.definition.name == name)
+    }
+
+    /// The samples of series that satisfy every condition; `None` if there is no table.
+    fn samples<'b>(&'b self, matchers: &'b [Matcher], range: TimeRange) -> Result<Option<Wanted<'b>>> {
+        let Some(table) = self.table(SAMPLES) else { return Ok(None) };
         check_samples(table)?;
-        let columns = if samples_max.is_some() { vec![SERIES, TIME, VALUE] } else { vec![SERIES] };
+        Ok(Some(Wanted { table, cache: &self.cache.samples, matchers, range, columns: vec![VALUE] }))
+    }
+
+    /// Their native histograms.
+    fn histograms<'b>(&'b self, matchers: &'b [Matcher], range: TimeRange) -> Result<Option<Wanted<'b>>> {
+        let Some(table) = self.table(HISTOGRAMS) else { return Ok(None) };
+        check_histograms(table)?;
+        let columns = (HISTOGRAM..HISTOGRAM + HISTOGRAM_COLUMNS.len()).collect();
+        Ok(Some(Wanted { table, cache: &self.cache.histograms, matchers, range, columns }))
+    }
+
+    /// Reads series. Of each chunk, `add` gets the rows and the series that were selected so far.
+    fn read<V: Clone>(
+        &self,
+        wanted: &Wanted<'_>,
+        mut add: impl FnMut(&RecordBatch, &mut Chosen<'_, V>) -> Result<(), EvaluateError>,
+    ) -> Result<Vec<Selected<V>>, EvaluateError> {
+        let mut columns = vec![SERIES];
+        if !wanted.columns.is_empty() {
+            columns.push(TIME);
+            columns.extend(&wanted.columns);
+        }
         let as_indices = columns.iter().map(|column| *column == SERIES).collect();
-        let request = ScanRequest { columns, range, predicates: predicates(matchers), use_cache: true };
-        let scan = self.snapshot.scan(table, &request)?.with_indices(as_indices)?;
-        let mut chosen = Chosen { source: self, table, matchers, known: HashMap::new(), found: Vec::new() };
-        let mut count = 0;
+        let predicates = predicates(wanted.matchers);
+        let request = ScanRequest { columns, range: wanted.range, predicates, use_cache: true };
+        let scan = self.snapshot.scan(wanted.table, &request)?.with_indices(as_indices)?;
+        let mut chosen = Chosen { source: self, wanted, known: HashMap::new(), found: Vec::new() };
         for position in 0..scan.chunks().len() {
             if (self.stop)() {
                 return Err(EvaluateError::Stopped);
             }
             let Some(rows) = scan.read(position)? else { continue };
-            let numbers = rows.column(0).as_primitive::<UInt32Type>();
-            chosen.learn(numbers)?;
-            let Some(samples_max) = samples_max else { continue };
-            let times = rows.column(1).as_primitive::<TimestampMillisecondType>().values();
-            let values = rows.column(2).as_primitive::<Float64Type>().values();
-            count += chosen.add(numbers.values(), times, values);
-            if count > samples_max {
-                return Err(EvaluateError::TooManySamples);
+            chosen.learn(rows.column(0).as_primitive::<UInt32Type>())?;
+            if !wanted.columns.is_empty() {
+                add(&rows, &mut chosen)?;
             }
         }
         Ok(chosen.sorted())
@@ -105,7 +156,53 @@ impl SeriesSource for StoreSource<'_> {
         samples_max: usize,
     ) -> Result<Vec<RawSeries>, EvaluateError> {
         let range = TimeRange { start: Some(from), end: Some(to.saturating_add(1)) };
-        self.read(matchers, range, Some(samples_max))
+        let Some(wanted) = self.samples(matchers, range)? else { return Ok(Vec::new()) };
+        let mut count = 0;
+        let found = self.read(&wanted, |rows, chosen| {
+            let values = rows.column(2).as_primitive::<Float64Type>().values();
+            count += chosen.add(rows, |range, to| {
+                to.extend_from_slice(&values[range]);
+                Ok(())
+            })?;
+            if count > samples_max { Err(EvaluateError::TooManySamples) } else { Ok(()) }
+        })?;
+        let series = |own: Selected<f64>| RawSeries { labels: own.labels, times: own.times, values: own.values };
+        Ok(found.into_iter().map(series).collect())
+    }
+
+    fn select_histograms(
+        &self,
+        matchers: &[Matcher],
+        from: i64,
+        to: i64,
+        samples_max: usize,
+    ) -> Result<Vec<RawHistograms>, EvaluateError> {
+        let range = TimeRange { start: Some(from), end: Some(to.saturating_add(1)) };
+        let Some(wanted) = self.histograms(matchers, range)? else { return Ok(Vec::new()) };
+        let mut count = 0;
+        let found = self.read(&wanted, |rows, chosen| {
+            let stored = StoredHistograms::new(&rows.columns()[2..]).map_err(Error::from)?;
+            chosen.add(rows, |range, to| {
+                for row in range {
+                    let histogram = stored.get(row).map_err(|reason| {
+                        Error::invalid(format!("table {HISTOGRAMS} holds a histogram that is not valid: {reason}"))
+                    })?;
+                    count += sample_count(&histogram);
+                    if count > samples_max {
+                        return Err(EvaluateError::TooManySamples);
+                    }
+                    to.push(Arc::new(histogram));
+                }
+                Ok(())
+            })?;
+            Ok(())
+        })?;
+        let series = |own: Selected<Arc<Histogram>>| RawHistograms {
+            labels: own.labels,
+            times: own.times,
+            histograms: own.values,
+        };
+        Ok(found.into_iter().map(series).collect())
     }
 }
 
@@ -115,7 +212,7 @@ fn predicates(matchers: &[Matcher]) -> Vec<Predicate> {
     of_name.map(|matcher| Predicate::new(METRIC, Comparison::Equal, Value::Text(matcher.value.clone()))).collect()
 }
 
-impl Chosen<'_> {
+impl<V: Clone> Chosen<'_, V> {
     /// Looks up the series that occur for the first time.
     fn learn(&mut self, numbers: &UInt32Array) -> Result<()> {
         let mut new: Vec<u32> = Vec::new();
@@ -126,17 +223,24 @@ impl Chosen<'_> {
                 new.push(*number);
             }
         }
-        for (number, labels) in self.source.labels_of(self.table, new)? {
-            if self.matchers.iter().all(|matcher| matcher.matches(labels.get(&matcher.name))) {
+        for (number, labels) in self.source.labels_of(self.wanted, new)? {
+            if self.wanted.matchers.iter().all(|matcher| matcher.matches(labels.get(&matcher.name))) {
                 self.known.insert(number, Some(self.found.len()));
-                self.found.push(RawSeries { labels, times: Vec::new(), values: Vec::new() });
+                self.found.push(Selected { labels, times: Vec::new(), values: Vec::new() });
             }
         }
         Ok(())
     }
 
-    /// Adds the samples of the selected series. Rows of one series are adjacent in sealed chunks.
-    fn add(&mut self, numbers: &[u32], times: &[i64], values: &[f64]) -> usize {
+    /// Adds the samples of the selected series from rows whose first columns are series and time. `add_values` adds
+    /// those of consecutive rows. Rows of one series are adjacent in sealed chunks.
+    fn add(
+        &mut self,
+        rows: &RecordBatch,
+        mut add_values: impl FnMut(Range<usize>, &mut Vec<V>) -> Result<(), EvaluateError>,
+    ) -> Result<usize, EvaluateError> {
+        let numbers = rows.column(0).as_primitive::<UInt32Type>().values();
+        let times = rows.column(1).as_primitive::<TimestampMillisecondType>().values();
         let mut count = 0;
         let mut from = 0;
         for run in numbers.chunk_by(|one, next| one == next) {
@@ -144,21 +248,21 @@ impl Chosen<'_> {
             if let Some(Some(index)) = self.known.get(&run[0]) {
                 let series = &mut self.found[*index];
                 series.times.extend_from_slice(&times[from..to]);
-                series.values.extend_from_slice(&values[from..to]);
+                add_values(from..to, &mut series.values)?;
                 count += run.len();
             }
             from = to;
         }
-        count
+        Ok(count)
     }
 
     /// The series by their labels, with their samples by time.
-    fn sorted(self) -> Vec<RawSeries> {
+    fn sorted(self) -> Vec<Selected<V>> {
         let mut found = self.found;
         for series in &mut found {
             if !series.times.is_sorted() {
-                let mut samples: Vec<(i64, f64)> =
-                    series.times.iter().copied().zip(series.values.iter().copied()).collect();
+                let times = std::mem::take(&mut series.times);
+                let mut samples: Vec<(i64, V)> = times.into_iter().zip(std::mem::take(&mut series.values)).collect();
                 samples.sort_by_key(|sample| sample.0);
                 (series.times, series.values) = samples.into_iter().unzip();
             }
@@ -170,8 +274,9 @@ impl Chosen<'_> {
 
 impl StoreSource<'_> {
     /// The labels of series by their numbers.
-    fn labels_of(&self, table: &Table, numbers: Vec<u32>) -> Result<Vec<(u32, Labels)>> {
-        let mut cache = self.cache.0.lock();
+    fn labels_of(&self, wanted: &Wanted<'_>, numbers: Vec<u32>) -> Result<Vec<(u32, Labels)>> {
+        let table = wanted.table;
+        let mut cache = wanted.cache.lock();
         if cache.table != Some(table.id.0) || cache.text_bytes > CACHED_BYTES_MAX {
             *cache = Cached { table: Some(table.id.0), ..Cached::default() };
         }
@@ -183,8 +288,10 @@ impl StoreSource<'_> {
             let texts = strings.as_string::<i32>();
             for (index, number) in missing.into_iter().enumerate() {
                 let text = texts.value(index);
-                let labels = read_series(text)
-                    .ok_or_else(|| Error::invalid(format!("table {SAMPLES} holds {text:?}, which is not a series")))?;
+                let labels = read_series(text).ok_or_else(|| {
+                    let name = &table.definition.name;
+                    Error::invalid(format!("table {name} holds {text:?}, which is not a series"))
+                })?;
                 cache.text_bytes += text.len();
                 cache.labels.insert(number, labels);
             }

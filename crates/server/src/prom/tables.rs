@@ -3,6 +3,13 @@
 //! ```text
 //! CREATE TABLE prom_samples (time TIMESTAMP(3), metric TEXT, series TEXT, value DOUBLE, UNIQUE (series, time))
 //!     WITH (time = 'time', slice = 'day', key = 'series', map = 'metric:u32, series:u32', on_conflict = 'replace')
+//! CREATE TABLE prom_histograms (time TIMESTAMP(3), metric TEXT, series TEXT,
+//!         schema SMALLINT, count DOUBLE, sum DOUBLE, zero_threshold DOUBLE, zero_count DOUBLE, reset_hint TEXT,
+//!         positive_offsets INT[], positive_lengths INT[], positive_counts DOUBLE[],
+//!         negative_offsets INT[], negative_lengths INT[], negative_counts DOUBLE[],
+//!         custom_bounds DOUBLE[], UNIQUE (series, time))
+//!     WITH (time = 'time', slice = 'day', key = 'series', map = 'metric:u32, series:u32, reset_hint:u8',
+//!         on_conflict = 'replace')
 //! CREATE TABLE prom_labels (series TEXT, name TEXT, value TEXT, UNIQUE (series, name))
 //!     WITH (map = 'series:u32, name:u16', on_conflict = 'replace')
 //! CREATE TABLE prom_metadata (metric TEXT, kind TEXT, help TEXT, unit TEXT, UNIQUE (metric))
@@ -10,18 +17,24 @@
 //! ```
 
 use atsdb::{
-    Batch, ColumnId, ColumnType, ConflictPolicy, Error, MapWidth, Result, Table, TableDefinition, TimeUnit, Unique,
+    Batch, ColumnId, ColumnType, ConflictPolicy, ElementType, Error, MapWidth, Result, Table, TableDefinition,
+    TimeUnit, Unique,
 };
+use atsdb_prom::remote::HISTOGRAM_COLUMNS;
 
 pub(crate) const SAMPLES: &str = "prom_samples";
+pub(crate) const HISTOGRAMS: &str = "prom_histograms";
 pub(crate) const LABELS: &str = "prom_labels";
 pub(crate) const METADATA: &str = "prom_metadata";
 
-/// The positions of the columns of `prom_samples`.
+/// The positions of the columns of `prom_samples`. The first three are those of `prom_histograms`, too.
 pub(crate) const TIME: usize = 0;
 pub(crate) const METRIC: usize = 1;
 pub(crate) const SERIES: usize = 2;
 pub(crate) const VALUE: usize = 3;
+
+/// The position of the first of the columns of `prom_histograms` that hold the histogram.
+pub(crate) const HISTOGRAM: usize = 3;
 
 fn keyed(mut definition: TableDefinition, key: &[u16]) -> TableDefinition {
     definition.unique = vec![Unique::new(key.iter().map(|id| ColumnId(*id)).collect())];
@@ -32,15 +45,39 @@ fn keyed(mut definition: TableDefinition, key: &[u16]) -> TableDefinition {
     definition
 }
 
-fn samples() -> Result<TableDefinition> {
-    let mut definition = TableDefinition::new(SAMPLES)
+/// A table with rows by series and time, but for the other columns.
+fn by_series(name: &str) -> TableDefinition {
+    TableDefinition::new(name)
         .with_column("time", ColumnType::Timestamp(TimeUnit::Millisecond), None)
         .with_column("metric", ColumnType::Text, Some(MapWidth::U32))
         .with_column("series", ColumnType::Text, Some(MapWidth::U32))
-        .with_column("value", ColumnType::Float64, None)
-        .with_time("time", TimeUnit::Millisecond)?;
+}
+
+/// The same with all columns.
+fn keyed_by_series(definition: TableDefinition) -> Result<TableDefinition> {
+    let mut definition = definition.with_time("time", TimeUnit::Millisecond)?;
     definition.key = vec![ColumnId(SERIES as u16)];
     Ok(keyed(definition, &[SERIES as u16, TIME as u16]))
+}
+
+fn samples() -> Result<TableDefinition> {
+    keyed_by_series(by_series(SAMPLES).with_column("value", ColumnType::Float64, None))
+}
+
+fn histograms() -> Result<TableDefinition> {
+    let column = |definition: TableDefinition, name: &str| {
+        let (column_type, map) = match name {
+            "schema" => (ColumnType::Int16, None),
+            "reset_hint" => (ColumnType::Text, Some(MapWidth::U8)),
+            "positive_offsets" | "positive_lengths" | "negative_offsets" | "negative_lengths" => {
+                (ColumnType::Array(ElementType::Int32), None)
+            }
+            "positive_counts" | "negative_counts" | "custom_bounds" => (ColumnType::Array(ElementType::Float64), None),
+            _ => (ColumnType::Float64, None),
+        };
+        definition.with_column(name, column_type, map)
+    };
+    keyed_by_series(HISTOGRAM_COLUMNS.into_iter().fold(by_series(HISTOGRAMS), column))
 }
 
 fn labels() -> TableDefinition {
@@ -63,13 +100,15 @@ fn metadata() -> TableDefinition {
 /// The tables, which exist or are created by a batch.
 pub(crate) struct PromTables {
     pub(crate) samples: Table,
+    /// Only if it is needed: most servers get no native histograms.
+    pub(crate) histograms: Option<Table>,
     pub(crate) labels: Table,
     pub(crate) metadata: Table,
 }
 
 impl PromTables {
     /// Finds the tables, and lets the batch create those that are missing.
-    pub(crate) fn of(batch: &mut Batch, existing: &[Table]) -> Result<Self> {
+    pub(crate) fn of(batch: &mut Batch, existing: &[Table], with_histograms: bool) -> Result<Self> {
         let mut table = |wanted: TableDefinition| {
             let found = existing.iter().find(|table| table.definition.name.eq_ignore_ascii_case(&wanted.name));
             match found {
@@ -77,7 +116,12 @@ impl PromTables {
                 None => batch.create_table(&wanted),
             }
         };
-        Ok(Self { samples: table(samples()?)?, labels: table(labels())?, metadata: table(metadata())? })
+        Ok(Self {
+            samples: table(samples()?)?,
+            histograms: if with_histograms { Some(table(histograms()?)?) } else { None },
+            labels: table(labels())?,
+            metadata: table(metadata())?,
+        })
     }
 }
 
@@ -91,11 +135,17 @@ pub(crate) fn check(table: &Table, wanted: &TableDefinition) -> Result<()> {
         return Ok(());
     }
     let name = &wanted.name;
-    Err(Error::usage(format!("table {name} is not one of the server's own"))
-        .with_hint(format!("rename it: what Prometheus sends is stored in {SAMPLES}, {LABELS} and {METADATA}")))
+    Err(Error::usage(format!("table {name} is not one of the server's own")).with_hint(format!(
+        "rename it: what Prometheus sends is stored in {SAMPLES}, {HISTOGRAMS}, {LABELS} and {METADATA}"
+    )))
 }
 
 /// Checks a table of samples before it is read.
 pub(crate) fn check_samples(table: &Table) -> Result<()> {
     check(table, &samples()?)
+}
+
+/// Checks a table of histograms before it is read.
+pub(crate) fn check_histograms(table: &Table) -> Result<()> {
+    check(table, &histograms()?)
 }

@@ -32,10 +32,10 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
         Some(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason.clone()).into_response(),
     };
     if kind.version == WriteVersion::V2 {
-        // The numbers of stored items. Histograms and exemplars are never stored.
+        // The numbers of stored items. Exemplars are never stored.
         let headers = response.headers_mut();
         headers.insert("x-prometheus-remote-write-samples-written", HeaderValue::from(report.samples));
-        headers.insert("x-prometheus-remote-write-histograms-written", HeaderValue::from(0));
+        headers.insert("x-prometheus-remote-write-histograms-written", HeaderValue::from(report.histograms));
         headers.insert("x-prometheus-remote-write-exemplars-written", HeaderValue::from(0));
     }
     response
@@ -45,7 +45,9 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
 pub(crate) struct Report {
     /// How many samples are stored.
     pub(crate) samples: usize,
-    /// Why series were left out.
+    /// How many native histograms are stored.
+    pub(crate) histograms: usize,
+    /// Why series or histograms were left out.
     pub(crate) reason: Option<String>,
 }
 
@@ -63,17 +65,25 @@ pub(crate) async fn store<T: Send + 'static>(
         Err(error) => return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     };
     room.grow(write.byte_count()).await.map_err(|_| Refusal::from(&BodyError::Full))?;
-    let (samples, histograms, exemplars) = (write.samples.len(), write.histograms, write.exemplars);
+    let (samples, histograms, exemplars) = (write.samples.len(), write.histograms.len(), write.exemplars);
     let left_out = write.refused.clone();
-    if samples > 0 || !write.metadata.is_empty() {
+    if samples > 0 || histograms > 0 || !write.metadata.is_empty() {
         let request = SampleRequest { write, _room: room };
         prom.queue.store(request).await.map_err(|error| Refusal::from(&error))?;
     }
     prom.metrics.samples.add(samples as u64);
     prom.metrics.histograms.add(histograms as u64);
+    prom.metrics.refused_histograms.add(left_out.histograms as u64);
     prom.metrics.exemplars.add(exemplars as u64);
     prom.metrics.refused_series.add(left_out.series as u64);
-    let reason = (left_out.series > 0)
-        .then(|| format!("{} (series that were not stored: {})", left_out.reason, left_out.series));
-    Ok((Report { samples, reason }, other))
+    let reason = (!left_out.is_empty()).then(|| {
+        let counts = [(left_out.series, "series"), (left_out.histograms, "histograms")];
+        let counts: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{what} that were not stored: {count}"))
+            .collect();
+        format!("{} ({})", left_out.reason, counts.join(", "))
+    });
+    Ok((Report { samples, histograms, reason }, other))
 }

@@ -29,7 +29,7 @@ pub(crate) struct SampleRequest {
     pub(crate) _room: Room,
 }
 
-/// Stores samples, new labels, and metadata of metrics.
+/// Stores samples, native histograms, new labels, and metadata of metrics.
 pub(crate) struct SampleWriter {
     database: Database,
     known: Mutex<StoredSeries>,
@@ -78,13 +78,14 @@ impl StoredSeries {
     fn store(&mut self, database: &Database, group: &[SampleRequest]) -> Result<()> {
         let snapshot = database.snapshot()?;
         let mut batch = database.batch(None);
-        let tables = PromTables::of(&mut batch, snapshot.tables())?;
+        let with_histograms = group.iter().any(|request| !request.write.histograms.is_empty());
+        let tables = PromTables::of(&mut batch, snapshot.tables(), with_histograms)?;
         drop(snapshot);
         self.forget_other(&tables);
         let (mut new_series, mut label_rows) = (HashSet::new(), Vec::new());
         let mut new_metadata: BTreeMap<&str, &Metadata> = BTreeMap::new();
         for request in group {
-            let WriteRequest { samples, metadata, .. } = &request.write;
+            let WriteRequest { samples, histograms, metadata, .. } = &request.write;
             for series in samples.series() {
                 let print = fingerprint(series);
                 if !self.series.contains(&print) && new_series.insert(print) {
@@ -96,6 +97,9 @@ impl StoredSeries {
             }
             if !samples.is_empty() {
                 batch.append(&tables.samples, &samples.to_batch()?)?;
+            }
+            if let Some(table) = tables.histograms.as_ref().filter(|_| !histograms.is_empty()) {
+                batch.append(table, &histograms.to_batch(samples)?)?;
             }
         }
         if !label_rows.is_empty() {

@@ -47,6 +47,12 @@ fn requests_beyond_any_limit_are_refused() {
     assert!(body.len() < 64 << 10, "{}", body.len());
     let reply = served.write(&body);
     assert_eq!(reply.status, 413, "decoded: {}", reply.text());
+    // 200,000 buckets without observations take a byte each in the request, and eight in memory.
+    let buckets = Message::default().packed(12, &[0; 200_000]);
+    let body = request_v1(&[series_v1(&[("__name__", "m")], &[]).bytes(4, &buckets.0)]).snappy();
+    assert!(body.len() < 64 << 10, "{}", body.len());
+    let reply = served.write(&body);
+    assert_eq!(reply.status, 413, "decoded: {}", reply.text());
     still_stores(&served);
 }
 

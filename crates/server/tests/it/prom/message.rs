@@ -25,6 +25,11 @@ impl Message {
         self
     }
 
+    /// A signed number in the form of `sint32` and `sint64`.
+    pub(super) fn signed(self, field: u64, value: i64) -> Self {
+        self.varint(field, zigzag(value))
+    }
+
     pub(super) fn bytes(mut self, field: u64, value: &[u8]) -> Self {
         self.raw(field << 3 | 2);
         self.raw(value.len() as u64);
@@ -41,6 +46,24 @@ impl Message {
     pub(crate) fn snappy(&self) -> Vec<u8> {
         snap::raw::Encoder::new().compress_vec(&self.0).unwrap()
     }
+}
+
+fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+/// The native histogram of whole numbers with ten observations, in buckets that grow by a factor of two: four of them
+/// from -2 to -1, two near zero, one up to 1, and three up to 2.
+pub(super) fn histogram(time: i64) -> Message {
+    let span = |offset, length| Message::default().signed(1, offset).varint(2, length).0;
+    let message = Message::default().varint(1, 10).double(3, 18.5).double(5, 0.001).varint(6, 2);
+    let negative = message.bytes(8, &span(1, 1)).packed(9, &[zigzag(4)]);
+    negative.bytes(11, &span(0, 2)).packed(12, &[zigzag(1), zigzag(2)]).varint(15, time as u64)
+}
+
+/// A series of version 1 that has native histograms.
+pub(super) fn with_histograms(series: Message, histograms: &[Message]) -> Message {
+    histograms.iter().fold(series, |series, histogram| series.bytes(4, &histogram.0))
 }
 
 pub(super) fn sample(time: i64, value: f64) -> Message {

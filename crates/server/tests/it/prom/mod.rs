@@ -3,6 +3,7 @@
 mod api;
 mod client;
 mod compliance;
+mod histograms;
 mod limits;
 pub(crate) mod message;
 mod otlp;

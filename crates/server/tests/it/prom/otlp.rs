@@ -93,9 +93,13 @@ fn metrics_that_are_not_stored_are_reported() {
     let partial = &json_of(&reply)["partialSuccess"];
     assert_eq!(partial["rejectedDataPoints"], "3", "{partial}");
     assert!(partial["errorMessage"].as_str().unwrap().contains("delta temporality"), "{partial}");
-    let exponential =
-        json!({ "name": "e", "exponentialHistogram": { "aggregationTemporality": 2, "dataPoints": points } });
-    assert_eq!(json_of(&send(&served, &of(&exponential)))["partialSuccess"]["rejectedDataPoints"], "3");
+    let coarse = point("1", &json!({ "scale": -5 }));
+    let exponential = json!({ "name": "e", "exponentialHistogram": { "aggregationTemporality": 2,
+        "dataPoints": [coarse, point("1", &json!({ "scale": 0 })), coarse, coarse] } });
+    let partial = json_of(&send(&served, &of(&exponential)))["partialSuccess"].clone();
+    assert_eq!(partial["rejectedDataPoints"], "3", "{partial}");
+    assert!(partial["errorMessage"].as_str().unwrap().contains("scale -5"), "{partial}");
+    assert_eq!(served.rows("SELECT count(*) FROM prom_histograms WHERE metric = 'e'"), [["1"]]);
     assert!(served.get("/metrics").text().contains("atsdb_otlp_points_rejected_total 6\n"));
 
     let send = |kind: &str, body: &[u8]| served.0.send("POST", "/v1/metrics", &[("Content-Type", kind)], body).status;

@@ -1,7 +1,7 @@
 //! Remote write and remote read.
 
 use super::client::{Served, json};
-use super::message::{Message, request_v1, sample, series_v1};
+use super::message::{Message, histogram, request_v1, sample, series_v1};
 
 const STALE: f64 = f64::from_bits(0x7ff0_0000_0000_0002);
 
@@ -58,13 +58,13 @@ fn version_2_says_what_was_written() {
         .packed(1, &[1, 2, 3, 4])
         .bytes(2, &sample(1_000, 1.0).0)
         .bytes(2, &sample(2_000, 2.0).0)
-        .bytes(3, &[])
+        .bytes(3, &histogram(3_000).0)
         .bytes(4, &[])
         .bytes(5, &metadata.0);
     let request = symbols.iter().fold(Message::default(), |request, symbol| request.bytes(4, symbol.as_bytes()));
     let reply = served.write_v2(&request.clone().bytes(5, &series.0).snappy());
     assert_eq!(reply.status, 204, "{}", reply.text());
-    for (what, count) in [("samples", "2"), ("histograms", "0"), ("exemplars", "0")] {
+    for (what, count) in [("samples", "2"), ("histograms", "1"), ("exemplars", "0")] {
         assert_eq!(reply.header(&format!("x-prometheus-remote-write-{what}-written")), Some(count), "{what}");
     }
     assert_eq!(served.rows("SELECT series FROM prom_samples LIMIT 1"), [["requests_total{code=\"200\"}"]]);
@@ -74,7 +74,9 @@ fn version_2_says_what_was_written() {
     let metrics = served.get("/metrics");
     let metrics = metrics.text();
     assert!(metrics.contains("atsdb_prom_samples_stored_total 2\n"), "{metrics}");
-    assert!(metrics.contains("atsdb_prom_histograms_dropped_total 1\n"), "{metrics}");
+    assert!(metrics.contains("atsdb_prom_histograms_stored_total 1\n"), "{metrics}");
+    assert!(metrics.contains("atsdb_prom_histograms_dropped_total 0\n"), "{metrics}");
+    assert!(metrics.contains("atsdb_prom_exemplars_dropped_total 1\n"), "{metrics}");
 
     let outside = Message::default().packed(1, &[1, 99]);
     let reply = served.write_v2(&request.bytes(5, &outside.0).snappy());
