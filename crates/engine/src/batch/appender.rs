@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// durable, or none. Rows that are not flushed are lost when the appender is dropped.
 ///
 /// A row that does not fit the table is refused, and the others stay. If accepted rows cannot be kept (the store is
-/// busy, the disk is full, a dictionary is full), all rows since the last flush are dropped, and further rows are
+/// busy, the disk is full, a dictionary is full), all rows since the last flush are dropped. Further rows are then
 /// refused until a flush has reported the failure. After every flush, successful or not, the appender is empty and can
 /// be used further; dropped rows must be added again.
 pub struct Appender {
@@ -32,7 +32,7 @@ pub struct Appender {
     table: Table,
     batch: Batch,
     rows: RowBuffer,
-    /// Why rows since the last flush were dropped.
+    /// The reason why rows since the last flush were dropped.
     failure: Option<Error>,
 }
 
