@@ -5,17 +5,23 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ._atsdb import Session, Store
 from .errors import BY_KIND
 from .result import Result
 from .tables import declaration, table_options
+
+#: The name that pyarrow gives to a level of an index that has none.
+_UNNAMED_LEVEL = re.compile(r"__index_level_\d+__")
+
+_Row = TypeVar("_Row")
 
 #: Values for the parameters of a statement: for ``?`` and ``$1`` in order, or for ``$name`` by name.
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -241,7 +247,7 @@ class Database:
         with self._session() as session:
             return session.create_table(declaration(cls))
 
-    def rows(self, cls: type, where: str = "TRUE", params: Parameters = None) -> Iterator[Any]:
+    def rows(self, cls: type[_Row], where: str = "TRUE", params: Parameters = None) -> Iterator[_Row]:
         """The rows of a declared class's table as its instances, in bounded memory. Fields that are not columns
         have their defaults."""
         declared = declaration(cls)
@@ -255,8 +261,8 @@ class Database:
     def transaction(self) -> Iterator[Database]:
         """A transaction of this thread: committed at the end of the block, rolled back if it raises.
 
-        It takes no locks. If another writer has changed the same rows, the commit raises ``ConflictError``, and nothing
-        is stored.
+        It takes no locks. If another writer has changed the same rows, or has added rows to the same table with a key, the
+        commit raises ``ConflictError``, and nothing is stored.
         """
         self.sql("BEGIN")
         try:
@@ -456,7 +462,9 @@ def _arrow(data: Any) -> Any:
     if module == "pandas" and hasattr(data, "columns"):
         import pyarrow
 
-        return pyarrow.Table.from_pandas(data)
+        table = pyarrow.Table.from_pandas(data)
+        # Levels of the index without a name, such as those that a filter leaves, are no columns.
+        return table.drop_columns([name for name in table.column_names if _UNNAMED_LEVEL.fullmatch(name)])
     if module == "polars" and type(data).__name__ == "LazyFrame":
         return data.collect()
     return data

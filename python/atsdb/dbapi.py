@@ -228,7 +228,8 @@ class Cursor:
 
     @property
     def rowcount(self) -> int:
-        """The number of rows that the last statement changed; -1 for a query, whose rows are not counted."""
+        """The number of rows that the last statement changed; -1 for a query, whose rows are not counted. It stays known when
+        the cursor is closed."""
         return self._row_count
 
     def _check(self) -> Session:
@@ -317,8 +318,9 @@ class Cursor:
     def close(self) -> None:
         """Closes the cursor."""
         self._check()
+        row_count = self._row_count
         self._forget()
-        self._is_closed = True
+        self._row_count, self._is_closed = row_count, True
 
     def __enter__(self) -> Cursor:
         return self
@@ -342,10 +344,11 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     except errors.BY_KIND["not_found"]:
         return None
     columns = of_table if listed is None else [_unquoted(name.strip()) for name in listed.split(",")]
-    # Columns that are not named get their defaults, which only INSERT knows.
-    if len(columns) != len(of_table) or asked != len(columns):
+    known, named = {name.lower() for name in of_table}, {name.lower() for name in columns}
+    if asked != len(columns) or len(named) != len(columns) or not named <= known:
         return None
-    # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise.
+    # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise. Also if a
+    # column that is not named has a default.
     return session.append_all(_unquoted(table), sets, columns)
 
 

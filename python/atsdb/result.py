@@ -93,9 +93,12 @@ class Result:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows that are left as a stream of Arrow batches, by the PyCapsule protocol. Nothing is copied."""
+        return self._stream(durations=False)
+
+    def _stream(self, durations: bool) -> object:
         if self._waiting:
             raise BY_KIND["usage"]("rows of this result were already read as tuples", "read it as tuples or as Arrow")
-        capsule = self._rows.stream()
+        capsule = self._rows.stream(durations)
         # The session now belongs to the owner of the stream.
         self._lent, self._release = self._release, None
         return capsule
@@ -118,10 +121,10 @@ class Result:
         return table
 
     def polars(self) -> polars.DataFrame:
-        """All rows that are left as a Polars frame."""
+        """All rows that are left as a Polars frame. Polars has no intervals: they are durations in microseconds."""
         import polars
 
-        frame: polars.DataFrame = self._read(lambda: polars.DataFrame(self))
+        frame: polars.DataFrame = self._read(lambda: polars.DataFrame(_WithDurations(self)))
         return frame
 
     def pandas(self) -> pandas.DataFrame:
@@ -133,7 +136,8 @@ class Result:
         try:
             answer = read()
         except BaseException:
-            # Ctrl-C while another library reads the stream. The session is not used again: the stream may still end.
+            # The query has failed, or Ctrl-C has ended it, while another library read the stream, which knows no more
+            # than a message. The session is not used again: the stream may still end.
             self._rows.check_raised()
             raise
         self._release, self._lent = self._lent, None
@@ -165,6 +169,16 @@ class Result:
         if self._rows.description is None:
             return f"<atsdb.Result {self.verb}, {self.row_count} rows>"
         return f"<atsdb.Result {', '.join(self.columns)}>"
+
+
+class _WithDurations:
+    """The stream of a result, with durations in place of intervals."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._result._stream(durations=True)
 
 
 def _with_distinct_categories(table: pyarrow.Table) -> pyarrow.Table:

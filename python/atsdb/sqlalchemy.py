@@ -21,6 +21,8 @@
 ``atsdb://`` is a store in memory, ``atsdb:///air.db`` a file, and ``atsdb:////tmp/air.db`` an absolute path. For a store on a
 server write ``create_engine("atsdb://", connect_args={"database": URL})`` with its URL. The connections of an engine share one open store.
 
+``insert`` of this module is that of PostgreSQL, with ``on_conflict_do_nothing`` and ``on_conflict_do_update``.
+
 A table takes ``atsdb_time``, ``atsdb_time_unit``, ``atsdb_slice``, ``atsdb_key``, ``atsdb_retention``, ``atsdb_preload`` and
 ``atsdb_on_conflict``, and a column ``atsdb_map``. An integer that is the primary key, or has ``sa.Identity()``, numbers the rows.
 Foreign keys and CHECK constraints do not exist.
@@ -33,6 +35,8 @@ from types import ModuleType
 from typing import Any
 
 from sqlalchemy import Identity, Sequence, cast, exc, pool, sql, types
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql.base import PGCompiler
 from sqlalchemy.engine import URL, Connection, default, interfaces
 from sqlalchemy.sql import compiler
 
@@ -40,6 +44,8 @@ from . import dbapi
 from .database import Database, open
 from .sqlalchemy_reflection import AtsdbReflection
 from .sqlalchemy_types import COLSPECS, AtsdbTypeCompiler, literal
+
+__all__ = ["AtsdbDialect", "insert"]
 
 _OPTIONS = ("time", "time_unit", "slice", "key", "retention", "preload", "on_conflict")
 
@@ -120,6 +126,10 @@ def _numbers_rows(column: Any) -> bool:
 
 class AtsdbCompiler(compiler.SQLCompiler):
     """Writes statements in PostgreSQL's dialect."""
+
+    _on_conflict_target = PGCompiler._on_conflict_target
+    visit_on_conflict_do_nothing = PGCompiler.visit_on_conflict_do_nothing
+    visit_on_conflict_do_update = PGCompiler.visit_on_conflict_do_update
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
         if not select._distinct_on:

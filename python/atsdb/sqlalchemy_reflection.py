@@ -201,6 +201,20 @@ class AtsdbReflection(default.DefaultDialect):
         ]
 
     @reflection.cache
+    def get_check_constraints(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> list[interfaces.ReflectedCheckConstraint]:
+        self._stored_name(connection, table_name, schema)
+        return []
+
+    @reflection.cache
+    def get_table_comment(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> interfaces.ReflectedTableComment:
+        self._stored_name(connection, table_name, schema)
+        return {"text": None}
+
+    @reflection.cache
     def get_view_definition(self, connection: Connection, view_name: str, schema: str | None = None, **kw: Any) -> str:
         stored = self._stored_name(connection, view_name, schema)
         statement = "SELECT view_definition FROM information_schema.views WHERE table_schema = ? AND table_name = ?"

@@ -203,6 +203,9 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
     def visit_string(self, type_: Any, **kw: Any) -> str:
         return "TEXT"
 
+    def visit_enum(self, type_: Any, **kw: Any) -> str:
+        return "TEXT"
+
     def visit_uuid(self, type_: Any, **kw: Any) -> str:
         return "UUID" if type_.native_uuid else "TEXT"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, SupportsIndex
 
 
 class Timestamp(datetime):
@@ -21,7 +21,8 @@ class Timestamp(datetime):
         made.nanosecond = nanosecond
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    # Not `__reduce__`: copies and pickles of a `datetime` go through this one.
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         plain = datetime(*self.timetuple()[:6], self.microsecond, self.tzinfo, fold=self.fold)
         return Timestamp.of, (plain, self.nanosecond)
 

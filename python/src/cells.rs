@@ -84,7 +84,7 @@ fn objects_of_large(py: Python<'_>, column: &ArrayRef, to: &DataType) -> PyResul
 
 fn refused(py: Python<'_>, message: &str) -> PyErr {
     let error = Error::new(ErrorKind::InvalidValue, message);
-    crate::failure::exception(py, &error.with_hint("read it by .arrow() or .polars(), or cast it in the query"))
+    crate::failure::exception(py, &error.with_hint("read it by .arrow(), or cast it in the query"))
 }
 
 fn timestamps(py: Python<'_>, column: &ArrayRef, unit: TimeUnit, zone: Option<&str>) -> PyResult<Vec<Py<PyAny>>> {

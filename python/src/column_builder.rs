@@ -1,5 +1,6 @@
 //! Columns of Arrow from Python objects: each value fits the column's type exactly, or is refused.
 
+use crate::special_value::{is_document, is_missing, json_text};
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::ArrayRef;
 use atsdb::{ColumnType, ColumnValues, ElementType};
@@ -9,28 +10,38 @@ use pyo3::types::{PyBytes, PyFloat, PyInt, PyString};
 
 /// A column that grows.
 pub(crate) struct ColumnBuilder {
-    /// Whether the engine reads the values, or the elements of arrays, from their text: decimals, times of day,
-    /// intervals, UUIDs and JSON.
-    is_written: bool,
+    form: ValueForm,
     values: ColumnValues,
+}
+
+/// How the values of a column, or the elements of its arrays, get to the engine.
+#[derive(Clone, Copy, PartialEq)]
+enum ValueForm {
+    /// As values of the column's type.
+    Plain,
+    /// As text that the engine reads: decimals, times of day, intervals and UUIDs.
+    Written,
+    /// As the text of JSON documents.
+    Document,
 }
 
 impl ColumnBuilder {
     pub(crate) fn new(column_type: ColumnType) -> Self {
         use ColumnType::{Decimal, Interval, Json, Text, Time, Uuid};
-        let is_written = |scalar| matches!(scalar, Decimal { .. } | Time | Interval | Uuid | Json);
+        let is_written = |scalar| matches!(scalar, Decimal { .. } | Time | Interval | Uuid);
         match column_type {
             ColumnType::Array(element) if is_written(element.column_type()) => {
-                Self { is_written: true, values: ColumnValues::new(ColumnType::Array(ElementType::Text)) }
+                Self { form: ValueForm::Written, values: ColumnValues::new(ColumnType::Array(ElementType::Text)) }
             }
-            scalar if is_written(scalar) => Self { is_written: true, values: ColumnValues::new(Text) },
-            other => Self { is_written: false, values: ColumnValues::new(other) },
+            Json => Self { form: ValueForm::Document, values: ColumnValues::new(Text) },
+            scalar if is_written(scalar) => Self { form: ValueForm::Written, values: ColumnValues::new(Text) },
+            other => Self { form: ValueForm::Plain, values: ColumnValues::new(other) },
         }
     }
 
-    /// Adds a value; `None` is NULL.
+    /// Adds a value; `None` is NULL, and so is what pandas and NumPy have for it.
     pub(crate) fn push(&mut self, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        push(&mut self.values, self.is_written, value)
+        push(&mut self.values, self.form, value)
     }
 
     /// The values since the last call.
@@ -39,11 +50,27 @@ impl ColumnBuilder {
     }
 }
 
-fn push(values: &mut ColumnValues, is_written: bool, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+fn push(values: &mut ColumnValues, form: ValueForm, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let Some(value) = value.filter(|value| !value.is_none()) else {
         values.append_null();
         return Ok(());
     };
+    // Anything has a text, a missing value, too. Other values are only looked at again if they do not fit.
+    let done = if form != ValueForm::Plain && is_missing(value) {
+        Err(PyTypeError::new_err("the value is missing"))
+    } else {
+        push_value(values, form, value)
+    };
+    match done {
+        Err(_) if is_missing(value) => {
+            values.append_null();
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+fn push_value(values: &mut ColumnValues, form: ValueForm, value: &Bound<'_, PyAny>) -> PyResult<()> {
     match values {
         ColumnValues::Bool(builder) => builder.append_value(value.extract::<bool>()?),
         ColumnValues::Int8(builder) => builder.append_value(value.extract()?),
@@ -56,8 +83,11 @@ fn push(values: &mut ColumnValues, is_written: bool, value: Option<&Bound<'_, Py
         ColumnValues::UInt64(builder) => builder.append_value(value.extract()?),
         ColumnValues::Float32(builder) => builder.append_value(single(value)?),
         ColumnValues::Float64(builder) => builder.append_value(double(value)?),
-        ColumnValues::Text(builder) if is_written => match value.cast::<PyString>() {
+        ColumnValues::Text(builder) if form != ValueForm::Plain => match value.cast::<PyString>() {
             Ok(text) => builder.append_value(text.to_str()?),
+            Err(_) if form == ValueForm::Document && is_document(value) => {
+                builder.append_value(json_text(value)?.to_str()?);
+            }
             // `str` of a Decimal, a time or a UUID is its text; that of a timedelta has a comma behind the days.
             Err(_) => builder.append_value(value.str()?.to_str()?.replace(", ", " ")),
         },
@@ -87,7 +117,7 @@ fn push(values: &mut ColumnValues, is_written: bool, value: Option<&Bound<'_, Py
             }
             let elements = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
             arrays.append(elements.len(), |_, values| {
-                elements.iter().try_for_each(|element| push(values, is_written, Some(element)))
+                elements.iter().try_for_each(|element| push(values, form, Some(element)))
             })?;
         }
     }

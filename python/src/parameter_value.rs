@@ -1,6 +1,7 @@
 //! Python values as values of parameters, each with the SQL type that follows from its Python type. A text has no type:
 //! like a quoted text, it is parsed as the type that the statement needs at its place.
 
+use crate::special_value::{is_missing, json_text};
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::{
     Array, Date32Array, Decimal128Array, IntervalMonthDayNanoArray, Time64MicrosecondArray, TimestampMicrosecondArray,
@@ -11,14 +12,14 @@ use atsdb::sql::ParameterValue;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyFloat, PyInt, PyString};
-use pyo3::types::{PyList, PyMemoryView, PyTime, PyTuple};
+use pyo3::types::{PyDict, PyList, PyMemoryView, PyTime, PyTuple};
 
 /// The maximum number of digits of a decimal number.
 const DECIMAL_DIGITS_MAX: i64 = 38;
 
 /// A value with its type.
 pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
-    if value.is_none() {
+    if value.is_none() || is_missing(value) {
         return Ok(ParameterValue::null());
     }
     if let Ok(value) = value.cast::<PyBool>() {
@@ -54,20 +55,51 @@ pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterVal
         let seconds = i64::from(delta.get_days()) * 86_400 + i64::from(delta.get_seconds());
         let microseconds = seconds * 1_000_000 + i64::from(delta.get_microseconds());
         let too_long = || PyValueError::new_err(format!("{delta} is longer than 292 years"));
-        let nanoseconds = microseconds.checked_mul(1_000).ok_or_else(too_long)?;
-        return one(&IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(0, 0, nanoseconds)]));
+        // A `pandas.Timedelta` is a `timedelta` with nanoseconds.
+        let more = match value.getattr_opt("nanoseconds")? {
+            Some(nanoseconds) => nanoseconds.extract::<i64>()?,
+            None => 0,
+        };
+        let nanoseconds = microseconds.checked_mul(1_000).and_then(|nanoseconds| nanoseconds.checked_add(more));
+        return duration(nanoseconds.ok_or_else(too_long)?);
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let elements = value.try_iter()?.map(|element| parameter_value(&element?)).collect::<PyResult<Vec<_>>>()?;
-        return ParameterValue::array(elements).map_err(|error| PyTypeError::new_err(error.to_string()));
+        return array(value);
+    }
+    if value.is_instance_of::<PyDict>() {
+        return Ok(json_text(value)?.to_str()?.into());
     }
     match value.get_type().name()?.to_str()? {
         "Decimal" => decimal(value),
         "UUID" => Ok(value.str()?.to_str()?.into()),
-        // NumPy's numbers.
-        _ if value.hasattr("dtype")? && value.hasattr("item")? => parameter_value(&value.call_method0("item")?),
+        "timedelta64" => timedelta64(value),
+        // NumPy's arrays have a length, and its numbers have none.
+        _ if value.hasattr("dtype")? && value.hasattr("item")? => match value.len() {
+            Ok(_) => array(value),
+            Err(_) => parameter_value(&value.call_method0("item")?),
+        },
         name => Err(PyTypeError::new_err(format!("a value of type {name} cannot be a parameter"))),
     }
+}
+
+/// An array of the items of an iterable.
+fn array(items: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
+    let elements = items.try_iter()?.map(|element| parameter_value(&element?)).collect::<PyResult<Vec<_>>>()?;
+    ParameterValue::array(elements).map_err(|error| PyTypeError::new_err(error.to_string()))
+}
+
+fn duration(nanoseconds: i64) -> PyResult<ParameterValue> {
+    one(&IntervalMonthDayNanoArray::from(vec![IntervalMonthDayNano::new(0, 0, nanoseconds)]))
+}
+
+/// A length of time of NumPy, in whatever unit it is counted.
+fn timedelta64(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
+    let nanoseconds = value.call_method1("astype", ("timedelta64[ns]",))?;
+    let same = nanoseconds.call_method1("astype", (value.getattr("dtype")?,))?;
+    if !same.eq(value)? {
+        return Err(PyValueError::new_err(format!("{value} is not a whole number of nanoseconds")));
+    }
+    duration(nanoseconds.call_method1("astype", ("int64",))?.extract()?)
 }
 
 /// The only value of an array.

@@ -2,6 +2,7 @@
 
 use crate::capsule::{export_schema, export_stream};
 use crate::cells::{objects, python_type};
+use crate::durations::{batch_with_durations, with_durations};
 use crate::failure::{exception, raised};
 use crate::process::OwnerProcess;
 use crate::waiting::{is_main_thread, wait_for};
@@ -27,9 +28,16 @@ pub(crate) struct Rows {
     row_count: Option<u64>,
     reading: Mutex<Option<UnreadRows>>,
     interrupt: InterruptHandle,
-    /// The exception that a signal's handler raised while a stream was read.
-    raised: Arc<Mutex<Option<PyErr>>>,
+    failure: Arc<Mutex<Option<StreamFailure>>>,
     process: OwnerProcess,
+}
+
+/// Why a stream ended early: the stream itself can pass on no more than a message.
+enum StreamFailure {
+    /// A signal's handler raised an exception.
+    Raised(PyErr),
+    /// The query failed.
+    Query(Error),
 }
 
 impl Drop for Rows {
@@ -53,15 +61,15 @@ struct UnreadRows {
 impl Rows {
     pub(crate) fn of(answer: Answer, session: Arc<Session>) -> Self {
         let interrupt = session.interrupt_handle();
-        let (raised, process) = (Arc::default(), OwnerProcess::current());
+        let (failure, process) = (Arc::default(), OwnerProcess::current());
         match answer {
             Answer::Rows(rows) => {
                 let schema = Some(rows.schema());
                 let reading = Mutex::new(Some(UnreadRows { rows, batch: None, session }));
-                Self { schema, verb: "SELECT", row_count: None, reading, interrupt, raised, process }
+                Self { schema, verb: "SELECT", row_count: None, reading, interrupt, failure, process }
             }
             Answer::Done { verb, row_count } => {
-                Self { schema: None, verb, row_count, reading: Mutex::new(None), interrupt, raised, process }
+                Self { schema: None, verb, row_count, reading: Mutex::new(None), interrupt, failure, process }
             }
         }
     }
@@ -129,10 +137,12 @@ impl Rows {
         Ok(fetched)
     }
 
-    /// The rest of the rows as a stream in a capsule.
-    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+    /// The rest of the rows as a stream in a capsule. With `durations`, intervals are durations.
+    #[pyo3(signature = (durations = false))]
+    fn stream<'py>(&self, py: Python<'py>, durations: bool) -> PyResult<Bound<'py, PyCapsule>> {
         raised(py, self.process.check())?;
         let schema = self.schema_or_empty();
+        let schema = if durations { with_durations(&schema) } else { schema };
         let taken = self.reading.lock().take();
         if taken.is_none() && self.schema.is_some() {
             let error = Error::new(ErrorKind::Usage, "the rows of this result were read already");
@@ -144,8 +154,8 @@ impl Rows {
             Some(reading) if is_main_thread() => Source::pumped(reading).map_err(|error| exception(py, &error))?,
             Some(reading) => Source::direct(reading),
         };
-        let raised = Arc::clone(&self.raised);
-        export_stream(py, Box::new(StreamReader { schema, source, session, raised }))
+        let failure = Arc::clone(&self.failure);
+        export_stream(py, Box::new(StreamReader { schema, durations, source, session, failure }))
     }
 
     /// The schema in a capsule.
@@ -153,10 +163,14 @@ impl Rows {
         export_schema(py, &self.schema_or_empty())
     }
 
-    /// Raises the exception that a signal's handler raised while a stream was read.
-    fn check_raised(&self) -> PyResult<()> {
-        let raised = self.raised.lock().take();
-        raised.map_or(Ok(()), Err)
+    /// Raises the exception for which a stream ended early, if one did.
+    fn check_raised(&self, py: Python<'_>) -> PyResult<()> {
+        let failure = self.failure.lock().take();
+        match failure {
+            None => Ok(()),
+            Some(StreamFailure::Raised(raised)) => Err(raised),
+            Some(StreamFailure::Query(error)) => Err(exception(py, &error)),
+        }
     }
 
     /// Discards the rows that are not read.
@@ -180,9 +194,11 @@ fn append_rows(py: Python<'_>, batch: &RecordBatch, list: &Bound<'_, PyList>) ->
 /// The rest of a result's rows, for the reader of the stream.
 struct StreamReader {
     schema: SchemaRef,
+    /// Whether the schema has durations in place of intervals.
+    durations: bool,
     source: Source,
     session: Option<Arc<Session>>,
-    raised: Arc<Mutex<Option<PyErr>>>,
+    failure: Arc<Mutex<Option<StreamFailure>>>,
 }
 
 impl StreamReader {
@@ -190,6 +206,13 @@ impl StreamReader {
         if let Some(session) = session {
             session.interrupt_handle().interrupt();
         }
+    }
+
+    /// Keeps an error, unless an exception was the cause, and passes on its message.
+    fn failed(&self, error: Error) -> ArrowError {
+        let message = error.to_string();
+        self.failure.lock().get_or_insert(StreamFailure::Query(error));
+        ArrowError::ExternalError(message.into())
     }
 }
 
@@ -254,16 +277,20 @@ impl Iterator for StreamReader {
                 match crate::waiting::receive(batches, || Self::interrupt(self.session.as_ref())) {
                     Ok(next) => next,
                     Err(raised) => {
-                        *self.raised.lock() = Some(raised);
+                        *self.failure.lock() = Some(StreamFailure::Raised(raised));
                         Some(Err(Error::new(ErrorKind::Interrupted, "the query was interrupted")))
                     }
                 }
             }
         };
+        let next = match next {
+            Some(Ok(batch)) if self.durations => Some(batch_with_durations(&batch, &self.schema)),
+            other => other,
+        };
         if !matches!(next, Some(Ok(_))) {
             self.source = Source::Empty;
         }
-        next.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+        next.map(|batch| batch.map_err(|error| self.failed(error)))
     }
 }
 

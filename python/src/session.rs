@@ -11,7 +11,7 @@ use crate::waiting::wait_for;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::name::same_name;
 use atsdb::sql::Answer;
-use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, Result, SearchPath, Table};
+use atsdb::{BatchId, Column, CommitOutcome, Error, ErrorKind, Result, SearchPath, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
@@ -129,8 +129,8 @@ impl Session {
     }
 
     /// Appends rows of a sequence, all of which are converted before the first one is stored. `None` if one of them
-    /// cannot be converted, or if an INSERT would do something else: look up the table in another schema, or refuse
-    /// values for a column that always numbers the rows.
+    /// cannot be converted, or if an INSERT would do something else: look up the table in another schema, refuse values
+    /// for a column that always numbers the rows, or give a column that is not named something other than NULL.
     fn append_all(
         &self,
         py: Python<'_>,
@@ -142,8 +142,17 @@ impl Session {
             return Ok(None);
         }
         let mut target = raised(py, AppendTarget::new(self, table, None))?;
-        let mut identities = target.table.definition.columns.iter().filter_map(|column| column.identity);
-        if identities.any(|identity| identity.always) {
+        let is_named = |column: &Column| {
+            columns.as_ref().is_none_or(|names| names.iter().any(|name| same_name(name, &column.name)))
+        };
+        let needs_insert = |column: &Column| {
+            if is_named(column) {
+                column.identity.is_some_and(|identity| identity.always)
+            } else {
+                !column.nullable || column.default.is_some() || column.is_filled()
+            }
+        };
+        if target.table.definition.columns.iter().any(needs_insert) {
             return Ok(None);
         }
         let mut source = RowSource::new(rows, &target.table.definition, columns, None)?;

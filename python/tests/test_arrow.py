@@ -47,6 +47,31 @@ def test_a_result_is_read_once(readings):
     assert readings.sql("DELETE FROM readings WHERE count = 99").arrow().num_columns == 0
 
 
+def test_polars_gets_intervals_as_durations(db):
+    db.sql("CREATE TABLE t (n INT, v INTERVAL) WITH (time = 'none')")
+    lengths = [dt.timedelta(days=-1, seconds=7, microseconds=3), None]
+    db.append("t", list(enumerate(lengths)))
+    frame = db.sql("SELECT v, array_agg(v) AS every FROM t GROUP BY n, v ORDER BY n").polars()
+    assert frame.schema == {"v": polars.Duration("us"), "every": polars.List(polars.Duration("us"))}
+    assert frame.rows() == [(lengths[0], [lengths[0]]), (None, [None])]
+    assert db.append("t", frame.select(polars.lit(2, polars.Int32).alias("n"), "v")) == (2, True)
+    assert db.sql("SELECT v FROM t WHERE n = 2 ORDER BY v").fetchall() == [(lengths[0],), (None,)]
+    assert db.sql("SELECT v FROM t").polars().height == 4
+    for interval in ["1 month", "1 nanosecond", "200000000 days"]:
+        with pytest.raises(atsdb.InvalidValueError, match="duration"):
+            db.sql(f"SELECT INTERVAL '{interval}'").polars()
+
+
+@pytest.mark.parametrize("read", ["arrow", "polars", "pandas", "fetchall"])
+def test_a_query_that_fails_while_it_is_read_raises_its_error(db, read):
+    db.sql("CREATE TABLE t (n INT) WITH (time = 'none')")
+    db.append("t", [(1,), (0,)])
+    with pytest.raises(atsdb.InvalidValueError, match="division by zero") as raised:
+        getattr(db.sql("SELECT 10 / n FROM t"), read)()
+    assert (raised.value.kind, "nullif" in raised.value.hint) == ("invalid_value", True)
+    assert db.sql("SELECT count(*) FROM t").polars().item() == 2
+
+
 def test_the_schema_is_known_before_the_rows(readings):
     result = readings.sql(QUERY)
     assert pyarrow.schema(result).names == ["time", "sensor", "pm10", "count"]
@@ -63,6 +88,7 @@ def frames():
     yield "polars categorical", lambda: polars.DataFrame(COLUMNS).with_columns(polars.col("sensor").cast(polars.Categorical))
     yield "pandas", lambda: pandas.DataFrame(COLUMNS)
     yield "pandas by index", lambda: pandas.DataFrame(COLUMNS).set_index("time")
+    yield "pandas filtered", lambda: pandas.concat([pandas.DataFrame(COLUMNS)] * 2).iloc[[0, 3]]
     yield "table", lambda: pyarrow.table(COLUMNS)
     yield "batch", lambda: pyarrow.RecordBatch.from_pydict(COLUMNS)
     yield "reader", lambda: pyarrow.table(COLUMNS).to_reader()

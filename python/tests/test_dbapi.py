@@ -91,6 +91,8 @@ def test_a_block_commits_or_rolls_back(tmp_path):
         ('insert into "t" (c, a, b) values (?,?,?);', [(0.5, 1, "x")], [(1, "x", 0.5)]),
         # Column b gets its default, and c has none.
         ("INSERT INTO t (a) VALUES (?)", [(1,), (2,)], [(1, "none", None), (2, "none", None)]),
+        # Column c has no default.
+        ("INSERT INTO t (B, a) VALUES (?, ?)", [("x", 1), (None, 2)], [(1, "x", None), (2, None, None)]),
         # SQL converts values that an append refuses.
         ("INSERT INTO t VALUES (?, ?, ?)", [("1", "x", "0.5")], [(1, "x", 0.5)]),
         ("INSERT INTO t VALUES ($a, $b, 1.5)", [{"a": 1, "b": "x"}], [(1, "x", 1.5)]),
@@ -103,6 +105,18 @@ def test_many_rows_are_inserted(connection, statement, rows, expected):
     assert connection.in_transaction
     connection.commit()
     assert connection.execute("SELECT * FROM t ORDER BY a").fetchall() == expected
+
+
+def test_an_insert_of_many_rows_is_an_append_where_both_do_the_same(connection):
+    session = connection._open_session()
+    assert session.append_all("t", [(1, "x")], ["a", "b"]) == 1
+    assert session.append_all("t", [(1, 0.5)], ["a", "c"]) is None
+    connection.execute("CREATE TABLE numbered (id INT GENERATED ALWAYS AS IDENTITY, at TIMESTAMP NOT NULL, a INT)")
+    assert session.append_all("numbered", [(1,)], ["a"]) is None
+    for statement in ["INSERT INTO t (a, a) VALUES (?, ?)", "INSERT INTO t (a, z) VALUES (?, ?)"]:
+        with pytest.raises(atsdb.ProgrammingError):
+            connection.cursor().executemany(statement, [(1, 2)])
+        connection.rollback()
 
 
 def test_many_changes_are_all_or_nothing(connection):

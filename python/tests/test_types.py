@@ -1,9 +1,11 @@
 """Every type of SQL, written and read back."""
 
+import copy
 import datetime as dt
 import decimal
 import math
 import pathlib
+import pickle
 import uuid
 
 import pytest
@@ -96,6 +98,45 @@ def test_other_values_become_those_of_sql(db):
     assert (early.nanosecond, late.nanosecond, late.microsecond) == (1, 789, 123456)
 
 
+def test_arrays_and_lengths_of_time_of_numpy_are_parameters(db):
+    numpy = pytest.importorskip("numpy")
+    arrays = (numpy.array([1, 2]), numpy.array([], dtype="i8"))
+    assert db.sql("SELECT 2 = ANY(?), 4 = ANY(?)", arrays).fetchall() == [(True, False)]
+    moments = numpy.array(["2024-01-01", "2024-01-02"], dtype="datetime64[ns]")
+    assert db.sql("SELECT TIMESTAMP '2024-01-02' = ANY(?)", (moments,)).fetchall() == [(True,)]
+    for unit, text in [("ns", "00:00:00.000000005"), ("s", "00:00:05"), ("D", "120:00:00")]:
+        assert db.sql("SELECT CAST(? AS TEXT)", (numpy.timedelta64(5, unit),)).fetchall() == [(text,)]
+
+
+def test_missing_values_of_pandas_and_numpy_are_null(db):
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    missing = [pandas.NA, pandas.NaT, numpy.datetime64("NaT"), numpy.timedelta64("NaT")]
+    for sql_type, _ in TYPES:
+        db.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
+        db.append("t", [(1, value) for value in missing])
+        for value in missing:
+            db.sql("INSERT INTO t VALUES (2, ?)", (value,))
+        assert db.sql("SELECT count(*), count(v) FROM t").fetchall() == [(8, 0)], sql_type
+        db.sql("DROP TABLE t")
+    db.sql("CREATE TABLE a (v INT[])")
+    db.append("a", [([1, pandas.NA],)])
+    assert db.sql("SELECT v FROM a").fetchall() == [([1, None],)]
+
+
+def test_documents_are_written_as_json(db):
+    db.sql("CREATE TABLE t (n INT, v JSON) WITH (time = 'none')")
+    document = {"a": [1, None, True], "Ž": "it's"}
+    db.append("t", [(1, document), (2, [1, 2]), (3, True), (4, 1.5), (5, '{"b": 2}'), (6, None)])
+    db.sql("INSERT INTO t VALUES (7, ?)", (document,))
+    text = '{"a": [1, null, true], "Ž": "it\'s"}'
+    found = [value for (value,) in db.sql("SELECT v FROM t ORDER BY n")]
+    assert found == [text, "[1, 2]", "true", "1.5", '{"b": 2}', None, text]
+    with pytest.raises(atsdb.InvalidValueError, match="row 1, column v: .*not JSON compliant"):
+        db.append("t", [(8, {"a": math.nan})])
+    with pytest.raises(atsdb.InvalidValueError, match="row 1, column v: .*not JSON serializable"):
+        db.append("t", [(8, [object()])])
+
+
 def test_zones_are_converted_to_utc(db):
     db.sql("CREATE TABLE t (v TIMESTAMP)")
     local = dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=2)))
@@ -112,6 +153,8 @@ def test_nanoseconds_are_kept(db):
     for (value,) in db.sql("SELECT v FROM t"):
         assert isinstance(value, atsdb.Timestamp)
         assert (value, value.nanosecond) == (MOMENT, 789)
+    for copied in (copy.copy(exact), copy.deepcopy(exact), pickle.loads(pickle.dumps(exact))):
+        assert (type(copied), copied, copied.nanosecond) == (atsdb.Timestamp, exact, 789)
     db.sql("CREATE TABLE coarse (v TIMESTAMP)")
     with pytest.raises(atsdb.InvalidValueError, match="finer than the column's unit"):
         db.append("coarse", [(exact,)])

@@ -26,7 +26,7 @@ pub struct DamagedBackup {
     pub id: String,
     /// The name of its object.
     pub name: String,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     pub problem: String,
     /// Damaged, of a newer format, or not permitted to this user.
     pub kind: ErrorKind,
@@ -46,7 +46,7 @@ impl DamagedBackup {
         self.parts.as_ref().is_none_or(|parts| parts.may_be_of(source))
     }
 
-    /// Whether it may be newer than the backup with a number, and not newer than a time.
+    /// Whether it may be newer than the backup with a number, and at most as new as a time.
     fn may_be_between(&self, number: u64, time_ms: i64) -> bool {
         let Some(parts) = &self.parts else { return true };
         parts.number > number && parts.taken_ms.is_none_or(|taken_ms| taken_ms <= time_ms)
@@ -143,7 +143,7 @@ impl Backups {
         })
     }
 
-    /// The only store that has backups here, by its number. `None` if no name shows it.
+    /// The identity of the only store that has backups here. `None` if no name shows it.
     fn only_source(&self) -> Result<Option<&str>> {
         let stores = self.stores();
         match stores.len() {
@@ -153,7 +153,7 @@ impl Backups {
         }
     }
 
-    /// The store with a URL, or with a number that begins with some digits.
+    /// The identity of the store with a URL, or of the store whose identity begins with these digits.
     fn source_of(&self, store: &str) -> Result<Option<&str>> {
         let stores = self.stores();
         let is_meant = |source: &str, url: &str| url == store || (store.len() >= 4 && source.starts_with(store));
@@ -169,7 +169,7 @@ impl Backups {
         }
     }
 
-    /// The number of each store, as far as it is known, with its latest URL.
+    /// The known stores: the identity of each, and its latest URL.
     fn stores(&self) -> BTreeMap<&str, &str> {
         let mut stores: BTreeMap<&str, &str> =
             self.whole.iter().map(|backup| (backup.source.as_str(), backup.url.as_str())).collect();

@@ -27,7 +27,7 @@ pub enum BackupSelector {
     Id(String),
     /// The newest backup taken at this time or before, in milliseconds since the Unix epoch.
     At(i64),
-    /// One of the backups of a store, given by its URL or by the first digits of its number in hexadecimal.
+    /// One of the backups of a store, given by its URL or by the first digits of its identity in hexadecimal.
     Of(String, Box<BackupSelector>),
 }
 
@@ -226,7 +226,7 @@ impl Manifest {
         if self.id != Self::new_id(self.number, self.taken_ms, &self.source) {
             return Err(damaged("its id does not match its number, time and source"));
         }
-        // Names lead nowhere but to the archive's own folders.
+        // Names stay within the archive's own folders.
         let is_ours = |object: &ObjectEntry| {
             let (folder, name) = object.name.split_once('/').unwrap_or_default();
             ["lists", "dictionaries"].contains(&folder)

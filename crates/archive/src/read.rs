@@ -167,7 +167,7 @@ impl Snapshot for BackupSnapshot {
         Ok(strings)
     }
 
-    /// The definitions of a backup say where counting continues.
+    /// The definitions of a backup record where counting continues.
     fn counter(&self, _: TableId, _: ColumnId) -> Result<Option<Counter>> {
         Ok(None)
     }

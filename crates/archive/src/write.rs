@@ -187,7 +187,7 @@ impl BackupWriter<'_> {
         .map(drop)
     }
 
-    /// The encoded descriptor of a chunk whose object exists, the object's name, and its length in bytes.
+    /// The encoded descriptor of a chunk whose object exists, with the object's name and its length in bytes.
     fn found(&self, source: &CutChunk) -> Option<(Vec<u8>, String, u64)> {
         let CutChunk::Whole(entry, uid) = source else { return None };
         let length = chunk_length(&decode_descriptor(&entry.descriptor_bytes).ok()?, &entry.descriptor_bytes);

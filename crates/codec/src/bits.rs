@@ -60,7 +60,7 @@ fn bitmap(bits: &BooleanBuffer) -> Vec<u8> {
     let count = bits.len();
     let aligned = bits.inner().bit_slice(bits.offset(), count);
     let mut bytes = aligned.as_slice()[..count.div_ceil(8)].to_vec();
-    // The bits behind the last one are arbitrary, and must not appear in the page.
+    // The bits after the last one are arbitrary, and must not appear in the page.
     if let (Some(last), used @ 1..) = (bytes.last_mut(), count % 8) {
         *last &= (1 << used) - 1;
     }

@@ -1,4 +1,4 @@
-//! The values of a column while they arrive one by one, until they become an array.
+//! The values of a column, collected one by one until they become an array.
 
 use crate::types::plain_type;
 use arrow::array::{
@@ -52,7 +52,7 @@ pub enum ColumnValues {
     Decimal(Decimal128Builder),
     /// Times of day, in microseconds since midnight.
     Time(Time64MicrosecondBuilder),
-    /// Lengths of time.
+    /// Intervals.
     Interval(IntervalMonthDayNanoBuilder),
     /// Arrays.
     Array(Box<ArrayValues>),
@@ -77,7 +77,7 @@ impl ArrayValues {
         }
     }
 
-    /// Adds an array. `append` adds so many elements to those of all arrays so far.
+    /// Adds an array. `append` adds its elements, and returns how many there are.
     pub fn append<E>(
         &mut self,
         element_count: usize,
@@ -162,7 +162,7 @@ impl ColumnValues {
         with_builder!(self, builder => builder.append_null());
     }
 
-    /// Returns the values so far as an array. There are none afterwards.
+    /// Returns the collected values as an array and removes them.
     pub fn finish(&mut self) -> ArrayRef {
         match self {
             Self::Timestamp(builder, unit) => timestamps(&builder.finish(), *unit),

@@ -4,7 +4,7 @@
 //! of Parquet) over a hash of the tuple of values in the index's columns. About one lookup in a hundred is a false
 //! positive; there are no false negatives. Rows with a NULL in one of the columns are omitted.
 //!
-//! Values that are equal in SQL have the same hash, whatever their stored width: a column may become wider while its
+//! Values that are equal in SQL have the same hash, at any stored width: a column may become wider while its
 //! chunks stay. `docs/format/page.md` shows the bytes.
 
 use crate::encoding::Encoding;

@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use atsdb_core::Result;
 
 /// Returns numbers with the order of the values of booleans, integers, floating point numbers or times. NaN and -0.0
-/// have a position, too (IEEE 754 totalOrder). That of a NULL has no meaning.
+/// have a position, too (IEEE 754 totalOrder). The number of a NULL has no meaning.
 pub fn order_codes(array: &ArrayRef) -> Result<Vec<u64>> {
     let wide = match array.data_type() {
         data_type if data_type.is_floating() => DataType::Float64,

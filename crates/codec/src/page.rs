@@ -49,7 +49,7 @@ pub fn encode_page(uid: ChunkUid, column: &Column, array: &dyn Array, effort: Ef
     encode(uid, column, array, effort).map_err(|error| error.context(format_args!("column {}", column.name)))
 }
 
-/// Decodes the page of a column in the chunk `uid`, which has `row_count` rows, as an array of the column's
+/// Decodes the page of a column in the chunk `uid`, which has `row_count` rows. Returns an array of the column's
 /// [`stored_type`](crate::stored_type()), even if the page was written while the column had a narrower type of the same
 /// kind. It is a [`Corrupt`](ErrorKind::Corrupt) error with chunk and column if the page is damaged or belongs
 /// elsewhere, and [`NewerFormat`](ErrorKind::NewerFormat) if a later version wrote it.

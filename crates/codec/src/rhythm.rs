@@ -9,7 +9,7 @@
 //! The format: the step's whole part and fraction (in 2^-32); the unit of jumps and residuals, so that whole seconds
 //! are small numbers in nanoseconds too; the base of the first run; the number of further runs; as numbers, the lengths
 //! of all runs except the last, and the jumps; the residuals, as numbers. All sums wrap, so that any values are
-//! restored, whatever the step.
+//! restored, with any step.
 
 use crate::encoding::Effort;
 use crate::number::{Number, read_number, write_number};

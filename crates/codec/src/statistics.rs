@@ -15,7 +15,7 @@ fn statistics((min, max): Bounds) -> ColumnStatistics {
     ColumnStatistics { null_count: 0, min, max, sum: None }
 }
 
-/// Statistics of numbers. Without `is_summed` they have no sum, as indices and times.
+/// Statistics of numbers. Without `is_summed` they have no sum, which is the case for indices and times.
 pub(crate) fn of_numbers<T: Number>(values: &[T], is_summed: bool) -> ColumnStatistics {
     let sum = (is_summed && !values.is_empty()).then(|| T::sum(values));
     // A sum that is NaN is useless: the values must be read anyway.

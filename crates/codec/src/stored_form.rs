@@ -1,6 +1,6 @@
-//! Values in the form that pages have: decimals as integers of 64 bits, or as 16 bytes if their type has more than 18
-//! digits; times of day as integers of 64 bits; intervals as 16 bytes: months, days and nanoseconds, little-endian.
-//! The elements of arrays are stored as the values of their type. Values of all other types are stored as they are.
+//! Values in the form that pages have: decimals as 64-bit integers, or as 16 bytes if their type has more than 18
+//! digits; times of day as 64-bit integers; intervals as 16 bytes: months, days and nanoseconds, little-endian.
+//! Elements of arrays are stored in the form of their type. Values of all other types are unchanged.
 //!
 //! Not owned: the indices of mapped columns, and which values a column accepts (`engine`).
 

@@ -38,7 +38,7 @@ fn array_type(element: DataType) -> DataType {
 }
 
 /// The key in the metadata of an Arrow field whose value is the name of a column type, for types that have no Arrow
-/// type of their own: UUIDs, arrays of UUIDs, and JSON.
+/// type of their own: UUIDs, arrays of UUIDs, and JSON; and for intervals as text.
 const TYPE_KEY: &str = "atsdb.type";
 
 /// The key in the metadata of a field of JSON whose value is `jsonb` if the JSON has the form of PostgreSQL's type of
@@ -50,7 +50,7 @@ const JSONB: &str = "jsonb";
 /// The value of [`TYPE_KEY`] for lists of JSON, for which there is no type of columns.
 const JSON_LIST: &str = "json[]";
 
-/// The size in bytes of an element of arrays, besides the letters of a text.
+/// The size in bytes of an array's element, without the letters of a text.
 pub fn element_bytes(element: &DataType) -> usize {
     // A text has a length in memory.
     element.primitive_width().unwrap_or(if *element == DataType::Boolean { 1 } else { 4 })
@@ -95,8 +95,18 @@ pub fn is_json_list(field: &Field) -> bool {
     is_list && field.metadata().get(TYPE_KEY).is_some_and(|name| name == JSON_LIST)
 }
 
-/// Returns the type of the column that a [`logical_field`] describes if the Arrow type does not say it: UUID, array of
-/// UUIDs, or JSON.
+/// Returns a field of texts that are intervals, for files whose format has no intervals with nanoseconds.
+pub fn interval_text_field(field: Field) -> Field {
+    declared_field(field.with_data_type(DataType::Utf8), ColumnType::Interval)
+}
+
+/// Whether a field's values are intervals as text.
+pub fn is_interval_text(field: &Field) -> bool {
+    let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
+    field.data_type().is_string() && named == Some(ColumnType::Interval)
+}
+
+/// Returns the column type that a [`logical_field`] declares beside its Arrow type: UUID, array of UUIDs, or JSON.
 pub fn declared_type(field: &Field) -> Option<ColumnType> {
     let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
     named.filter(|column_type| plain_type(*column_type) == *field.data_type())

@@ -1,5 +1,5 @@
-//! Validity: a flag for each row of a page that says whether it is not NULL. It comes first in the payload, and only
-//! the values of these rows follow.
+//! Validity: a flag for each row of a page, set if the row is not NULL. It comes first in the payload, and only the
+//! values of these rows follow.
 //!
 //! The first byte is 0 if no row is NULL, 1 if every row is, and otherwise 2 plus the form of the bits, which follow
 //! after their length.

@@ -1,5 +1,5 @@
-//! The values of a page: the family of encodings for each Arrow type, the conversion of Arrow arrays, and the columns
-//! of arrays, whose elements have an encoding of their own.
+//! The values of a page: the family of encodings for each Arrow type, the conversion of Arrow arrays, and columns of
+//! arrays, whose elements are encoded like a column.
 
 use crate::boolean::{decode_booleans, encode_booleans, gather_booleans, scatter_booleans};
 use crate::encoding::{Effort, Encoding};
@@ -158,8 +158,7 @@ fn decode_byte_array<T: ByteArrayType<Offset = i32>>(
     Ok(Arc::new(array))
 }
 
-/// Writes the arrays that are not NULL: their lengths as numbers, then all elements one after another, as a column of
-/// their own has them: which of them are NULL, an encoding, and the values of the others.
+/// Writes the arrays that are not NULL: their lengths as numbers, then all elements, encoded like a column.
 fn encode_arrays(out: &mut Vec<u8>, arrays: &ListArray, nulls: Option<&NullBuffer>, effort: Effort) -> Result<()> {
     let present = match nulls {
         None => arrays.clone(),

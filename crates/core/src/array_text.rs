@@ -1,6 +1,6 @@
-//! Arrays as text, as PostgreSQL writes and reads them: `{1,NULL,"a b"}`.
+//! The text form of arrays in PostgreSQL: `{1,NULL,"a b"}`.
 
-/// Why a text is not an array of one dimension.
+/// The reason why a text is not an array of one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrayTextError {
     /// It is not the text of an array.
@@ -111,7 +111,7 @@ pub fn push_element(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The spaces between elements. Those of other scripts are part of an element.
+/// Whether a character is a space between elements. Spaces of other scripts are part of an element.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }

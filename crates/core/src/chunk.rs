@@ -117,7 +117,7 @@ pub struct NewChunk {
     pub table: TableId,
     /// The chunk's metadata.
     pub descriptor: ChunkDescriptor,
-    /// The same metadata as encoded by `codec`. [`ChunkEntry::descriptor_bytes`] returns these bytes.
+    /// The descriptor as encoded by `codec`. [`ChunkEntry::descriptor_bytes`] returns these bytes.
     pub descriptor_bytes: Vec<u8>,
     /// The chunk's pages, in the order of the descriptor's.
     pub pages: Vec<Vec<u8>>,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The maximum number of chunks in all lists together; each takes 40 bytes.
 const CHUNKS_MAX: usize = 1 << 21;
 
-/// The maximum number of new chunks, of all tables, for which the list in memory is continued.
+/// The maximum number of new chunks, of all tables, up to which the list in memory is updated instead of read again.
 const NEWS_MAX: i64 = 1 << 10;
 
 /// The keys of a table's visible chunks, ordered by slice and number.
@@ -114,7 +114,7 @@ pub trait ChunkListReader {
 /// The list of a table. The lock is held while the list is being read.
 type Slot = Arc<Mutex<Option<Arc<ChunkList>>>>;
 
-/// The lists that were read last, one per table.
+/// The most recently read lists, one for each table.
 #[derive(Debug, Default)]
 pub struct ChunkLists {
     lists: Mutex<BTreeMap<TableId, Slot>>,
@@ -163,7 +163,7 @@ impl ChunkLists {
     }
 }
 
-/// Adds the new chunks. If others were removed, the slices of the new ones are read again. `None` if reading everything
+/// Adds the new chunks. If chunks were removed, the slices with new chunks are read again. `None` if reading everything
 /// is cheaper.
 fn update<R: ChunkListReader>(
     mut list: Arc<ChunkList>,

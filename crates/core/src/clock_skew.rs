@@ -1,9 +1,9 @@
 //! Protection against wrong clocks. Every process that uses a store brings its own clock, and some are days ahead.
 //!
-//! A lease never ends later than the longest lease that could be taken now. A stage counts as idle only after clocks
-//! have reported so twice with time between, and no process with an earlier clock has written to a stage or checked for
-//! idle stages in the meantime. So a clock that is ahead cannot discard a stage that is written to at least once in
-//! that time.
+//! A lease never ends later than the longest lease that could be taken now. A stage counts as idle only after it was
+//! found idle twice, some time apart. In the meantime, no process with an earlier clock may have written to a stage or
+//! checked for idle stages. So a clock that is ahead cannot discard a stage that is written to at least once in that
+//! time.
 
 use crate::limits::{LEASE_MS_MAX, STAGE_IDLE_CONFIRM_MS, STAGE_IDLE_MS_MAX};
 

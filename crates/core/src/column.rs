@@ -24,7 +24,7 @@ pub struct Column {
     /// For a mapped column, which is always text: the width of its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapWidth>,
-    /// The value of an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
+    /// The value in an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// The function whose result is the value of added rows that lack the column. Such a column has no other default.
@@ -33,10 +33,11 @@ pub struct Column {
     /// The value of rows that are older than the column; NULL if `None`. For a mapped column it is the index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Value>,
-    /// For a column that numbers the rows by itself: how. Such a column does not accept NULL and has no default.
+    /// How the column numbers the rows, if it is an identity column. Such a column does not accept NULL and has no
+    /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
-    /// The sequence whose next number is the value of an INSERT that does not name the column. Such a column is no
+    /// The sequence whose next number is the value in an INSERT that does not name the column. Such a column is no
     /// identity and has no other default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<QualifiedName>,
@@ -60,12 +61,12 @@ impl Column {
         }
     }
 
-    /// Whether it has a default that is a value or a function. Numbers of an identity or a sequence are none.
+    /// Whether it has a default that is a value or a function. Numbers of an identity or a sequence do not count.
     pub fn has_default_value(&self) -> bool {
         self.default.is_some() || self.default_function.is_some()
     }
 
-    /// Whether appended rows that lack the column get a value of their own each: a number, or a function's result.
+    /// Whether each appended row that lacks the column gets its own value: a number, or a function's result.
     pub fn is_filled(&self) -> bool {
         self.identity.is_some() || self.sequence.is_some() || self.default_function.is_some()
     }

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::fmt;
 use strum::{IntoStaticStr, VariantArray};
 
-/// The most digits of a decimal.
+/// The maximum number of digits of a decimal.
 pub const DECIMAL_DIGITS_MAX: u8 = 38;
-/// The most digits of a decimal that is stored as an integer of 64 bits.
+/// The maximum number of digits of a decimal that is stored as a 64-bit integer.
 const DECIMAL_DIGITS_IN_INT64: u8 = 18;
 
 /// The type of a column.
@@ -61,14 +61,14 @@ pub enum ColumnType {
     Uuid,
     /// JSON, as it was written.
     Json,
-    /// Lengths of time: months, days and nanoseconds.
+    /// Intervals: months, days and nanoseconds.
     Interval,
     /// Arrays of one dimension, of any length. Elements may be NULL.
     Array(ElementType),
 }
 
 impl ColumnType {
-    /// The types whose values are stored as they are.
+    /// All types except decimals and arrays.
     pub const PLAIN: [Self; 18] = [
         Self::Bool,
         Self::Int8,
@@ -90,7 +90,7 @@ impl ColumnType {
         Self::Date,
     ];
 
-    /// The decimals of so many digits, some of them after the point; `None` if there are no such decimals.
+    /// The decimal type with this precision and scale; `None` if there is no such type.
     pub const fn decimal(precision: u8, scale: u8) -> Option<Self> {
         match precision {
             1..=DECIMAL_DIGITS_MAX if scale <= precision => Some(Self::Decimal { precision, scale }),
@@ -98,7 +98,7 @@ impl ColumnType {
         }
     }
 
-    /// The arrays whose elements have a type; `None` if there are no such arrays.
+    /// The array type with these elements; `None` if there is no such type.
     pub const fn array(elements: Self) -> Option<Self> {
         match ElementType::of(elements) {
             Some(element) => Some(Self::Array(element)),
@@ -129,7 +129,7 @@ impl ColumnType {
         Self::PLAIN.into_iter().chain(others).find(|known| known.name() == name)
     }
 
-    /// Whether rows can be found by values of this type: keys and indexes have such columns.
+    /// Whether keys and indexes may have columns of this type.
     pub const fn can_be_key(self) -> bool {
         !matches!(self, Self::Json | Self::Interval | Self::Array(_))
     }
@@ -236,7 +236,7 @@ pub enum MapWidth {
 }
 
 impl MapWidth {
-    /// All of them, narrowest first.
+    /// All widths, narrowest first.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The maximum number of strings in the dictionary.

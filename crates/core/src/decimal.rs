@@ -8,8 +8,8 @@ pub fn fits(value: i128, precision: u8) -> bool {
     10_u128.checked_pow(precision.into()).is_some_and(|bound| value.unsigned_abs() < bound)
 }
 
-/// The number with another count of digits after the point, rounded half away from zero. `None` if it then has more
-/// than `precision` digits.
+/// Returns the number with another scale, rounded half away from zero. `None` if it then has more than `precision`
+/// digits.
 pub fn rescaled(value: i128, scale: i32, precision: u8, to_scale: u8) -> Option<i128> {
     let shift = i32::from(to_scale) - scale;
     let power = 10_i128.checked_pow(shift.unsigned_abs());
@@ -44,7 +44,7 @@ pub fn parse(text: &str, precision: u8, scale: u8) -> Option<i128> {
         return None;
     }
     let digits = || whole.bytes().chain(fraction.bytes()).map(|byte| byte - b'0');
-    // How many of the digits are kept: those in front of the point, and `scale` behind it.
+    // How many digits are kept: those before the point, and `scale` after it.
     let kept = i64::try_from(whole.len()).ok()?.saturating_add(exponent).saturating_add(scale.into());
     let mut value: i128 = 0;
     for digit in digits().take(usize::try_from(kept).unwrap_or(0)) {
@@ -60,7 +60,7 @@ pub fn parse(text: &str, precision: u8, scale: u8) -> Option<i128> {
     fits(value, precision).then_some(value)
 }
 
-/// An exponent, at most a million either way: beyond it, every number is 0 or too large.
+/// An exponent, clamped to a million either way: beyond it, every number is 0 or too large.
 fn exponent_of(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -33,12 +33,12 @@ pub enum DefaultFunction {
 pub struct CurrentTimes {
     /// When its transaction began.
     pub transaction: i64,
-    /// When it began itself.
+    /// When the statement began.
     pub statement: i64,
 }
 
 impl CurrentTimes {
-    /// The times of a statement that begins at this time and is a transaction of its own.
+    /// The times of a statement that begins at this time and is its own transaction.
     pub const fn at(time: i64) -> Self {
         Self { transaction: time, statement: time }
     }

@@ -2,7 +2,7 @@
 
 use crate::time::TimeUnit;
 
-/// The types that the elements of an array may have: those that are compared, and that PostgreSQL knows.
+/// The types that the elements of an array may have: comparable types that PostgreSQL has too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ElementType {
     /// Booleans.

@@ -1,5 +1,5 @@
-//! The error that every crate returns: a kind that shows the caller what to do, a message that says what happened and
-//! where, and a hint that says what to do next.
+//! The error that every crate returns: a kind that shows the caller what to do, a message that states what happened and
+//! where, and a hint about what to do next.
 
 use arrow_schema::ArrowError;
 use std::fmt;
@@ -45,7 +45,7 @@ pub enum ErrorKind {
     ReadOnly,
     /// The medium failed: disk full, I/O error, lost connection. The call stored nothing.
     Unavailable,
-    /// The caller asked to stop.
+    /// The caller requested a stop.
     Interrupted,
     /// An internal invariant is broken: report it.
     Internal,
@@ -103,7 +103,7 @@ impl ErrorKind {
     }
 
     /// Whether a resource was unavailable: file handles, memory, disk space, a server, permission, a lock that another
-    /// process holds, the time to finish. Such an error says nothing about whether stored bytes are intact.
+    /// process holds, the time to finish. Such an error does not show whether stored bytes are intact.
     pub fn is_shortage(self) -> bool {
         matches!(self, Self::Resources | Self::Busy | Self::ReadOnly | Self::Unavailable | Self::Interrupted)
     }

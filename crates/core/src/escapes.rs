@@ -1,10 +1,10 @@
 //! Backslash escapes, as in the text formats of PostgreSQL's `COPY`, MySQL and ClickHouse.
 //!
 //! After a backslash, `b`, `f`, `n`, `r`, `t` and `v` are control characters, up to three octal digits are a byte, and
-//! so are `x` and up to two hexadecimal digits. Every other character is itself. Not owned: `\N`, which is NULL only as
-//! a whole field, so a reader looks for it before it resolves the escapes.
+//! so are `x` and up to two hexadecimal digits. Every other escaped character stands for itself. Not owned: `\N`, which
+//! is NULL only as a whole field, so a reader looks for it before it resolves the escapes.
 
-/// Resolves the escapes of a text, and appends the bytes to `out`. A backslash at the end is itself.
+/// Resolves the escapes of a text, and appends the bytes to `out`. A backslash at the end stands for itself.
 pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\\', rest) {
@@ -34,14 +34,14 @@ pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// The same for text. Bytes that are not UTF-8 become U+FFFD.
+/// Like [`unescape`], for text. Bytes that are not UTF-8 become U+FFFD.
 pub fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     unescape(text.as_bytes(), &mut bytes);
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The number that a text begins with, of which the low 8 bits count, and how many digits it has.
+/// The low 8 bits of the number at the start of a text, and the count of its digits.
 fn number(text: &[u8], radix: u32, digits_max: usize) -> (u8, usize) {
     let digits = text.iter().take(digits_max).map_while(|byte| char::from(*byte).to_digit(radix));
     digits.fold((0, 0), |(number, length), digit| ((u32::from(number) * radix + digit) as u8, length + 1))

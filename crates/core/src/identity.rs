@@ -1,12 +1,12 @@
-//! Identity columns: columns that number the rows of a table by themselves, and the counters that they draw from.
+//! Identity columns, which number the rows of a table, and the counters that supply the numbers.
 //!
 //! A counter belongs to one column of one table in one store, which keeps its last number. Numbers are reserved in
-//! blocks, each in a transaction of its own that is never undone, so no number is given twice; those of a block that a
-//! process does not use are lost. The definition says where counting begins. A restart is a change of the definition:
-//! it counts the restarts, and the counter begins anew when it first hears of a higher count. Blocks that other
-//! processes hold end when they learn of the new definition. The counter of a store never hears of a restart that is
-//! not committed: until then its numbers come from a counter of the transaction, and the definition that is committed
-//! says where that one ended. So a restart is undone with its transaction.
+//! blocks, each in a separate transaction that is never undone. So no number is given twice, and unused numbers of a
+//! block are lost. The definition states where counting begins. A restart changes the definition, which counts the
+//! restarts: the counter restarts when it first receives a request with a higher count. Other processes discard their
+//! blocks when they see the new definition. An uncommitted restart never reaches the counter of the store: until the
+//! commit, the transaction has its own counter, and the committed definition records where that one ended. So rolling
+//! the transaction back undoes the restart.
 //!
 //! Not owned: the numbers that a counter gives ([`number_request`](crate::number_request)), where a store keeps
 //! counters, and the blocks that a process holds (`engine`).
@@ -83,7 +83,7 @@ impl Identity {
         }
     }
 
-    /// The same identity, counting anew from a number.
+    /// Returns the identity with its counter restarted from a number.
     ///
     /// Errors: [`InvalidValue`](crate::ErrorKind::InvalidValue) for a number at the very end of 64 bits.
     pub fn restarted(self, from: i64) -> Result<Self> {
@@ -96,7 +96,7 @@ impl Identity {
         Ok(Self { after, restarts: self.restarts.saturating_add(1), ..self })
     }
 
-    /// The same identity for a copy of the table: it continues after this counter.
+    /// Returns the identity for a copy of the table: it continues after this counter.
     #[must_use]
     pub fn continued(self, counter: Option<Counter>) -> Self {
         match counter.filter(|counter| counter.restarts >= self.restarts) {
@@ -110,8 +110,8 @@ impl Identity {
         }
     }
 
-    /// The same identity after its increment was another one: it counts on from the last number, or begins with the
-    /// next one if none was given since counting began. `counter` is its present state.
+    /// Returns the identity after a change of its increment: it continues from the last number, or begins with the next
+    /// number if none was given since counting began. `counter` is its present state.
     #[must_use]
     pub fn turned(self, before: Self, counter: Option<Counter>) -> Self {
         let after = match counter.filter(|counter| counter.restarts >= before.restarts) {
@@ -121,7 +121,7 @@ impl Identity {
         Self { after, restarts: before.restarts.saturating_add(1), ..self }
     }
 
-    /// The number that comes later.
+    /// Returns the number that is counted later.
     pub(crate) fn later(&self, one: i64, other: i64) -> i64 {
         if self.increment > 0 { one.max(other) } else { one.min(other) }
     }

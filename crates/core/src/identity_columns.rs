@@ -48,7 +48,7 @@ impl TableDefinition {
         Self { sequence: true, ..definition }
     }
 
-    /// The definition as it was declared: no column has begun to count.
+    /// Returns the definition as it was declared: no column has begun to count.
     #[must_use]
     pub fn uncounted(&self) -> Self {
         let mut declared = self.clone();
@@ -58,8 +58,8 @@ impl TableDefinition {
         declared
     }
 
-    /// Makes the identity columns count on from where their counters are. `counter` returns the state of the counter of
-    /// a column; one of before the definition's last restart does not matter.
+    /// Makes the identity columns continue from their counters. `counter` returns the state of a column's counter. A
+    /// state from before the definition's last restart is ignored.
     pub fn continue_counters(&mut self, counter: impl Fn(ColumnId) -> Result<Option<Counter>>) -> Result<()> {
         for column in &mut self.columns {
             if let Some(identity) = &mut column.identity {
@@ -69,7 +69,7 @@ impl TableDefinition {
         Ok(())
     }
 
-    /// The positions of the columns that number the rows by themselves.
+    /// The positions of the identity columns.
     pub fn identities(&self) -> impl Iterator<Item = (usize, &Identity)> {
         let columns = self.columns.iter().enumerate();
         columns.filter_map(|(position, column)| column.identity.as_ref().map(|identity| (position, identity)))

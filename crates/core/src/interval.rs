@@ -1,10 +1,10 @@
-//! Lengths of time in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`,
-//! `1 day ago`; a plain number counts the unit after the quotes, or seconds.
+//! Intervals in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`, `1 day
+//! ago`; a plain number counts the unit after the quotes, or seconds.
 
 const SECOND_NANOS: i128 = 1_000_000_000;
 const MONTH_DAYS: i128 = 30;
 
-/// A length of time. Months and days have no fixed length, so the three parts are kept apart.
+/// An interval. Months and days have no fixed length, so the three parts are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Months; twelve are a year.
@@ -46,13 +46,13 @@ pub fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Op
     parts_of(text, first, last)?.interval()
 }
 
-/// Whether a text, with the units after it, has the form of a length, which is out of range.
+/// Whether a text, with the units after it, is an interval that is out of range.
 pub fn is_out_of_range(text: &str, first: Option<Unit>, last: Option<Unit>) -> bool {
     parts_of(text, first, last).is_some_and(|parts| parts.interval().is_none())
 }
 
 fn parts_of(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Parts> {
-    let lower = text.trim().to_ascii_lowercase();
+    let lower = join_signs(text.trim().to_ascii_lowercase());
     let (mut parts, text) = (Parts::default(), lower.trim_start_matches('@').trim());
     let (text, is_ago) = match text.strip_suffix("ago") {
         Some(before) => (before.trim_end(), true),
@@ -70,8 +70,26 @@ fn parts_of(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Parts
     Some(parts)
 }
 
+/// Removes the spaces between a sign and its number, as in `1 month - 1 day`.
+fn join_signs(text: String) -> String {
+    let is_sign = |word: &str| matches!(word, "-" | "+");
+    if !text.split_whitespace().any(is_sign) {
+        return text;
+    }
+    let (mut joined, mut follows_sign) = (String::with_capacity(text.len()), false);
+    for word in text.split_whitespace() {
+        let is_joined = follows_sign && word.starts_with(|first: char| first.is_ascii_digit() || first == '.');
+        if !joined.is_empty() && !is_joined {
+            joined.push(' ');
+        }
+        joined.push_str(word);
+        follows_sign = is_sign(word);
+    }
+    joined
+}
+
 impl Parts {
-    /// The length, if it is in range.
+    /// The interval, if it is in range.
     fn interval(&self) -> Option<Interval> {
         let (months, days) = (i32::try_from(self.months).ok()?, i32::try_from(self.days).ok()?);
         Some(Interval { months, days, nanoseconds: i64::try_from(self.nanos).ok()? })
@@ -195,7 +213,7 @@ impl Parts {
         Some(())
     }
 
-    /// Removes everything that is shorter than a unit.
+    /// Removes the parts that are shorter than a unit.
     fn cut(&mut self, unit: Option<Unit>) {
         let nanos = match unit {
             None | Some(Unit::Second) => return,

@@ -1,4 +1,4 @@
-//! Lengths of time as text, in PostgreSQL's default style: `1 year 2 mons -3 days +04:05:06.7`.
+//! Intervals as text in PostgreSQL's default style: `1 year 2 mons -3 days +04:05:06.7`.
 //!
 //! Owned here: writing. Not owned: reading ([`interval`](mod@crate::interval)).
 
@@ -41,7 +41,7 @@ pub fn interval_text(months: i32, days: i32, nanoseconds: i64) -> String {
     out
 }
 
-/// Writes the length of a duration of `count` units of `unit_nanos` nanoseconds: whole days, then the rest.
+/// Writes a duration of `count` units of `unit_nanos` nanoseconds: whole days, then the rest.
 #[must_use]
 pub fn duration_text(count: i64, unit_nanos: i64) -> String {
     let nanos = i128::from(count) * i128::from(unit_nanos);

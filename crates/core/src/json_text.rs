@@ -4,7 +4,8 @@
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
-/// Whether a text is one JSON value, nested at most 127 levels deep. The error says what is wrong, and where.
+/// Checks that a text is one JSON value, nested at most 127 levels deep. The error describes the problem and its
+/// position.
 pub fn check(text: &str) -> Result<(), String> {
     serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| error.to_string())
 }

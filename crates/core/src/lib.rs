@@ -1,11 +1,17 @@
 //! The domain types of atsdb, which every other crate uses. Nothing here does I/O.
 //!
-//! Owned here: the schema of a table ([`schema`]), the names that tables have ([`name`], [`search_path`]), times and
-//! the slices they fall in ([`time`], [`mod@slice`]), the metadata of a chunk ([`chunk`]), columns that number the rows
-//! ([`identity`], [`number_request`]), the contract of a store and its errors ([`store`], [`redefinition`],
-//! [`refusal`]), rules against wrong clocks ([`clock_skew`]), the text forms of times, sizes, durations and intervals
-//! ([`time_text`], [`size`], [`duration`], [`interval_text`]), backslash escapes ([`escapes`]), work on several threads
-//! ([`parallel`]), the error kinds ([`error`]) and the limits ([`limits`]).
+//! Owned here:
+//!
+//! - tables: their schema ([`schema`]), names ([`name`], [`search_path`]) and identity columns ([`identity`],
+//!   [`number_request`])
+//! - times, and the slices that they fall in ([`time`], [`mod@slice`])
+//! - the metadata of a chunk ([`chunk`])
+//! - the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]), and rules against wrong clocks
+//!   ([`clock_skew`])
+//! - the text forms of times, sizes, durations and intervals ([`time_text`], [`size`], [`duration`],
+//!   [`interval_text`]), and backslash escapes ([`escapes`])
+//! - error kinds ([`error`]), limits ([`limits`]) and work on several threads ([`parallel`])
+//!
 //! Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done
 //! with them (`engine`).
 

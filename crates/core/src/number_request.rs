@@ -15,9 +15,9 @@ pub struct NumberRequest {
     pub column: ColumnId,
     /// The identity, by the definition that the caller knows.
     pub identity: Identity,
-    /// The column's type, whose numbers end.
+    /// The column's type, which bounds the numbers.
     pub column_type: ColumnType,
-    /// How many numbers are wanted. With 0 the counter only begins anew, if the definition says so.
+    /// How many numbers are wanted. With 0 the counter only restarts, if the definition requires it.
     pub count: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct NumberBlock {
     pub first: i64,
     /// The distance from one to the next.
     pub increment: i64,
-    /// How many: at least 1, unless none was wanted.
+    /// How many numbers: at least 1, unless none was wanted.
     pub count: u64,
 }
 
@@ -42,8 +42,8 @@ impl NumberRequest {
         Some(Self { table: table.id, column: column.id, identity, column_type: column.column_type, count })
     }
 
-    /// A request after which the counter, whose state this is, has given `number` last or, unless it `is_given`, gives
-    /// it next.
+    /// Returns a request that sets a counter. `counter` is its present state. `number` becomes the last number given
+    /// or, unless it `is_given`, the next one.
     ///
     /// Errors: [`InvalidValue`](ErrorKind::InvalidValue) for a number that the counter could not give.
     pub fn set_to(self, counter: Option<Counter>, number: i64, is_given: bool) -> Result<Self> {
@@ -76,7 +76,7 @@ impl NumberRequest {
             )
         };
         let (least, greatest) = Identity::range(self.column_type).ok_or_else(ended)?;
-        // A counter that has begun later serves requests that do not know of it, too.
+        // A counter with a later restart also serves requests that do not know of the restart.
         let current = counter.filter(|counter| counter.restarts >= restarts);
         let first = match current {
             Some(counter) if counter.restarts > restarts => counter.last.checked_add(increment),

@@ -1,5 +1,5 @@
-//! The errors of the [`Store`](crate::Store) contract, so that every store says the same. Not owned: the errors of a
-//! store's medium.
+//! The errors of the [`Store`](crate::Store) contract, so that all stores report them in the same words. Not owned: the
+//! errors of a store's medium.
 
 use crate::chunk::ChunkId;
 use crate::error::{Error, ErrorKind};

@@ -128,7 +128,7 @@ pub struct TableDefinition {
     /// The time column of a series table; `None` for a plain table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<TimeColumn>,
-    /// The width of the slices. A plain table has one slice, whatever this is.
+    /// The width of the slices. A plain table has one slice, for any width.
     pub slice: SliceWidth,
     /// The series key: the columns that distinguish the series, in the sort order of sealed chunks; the time follows
     /// implicitly. If it is empty, sealing chooses a key by size.
@@ -159,7 +159,7 @@ pub struct TableDefinition {
     /// rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequence: bool,
-    /// The query of a view, which has no columns of its own.
+    /// The query of a view, which has no columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
     /// The source of a rollup's rows. Nothing else adds or changes rows of a rollup.

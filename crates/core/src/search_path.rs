@@ -1,10 +1,10 @@
-//! The schemas in which a session looks up names that say none.
+//! The search path: the schemas in which a session looks up unqualified names.
 
 use crate::name::same_name;
 use crate::qualified_name::PUBLIC_SCHEMA;
 use std::sync::Arc;
 
-/// The name that a path may have for a schema of the user's name. No schema belongs to a user, so it means none.
+/// The name in a path that stands for the schema of the user's name. No schema belongs to a user, so it is ignored.
 const USER: &str = "$user";
 
 /// The other name of the schema `public`.
@@ -13,7 +13,7 @@ const MAIN: &str = "main";
 /// Schemas, in the order in which they are searched. Clones are cheap.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SearchPath {
-    /// As they were given; `None` is the default.
+    /// The given names; `None` is the default.
     given: Option<Arc<[String]>>,
 }
 
@@ -85,13 +85,13 @@ impl SearchPath {
         schemas.next() == Some(None) && schemas.all(|schema| schema.is_none())
     }
 
-    /// The first of the schemas that exist besides `public` or are `public`: the one of new tables. `None` is `public`;
-    /// without any, the result is `None`.
+    /// The schema of new tables: the first schema of the path that exists or is `public`. An inner `None` is `public`.
+    /// The result is `None` if the path has no such schema.
     pub fn current<'a>(&self, schemas: &'a [String]) -> Option<Option<&'a str>> {
         self.existing(schemas).into_iter().next()
     }
 
-    /// Those of the path that exist, spelled as they were created; `None` is `public`.
+    /// The schemas of the path that exist, spelled as they were created; `None` is `public`.
     pub fn existing<'a>(&self, schemas: &'a [String]) -> Vec<Option<&'a str>> {
         let existing = |schema: Option<&str>| match schema {
             None => Some(None),
@@ -101,7 +101,7 @@ impl SearchPath {
     }
 }
 
-/// Whether a name is one of the schema `public`.
+/// Whether a name means the schema `public`.
 pub fn is_public(schema: &str) -> bool {
     same_name(schema, PUBLIC_SCHEMA) || same_name(schema, MAIN)
 }

@@ -226,8 +226,8 @@ impl Finding {
 }
 
 /// A store of tables, mappings and chunks. Every method is atomic: after an error the call has stored nothing, unless
-/// the error's message says otherwise. `now_ms` is milliseconds since the Unix epoch. The caller provides it, because
-/// stores do not read the clock.
+/// the error's message states something else. `now_ms` is milliseconds since the Unix epoch. The caller provides it,
+/// because stores do not read the clock.
 pub trait Store: Send + Sync + fmt::Debug {
     /// Returns the URL that opens the store again, without secrets.
     fn url(&self) -> &str;
@@ -291,9 +291,10 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// affect the others, and a later one sees the effects of an earlier one. Errors of a change:
     /// [`NotFound`](crate::ErrorKind::NotFound) for a missing table; [`Exists`](crate::ErrorKind::Exists) for a name
     /// that is taken; [`Conflict`](crate::ErrorKind::Conflict) for a chunk to remove or amend, a definition, its
-    /// version or a guard that no longer holds. A batch that was committed before is a duplicate, whatever else its
-    /// change contains. Within a change, preconditions are checked first. Then tables are dropped, definitions changed,
-    /// chunks removed and amended, and new chunks are added last. The outer error means that no change was applied.
+    /// version or a guard that no longer holds. A batch that was committed before is a duplicate, even if its change
+    /// has other errors. Within a change, preconditions are checked first. Then tables are dropped, definitions
+    /// changed, chunks removed and amended, and new chunks are added last. The outer error means that no change was
+    /// applied.
     fn commit(&self, changes: &[Change], now_ms: i64) -> Result<Vec<Result<CommitOutcome>>>;
 
     /// Returns a snapshot of the current state. Later changes do not affect it, and what they remove stays readable as

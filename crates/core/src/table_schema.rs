@@ -1,9 +1,9 @@
-//! The schemas that tables are in. A table of the schema `public` has its own name. The name of a table in another
-//! schema begins with the schema and a dot, and the definition says where it ends: so every table has one name that no
-//! other has, and a table named `s.t` in `public` is not `t` of the schema `s`.
+//! The schemas that tables are in. In its store, a table of the schema `public` has its own name. The name of a table
+//! in another schema is prefixed with the schema and a dot, and the definition names the schema. So every table has a
+//! unique name, and a table named `s.t` in `public` is not `t` in the schema `s`.
 //!
-//! A schema exists as long as it has a table, or an entry: a definition without columns, which users do not see, and
-//! whose name is the beginning of the names of the schema's tables.
+//! A schema exists as long as it has a table or an entry. An entry is a definition without columns, which users do not
+//! see. Its name is the prefix of the names of the schema's tables.
 
 use crate::error::{Error, Result};
 use crate::name::{check_name, same_name};
@@ -16,14 +16,14 @@ impl QualifiedName {
         TableDefinition::new_in(self.schema.as_deref(), &self.name).name
     }
 
-    /// Whether a definition has this name, compared without case.
+    /// Whether this is the name of a definition, compared without case.
     pub fn is_of(&self, definition: &TableDefinition) -> bool {
         definition.is_named(self.schema.as_deref(), &self.name)
     }
 }
 
 impl TableDefinition {
-    /// Its name and its schema.
+    /// The table's name and schema.
     pub fn qualified_name(&self) -> QualifiedName {
         QualifiedName { schema: self.schema.clone(), name: self.local_name().to_owned() }
     }
@@ -40,19 +40,19 @@ impl TableDefinition {
         Self::new_in(Some(name), "")
     }
 
-    /// Whether it is the entry of a schema, and no table.
+    /// Whether it is the entry of a schema, not a table.
     pub fn is_schema(&self) -> bool {
         self.schema.is_some() && self.local_name().is_empty()
     }
 
-    /// Whether it names other definitions: its schema, or sequences.
+    /// Whether it refers to other definitions: its schema, or sequences.
     pub fn names_others(&self) -> bool {
         let is_in_schema = self.schema.is_some() && !self.is_schema();
         is_in_schema || self.columns.iter().any(|column| column.sequence.is_some())
     }
 
-    /// The same definition of a new table whose name may begin with a schema and a dot, as that of every table in a
-    /// schema does: if it is one of these schemas, the table is in it.
+    /// Returns the definition of a new table with its schema: if its name begins with one of these schemas and a dot,
+    /// the table is in that schema.
     #[must_use]
     pub fn placed(&self, schemas: &[String]) -> Self {
         let mut placed = self.clone();
@@ -83,7 +83,7 @@ impl TableDefinition {
         in_schema && same_name(self.local_name(), name)
     }
 
-    /// Gives it another name, in the same schema or another one.
+    /// Renames it, within its schema or into another one.
     pub fn rename(&mut self, schema: Option<&str>, name: &str) {
         self.name = match schema {
             Some(schema) => format!("{schema}.{name}"),

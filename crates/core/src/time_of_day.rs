@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Option<i64> {
     (rest.is_empty() && time < DAY_MICROSECONDS).then_some(time)
 }
 
-/// A time of day that is written without colons, with them; `None` for another text.
+/// Returns a time of day that is written without colons with them; `None` for another text.
 pub fn with_colons(text: &str) -> Option<String> {
     let text = text.trim();
     is_compact(text.as_bytes()).then(|| match text.as_bytes()[4..].first() {

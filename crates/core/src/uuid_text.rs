@@ -3,8 +3,9 @@
 /// The digits of a UUID.
 const DIGITS: usize = 32;
 
-/// The UUID in lower case and with hyphens: `a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11`. As in PostgreSQL, the text may have
-/// capitals, braces around it, and a hyphen after any group of four digits, or none. `None` if it is no UUID.
+/// Returns the UUID in lower case and with hyphens: `a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11`. As in PostgreSQL, the text
+/// may have capitals, braces around it, and a hyphen after any group of four digits, or none. `None` if it is not a
+/// UUID.
 pub fn canonical(text: &str) -> Option<String> {
     let text = text.trim();
     let inner = match text.strip_prefix('{') {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// A signed integer; also a timestamp in the column's unit, and a date in days.
+    /// A signed integer, a timestamp in the column's unit, or a date in days.
     Int(i64),
     /// An unsigned integer.
     UInt(u64),

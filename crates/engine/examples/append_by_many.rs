@@ -1,10 +1,10 @@
-//! How many rows a second one process and four append to one store, in one SQLite file and split, and how much of the
-//! processors they use:
+//! Prints how many rows a second one process and four append to one store, in one SQLite file and split, and how much
+//! processor time they use.
 //!
 //! `cargo run --release -p atsdb-engine --example append_by_many [DURABILITY ROWS]`. `ATSDB_FIGURES_DIR` chooses the
 //! disk.
 //!
-//! Arrow batches of 8 columns, two of them mapped, each batch a commit.
+//! Each commit is one Arrow batch of 8 columns, two of them mapped.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout)] // What this program is for.
@@ -36,7 +36,7 @@ fn main() {
             }
             let cases: Vec<_> = LAYOUTS.into_iter().flat_map(|split| [(split, 1), (split, 4)]).collect();
             let mut told = vec![Vec::new(); cases.len()];
-            // All cases in turn, so that whatever else the machine does meets each of them.
+            // The cases take turns, so that other load on the machine affects all of them.
             for _ in 0..REPEATS {
                 for ((split, writers), told) in cases.iter().zip(&mut told) {
                     let scratch = tempfile::tempdir_in(&folder).unwrap();
@@ -78,7 +78,7 @@ fn engine(store: Arc<dyn Store>) -> Engine {
     Engine::new(store, EngineOptions { maintenance: false, ..EngineOptions::default() }).unwrap()
 }
 
-/// Rows a second, and the processors used, by so many processes.
+/// Returns the rows a second and the processors used by this number of processes.
 fn run(path: &Path, split: Option<SplitBy>, durability: Durability, rows: usize, writers: usize) -> (f64, f64) {
     let mut definition = TableDefinition::new("t")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
@@ -134,7 +134,7 @@ fn batches(rows: usize) -> Vec<RecordBatch> {
     (0..8).map(batch).collect()
 }
 
-/// One of the processes: tells its rows a second, and the processors it used.
+/// The work of one process: prints its rows a second, and the processors it used.
 fn write(path: &Path, durability: Durability, rows: usize) {
     let store = SqliteStore::open(path, &SqliteOptions { durability, ..SqliteOptions::default() }).unwrap();
     let engine = engine(Arc::new(store));
@@ -151,7 +151,7 @@ fn write(path: &Path, durability: Durability, rows: usize) {
     println!("{} {}", (count * rows) as f64 / seconds, (processor_time() - processor).as_secs_f64() / seconds);
 }
 
-/// Of this process, from /proc: user and system, in ticks of 10 ms.
+/// Processor time of this process from /proc: user and system, in ticks of 10 ms.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<i64> = stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|x| x.parse().ok()).collect();

@@ -1,5 +1,5 @@
-//! What a key costs: the same rows appended in rounds, as measurements come, with and without one. Beside the time that
-//! passes, on Linux, the time that the processors work, in which what else the machine does shows less.
+//! Prints what a key costs: the same rows are appended in rounds, as measurements arrive, with a key and without.
+//! Besides elapsed time it prints processor time (on Linux), which depends less on other load.
 //!
 //! `cargo run --release -p atsdb-engine --example key_cost [ROWS] [SENSORS]`
 
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Rounds that are appended, and committed, together.
+/// The number of rounds that are appended and committed together.
 const ROUNDS: usize = 20;
 
 fn main() -> Result<()> {
@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// How long this process' threads have worked, those that are gone included; in hundredths of a second.
+/// The processor time of this process's threads, including ended ones, in hundredths of a second.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();

@@ -1,5 +1,5 @@
-//! What 5,000 slices cost beside 10, in one SQLite file and with page files for each slice: opening, appending a row,
-//! counting, reading one slice.
+//! Prints what 5,000 slices cost compared with 10, in one SQLite file and with page files for each slice: opening,
+//! appending a row, counting, reading one slice.
 //!
 //! `cargo run --release -p atsdb-engine --example many_slices`. `ATSDB_FIGURES_DIR` chooses the disk.
 
@@ -20,7 +20,7 @@ const REPEATS: usize = 21;
 
 fn main() {
     let folder = std::env::var_os("ATSDB_FIGURES_DIR").unwrap_or_else(|| std::env::temp_dir().into());
-    // All pages in page files: the most files there can be.
+    // All pages are in page files, which gives the largest number of files.
     let by_slice = SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 };
     for (name, layout) in [("one file", None), ("split=slice", Some(by_slice))] {
         for slices in [10, 5_000] {

@@ -198,7 +198,7 @@ impl Engine {
         self.shared().definitions.named(schema, name).map(|table| Table::clone(&table))
     }
 
-    /// Forgets a definition that was seen and turned out to be out of date.
+    /// Forgets a definition that turned out to be out of date.
     pub fn forget_seen(&self, table: &Table) {
         self.shared().definitions.forget(table.id);
     }
@@ -208,8 +208,8 @@ impl Engine {
         Ok(schema_names(&self.shared().store.snapshot()?.tables()?))
     }
 
-    /// The definition of a new table whose name may begin with a schema and a dot, as that of every table in a schema
-    /// does: if the schema exists, the table is in it.
+    /// Returns the definition of a new table with its schema: if its name begins with an existing schema and a dot, the
+    /// table is in that schema.
     pub fn placed(&self, definition: &TableDefinition) -> Result<TableDefinition> {
         match definition.schema.is_none() && definition.name.contains('.') {
             true => Ok(definition.placed(&self.schemas()?)),
@@ -237,7 +237,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Does work in a batch of its own, and retries it if definitions change in the meantime.
+    /// Runs work in a separate batch, and retries it if definitions change in the meantime.
     fn in_attempts<T>(&self, work: impl Fn(&mut Batch) -> Result<T>) -> Result<T> {
         let mut attempt = 1;
         loop {
@@ -272,18 +272,19 @@ impl Engine {
         Appender::new(&self.handle, table)
     }
 
-    /// The temporary tables of a session that begins: none yet.
+    /// The temporary tables of a new session: none yet.
     pub fn temporary_tables(&self) -> TemporaryTables {
         TemporaryTables::new(self.handle.clone())
     }
 
-    /// The numbers of identity columns that a session draws: none yet.
+    /// The drawn identity numbers of a new session: none yet.
     pub fn session_numbers(&self) -> SessionNumbers {
         SessionNumbers::new(self.shared())
     }
 
-    /// The definition of a table to which so many columns will be added, none of which then gets a number that has
-    /// strings already: a transaction that was rolled back has not taken back the strings of the columns that it added.
+    /// Returns the definition of a table to which this many columns will be added, prepared so that no new column gets
+    /// a number that already has strings: a transaction that was rolled back leaves the strings of the columns that it
+    /// added.
     pub fn with_unused_numbers(&self, table: &Table, added: usize) -> Result<TableDefinition> {
         let (mut definition, snapshot) = (table.definition.clone(), self.shared().store.snapshot()?);
         let (mut number, mut unused) = (definition.next_column_id().0, 0);
@@ -299,7 +300,7 @@ impl Engine {
         Ok(definition)
     }
 
-    /// The table with identity columns that begin where counting continues now.
+    /// Returns the table with identity columns that begin where counting now continues.
     pub fn continued(&self, mut table: Table) -> Result<Table> {
         table.definition.continue_counters(|column| self.shared().counter(table.id, column))?;
         Ok(table)
@@ -355,13 +356,13 @@ impl Engine {
         self.shared().environment.uptime()
     }
 
-    /// Pauses sealing in the background, for a transaction that begins, until the hold is dropped.
+    /// Pauses sealing in the background until the hold is dropped. A transaction takes one when it begins.
     pub fn hold(&self) -> SealingHold {
         SealingHold::new(self.shared())
     }
 
     /// Seals all slices of one table, or of all tables, that have fresh chunks, and frees the space. Chunks with
-    /// another slice width than the table's are re-sliced first. A damaged slice is left as it is and reported as
+    /// another slice width than the table's are re-sliced first. A damaged slice is left unchanged and reported as
     /// [`Corrupt`](ErrorKind::Corrupt) after the others are sealed.
     pub fn recompress(&self, table: Option<&Table>) -> Result<SealReport> {
         seal::recompress(self.shared(), table)
@@ -395,8 +396,8 @@ impl Engine {
         resident_save::commit_saved(&self.handle, batch, table)
     }
 
-    /// Loads the columns that tables declare by `preload` now, and returns how much that is. The background thread does
-    /// this without a call, too.
+    /// Loads the columns that tables declare by `preload` now, and returns the amount. The background thread also does
+    /// this without a call.
     pub fn preload(&self) -> Result<PreloadStats> {
         preloading::preload(self.shared())?;
         Ok(self.preload_stats())

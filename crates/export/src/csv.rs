@@ -11,8 +11,11 @@ use std::io::Write;
 
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Words that readers of CSV interpret as a missing value.
-const NULL_WORDS: [&[u8]; 9] = [b"NA", b"N/A", b"NULL", b"null", b"nil", b"NaN", b"nan", b"None", b"-"];
+/// Words that readers of CSV interpret as a missing value, all those of the import among them.
+const NULL_WORDS: [&[u8]; 16] = [
+    b"NA", b"N/A", b"n/a", b"#N/A", b"<NA>", b"NULL", b"Null", b"null", b"NIL", b"nil", b"NaN", b"nan", b"None",
+    b"\\N", b"#NULL!", b"-",
+];
 
 /// Writes rows as fields between delimiters.
 #[derive(Debug)]
@@ -77,10 +80,17 @@ impl<W: Write> ResultWriter for CsvWriter<W> {
 /// Quotes the field that starts at `start`, if necessary.
 fn quote(buffer: &mut Vec<u8>, start: usize, delimiter: u8) {
     let field = &buffer[start..];
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\n' | b'\r') || *byte == delimiter;
+    // In a file with tabs, a backslash may begin an escape.
+    let is_special = |byte: &u8| match byte {
+        b'"' | b'\n' | b'\r' => true,
+        b'\\' => delimiter == b'\t',
+        _ => *byte == delimiter,
+    };
     let is_plain = match (field.first(), field.last()) {
         (Some(first), Some(last)) => {
+            // Others read a first # as a comment's, and enclose fields in single quotes.
             !first.is_ascii_whitespace()
+                && !matches!(first, b'#' | b'\'')
                 && !last.is_ascii_whitespace()
                 && !field.iter().any(is_special)
                 && !NULL_WORDS.contains(&field)
@@ -118,6 +128,12 @@ mod tests {
         for (text, expected) in [("", "\"\""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("NA", "\"NA\"")] {
             assert_eq!(quoted(text), expected);
         }
+        for text in ["\\N", "#NULL!", "# a", "'a'"] {
+            assert_eq!(quoted(text), format!("\"{text}\""));
+        }
+        let mut path = br"C:\temp".to_vec();
+        quote(&mut path, 0, b'\t');
+        assert_eq!((path.as_slice(), quoted(r"C:\temp").as_str()), (&br#""C:\temp""#[..], r"C:\temp"));
         assert_eq!((quoted(" a"), quoted("a\r\n")), ("\" a\"".to_owned(), "\"a\r\n\"".to_owned()));
     }
 }

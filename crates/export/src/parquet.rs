@@ -1,7 +1,7 @@
 //! Parquet, compressed with zstd, with types that other readers know.
 //!
-//! Parquet has no seconds: a timestamp of seconds is written in milliseconds. The writer cannot write intervals: they
-//! are written as text.
+//! Parquet has no seconds: a timestamp of seconds is written in milliseconds. Its intervals have neither signs nor
+//! digits beyond milliseconds: they are written as text, and the metadata of their field says so.
 
 use crate::writer::{Output, ResultWriter, write_error};
 use arrow::array::{ArrayRef, AsArray, StringArray};
@@ -10,6 +10,7 @@ use arrow::datatypes::{
     DataType, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Schema, SchemaRef, TimeUnit,
 };
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use atsdb_codec::interval_text_field;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
@@ -37,9 +38,7 @@ impl<W: Write + Send> ParquetWriter<W> {
                 let data_type = DataType::Timestamp(TimeUnit::Millisecond, zone.clone());
                 Arc::new(field.as_ref().clone().with_data_type(data_type))
             }
-            DataType::Interval(IntervalUnit::MonthDayNano) => {
-                Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8))
-            }
+            DataType::Interval(IntervalUnit::MonthDayNano) => Arc::new(interval_text_field(field.as_ref().clone())),
             _ => Arc::clone(field),
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));

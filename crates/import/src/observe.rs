@@ -1,5 +1,6 @@
 //! Collects [`Facts`] from files: from the beginning of each, or from all of it.
 
+use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::dialect::{Dialect, LOOK_BYTES};
 use crate::csv::unpivot::Unpivot;
 use crate::facts::nulls::NullTexts;
@@ -13,6 +14,7 @@ use crate::json::arrays::header_names;
 use crate::options::selection::{names_by_position, proper_names};
 use crate::options::{Format, Options};
 use crate::records::json_string::unescape;
+use crate::records::{Field, Records};
 use atsdb_core::{Error, Result, TableDefinition};
 use std::io::Read;
 use std::sync::Arc;
@@ -109,7 +111,7 @@ fn sample_file(
         dialect: None,
         unpivot: None,
         skip_bad: options.skip_bad,
-        has_array_header: false,
+        array_header_count: 0,
         is_geojson: source.json.is_geojson,
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
@@ -177,9 +179,11 @@ fn name_arrays(
     let header = if options.header == Some(false) { None } else { header_names(&block.text, &block.records) };
     match header {
         Some(names) => {
-            facts.parser.has_array_header = true;
+            let has_types = has_types_below(&block.text, &block.records);
+            facts.parser.array_header_count = 1 + usize::from(has_types);
+            facts.notes.extend(has_types.then(|| TYPES_LEFT_OUT.to_owned()));
             block.names = proper_names(&names);
-            block.records.remove_first();
+            block.records.remove_first(facts.parser.array_header_count);
         }
         None => {
             let (names, note) = names_by_position(&facts.parser.file, block.names.len(), options, existing)?;
@@ -188,6 +192,19 @@ fn name_arrays(
         }
     }
     Ok(())
+}
+
+/// Whether the second of some records has types of ClickHouse, below the names of the first. A list of names of types
+/// is none.
+fn has_types_below(text: &str, records: &Records) -> bool {
+    let are_types = |record: usize| {
+        let fields = records.fields.get(record * records.width..(record + 1) * records.width).unwrap_or(&[]);
+        let cells: Vec<String> = fields.iter().map(|field| field.unescaped(text)).collect();
+        fields.iter().all(|field| field.is_json_string()) && text_columns(&cells).is_some()
+    };
+    let has_strings = || records.column(0).skip(2).any(Field::is_json_string);
+    let is_list = are_types(2) || (records.width == 1 && has_strings());
+    are_types(1) && !is_list
 }
 
 /// The dialect of a file's beginning.

@@ -3,7 +3,7 @@
 use atsdb::{Error, ErrorKind};
 use std::fmt;
 
-/// Why a measurement has no figure.
+/// The reason why a measurement has no figure.
 #[derive(Debug)]
 pub enum Failure {
     /// The contestant cannot do it; the reason is shown unchanged.

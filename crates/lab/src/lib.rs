@@ -21,9 +21,9 @@
 //! Not owned: the command line, which shows progress, writes files, and calls [`run_child`] when the lab starts the
 //! program as a child.
 //!
-//! A measurement is honest when it can be repeated and could have failed: data is generated from a seed, rows that are
-//! read back are compared with those that were written, answers are compared between contestants, every figure has its
-//! durability tier, and a measure that a contestant cannot run is shown with the reason.
+//! A measurement is honest when it can be repeated and could have failed. So data is generated from a seed, rows that
+//! are read back are compared with those that were written, and answers are compared between contestants. Every figure
+//! has its durability tier, and a measure that a contestant cannot run is shown with the reason.
 
 mod advise;
 pub mod contestant;

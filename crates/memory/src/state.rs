@@ -23,7 +23,7 @@ pub(crate) struct StoredTable {
 }
 
 impl StoredTable {
-    /// The same table with no chunks.
+    /// Returns the table without its chunks.
     pub(crate) fn without_chunks(&self) -> Self {
         Self {
             version: self.version,

@@ -21,7 +21,7 @@ pub(crate) fn translate(error: mysql::Error, location: &str, in_cluster: bool) -
         mysql::Error::DriverError(DriverError::TlsNotSupported) => {
             Fault::NoEncryption.at(location, "the server offers none")
         }
-        // For an unknown user the server asks for a random login method, which the client may not support.
+        // For an unknown user the server requests a random login method, which the client may not support.
         mysql::Error::DriverError(DriverError::UnknownAuthPlugin(way)) => Failure::Server(
             Error::new(
                 ErrorKind::Unavailable,

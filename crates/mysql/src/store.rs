@@ -65,7 +65,7 @@ impl MysqlStore {
 }
 
 /// Connects a program to the server of a store's URL like the store does: with the URL's login, options and encryption,
-/// and the first of several addresses. It connects to `database`, or to none, whatever the URL names, and waits for
+/// and the first of several addresses. It connects to `database`, or to none, regardless of the URL, and waits for
 /// answers without a limit.
 ///
 /// Errors: `Usage` (the URL); the inner error is the client's error about the server.

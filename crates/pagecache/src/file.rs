@@ -125,7 +125,8 @@ pub(crate) fn write(path: &Path, pages: &[(PageRange, Vec<u8>)]) -> Result<u64> 
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
-    // On a file system without locks, readers cannot tell damage from a write in progress, and do not report damage.
+    // On a file system without locks, readers cannot distinguish damage from a write in progress, and do not report
+    // damage.
     if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
         return Ok(0);
     }

@@ -43,7 +43,7 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
             if durability == Durability::Full {
                 let warning = StoreWarning::new(format!("{location}: the server runs with {name} = off; {breaks}"));
                 warnings.push(match ask(SOURCE, name)?.as_str() {
-                    // What the server was started with comes before what a statement says.
+                    // The server's start options take precedence over ALTER SYSTEM.
                     "command line" | "environment variable" => warning,
                     _ => warning.with_fix(format!("ALTER SYSTEM SET {name} = on;\nSELECT pg_reload_conf();")),
                 });
@@ -53,7 +53,7 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
     Ok(Settings { warnings, durability: survives })
 }
 
-/// The settings of a session. A commit waits for the disk, whatever the server's default is. A client whose machine is
+/// The settings of a session. A commit always waits for the disk. A client whose machine is
 /// lost is detected within half a minute, during which it acknowledges nothing and answers no probe.
 pub(crate) fn setup(busy_timeout: Duration) -> String {
     format!(

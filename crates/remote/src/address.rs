@@ -1,10 +1,11 @@
-//! URLs of files: what is requested, and what may be shown. User, password and query are secrets: a signed URL has its
-//! signature in the query.
+//! URLs of files: the request, and the form that may be shown. User, password and query are secrets: a signed URL has
+//! its signature in the query.
 
 use atsdb_core::{Error, Result};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
+use std::path::PathBuf;
 
 /// A file of an HTTP server.
 #[derive(Clone)]
@@ -21,10 +22,17 @@ pub(crate) struct HttpAddress {
     pub(crate) is_plain: bool,
 }
 
-/// The rest of a text behind a scheme, in any case.
+/// Returns the rest of a text after a scheme, compared without case.
 pub(crate) fn after_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     let (start, rest) = text.split_once("://")?;
     start.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+/// Returns the path on this machine that a `file://` URL names.
+pub fn path_of_url(text: &str) -> Option<PathBuf> {
+    let rest = after_scheme(text, "file")?;
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    path.starts_with('/').then(|| PathBuf::from(decoded(path)))
 }
 
 impl HttpAddress {
@@ -91,5 +99,13 @@ mod tests {
         let address = HttpAddress::parse("http://me:s%40cret@h/").unwrap();
         assert_eq!(address.authorization.unwrap(), format!("Basic {}", BASE64_STANDARD.encode("me:s@cret")));
         assert!(HttpAddress::parse("https:///x").is_err() && HttpAddress::parse("http://me@/x").is_err());
+    }
+
+    #[test]
+    fn a_file_of_this_machine_has_a_path() {
+        for url in ["file:///a/b%20c.csv", "FILE://localhost/a/b c.csv"] {
+            assert_eq!(path_of_url(url), Some(PathBuf::from("/a/b c.csv")), "{url}");
+        }
+        assert_eq!((path_of_url("file://h/a"), path_of_url("/a"), path_of_url("https://h/a")), (None, None, None));
     }
 }

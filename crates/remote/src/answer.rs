@@ -8,7 +8,7 @@ pub(crate) type Piece = std::result::Result<Vec<u8>, Failure>;
 
 /// A server's answer to a request for a file.
 pub(crate) struct Answer {
-    /// The size of the whole file, if the server says it.
+    /// The size of the whole file, if the server states it.
     pub(crate) byte_count: Option<u64>,
     /// The version of the file, if the server names one.
     pub(crate) e_tag: Option<String>,

@@ -1,4 +1,4 @@
-//! The client of a bucket of S3, with its settings from the usual environment, and the objects that a pattern means.
+//! The client of an S3 bucket, with its settings from the usual environment, and the objects that a pattern matches.
 
 use crate::address::after_scheme;
 use crate::connection::{Arrivals, FileLocation, Threads};
@@ -89,8 +89,8 @@ impl Bucket {
         FileLocation::Object(Arc::clone(&self.store), object.clone())
     }
 
-    /// The objects that a name means: itself; those in a folder, whose name ends with a slash; those that match a
-    /// pattern, in which `*` does not match a slash.
+    /// Returns the objects that a name means: itself; those in a folder, whose name ends with a slash; those that match
+    /// a pattern, in which `*` does not match a slash.
     pub(crate) fn objects(&self, name: &str) -> Result<Vec<Path>> {
         let shown = format!("s3://{}/{name}", self.name);
         let pattern = match name.find(['*', '?', '[']) {

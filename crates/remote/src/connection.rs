@@ -1,5 +1,5 @@
-//! Requests for files, and waiting for their answers. Requests run on threads of their own, so that any thread may
-//! wait, and so that the wait can be ended.
+//! Requests for files, and waiting for their answers. Requests run on separate threads, so that any thread may wait,
+//! and so that the wait can be interrupted.
 
 use crate::answer::Answer;
 use crate::failure::{Failure, explain};
@@ -16,7 +16,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// How often a waiting thread asks whether the wait is over.
+/// How often a waiting thread checks whether the wait is over.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// Time after which a silent server counts as lost, retries included.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
@@ -45,7 +45,7 @@ impl Threads {
         Ok(Self { runtime: Some(built.map_err(failed)?), check })
     }
 
-    /// Waits for what shall be read. `shown` names it in errors.
+    /// Waits for a result. `shown` names the file in errors.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         shown: &str,
@@ -54,7 +54,7 @@ impl Threads {
         let Some(runtime) = &self.runtime else { return Err(Error::internal("the threads for requests have ended")) };
         let (sender, receiver) = channel();
         runtime.spawn(async move {
-            // If the wait was ended, the result is not needed.
+            // If the wait was interrupted, the result is not needed.
             let _ = sender.send(tokio::time::timeout(SILENCE_MAX, future).await);
         });
         loop {
@@ -72,7 +72,7 @@ impl Threads {
     }
 }
 
-/// Where a file is.
+/// The location of a file.
 #[derive(Clone)]
 pub(crate) enum FileLocation {
     Http(Arc<HttpFile>),
@@ -122,8 +122,8 @@ impl FileConnection {
     }
 }
 
-/// What a server sends: the pieces of a file, or the entries of a list. Each wait for it is limited, not all of them
-/// together.
+/// Items that a server sends: the pieces of a file, or the entries of a list. The wait for each item is limited, not
+/// the total.
 pub(crate) struct Arrivals<T> {
     threads: Arc<Threads>,
     shown: String,
@@ -131,7 +131,7 @@ pub(crate) struct Arrivals<T> {
 }
 
 impl<T: Send + 'static> Arrivals<T> {
-    /// `shown` names what is read in errors.
+    /// `shown` names the source in errors.
     pub(crate) fn new(
         threads: &Arc<Threads>,
         shown: &str,

@@ -1,12 +1,12 @@
-//! What went wrong with a request, without secrets: the client's own messages contain whole URLs.
+//! Failed requests, described without secrets: the client's own messages contain whole URLs.
 
 use atsdb_core::{Error, ErrorKind};
 
-/// Which variables give access to a bucket.
+/// The variables that give access to a bucket.
 const S3_VARIABLES: &str = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or the role of this machine; \
                             AWS_SKIP_SIGNATURE=true reads public buckets without them";
 
-/// Why a request failed. The texts contain no URLs.
+/// The reason why a request failed. The texts contain no URLs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failure {
     /// The status of the answer, if there was one.
@@ -24,8 +24,8 @@ impl Failure {
         Self { status: None, cause: cause.into() }
     }
 
-    /// The failure of a request without an answer, or of an answer that did not arrive: its innermost cause, which says
-    /// what happened in the fewest words.
+    /// The failure of a request without an answer, or of an answer that did not arrive: its innermost cause, which is
+    /// the shortest description.
     pub(crate) fn of_error(error: &(dyn std::error::Error + 'static)) -> Self {
         let mut error = error;
         while let Some(source) = error.source() {
@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// The error of a request for what is shown by this text.
+/// Returns the error of a request for a file. `shown` names the file.
 pub(crate) fn explain(shown: &str, failure: &Failure) -> Error {
     let is_s3 = shown.starts_with("s3://");
     let cause = &failure.cause;
@@ -84,12 +84,12 @@ pub(crate) fn explain(shown: &str, failure: &Failure) -> Error {
     }
 }
 
-/// The error of a file that is no longer the one whose beginning was read.
+/// The error for a file that is no longer the one whose beginning was read.
 pub(crate) fn changed(shown: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{shown} was changed while it was read")).with_hint("import it again")
 }
 
-/// The error of a file that ended too early.
+/// The error for a file that ended too early.
 pub(crate) fn cut(shown: &str, got: u64, expected: u64) -> Error {
     Error::new(ErrorKind::Unavailable, format!("{shown}: only {got} of {expected} bytes arrived"))
         .with_hint("the connection was cut, or the file was changed: import it again")
@@ -112,7 +112,7 @@ fn unreached(shown: &str, is_s3: bool, cause: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("cannot read {shown}: {cause}")).with_hint(hint)
 }
 
-/// Whether the environment has credentials of S3. The role of a machine may be there besides.
+/// Whether the environment has credentials of S3. The machine may also have a role.
 fn has_s3_credentials() -> bool {
     const NAMES: [&str; 5] = [
         "AWS_ACCESS_KEY_ID",

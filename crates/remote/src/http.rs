@@ -22,7 +22,7 @@ pub(crate) const RETRIES_MAX: usize = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a connection may take to open.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// The statuses of answers that may be better the next time, besides those of 500 and more.
+/// The statuses of answers that a retry may improve, besides 500 and above.
 const BUSY: [u16; 2] = [408, 429];
 const PARTIAL: u16 = 206;
 
@@ -80,7 +80,7 @@ impl HttpFile {
         Ok(Answer { byte_count, e_tag, has_end, content })
     }
 
-    /// Sends a request until it is answered well. A range has no end if that is not known.
+    /// Sends a request until it succeeds. A range has no end if that is not known.
     async fn request(
         &self,
         range: Option<(u64, Option<u64>)>,
@@ -152,7 +152,7 @@ fn sent_range(response: &HttpResponse) -> Option<(Range<u64>, Option<u64>)> {
     Some((first..last.checked_add(1)?, size.trim().parse().ok()))
 }
 
-/// An answer that arrives, and is resumed if its connection is cut.
+/// An answer that is arriving. It is resumed if its connection is cut.
 struct Arrival {
     file: Arc<HttpFile>,
     body: BoxStream<'static, Piece>,
@@ -178,7 +178,7 @@ impl Arrival {
         }
     }
 
-    /// Requests the rest, if it is certain that it is of the same file.
+    /// Requests the rest, if it certainly belongs to the same file.
     async fn resume(&mut self, failure: Failure) -> std::result::Result<(), Failure> {
         let Some(version) = self.e_tag.clone().filter(|version| is_strong(version)) else { return Err(failure) };
         if self.retries == RETRIES_MAX || self.end.is_some_and(|end| self.at >= end) {

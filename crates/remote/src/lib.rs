@@ -1,11 +1,11 @@
 //! Files at `http://`, `https://` and `s3://` URLs, for programs that block.
 //!
 //! A file is copied to a temporary file while it arrives, or read piece by piece if it is Parquet and its server sends
-//! ranges. Nothing of it is kept in memory as a whole.
+//! ranges. It is never in memory as a whole.
 //!
 //! One part per file: `address` reads URLs and hides their secrets, `bucket` is the client of S3 with its settings,
-//! `http` the one of HTTP, `answer` what a server sends, `connection` waits for their answers, `failure`
-//! explains what went wrong, `file` fetches a file, `pieces` reads ranges of one.
+//! `http` that of HTTP, `answer` is a server's answer, `connection` waits for answers, `failure` explains failed
+//! requests, `file` fetches a file, `pieces` reads ranges of a file.
 //!
 //! Not owned: what is in the files, and backups in buckets.
 
@@ -18,6 +18,7 @@ mod file;
 mod http;
 mod pieces;
 
+pub use address::path_of_url;
 pub use bucket::s3_store;
 pub use file::{Content, RemoteClient, RemoteFile, is_remote};
 pub use pieces::PiecewiseFile;

@@ -29,11 +29,11 @@ pub struct PiecewiseFile {
 
 struct KnownPieces {
     bytes: File,
-    /// The space of what arrived.
+    /// The space of the bytes that have arrived.
     taken: TakenSpace,
-    /// The ends of what arrived, by start; they neither overlap nor touch.
+    /// The ends of the arrived ranges, by start. They neither overlap nor touch.
     arrived: BTreeMap<u64, u64>,
-    /// The ranges that will be read, in the same form.
+    /// The ends of the planned ranges, by start.
     planned: BTreeMap<u64, u64>,
     byte_count: u64,
 }
@@ -75,12 +75,13 @@ impl PiecewiseFile {
         self.byte_count
     }
 
-    /// The bytes that arrived.
+    /// The number of bytes that have arrived.
     pub fn fetched_bytes(&self) -> u64 {
         self.known.lock().byte_count
     }
 
-    /// A text that another version of the file does not have, with secrets in it; `None` if the server names none.
+    /// Returns a text that identifies the version of the file. It may contain secrets. `None` if the server names no
+    /// version.
     pub fn version(&self) -> Option<String> {
         self.e_tag.as_ref().map(|tag| format!("{}\n{tag}\n{}", self.file.identity, self.byte_count))
     }
@@ -97,7 +98,7 @@ impl PiecewiseFile {
     ///
     /// # Errors
     ///
-    /// Those of requests, which [`failure`](Self::failure) returns again; `UnexpectedEof` behind the end.
+    /// Those of requests, which [`failure`](Self::failure) returns again; `UnexpectedEof` beyond the end.
     pub fn read(&self, start: u64, length: usize) -> io::Result<Vec<u8>> {
         let end = start.checked_add(length as u64).filter(|end| *end <= self.byte_count);
         let end = end.ok_or_else(|| io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before"))?;
@@ -165,7 +166,7 @@ fn insert(ranges: &mut BTreeMap<u64, u64>, mut range: Range<u64>) {
     ranges.insert(range.start, range.end);
 }
 
-/// The first part of a range that did not arrive.
+/// Returns the first part of a range that has not arrived.
 fn first_gap(arrived: &BTreeMap<u64, u64>, range: Range<u64>) -> Option<Range<u64>> {
     let before = arrived.range(..=range.start).next_back().map_or(0, |(_, end)| *end);
     let start = range.start.max(before);
@@ -173,7 +174,7 @@ fn first_gap(arrived: &BTreeMap<u64, u64>, range: Range<u64>) -> Option<Range<u6
     (start < range.end).then(|| start..next.min(range.end))
 }
 
-/// A gap with what is planned behind it, up to the size of a piece, and up to what arrived.
+/// Extends a gap by the planned ranges after it, up to the size of a piece, and up to the next arrived range.
 fn extended(known: &KnownPieces, gap: Range<u64>) -> Range<u64> {
     let planned = known.planned.range(..=gap.start).next_back().map_or(0, |(_, end)| *end);
     let next = known.arrived.range(gap.start..).next().map_or(u64::MAX, |(next, _)| *next);

@@ -1,5 +1,5 @@
-//! Strings to numbers as the dictionaries of mapped columns need it: a hash table that grows, as the engine's interner
-//! has it, beside this crate's index, which is built at once and asked for many.
+//! Prints how fast strings are mapped to numbers, as dictionaries of mapped columns need it: by a growing hash table,
+//! as in the engine's interner, and by this crate's index, which is built at once and probed for many strings.
 //!
 //! `cargo run --release -p atsdb-resident --example dictionary_speed`
 

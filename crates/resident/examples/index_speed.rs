@@ -1,4 +1,4 @@
-//! What building and asking a hash index costs, in rows and lookups a second.
+//! Prints how fast a hash index is built and probed, in rows and lookups a second.
 //!
 //! `cargo run --release -p atsdb-resident --example index_speed [ROWS]`
 

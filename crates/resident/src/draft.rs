@@ -106,8 +106,8 @@ impl TableDraft {
         Ok(row_count)
     }
 
-    /// Changes the table's definition. `types` are the Arrow types of its columns; `added` returns the values of so
-    /// many rows in a new column.
+    /// Changes the table's definition. `types` are the Arrow types of its columns. `added` returns the values of a new
+    /// column for a number of rows.
     pub fn redefine(
         &mut self,
         definition: &TableDefinition,
@@ -115,7 +115,7 @@ impl TableDraft {
         added: impl Fn(&Column, usize) -> Result<ArrayRef>,
     ) -> Result<()> {
         self.settle()?;
-        // Before there are values for all rows.
+        // This is checked before there are values for all rows.
         let more = self.added_bytes(definition, &added)?;
         self.check_bound(self.working.byte_count().saturating_add(more))?;
         self.additions = None;
@@ -124,7 +124,7 @@ impl TableDraft {
         self.check_bound(self.working.byte_count())
     }
 
-    /// About how many bytes the values of all rows in new columns will take. All rows get the same value.
+    /// Estimates the bytes that the values of all rows in new columns will take. All rows get the same value.
     fn added_bytes(
         &self,
         definition: &TableDefinition,

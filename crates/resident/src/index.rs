@@ -8,7 +8,7 @@
 //!              ...  partitions of 8,192 buckets: a full one overflows into the next of its partition
 //! ```
 //!
-//! A bucket contains the first row of each key. Further rows of the same key are chained behind it ([`crate::chains`]).
+//! A bucket contains the first row of each key. Further rows of the same key are chained after it ([`crate::chains`]).
 //! So a column with a single value is one entry and a chain, and takes no longer to build than any other.
 
 use crate::bucket::{Bucket, tag};

@@ -52,7 +52,7 @@ pub(crate) fn byte_count_of(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
 
-/// Returns the size of an array's text in bytes. Of lists it is that of their elements, or their number if it is
+/// Returns the size of an array's text in bytes. For lists it is that of their elements, or their number if it is
 /// greater. Arrays of other types have none.
 pub(crate) fn text_bytes_of(array: &ArrayRef) -> usize {
     match array.data_type() {

@@ -46,7 +46,7 @@ pub struct ResidentTables {
     current: RwLock<ResidentSnapshot>,
     /// Held while the next state is created.
     turn: Mutex<Dropped>,
-    /// The thread that creates the next state, if any.
+    /// The thread that creates the next state, if there is one.
     maker: Mutex<Option<ThreadId>>,
     /// Odd while the next state is created, incremented afterwards.
     generation: AtomicU64,

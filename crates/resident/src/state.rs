@@ -232,7 +232,7 @@ impl TableState {
         }
         let mut parts = self.parts.clone();
         parts.push(LivePart { part: Arc::new(part), deleted: Arc::default() });
-        // These are the last parts that are not larger than those behind them, so that rows are not merged with a few
+        // These are the last parts that are not larger than those after them, so that rows are not merged with a few
         // others each time.
         let mut first = parts.len() - 1;
         let mut live = parts[first].live_count();
@@ -265,7 +265,7 @@ impl TableState {
     }
 
     /// Returns the same rows under another definition. Columns are matched by number, and `added` returns the values of
-    /// so many rows in a new column. Rows that the definition forbids are a
+    /// a new column for a number of rows. Rows that the definition forbids are a
     /// [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) or an
     /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue).
     pub fn redefined(

@@ -1,5 +1,5 @@
-//! The speeds of the SQLite store, for people to look at:
-//! `cargo run --release -p atsdb-sqlite --example figures`. `ATSDB_FIGURES_DIR` chooses the disk.
+//! Prints the speeds of the SQLite store: `cargo run --release -p atsdb-sqlite --example figures`. `ATSDB_FIGURES_DIR`
+//! chooses the disk.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
@@ -74,7 +74,7 @@ fn main() {
     }
 }
 
-/// Stages half a gigabyte in chunks of nine pages of different lengths; gives the bytes and the time.
+/// Stages half a gigabyte in chunks of nine pages of different lengths. Returns the bytes and the time.
 fn bulk(store: &dyn Store, table: atsdb_core::TableId) -> (u64, Duration) {
     let mut random = Random::new(1);
     let chunks: Vec<_> = (0..20)

@@ -1,6 +1,6 @@
-//! What a commit of one row costs, beside SQLite's own INSERT in a transaction of its own, for people to look at:
-//! `cargo run --release -p atsdb-sqlite --example small_commits`. `ATSDB_FIGURES_DIR` chooses the disk. Processor time
-//! is shown beside the rate: on a disk that waits, only it can be compared.
+//! Prints what a commit of one row costs, beside SQLite's own INSERT in a separate transaction: `cargo run --release -p
+//! atsdb-sqlite --example small_commits`. `ATSDB_FIGURES_DIR` chooses the disk. Processor time is shown beside the
+//! rate: on a slow disk, only processor time can be compared.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const NOW_MS: i64 = 1_709_294_400_000;
-/// What a page of one value has, with its header.
+/// The size of a page with one value, including its header.
 const PAGE_BYTES: usize = 26;
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// Microseconds, and those of them that the processor worked, for each of so many.
+/// Returns the microseconds, and the processor microseconds, of each of `count` calls.
 fn measure(count: u64, mut work: impl FnMut(u64)) -> (f64, f64) {
     let (start, processor) = (Instant::now(), processor_time());
     (0..count).for_each(&mut work);
@@ -44,7 +44,7 @@ fn measure(count: u64, mut work: impl FnMut(u64)) -> (f64, f64) {
     (each(start.elapsed()), each(processor_time() - processor))
 }
 
-/// Of this process, from /proc: user and system, in ticks of 10 ms. 0 where there is none.
+/// Processor time of this process from /proc: user and system, in ticks of 10 ms. It is 0 where there is no /proc.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<i64> = stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|x| x.parse().ok()).collect();

@@ -1,8 +1,8 @@
-//! How fast one process and four write chunks into one store, in one file and split, for people to look at:
-//! `cargo run --release -p atsdb-sqlite --example writers`. `ATSDB_FIGURES_DIR` chooses the disk.
+//! Prints how fast one process and four write chunks into one store, in one file and split: `cargo run --release -p
+//! atsdb-sqlite --example writers`. `ATSDB_FIGURES_DIR` chooses the disk.
 //!
-//! The chunks are made before: what is measured is the store alone, where the writers meet. Each commit is one chunk of
-//! nine pages, of 12 KB (which lie in the catalogue) or of 1 MB, of today's slice, as from appends without end.
+//! The chunks are made before, so only the store is measured. Each commit is one chunk of nine pages, of 12 KB (which
+//! are stored in the catalogue) or of 1 MB, in today's slice, as endless appends write them.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout, reason = "a benchmark tells its figures")]
@@ -29,7 +29,7 @@ fn main() {
         for page_bytes in [1_300, 115_000] {
             let cases: Vec<_> = LAYOUTS.into_iter().flat_map(|split| [(split, 1), (split, 4)]).collect();
             let mut rates = vec![Vec::new(); cases.len()];
-            // All cases in turn, so that whatever else the machine does meets each of them.
+            // The cases take turns, so that other load on the machine affects all of them.
             for _ in 0..REPEATS {
                 for ((split, writers), rates) in cases.iter().zip(&mut rates) {
                     let scratch = tempfile::tempdir_in(&folder).unwrap();
@@ -62,7 +62,7 @@ fn open(path: &Path, split: Option<SplitBy>, durability: Durability) -> SqliteSt
     }
 }
 
-/// Commits a second by so many processes.
+/// Returns the commits a second by this number of processes.
 fn run(path: &Path, split: Option<SplitBy>, durability: Durability, page_bytes: usize, writers: usize) -> f64 {
     let store = open(path, split, durability);
     store.create_table(&series_table("t"), None).unwrap();
@@ -76,11 +76,11 @@ fn run(path: &Path, split: Option<SplitBy>, durability: Durability, page_bytes: 
     told.map(|rate| rate.trim().parse::<f64>().unwrap()).sum()
 }
 
-/// One of the processes: tells its commits a second.
+/// The work of one process: prints its commits a second.
 fn write(path: &Path, durability: Durability, page_bytes: usize) {
     let store = SqliteStore::open(path, &SqliteOptions { durability, ..SqliteOptions::default() }).unwrap();
     let table = store.snapshot().unwrap().tables().unwrap()[0].id;
-    // Fresh ones, as appends write them.
+    // Fresh chunks, as appends write them.
     let fresh = |seed| {
         let mut chunk = Plan::new(seed).with_pages(9, page_bytes).chunk(table);
         chunk.descriptor.sealed = false;

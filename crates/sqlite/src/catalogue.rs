@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store in one file, or the catalogue of a split store, which decides what is visible.
+/// A store in one file, or the catalogue of a split store. It decides what is visible.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
     /// The store's file or folder.

@@ -293,7 +293,7 @@ pub(crate) fn connect(
     connection.pragma_update(None, "busy_timeout", i32::try_from(busy_timeout.as_millis()).unwrap_or(i32::MAX))?;
     connection.set_prepared_statement_cache_capacity(128);
     connection.execute_batch("PRAGMA foreign_keys = OFF")?;
-    // Otherwise a statement on a column that partial indexes are about is prepared again whenever a value is bound.
+    // Otherwise a statement on a column of a partial index is prepared again whenever a value is bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }

@@ -123,7 +123,7 @@ const ENFILE: i32 = 23;
 /// The code for too many open files in the process.
 const EMFILE: i32 = 24;
 
-/// Whether the process, or the system, cannot open as many more files as a store needs. SQLite does not say why it
+/// Whether the process, or the system, cannot open as many more files as a store needs. SQLite does not report why it
 /// could not open one.
 fn lacks_handles() -> bool {
     let opened: Vec<_> = (0..HANDLES_OF_A_STORE).map(|_| std::fs::File::open("/dev/null")).collect();

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 /// Takes or extends a lease. Returns whether the holder has it now.
 pub(crate) fn acquire(writer: &mut Writer, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Attempt<bool> {
-    // It is checked without a lock first, since processes that wait for a lease ask often.
+    // It is checked without a lock first, since waiting processes try often.
     let held = writer.read(|connection| {
         let sql = "SELECT 1 FROM atsdb_lease WHERE name = ?1 AND holder <> ?2 AND expires_ms > ?3 AND expires_ms <= ?4";
         let values = params![name, holder, now_ms, lease_end_max(now_ms)];

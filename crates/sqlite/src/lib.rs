@@ -5,7 +5,7 @@
 //! descriptors, which are bytes here. The file is described in `docs/format/sqlite.md`.
 //!
 //! One connection writes, under a mutex. Each snapshot uses a reading connection from a pool. Every write is `BEGIN
-//! IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to start over.
+//! IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to retry.
 
 mod amend;
 mod catalogue;

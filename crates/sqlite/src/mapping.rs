@@ -79,7 +79,7 @@ fn find(connection: &Connection, table: TableId, column: ColumnId, value: &[u8])
 }
 
 /// Refuses to look up strings by a database index that does not find all of them: a hidden string would get a second
-/// number. Even if all entries exist, they are found only if they are in order.
+/// number. Even if all entries exist, they are only found if they are in order.
 fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> Attempt<()> {
     let sql = "SELECT table_id, column_id, value FROM atsdb_map INDEXED BY atsdb_map_value
                WHERE table_id = ?1 AND column_id = ?2 ORDER BY value";
@@ -104,7 +104,7 @@ fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> At
     list_rows::check(connection, key, ListState::for_strings(count, hashes))
 }
 
-/// Refuses a dictionary that, read from an index on, does not end where its record says. A dictionary whose table no
+/// Refuses a dictionary that, read from an index on, does not end where its record states. A dictionary whose table no
 /// longer exists is being deleted.
 fn check_end(connection: &Connection, (table, column): (TableId, ColumnId), first: u32, read: usize) -> Attempt<()> {
     let key = ListKey::dictionary(table, column);

@@ -38,7 +38,7 @@ const ROW_COST_BYTES: u64 = 8 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
-    /// What writers will probably fill soon is kept, in the file and in its log.
+    /// Keeps space that writers will probably fill soon, in the file and in its log.
     AllButSpare,
 }
 

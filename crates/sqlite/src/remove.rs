@@ -40,7 +40,7 @@ fn remove(path: &Path) -> Attempt<bool> {
         return Ok(false);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // A process that has opened the file, and waits for its lock, then finds no store in it to write to.
+    // A process that has opened the file and waits for its lock then finds no store in the file.
     transaction.execute_batch("DROP TABLE atsdb_store; PRAGMA application_id = 0")?;
     transaction.commit()?;
     std::fs::remove_file(path).map_err(|error| unavailable("remove", path, error))?;

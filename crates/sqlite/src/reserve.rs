@@ -21,7 +21,7 @@ const BYTES_MAX: u64 = 4 << 20;
 pub(crate) struct Reserve {
     path: PathBuf,
     pub(crate) store: PathBuf,
-    /// The folder of page files of a split store, whose catalogue says little about its size.
+    /// The folder of page files of a split store, whose catalogue shows little of its size.
     pages: Option<PathBuf>,
 }
 

@@ -129,7 +129,7 @@ impl Snapshot for SqliteSnapshot {
 const KEYS: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
     WHERE stage IS NULL AND table_id = ?1 ORDER BY slice_start, id";
 
-/// The same of one slice.
+/// The entries of one slice.
 const KEYS_OF_SLICE: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
     WHERE stage IS NULL AND table_id = ?1 AND slice_start = ?2 ORDER BY id";
 

@@ -37,7 +37,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in a file, and creates it if the options say so. A folder with a split store is recognised.
+    /// Opens the store in a file, and creates it if the options allow it. A folder with a split store is recognised.
     ///
     /// A file that cannot be written, or is located where no lock files can be created, is opened for reading. Errors:
     /// `NotFound` (no such file or directory), `NotAStore` (the path contains something else), `NewerFormat`,

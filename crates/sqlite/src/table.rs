@@ -226,7 +226,7 @@ mod tests {
         delete(&connection, first, None).unwrap();
         assert_eq!(named("first"), None);
         assert_eq!(names(), ["second"]);
-        // They are not read again.
+        // The tables in memory are used, and not read again.
         connection.execute("UPDATE atsdb_table SET definition = 'damaged'", []).unwrap();
         assert_eq!(names(), ["second"]);
         assert!(TableList::default().get(&connection).is_err());

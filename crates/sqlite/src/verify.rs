@@ -151,7 +151,7 @@ fn pages(connection: &Connection, has_row_pages: bool, findings: &mut Vec<Findin
     Ok(())
 }
 
-/// Checks that the rows of small chunks have as many pages and bytes as they say.
+/// Checks that the rows of small chunks have as many pages and bytes as the descriptors list.
 fn pages_in_rows(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
     let sql = "SELECT id, page_count, byte_count, pages, payload FROM atsdb_chunk WHERE pages IS NOT NULL";
     let mut statement = connection.prepare(sql)?;
@@ -164,7 +164,7 @@ fn pages_in_rows(connection: &Connection, findings: &mut Vec<Finding>) -> rusqli
             let problem = "its row does not have the pages that it lists";
             findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));
         }
-        // Pages that it gets later, for an index, would be under this number.
+        // Pages that the chunk gets later, for an index, would be under this number.
         if row.get::<_, i64>(0)? != row.get::<_, i64>(4)? {
             let problem = "the number of its pages is not its own";
             findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 /// The number of log pages after which a commit runs a checkpoint: 16 MiB.
 const CHECKPOINT_PAGES: i64 = 4_096;
-/// The same while a stage is written: 64 MiB, since each checkpoint waits for the disk twice.
+/// The number of log pages after which a checkpoint runs while a stage is written: 64 MiB, since each checkpoint waits
+/// for the disk twice.
 const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
 /// After a checkpoint, this many more pages are written before the next one: 1 MiB. As long as readers keep the log
 /// from being restarted, a commit that ran one each time would wait for the disk twice more.
@@ -69,9 +70,9 @@ pub(crate) struct Writer {
     checkpoint_pages: i64,
     /// The number of valid frames in the log after the last commit of this connection.
     frames: Arc<AtomicI64>,
-    /// The same at the last checkpoint of this connection, if the log was not restarted since.
+    /// The number of valid frames at the last checkpoint of this connection, if the log was not restarted since.
     checkpoint_frames: Option<i64>,
-    /// The same when the log's length was checked, if the log was not restarted since.
+    /// The number of valid frames when the log's length was checked, if the log was not restarted since.
     look_frames: Option<i64>,
     checked_indexes: HashSet<(TableId, ColumnId)>,
     keeps_log: bool,
@@ -318,7 +319,7 @@ impl Writer {
     }
 }
 
-/// Notes the length of the log at each commit of a connection. Asking for it would cost as much as a small commit's own
+/// Records the length of the log at each commit of a connection. Querying it would cost as much as a small commit's own
 /// statements, since SQLite compiles a PRAGMA each time.
 fn count_frames(connection: &mut Connection, frames: &Arc<AtomicI64>) -> rusqlite::Result<()> {
     let frames = Arc::clone(frames);

@@ -65,7 +65,7 @@ pub fn statement_too_large(location: &str, byte_count: usize, byte_count_max: us
     Failure::Refused(Error::new(ErrorKind::Limit, message).with_hint("shorten the value, or raise the limit there"))
 }
 
-/// The error for a commit with an unknown outcome: the server did not answer and cannot be asked.
+/// The error for a commit with an unknown outcome: the server did not answer and cannot be reached.
 pub(crate) fn unknown_outcome(location: &str, source: Error) -> Error {
     let message =
         format!("the connection to {location} broke during a commit, and the server has not been reachable since");

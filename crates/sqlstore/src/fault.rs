@@ -1,5 +1,5 @@
-//! What goes wrong at a server, in the same words for every kind of server. Not owned: the codes by which a server
-//! reports it, of which each server's crate has one table.
+//! Faults of a server, in the same words for every kind of server. Not owned: the codes by which a server reports them.
+//! Each server's crate has one table of codes.
 
 use crate::error::Failure;
 use atsdb_core::{Error, ErrorKind};
@@ -34,7 +34,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The failure at `location`, the URL without secrets. `said` is what the server or the client said.
+    /// The failure at `location`, the URL without secrets. `said` is the message of the server or the client.
     pub fn at(self, location: &str, said: &str) -> Failure {
         let unavailable = |message: String| Error::new(ErrorKind::Unavailable, message);
         match self {

@@ -8,7 +8,7 @@ use atsdb_core::clock_skew::{lease_end, lease_end_max};
 /// Takes or extends a lease. Returns whether the holder has it now.
 pub(crate) fn acquire(pool: &Pool, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Attempt<bool> {
     let (name, holder) = (Value::Bytes(name.as_bytes()), Value::Bytes(holder.as_bytes()));
-    // It is checked without a lock first, since processes that wait for a lease ask often.
+    // It is checked without a lock first, since waiting processes try often.
     let held = pool.read(|connection| {
         let sql = "SELECT 1 FROM atsdb_lease WHERE name = $1 AND holder <> $2 AND expires_ms > $3 AND expires_ms <= $4";
         connection.exists(sql, &[name, holder, now_ms.into(), lease_end_max(now_ms).into()])

@@ -179,7 +179,7 @@ fn check_values(connection: &mut dyn Connection, (table, column): (TableId, Colu
     list_rows::check(connection, ListKey::dictionary(table, column), found)
 }
 
-/// Refuses a dictionary that, read from an index on, does not end where its record says. The dictionary of a dropped
+/// Refuses a dictionary that, read from an index on, does not end where its record states. The dictionary of a dropped
 /// table is being deleted.
 fn check_end(
     connection: &mut dyn Connection,

@@ -90,7 +90,7 @@ impl PageLocation {
 }
 
 /// Reads the pages of some columns. With `waiting`, the clause of [`Server::reads_pages_later`], it reads what is
-/// committed and waits for what is being committed, whatever the transaction sees.
+/// committed and waits for what is being committed, regardless of what the transaction sees.
 pub(crate) fn read(
     connection: &mut dyn Connection,
     server: &dyn Server,

@@ -1,7 +1,7 @@
 //! Connections, and transactions that survive a lost one.
 //!
 //! A transaction is retried if its connection breaks or the server rolls it back in favour of another. If the
-//! connection broke during the commit, the server is asked for the outcome: each writing connection has a row in
+//! connection broke during the commit, the outcome is read from the server: each writing connection has a row in
 //! `atsdb_writer`, in which every transaction records its number. Locking that row waits until the transaction has
 //! ended. Nodes of a cluster do not wait for each other's locks: if the number is missing, the row is deleted, so that
 //! the transaction conflicts if it arrives later. All nodes are read from, each program uses the first one in its URL;

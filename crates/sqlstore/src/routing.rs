@@ -215,7 +215,7 @@ fn writer_node_changed(location: &str) -> Failure {
     Failure::Lost(Error::new(ErrorKind::Busy, message).with_hint(hint))
 }
 
-/// Refuses a database that holds another store: an address may be wrong, or a server may have been set up anew while
+/// Refuses a database that holds another store: an address may be wrong, or a server may have been set up again while
 /// the store was open.
 pub(crate) fn require_store(connection: &mut dyn Connection, uid: [u8; 16], location: &str) -> Attempt<()> {
     let sql = "SELECT value FROM atsdb_store WHERE name = $1";

@@ -147,7 +147,8 @@ const CHUNKS: &str =
     FROM atsdb_list noted LEFT JOIN atsdb_chunk chunk ON chunk.stage = $1 AND chunk.table_id = $2
     WHERE noted.stage = $1 AND noted.table_id = $2 AND noted.column_id = -1";
 
-/// The same for chunks in a range, and sums over all chunks: of the others only an index is read, and nothing is sent.
+/// The record of the list, the chunks in a range, and sums over all chunks. Of the other chunks only an index is read,
+/// and nothing is sent.
 fn chunks_between() -> String {
     format!(
         "SELECT noted.entry_count, noted.hash, chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,

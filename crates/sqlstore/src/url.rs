@@ -194,7 +194,8 @@ impl ServerUrl {
         shown
     }
 
-    /// Connects to the first address whose server answers and has room. Without one, the failure is that of the last.
+    /// Connects to the first address whose server answers and accepts the connection. If there is none, returns the
+    /// failure of the last one.
     pub fn connect_to_any<C>(&self, mut connect: impl FnMut(&Address) -> Attempt<C>) -> Attempt<C> {
         let mut connected = connect(&self.addresses[0]);
         for address in &self.addresses[1..] {

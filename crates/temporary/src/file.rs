@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 /// A file without a name, which is written at its end and may be read meanwhile. Its bytes count against a space until
-/// it is dropped.
+/// the file is dropped.
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: File,
-    /// As much as was written.
+    /// The space of the written bytes.
     taken: Mutex<TakenSpace>,
 }
 
@@ -49,7 +49,7 @@ impl TemporaryFile {
         })
     }
 
-    /// Returns the bytes from a position on, up to so many. There are none at the end.
+    /// Returns up to `byte_count` bytes from a position on. There are none at the end.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl TemporaryFile {
         read.map(|()| piece).map_err(|error| self.taken.lock().space().failed("read", error))
     }
 
-    /// Reads bytes from a position on; 0 at the end. What a failed [`append`](Self::append) has left is not read.
+    /// Reads bytes from a position on; 0 at the end. The remains of a failed [`append`](Self::append) are not read.
     pub(crate) fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         let left = usize::try_from(self.byte_count().saturating_sub(position)).unwrap_or(usize::MAX);
         let wanted = buffer.len().min(left);
@@ -81,8 +81,8 @@ impl Write for TemporaryFile {
     }
 }
 
-/// The error for a copy of `name` in a temporary file that failed. An error of this project, such as one of
-/// [`TemporaryFile`], keeps its kind and its hint; others are of what was read.
+/// The error for a failed copy of `name` in a temporary file. An error of this project, such as one of
+/// [`TemporaryFile`], keeps its kind and its hint. Others are errors of the copied source.
 pub fn cannot_copy(name: &str, error: io::Error) -> Error {
     let what = format!("cannot copy {name} to a temporary file");
     match error.downcast::<Error>() {

@@ -1,8 +1,9 @@
-//! Temporary files, the space that they may take together, and files that get their name when they are complete.
+//! Temporary files, a limit on their total space, and files that get their name when they are complete.
 //!
 //! A temporary file has no name in its folder. So the system frees its space when the process ends, however it ends.
 //!
-//! Not owned: what the files are for. Queries, imports, exports and the readers of files at URLs write their own.
+//! Not owned: what the files are for. Queries, imports, exports and the readers of files at URLs each write their own
+//! files.
 
 mod file;
 mod positions;

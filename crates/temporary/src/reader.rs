@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// Reads a file from a position of its own. Clones start where the original is.
+/// Reads a file from its own position. A clone starts at the position of the original.
 #[derive(Debug, Clone)]
 pub struct PositionedFile {
     file: SharedFile,
@@ -32,7 +32,7 @@ impl PositionedFile {
         }
     }
 
-    /// The same file, to be read from this position on.
+    /// Returns a reader of the same file that starts at this position.
     #[must_use]
     pub fn at(&self, position: u64) -> Self {
         Self { file: self.file.clone(), position }
@@ -42,7 +42,7 @@ impl PositionedFile {
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` behind the end, and those of the file system.
+    /// `UnexpectedEof` beyond the end, and those of the file system.
     pub fn read_exact_at(&self, buffer: &mut [u8], position: u64) -> io::Result<()> {
         self.at(position).read_exact(buffer)
     }

@@ -1,4 +1,4 @@
-//! The space that temporary files may take together.
+//! The limit on the total space of temporary files.
 
 use atsdb_core::size::format_size;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -17,20 +17,20 @@ pub struct TemporarySpace {
     folder: PathBuf,
     /// `None` means half of the free space.
     bytes_max: Option<u64>,
-    /// Half of the space that is free without the files, as it was when the last one was created.
+    /// Half of the space that would be free without the files, measured when the last file was created.
     half_of_free: AtomicU64,
     used: AtomicU64,
 }
 
 impl Default for TemporarySpace {
-    /// Half of the free space of the folder that `TMPDIR` names.
+    /// Limits the files to half of the free space of the folder that `TMPDIR` names.
     fn default() -> Self {
         Self::in_default_folder(None)
     }
 }
 
 impl TemporarySpace {
-    /// Files in this folder may take so many bytes together; `None` means half of the space that is free there.
+    /// Files in this folder may take `bytes_max` bytes in total. `None` means half of the space that is free there.
     pub fn new(folder: PathBuf, bytes_max: Option<u64>) -> Self {
         Self { folder, bytes_max, half_of_free: AtomicU64::new(BYTES_MAX_UNKNOWN), used: AtomicU64::new(0) }
     }
@@ -40,7 +40,7 @@ impl TemporarySpace {
         Self::new(std::env::temp_dir(), bytes_max)
     }
 
-    /// Whether there may be any file.
+    /// Whether any file may be created.
     pub fn allows_files(&self) -> bool {
         self.bytes_max != Some(0)
     }
@@ -50,7 +50,7 @@ impl TemporarySpace {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Creates a file without a name, whose bytes the caller counts by a [`TakenSpace`].
+    /// Creates a file without a name. The caller counts its bytes by a [`TakenSpace`].
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl TemporarySpace {
         tempfile::tempfile_in(&self.folder).map_err(|error| self.failed("create", error))
     }
 
-    /// The error for an action on a file that failed, such as `write`.
+    /// The error for a failed action on a file, such as `write`.
     pub fn failed(&self, action: &str, error: io::Error) -> Error {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let folder = self.folder.display();
@@ -116,7 +116,7 @@ impl TakenSpace {
         Self { space: Arc::clone(space), byte_count: 0 }
     }
 
-    /// The space of which this is a part.
+    /// The space from which this is taken.
     pub fn space(&self) -> &Arc<TemporarySpace> {
         &self.space
     }
@@ -151,7 +151,7 @@ impl Drop for TakenSpace {
     }
 }
 
-/// The limit as it is shown: in whole MiB or GiB, if it is large.
+/// The limit for messages: in whole MiB or GiB, if it is large.
 fn shown(byte_count: u64) -> String {
     match byte_count {
         0..0x10_0000 => format!("{byte_count} bytes"),

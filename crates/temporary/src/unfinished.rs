@@ -1,8 +1,8 @@
 //! A file that appears under its name only when it is complete.
 //!
-//! On Linux it has no name before, so nothing stays behind when the process is killed. Where the file system does not
+//! On Linux it has no name until then, so nothing is left when the process is killed. Where the file system does not
 //! allow that, it has a temporary name beside its target, `.atsdb-` and `.part`, and is locked while it is written. The
-//! next file in the folder removes those that nobody writes any more.
+//! next file that is created in the folder removes abandoned ones.
 
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File};
@@ -17,7 +17,7 @@ const SUFFIX: &str = ".part";
 /// How many random letters and digits are between the prefix and the suffix.
 const RANDOM_LENGTH: usize = 6;
 
-/// A file that is not locked may be locked a moment later. It is removed only if it was not written for so long.
+/// A file that is not locked may be locked a moment later. So it is removed only if it was not written for this long.
 const IDLE_TIME_MIN: Duration = Duration::from_secs(3_600);
 
 /// A file that is being written. If it is dropped before it is [complete](Self::complete), nothing remains.
@@ -108,7 +108,7 @@ fn link(file: &File, target: &Path, may_replace: bool) -> io::Result<()> {
     }
 }
 
-/// Removes files of programs that were killed. One that cannot be removed does not matter here.
+/// Removes files of programs that were killed. A failure to remove one does not matter here.
 fn remove_abandoned(folder: &Path, created_now: &File) {
     let now = created_now.metadata().and_then(|metadata| metadata.modified());
     let (Ok(now), Ok(entries)) = (now, std::fs::read_dir(folder)) else { return };
@@ -159,13 +159,13 @@ mod nameless {
         Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
     }
 
-    /// Where the system shows an open file.
+    /// The path under which the system shows an open file.
     fn descriptor(file: &File) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
     }
 }
 
-/// Elsewhere, each file has a name.
+/// Without nameless files: each file has a name.
 #[cfg(not(target_os = "linux"))]
 mod nameless {
     use std::fs::File;
@@ -193,7 +193,7 @@ mod tests {
         names
     }
 
-    /// Both ways, whatever the file system of the test allows.
+    /// Creates a file in both ways, regardless of the file system of the test.
     fn both(target: &Path) -> [UnfinishedFile; 2] {
         let (file, path) = named(folder_of(target)).unwrap();
         let named = UnfinishedFile { file, temporary: Some(path), target: target.to_owned() };

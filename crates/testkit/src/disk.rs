@@ -41,9 +41,9 @@ impl Drop for SmallDisk {
     }
 }
 
-/// Runs the work of a test in a separate process, where no other test starts programs. A child process that another
-/// thread has just started keeps all files of its parent open until it executes its program, and a removed file takes
-/// up space as long as it is open: whether a disk is full would depend on chance.
+/// Runs the work of a test in a separate process, where no other test starts programs. Otherwise a full disk would
+/// depend on chance: a child process that another thread has just started keeps all files of its parent open until it
+/// executes its program, and a removed file takes up space as long as it is open.
 pub fn alone(test: &str, work: impl FnOnce()) {
     const ALONE: &str = "ATSDB_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {

@@ -63,26 +63,27 @@ impl Faults {
         self.arm(number);
     }
 
-    /// The same, but runs the action before or after the call, depending on `when`. After the call, its effects exist.
+    /// Like [`intervene`](Self::intervene), but runs the action before or after the call, depending on `when`. After
+    /// the call, its effects exist.
     pub fn act(&self, number: i64, when: Fails, act: impl FnOnce() + Send + 'static) {
         *self.fails.lock() = when;
         self.intervene(number, act);
     }
 
-    /// From now on the call with this number, counted from 0, fails in the given way.
+    /// Makes the call with this number, counted from 0, fail in the given way.
     pub fn fail(&self, number: i64, fails: Fails) {
         *self.fails.lock() = fails;
         self.arm(number);
     }
 
-    /// From now on no call fails, and no action runs.
+    /// Ends failures and actions.
     pub fn disarm(&self) {
         self.is_armed.store(false, Ordering::SeqCst);
         *self.act.lock() = None;
         *self.failed.lock() = None;
     }
 
-    /// From now on no call reaches the store, as if the calling process were dead.
+    /// Makes all further calls fail to reach the store, as if the calling process were dead.
     pub fn sever(&self) {
         self.is_severed.store(true, Ordering::SeqCst);
     }
@@ -92,7 +93,7 @@ impl Faults {
         self.is_severed.load(Ordering::SeqCst)
     }
 
-    /// From now on the call with this number, counted from 0, fails.
+    /// Makes the call with this number, counted from 0, fail.
     pub fn arm(&self, number: i64) {
         self.left.store(number, Ordering::SeqCst);
         self.is_armed.store(true, Ordering::SeqCst);
@@ -113,12 +114,12 @@ impl Faults {
         self.calls.lock().get(method).copied().unwrap_or(0)
     }
 
-    /// From now on the pages of this chunk cannot be read, for a reason other than damage.
+    /// Makes the pages of this chunk unreadable, for a reason other than damage.
     pub fn make_unreadable(&self, chunk: ChunkId) {
         *self.unreadable.lock() = Some((chunk, 0));
     }
 
-    /// How often the unreadable chunk was to be read.
+    /// How often a read of the unreadable chunk was attempted.
     pub fn unreadable_reads(&self) -> u64 {
         self.unreadable.lock().map_or(0, |(_, reads)| reads)
     }

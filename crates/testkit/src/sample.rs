@@ -30,7 +30,7 @@ impl Random {
         self.bits() % end
     }
 
-    /// That many bytes.
+    /// Returns this many random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes: Vec<u8> = (0..count.div_ceil(8)).flat_map(|_| self.bits().to_le_bytes()).collect();
         bytes.truncate(count);
@@ -50,7 +50,7 @@ pub fn series_table(name: &str) -> TableDefinition {
     table
 }
 
-/// A table without a time: `name`, and that many integer columns.
+/// A table without a time: `name`, and this many integer columns.
 pub fn wide_table(name: &str, column_count: usize) -> TableDefinition {
     (0..column_count).fold(TableDefinition::new(name), |table, column| {
         table.with_column(format!("c{column}"), ColumnType::Int64, None)
@@ -80,25 +80,25 @@ impl Plan {
         Self { seed, slice_start: 0, time_min: 0, time_max: 59, column_count: 3, page_bytes: 100 }
     }
 
-    /// In another slice, at its start.
+    /// Moves it to another slice, to that slice's start.
     pub fn in_slice(mut self, slice_start: i64) -> Self {
         (self.slice_start, self.time_min, self.time_max) = (slice_start, slice_start, slice_start + 59);
         self
     }
 
-    /// With other times.
+    /// Sets its times.
     pub fn with_times(mut self, time_min: i64, time_max: i64) -> Self {
         (self.slice_start, self.time_min, self.time_max) = (time_min, time_min, time_max);
         self
     }
 
-    /// With other pages.
+    /// Sets its pages.
     pub fn with_pages(mut self, column_count: u16, page_bytes: usize) -> Self {
         (self.column_count, self.page_bytes) = (column_count, page_bytes);
         self
     }
 
-    /// The chunk.
+    /// Creates the chunk.
     pub fn chunk(&self, table: TableId) -> NewChunk {
         let mut random = Random::new(self.seed);
         let uid = ChunkUid(random.bytes(16).try_into().expect("16 bytes"));
@@ -122,7 +122,7 @@ impl Plan {
     }
 }
 
-/// The same chunk with one more page, of an index of that number.
+/// Returns the chunk with one more page, of the index with this number.
 pub fn amended(chunk: &NewChunk, index: u16, page_bytes: usize) -> NewChunk {
     let mut random = Random::new(u64::from(index) ^ u64::from(chunk.descriptor.row_count) << 32);
     let mut chunk = chunk.clone();

@@ -120,7 +120,7 @@ fn comments_are_no_wider_than_code() {
 
 #[test]
 fn types_have_the_names_of_the_field() {
-    // Names that say nothing about what a type is for.
+    // Type names that do not show what a type is for.
     const VAGUE: [&str; 14] = [
         "Again",
         "Asked",

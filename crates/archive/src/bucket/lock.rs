@@ -2,8 +2,8 @@
 //!
 //! Every version of the object has a different text, so its ETag identifies the version. Every change is a conditional
 //! put on the version that was seen: taking the lock, renewing it, taking it over from a dead writer, releasing it. The
-//! object is never deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one,
-//! so that time is short, and the lock is renewed before anything is deleted.
+//! object is never deleted, as deletions cannot be conditional. Between two renewals a holder relies on the last one.
+//! So that time is short, and the lock is renewed before anything is deleted.
 
 #![expect(clippy::disallowed_methods, reason = "how long a lock has not been renewed is measured, and waited for")]
 

@@ -78,7 +78,7 @@ fn backups_share_what_they_have_in_common() {
     assert!(restore(&archive, &BackupSelector::Id("x".to_owned()), &memory()).is_err());
 }
 
-/// If rows have equal times, the later ones come last: that is the order of chunks.
+/// If rows have equal times, the later ones come last, because chunks are ordered.
 #[test]
 fn many_chunks_come_back_in_their_order() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use atsdb_engine::ProgressCallback;
 use atsdb_testkit::server::{Moto, moto_request};
 use std::sync::Arc;
 
-/// The client reads the environment, so each part runs in a process of its own.
+/// The client reads the environment, so each part runs in a separate process.
 fn run(server: &Moto, test: &str) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = other_process(test, folder.path());

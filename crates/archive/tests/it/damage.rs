@@ -76,8 +76,7 @@ fn a_damaged_manifest_costs_its_own_backup_and_no_other() {
     assert_eq!((report.findings.len(), report.backups_deleted, report.objects_deleted), (1, 0, 0));
     std::fs::write(&second, &before).unwrap();
     assert_restores(&archive, &BackupSelector::Id(made[1].0.clone()), &made[1].1);
-    // It is deleted at the time at which it would be deleted if it were whole, with all objects that no other backup
-    // needs.
+    // It is deleted when it would be deleted if it were whole, with all objects that no other backup needs.
     damage(&second);
     source.recompress(None).unwrap();
     let report = back_up(&source, &archive, Some(2)).unwrap();

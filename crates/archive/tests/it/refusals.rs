@@ -1,4 +1,4 @@
-//! Refused copies: the error says what to do, and the options that it names work.
+//! Refused copies: the error has a hint, and the options that it names work.
 
 use crate::support::{append, assert_same, copy, copy_with, fill, memory, readings, rows};
 use atsdb_core::{ColumnId, ErrorKind, TableDefinition};

@@ -54,7 +54,7 @@ fn sources(engine: &Engine) -> (Table, TableDefinition) {
 fn exactly_the_stale_times_of_the_source_are_stale_in_the_copy() {
     let (source, target) = (memory(), memory());
     let table = fill(&source);
-    // The same table has different numbers in the two stores.
+    // The table has different numbers in the two stores.
     target.create_table(&crate::support::readings("own")).unwrap();
     add_rollup(&source, &table);
     let options = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };

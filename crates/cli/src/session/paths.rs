@@ -2,7 +2,7 @@
 
 use crate::session::source_file::SourceFile;
 use atsdb::{Error, ErrorKind, Result, is_foreign_table};
-use atsdb_remote::is_remote;
+use atsdb_remote::{is_remote, path_of_url};
 use atsdb_temporary::TemporarySpace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool, space: &Arc<Temporar
         } else if is_remote(text) && !argument.exists() {
             files.extend(SourceFile::fetch(text, in_pieces, space)?);
         } else {
+            refuse_other_scheme(&argument)?;
             files.push(SourceFile::local(argument, space)?);
         }
         if let Some(part) = part {
@@ -35,11 +36,25 @@ pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool, space: &Arc<Temporar
     Ok(files)
 }
 
+/// Refuses a URL of which no files are read. It may have a password, and is not shown.
+fn refuse_other_scheme(argument: &Path) -> Result<()> {
+    let url = argument.to_str().filter(|text| !is_foreign_table(text) && !text.starts_with("sqlite:"));
+    let scheme = url.and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    match scheme.filter(|scheme| scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) && !argument.exists()) {
+        Some(scheme) => Err(Error::usage(format!("files are not read from {scheme}:// URLs"))
+            .with_hint("the URL of a file begins with https://, http://, s3:// or file:///")),
+        None => Ok(()),
+    }
+}
+
 /// Splits `book.xlsx#Sheet 2` and `days.zip#a.csv`: the file, and the sheet or file in it. What exists as a file by its
-/// whole name has no part.
+/// whole name has no part. A `file://` URL becomes its path.
 pub(crate) fn with_part(argument: &Path) -> (PathBuf, Option<String>) {
     let whole = || (argument.to_owned(), None);
     let Some(text) = argument.to_str() else { return whole() };
+    if let Some(path) = path_of_url(text).filter(|_| !argument.exists()) {
+        return with_part(&path);
+    }
     if argument.exists() || text.starts_with("sqlite:") || is_foreign_table(text) {
         return whole();
     }
@@ -147,6 +162,7 @@ mod tests {
             ("day#1.csv", "day#1.csv", None),
             ("sqlite:a.zip#t", "sqlite:a.zip#t", None),
             ("https://h/day.csv#x", "https://h/day.csv#x", None),
+            ("file:///no/b%20k.xlsx#S", "/no/b k.xlsx", Some("S")),
         ] {
             assert_eq!(with_part(Path::new(argument)), (PathBuf::from(file), part.map(str::to_owned)), "{argument}");
         }
@@ -166,5 +182,9 @@ mod tests {
         assert_eq!(names("*.csv"), ["a.csv", "b.csv"]);
         assert_eq!(names("missing.csv"), ["missing.csv"], "its own error names it");
         assert!(files(&[folder.path().join("*.json")], true, &Arc::default()).is_err());
+        let url = format!("file://{}", folder.path().join("*.csv").display());
+        assert_eq!(files(&[PathBuf::from(url)], true, &Arc::default()).unwrap().len(), 2);
+        let error = files(&[PathBuf::from("ftp://me:secret@h/a.csv")], true, &Arc::default()).unwrap_err();
+        assert_eq!(error.message(), "files are not read from ftp:// URLs");
     }
 }

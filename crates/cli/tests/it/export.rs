@@ -103,10 +103,30 @@ fn a_chart_is_a_picture_or_a_page_or_text() {
 }
 
 #[test]
-fn intervals_are_written_to_parquet_as_text() {
+fn intervals_in_parquet_are_intervals_again() {
     let case = Case::new();
-    let interval = "COPY (SELECT TIMESTAMP '2024-01-02 12:00' - TIMESTAMP '2024-01-01' AS d) TO 'd.parquet'";
-    case.run(&["sql", interval]).well();
-    let run = case.run(&["sql", "--format", "csv", "SELECT d || '!' AS text FROM 'd.parquet'"]);
-    assert_eq!(run.well().text(), "text\n1 day 12:00:00!\n");
+    let rows = "SELECT INTERVAL '1 month -2 days 00:00:00.000001' AS d UNION ALL SELECT NULL";
+    case.run(&["sql", &format!("COPY ({rows}) TO 'd.parquet'")]).well();
+    let sql = "SELECT d + INTERVAL '1 day' AS d FROM 'd.parquet' ORDER BY d NULLS LAST";
+    let run = case.run(&["sql", "--format", "csv", sql]);
+    assert_eq!(run.well().text(), "d\n1 mon -1 days +00:00:00.000001\n\n");
+    let shown = case.run(&["import", "a.db", "t", "d.parquet"]).text();
+    assert!(shown.contains("d INTERVAL\n"), "{shown}");
+}
+
+#[test]
+fn texts_that_mean_something_to_a_reader_come_back_from_csv() {
+    let case = Case::new();
+    let table = "CREATE TABLE t (n INT, s TEXT, j JSON)";
+    let rows = r#"INSERT INTO t VALUES (1, '\N', '1'), (2, '#NULL!', 'null'), (3, 'C:\temp\\x', NULL),
+                 (4, '''a''', NULL), (5, '''b''', NULL), (6, '# c', NULL), (7, '', '"null"')"#;
+    case.run(&["sql", "a.db", &format!("{table}; {rows}")]).well();
+    let query = "SELECT * FROM t ORDER BY n";
+    for ending in ["csv", "tsv", "jsonl"] {
+        let (file, store) = (format!("x.{ending}"), format!("{ending}.db"));
+        case.run(&["export", "a.db", "t", "-o", &file]).well();
+        case.run(&["sql", &store, table]).well();
+        assert_eq!(case.run(&["import", &store, "t", &file]).code, 0, "{ending}");
+        assert_eq!(case.query(&store, query), case.query("a.db", query), "{ending}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Damaged pages give errors that name their place. So do hostile ones, which do not allocate much memory either.
+//! Damaged pages give errors that name their location. Hostile pages do so too, and do not allocate much memory.
 
 use crate::samples::{Random, SHAPES, UID, all_columns, array, column, reseal};
 use atsdb_codec::{Effort, check_page, decode_page, encode_page};

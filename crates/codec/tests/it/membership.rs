@@ -1,4 +1,4 @@
-//! Pages of indexes: a value that is there is always found, damage is an error, and equal values are equal in every
+//! Pages of indexes: an existing value is always found, damage is an error, and equal values are equal in every
 //! width.
 
 use crate::samples::{Random, SHAPES, UID, array, columns, reseal};

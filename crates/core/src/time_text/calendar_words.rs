@@ -38,7 +38,7 @@ pub fn month_named(word: &str) -> Option<i64> {
     MONTHS.iter().find(|(name, _)| is_name(word.as_bytes(), name)).map(|(_, month)| *month)
 }
 
-/// The length of an English weekday at the beginning, with the comma and the blank behind it; 0 if there is none.
+/// The length of an English weekday at the beginning, with the comma and the blank after it; 0 if there is none.
 pub(super) fn weekday_length(bytes: &[u8]) -> usize {
     let word = leading_word(bytes);
     if !WEEKDAYS.iter().any(|name| is_name(word, name)) {

@@ -3,7 +3,7 @@
 use crate::time_text::forms::{CompactTimes, TimeForms};
 use crate::time_text::parts::{leading_number, two_digits, utc_offset};
 
-/// A time of day as it is written.
+/// A time of day in the parts that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock<'a> {
     /// Seconds after midnight of the clock's day. `24:00` is 86,400, `23:59:60` too.
@@ -14,7 +14,7 @@ pub struct Clock<'a> {
     pub offset: Option<i64>,
 }
 
-/// The numbers of a time of day, and the text behind them.
+/// The numbers of a time of day, and the text after them.
 struct Numbers<'a> {
     hour: i64,
     minute: i64,
@@ -81,7 +81,7 @@ pub(super) fn offset(bytes: &[u8], forms: &TimeForms) -> Option<Option<i64>> {
     utc_offset(without_blanks(bytes, forms), &["Z", "UTC", "GMT"]).map(Some)
 }
 
-/// The text behind the blanks at its beginning.
+/// Returns the text after the blanks at its beginning.
 pub(super) fn without_blanks<'a>(bytes: &'a [u8], forms: &TimeForms) -> &'a [u8] {
     if forms.has_wide_blanks {
         let blanks = bytes.iter().take_while(|byte| **byte == b' ').count();
@@ -115,13 +115,13 @@ fn hour_alone(bytes: &[u8]) -> Option<Numbers<'_>> {
     Some(Numbers { hour, minute: 0, second: None, rest })
 }
 
-/// The digits at the beginning of a text, and the text behind them. `None` if there are none.
+/// The digits at the beginning of a text, and the text after them. `None` if there are none.
 fn leading_digits(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (count > 0).then(|| bytes.split_at(count))
 }
 
-/// The first hour of the half of the day at the beginning of a text, and the text behind it.
+/// The first hour of the half of the day (AM or PM) at the beginning of a text, and the text after it.
 fn half_of_day<'a>(bytes: &'a [u8], forms: &TimeForms) -> (Option<i64>, &'a [u8]) {
     let (half, rest) = match without_blanks(bytes, forms) {
         [half, b'm' | b'M', rest @ ..] if !rest.first().is_some_and(u8::is_ascii_alphabetic) => (half, rest),

@@ -13,7 +13,7 @@ pub enum OrderSeen {
     DayFirst,
     /// The second number is above 12.
     MonthFirst,
-    /// Both are possible.
+    /// Both orders are possible.
     Either,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct DateText {
 }
 
 impl DateText {
-    /// A date with a whole year, and one meaning.
+    /// Creates a date with a full year and an unambiguous order.
     pub(super) fn of_days(days: i64, length: usize) -> Self {
         Self { days, length, is_short_year: false, order: OrderSeen::Fixed }
     }
@@ -62,7 +62,7 @@ pub fn year_first(bytes: &[u8]) -> Option<(i64, usize)> {
     Some((days_of_date(sign * year, month, day)?, second_at + 1 + day_digits))
 }
 
-/// `yyyymmdd`: the date and the text behind it.
+/// `yyyymmdd`: the date and the text after it.
 pub(super) fn without_separators(bytes: &[u8]) -> Option<(DateText, &[u8])> {
     let (century, rest) = two_digits(bytes)?;
     let (year, rest) = two_digits(rest)?;
@@ -72,7 +72,7 @@ pub(super) fn without_separators(bytes: &[u8]) -> Option<(DateText, &[u8])> {
     Some((DateText::of_days(days, bytes.len() - rest.len()), rest))
 }
 
-/// Years of two digits from here on are of the twentieth century, smaller ones of the twenty-first.
+/// Two-digit years from this one on are in the twentieth century, smaller ones in the twenty-first.
 const SHORT_YEAR_PIVOT: i64 = 70;
 
 /// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have

@@ -1,4 +1,4 @@
-//! What callers accept.
+//! The forms of times that callers accept.
 
 /// The order of day and month in dates such as `03/04/2024`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,12 +9,13 @@ pub enum DateOrder {
     MonthFirst,
 }
 
-/// How dates are read that do not say it themselves.
+/// How dates are read whose text is ambiguous.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DateReading {
     /// How `a/b/yyyy` is read. Without it, a number above 12 decides, and if neither is above 12, the day comes first.
     pub order: Option<DateOrder>,
-    /// A time without a year is the last one before this one, in seconds since the epoch. Without it there are none.
+    /// A time without a year is the last one before this time, which is in seconds since the epoch. If `None`, times
+    /// without a year are refused.
     pub until: Option<i64>,
 }
 
@@ -58,7 +59,8 @@ impl TimeForms {
         is_rfc_3339: false,
     };
 
-    /// Columns that are compared as times. Other text is no error there, so that numbers must not be times.
+    /// Columns that are compared as times. Text that is no time is not an error there, so numbers must not be read as
+    /// times.
     pub const COLLATION: Self =
         Self { compact: CompactTimes::WholeTimes, has_minute_clocks: false, has_hours: true, ..Self::SQL };
 
@@ -72,7 +74,7 @@ impl TimeForms {
         is_rfc_3339: true,
     };
 
-    /// Files, whose columns are found to be times by what their values look like.
+    /// Files, in which a column is a time if its values look like times.
     pub const fn files(reading: DateReading) -> Self {
         Self {
             other_dates: Some(reading),

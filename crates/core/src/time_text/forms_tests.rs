@@ -1,4 +1,4 @@
-//! The table of all forms: who accepts which, and what it means.
+//! The table of all forms: which callers accept a form, and its meaning.
 
 use crate::time::{TimeUnit, format_time};
 use crate::time_text::{DateOrder, DateReading, Rest, TimeForms, parse_time};
@@ -80,7 +80,7 @@ const FORMS: [(&str, &str, &str); 62] = [
     ("[01/Mar/2024:12:00:00 -0700]", "2024-03-01T19:00:00Z", "f"),
 ];
 
-/// What nobody accepts. PostgreSQL refuses these, too.
+/// Texts that every caller refuses, as PostgreSQL does.
 const REFUSED: [&str; 34] = [
     "",
     "2024",

@@ -1,8 +1,8 @@
-//! Times, dates and times of day in text: the one parser of all that people write.
+//! The one parser of times, dates and times of day in text.
 //!
 //! SQL, import, the ends of a copy, requests of Prometheus and the collation of the SQLite extension accept different
-//! forms. [`TimeForms`] says which. [`parse_time`] returns the parts as they are written, because callers differ in
-//! what they make of a fraction finer than their unit, and of a time without an offset.
+//! forms, which [`TimeForms`] lists. [`parse_time`] returns the parts as they are written, because callers treat a
+//! fraction finer than their unit, and a time without an offset, in different ways.
 //!
 //! Owned here: what callers accept (`forms`), numbers and offsets (`parts`), names of months (`calendar_words`), dates
 //! (`dates`), times of day (`clocks`), and both together (`written`). Not owned: times of day as values

@@ -19,7 +19,7 @@ pub fn leading_number(bytes: &[u8], digits_max: usize) -> Option<(i64, usize)> {
     (count > 0).then_some((value, count))
 }
 
-/// The number of two digits at the start of a text, and the text behind it.
+/// The two-digit number at the start of a text, and the text after it.
 #[inline]
 pub(super) fn two_digits(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (value, 2) = leading_number(bytes, 2)? else { return None };

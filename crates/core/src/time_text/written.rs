@@ -7,7 +7,7 @@ use crate::time_text::dates::{DateText, OrderSeen, month_word_first, without_sep
 use crate::time_text::forms::{CompactTimes, TimeForms};
 use crate::time_text::parts::{days_of_date, leading_number};
 
-/// A time as it is written.
+/// A time in the parts that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenTime<'a> {
     /// The days from the epoch to the date that is written.
@@ -114,7 +114,7 @@ fn with_clock<'a>(bytes: &'a [u8], date: &DateText, forms: &TimeForms) -> Option
     }
 }
 
-/// The text behind the blanks that may follow the first one.
+/// The text after the blanks that may follow the first one.
 fn without_more_blanks<'a>(bytes: &'a [u8], forms: &TimeForms) -> &'a [u8] {
     if forms.has_wide_blanks { without_blanks(bytes, forms) } else { bytes }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 ///
 /// A row that does not fit the table is refused, and the others stay. If accepted rows cannot be kept (one of them
 /// violates a CHECK constraint, the store is busy, the disk is full, a dictionary is full), all rows since the last
-/// flush are dropped, and further rows are refused until a flush has reported the failure. After every flush,
+/// flush are dropped. Further rows are then refused until a flush has reported the failure. After every flush,
 /// successful or not, the appender is empty and can be used further; dropped rows must be added again.
 pub struct Appender {
     handle: Handle,
@@ -32,7 +32,7 @@ pub struct Appender {
     table: Table,
     batch: Batch,
     rows: RowBuffer,
-    /// Why rows since the last flush were dropped.
+    /// The reason why rows since the last flush were dropped.
     failure: Option<Error>,
 }
 

@@ -153,10 +153,10 @@ impl Batch {
     }
 
     /// Gives a table another definition. Rows added before keep the old one. If it adds a key or a CHECK, or forbids
-    /// NULL, all rows are checked, and the commit is a [`Conflict`](ErrorKind::Conflict) if another writer adds rows in
-    /// the meantime that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey), a
-    /// [`CheckViolation`](ErrorKind::CheckViolation) or an [`InvalidValue`](ErrorKind::InvalidValue), for rows that do,
-    /// the batch cannot be committed.
+    /// NULL, all rows are checked. The commit is a [`Conflict`](ErrorKind::Conflict) if another writer meanwhile adds
+    /// rows that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey), a
+    /// [`CheckViolation`](ErrorKind::CheckViolation) or an [`InvalidValue`](ErrorKind::InvalidValue) because of such
+    /// rows, the batch cannot be committed.
     pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
         to.check()?;
         check_missing(&table.definition, &to)?;
@@ -193,14 +193,14 @@ impl Batch {
         Ok(redefined)
     }
 
-    /// The table as the batch has it, whatever definition the caller looked up: for operations on a whole table.
+    /// The table as the batch sees it, under any definition that the caller has: for operations on a whole table.
     fn own_table(&mut self, table: &Table) -> Result<Table> {
         let tables = if table.definition.is_schema() { self.schema_entries()? } else { self.tables()? };
         let own = tables.into_iter().find(|own| own.id == table.id);
         own.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))
     }
 
-    /// The state of the store when the batch first read it, which is now if it has not.
+    /// The state of the store when the batch first read it. If it has not read yet, that is now.
     pub(crate) fn base(&mut self) -> Result<ReadSnapshot> {
         if let Some(base) = self.changes.base() {
             return Ok(base.clone());
@@ -293,7 +293,7 @@ impl Batch {
 /// Refuses a new column whose value in existing rows is so long that a chunk of them could not be read.
 fn check_missing(from: &TableDefinition, to: &TableDefinition) -> Result<()> {
     for column in to.columns.iter().filter(|column| from.column_by_id(column.id).is_none()) {
-        // The text of an array says nothing of the size of its elements.
+        // The text of an array does not show the size of its elements.
         let value = column.missing.as_ref().and_then(|value| missing_scalar(column, value));
         let byte_count = value.as_ref().and_then(LongValues::of).map_or(0, |values| values.total());
         if byte_count > MISSING_BYTES_MAX {

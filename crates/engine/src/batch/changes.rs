@@ -17,7 +17,7 @@ pub(crate) struct Changes {
     base: Option<ReadSnapshot>,
     /// Chunks of the base that are removed.
     removed: BTreeMap<ChunkId, TableId>,
-    /// Those of them that are not in their tables' change logs yet.
+    /// Removed chunks that are not in their tables' change logs yet.
     unlogged: Vec<(TableId, ChunkId)>,
     /// The rollup that the batch refreshes. Only a refresh may change a rollup.
     refreshed: Option<TableId>,

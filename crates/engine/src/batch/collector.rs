@@ -39,10 +39,10 @@ pub(crate) struct PendingChunks {
     chunks: Vec<PendingChunk>,
     /// Bytes of their pages and descriptors. An upper bound: removing a chunk does not reduce it.
     byte_count: usize,
-    /// The chunks up to this number, counted from zero downwards, are in a snapshot, by which they may be removed: they
-    /// are not written ahead, which would change their numbers, before the next snapshot is taken.
+    /// The chunks up to this number, counted from zero downwards, are in a snapshot, which may remove them by their
+    /// numbers. Writing them ahead would change the numbers, so they wait until the next snapshot is taken.
     shown: u64,
-    /// Bytes of those that are in no snapshot.
+    /// Bytes of the chunks that are in no snapshot.
     unshown_byte_count: usize,
 }
 
@@ -255,7 +255,7 @@ impl ChunkCollector {
         self.pending.chunks.retain(|pending| pending.chunk.table != table);
     }
 
-    /// Discards all waiting rows, also those being encoded, in whatever state an error has left them.
+    /// Discards all waiting rows, also those being encoded, after any error.
     pub(crate) fn forget_waiting(&mut self) {
         self.await_jobs();
         self.writers.clear();

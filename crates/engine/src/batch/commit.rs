@@ -1,9 +1,9 @@
 //! Committing a batch: its chunks and changes become one [`Change`] of the store, retried where that can succeed.
 //!
-//! Four things are retried. A batch that only appends is committed under the present definitions if these changed.
-//! One whose new definitions name others follows the versions of these. Rows with keys that still wait are checked
+//! Three things are retried. A batch that only appends is committed under the present definitions if these changed. One
+//! whose new definitions refer to others follows the versions of these. Rows with keys that still wait are checked
 //! again if another writer added to their tables. A batch with an id that was committed before is reported as a
-//! duplicate, whatever else is wrong with it.
+//! duplicate, even if it has other errors.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// How often a commit is attempted while definitions that it relies on get other versions. Each time another writer has
-/// succeeded, such as one that creates a table in the same schema.
+/// How often a commit is attempted while definitions that it relies on get other versions. Each such change means that
+/// another writer has succeeded, for example in creating a table in the same schema.
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
 /// How often rows with keys are checked while other writers add to their tables.
 const KEY_ATTEMPTS_MAX: usize = 20;
@@ -104,7 +104,7 @@ impl Batch {
         self.recheck_guards().and_then(|()| self.commit_once()).map_err(with_retry_hint)
     }
 
-    /// Returns to the state of a new batch, but for the rows with keys, which the caller puts back.
+    /// Returns to the state of a new batch. The caller puts the rows with keys back.
     fn reset(&mut self) -> Result<()> {
         self.is_half_done = false;
         self.changes = Changes::default();

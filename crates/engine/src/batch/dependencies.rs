@@ -1,5 +1,4 @@
-//! The definitions that a table's definition names: the entry of its schema, and the sequences that its columns take
-//! numbers of.
+//! The definitions that a table's definition refers to: the entry of its schema, and the sequences of its columns.
 //!
 //! A batch that starts to refer to a definition also gives it a new version. If another batch drops or renames it at
 //! the same time, the later commit is a conflict: neither a schema nor a sequence that a table needs can disappear.
@@ -12,7 +11,7 @@ use atsdb_core::name::same_name;
 use atsdb_core::{Change, Error, ErrorKind, QualifiedName, Redefinition, Result, Table, TableDefinition};
 
 impl Batch {
-    /// Relies on the definitions that `to` names and `before` did not.
+    /// Relies on the definitions that `to` refers to and `before` did not.
     ///
     /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence does not exist any more.
     pub(super) fn hold_dependencies(&mut self, before: Option<&TableDefinition>, to: &TableDefinition) -> Result<()> {
@@ -39,7 +38,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a definition that stays as it is another version, unless the batch does so already.
+    /// Gives an unchanged definition a new version, unless the batch does so already.
     fn begin_to_name(&mut self, named: &Table) -> Result<()> {
         if !self.changes.has_created(named.id) && !self.changes.has_redefined(named.id) {
             self.redefine(named, named.definition.clone())?;
@@ -48,8 +47,8 @@ impl Batch {
     }
 
     /// Bases a change that the store has refused on the present versions of the definitions that the batch has begun to
-    /// name: others may have begun to name them, too. Returns whether there are other versions, so that a retry can
-    /// succeed.
+    /// refer to, because others may have begun to refer to them, too. Returns whether there are other versions, so that
+    /// a retry can succeed.
     ///
     /// Errors: [`Conflict`](ErrorKind::Conflict) if one of them was dropped or changed.
     pub(super) fn follow_dependencies(&self, change: &mut Change) -> Result<bool> {

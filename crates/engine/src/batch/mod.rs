@@ -1,9 +1,9 @@
-//! A batch: rows of any number of tables that one commit makes visible, all or none, however many they are.
+//! A batch: any number of rows of any number of tables, which one commit makes visible, all or none.
 //!
 //! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
-//! `dependencies` relies on what new definitions name, `keys` keeps keys unique, `row_checks` tests rows against CHECK
-//! constraints, `rollback` rolls back to a `savepoint`, `overlay` is what the batch itself sees, `commit` is the
-//! commit. `appender` buffers single rows for a batch. This file owns how rows enter.
+//! `dependencies` relies on the definitions that new ones refer to, `keys` keeps keys unique, `row_checks` tests rows
+//! against CHECK constraints, `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is
+//! the commit. `appender` buffers single rows for a batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -66,7 +66,7 @@ pub struct Batch {
     session: Option<TemporaryTables>,
     /// The session that draws the numbers of identity columns.
     numbers: Option<BatchNumbers>,
-    /// The current times that defaults have: those of a statement, or else of when they are first needed.
+    /// The current times for defaults: those of the statement, else of the moment at which they are first needed.
     times: OnceLock<CurrentTimes>,
     row_count: u64,
     /// Whether a definition that has changed is a conflict, also for a batch that only appends.
@@ -107,10 +107,10 @@ impl Batch {
         Ok(table)
     }
 
-    /// Adds rows. Columns are matched by name, nullable ones may be missing, identity columns that are missing get
-    /// numbers and those with a [`default_function`](atsdb_core::Column::default_function) its result, and types are
-    /// converted if no value changes. Times may be in any order. If a row does not fit the table, all of them are
-    /// refused and the batch stays as it was; after any other error the batch cannot be committed.
+    /// Adds rows. Columns are matched by name, and types are converted if no value changes. Missing identity columns
+    /// get numbers, missing columns with a [`default_function`](atsdb_core::Column::default_function) get its result,
+    /// and other missing columns must be nullable. Times may be in any order. If a row does not fit the table, all of
+    /// them are refused and the batch stays as it was. After any other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }
@@ -188,8 +188,8 @@ impl Batch {
         self.id = id;
     }
 
-    /// Sets the id of a batch to which no rows have been added yet: for an id that names the table which the batch
-    /// creates.
+    /// Sets the id of a batch to which no rows have been added yet, for an id that contains the number of the table
+    /// that the batch creates.
     pub fn set_id(&mut self, id: BatchId) {
         self.id = Some(id);
     }
@@ -200,8 +200,8 @@ impl Batch {
         self.parts = parts;
     }
 
-    /// Makes a definition that has changed a [`Conflict`](ErrorKind::Conflict), also if the batch only appends and its
-    /// rows would be valid under the new one: the table may have another name now.
+    /// Makes a changed definition a [`Conflict`](ErrorKind::Conflict), also if the batch only appends and its rows
+    /// would be valid under the new one: the table may have another name now.
     pub fn pin_definitions(&mut self) {
         self.pins_definitions = true;
     }

@@ -1,5 +1,5 @@
-//! The values that added rows lack and that the table gives them: the numbers of identity columns and sequences, and
-//! the results of default functions. All ways into a table come by here.
+//! Values that the table supplies to added rows: the numbers of identity columns and sequences, and the results of
+//! default functions. All ways into a table use this module.
 
 use crate::batch::Batch;
 use crate::shared::session_numbers::{BatchNumbers, SessionNumbers};
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Batch {
-    /// Notes the numbers that the batch gives to rows as drawn by a session.
+    /// Records the numbers that the batch gives to rows as drawn by a session.
     pub fn with_numbers(mut self, session: &SessionNumbers) -> Self {
         self.numbers = Some(BatchNumbers(session.clone()));
         self
@@ -35,7 +35,7 @@ impl Batch {
         }
     }
 
-    /// Lets the batch's own counters give the numbers of columns that a new definition restarts.
+    /// Makes the batch's own counters give the numbers of columns that a new definition restarts.
     pub(super) fn note_restarted(&mut self, table: TableId, from: &TableDefinition, to: &TableDefinition) {
         for column in &to.columns {
             let before = from.column_by_id(column.id).and_then(|before| before.identity);
@@ -47,7 +47,7 @@ impl Batch {
         }
     }
 
-    /// Puts into the definitions that the batch commits where its own counters ended.
+    /// Records in the definitions that the batch commits where its own counters ended.
     pub(super) fn keep_restarted(&mut self) {
         let Some(numbers) = &self.numbers else { return };
         let restarted = numbers.0.restarted();
@@ -62,7 +62,7 @@ impl Batch {
         }
     }
 
-    /// A definition that replaces another one of a table that the batch created: columns count on.
+    /// Returns a definition that replaces another one of a table that the batch created: its columns continue counting.
     pub(super) fn continued(&self, table: &Table, mut to: TableDefinition) -> Result<TableDefinition> {
         let store = &self.handle.shared.store;
         let counters = match self.chunks.stage() {
@@ -73,7 +73,7 @@ impl Batch {
         Ok(to)
     }
 
-    /// Notes that a table of the batch was created again, with another number.
+    /// Records that a table of the batch was created again, with another number.
     pub(super) fn note_recreated(&mut self, table: TableId, to: TableId) {
         self.own_numbers().renumber(table, to);
     }
@@ -97,14 +97,14 @@ impl Batch {
         })
     }
 
-    /// Sets the current times that defaults have: those of the statement whose rows are added from here on. Without
-    /// them, a batch has the time at which it first needs one.
+    /// Sets the current times for defaults: those of the statement whose rows are added from here on. Without a call,
+    /// the batch uses the time at which it first needs one.
     pub fn set_times(&mut self, times: CurrentTimes) {
         self.times = times.into();
     }
 
-    /// Adds the columns that rows lack and that the table fills: identity columns, those with numbers of a sequence,
-    /// and those with a default function. No number is given again if the rows are not stored after all.
+    /// Adds the columns that rows lack and that the table fills: identity columns, columns with a sequence, and columns
+    /// with a default function. A number is not given again, even if the rows are not stored after all.
     pub(crate) fn numbered<'a>(&self, table: &Table, rows: &'a RecordBatch) -> Result<Cow<'a, RecordBatch>> {
         let schema = rows.schema();
         let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
@@ -136,7 +136,7 @@ impl Batch {
     }
 
     /// Adds the columns that rows lack and that had a default function under the definition for which the rows were
-    /// made, if the table has another one now. Rows of earlier statements keep the defaults of their time.
+    /// made, if the table now has another definition. Rows of earlier statements keep the defaults of their time.
     pub(crate) fn with_earlier_defaults<'a>(
         &self,
         made_for: &Table,

@@ -96,7 +96,7 @@ impl Batch {
             return Err(table.definition.check_violation(check));
         }
         let snapshot = self.snapshot()?;
-        // If two processes save at once, one of them must start over. Otherwise the rows of both would be stored.
+        // If two processes save at once, one of them must retry. Otherwise the rows of both would be stored.
         self.guard_keys(table.id)?;
         for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
             self.remove_chunk(table.id, entry.id)?;

@@ -1,7 +1,7 @@
 //! Rollups: replacing stale rows by computed ones.
 //!
 //! The state of a rollup changes in the same commit as its rows, and only if no other writer has changed it: of two
-//! processes that refresh a rollup at the same time, one has to start over. Not owned: which times are stale
+//! processes that refresh a rollup at the same time, one must retry. Not owned: which times are stale
 //! ([`read::rollup`](crate::read::rollup)); the query, its buckets, and when to refresh (`sql`).
 
 use crate::batch::Batch;

@@ -1,4 +1,4 @@
-//! Temporary tables in a batch: what it creates, changes and drops of its session.
+//! Temporary tables in a batch: those that it creates, changes and drops in its session.
 
 use crate::batch::Batch;
 use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_name, gone};
@@ -45,7 +45,7 @@ impl Batch {
         Ok(own.table.clone())
     }
 
-    /// Does what temporary tables declare for a commit.
+    /// Applies what temporary tables declare for the end of a transaction.
     pub(crate) fn end_temporary(&mut self) -> Result<()> {
         for TemporaryTable { table, on_commit } in self.changes.temporary().to_vec() {
             match on_commit {

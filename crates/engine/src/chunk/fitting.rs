@@ -1,6 +1,6 @@
-//! Brings values into columns whose types have rules of their own: decimals are rounded to the column's digits, UUIDs
-//! get their canonical text, JSON is checked, each element of an array has the rules of its type. An error names the
-//! first row whose value does not fit.
+//! Fits values into columns with special types: decimals are rounded to the column's digits, UUIDs get their canonical
+//! text, JSON is checked, and each element of an array follows the rules of its type. An error names the first row
+//! whose value does not fit.
 
 use crate::chunk::lossless::{RowNumbers, convert, shown};
 use arrow::array::{
@@ -21,7 +21,7 @@ use atsdb_core::{
 };
 use std::sync::Arc;
 
-/// The values as an array of a column's logical type. `None` for a column of a type without rules of its own.
+/// Converts values to an array of a column's logical type. `None` for a column whose type has no special rules.
 pub(crate) fn fitting(column: &Column, array: &ArrayRef, rows: RowNumbers) -> Result<Option<ArrayRef>> {
     let plain = |array: &ArrayRef| match array.data_type() {
         DataType::Dictionary(_, values) => Ok(cast(array, values)?),
@@ -68,7 +68,7 @@ impl Values<'_> {
                 self.each(self.array.as_primitive::<Float32Type>(), of_float)?
             }
             DataType::Utf8 => self.each_text(of_text)?,
-            // As text, decimals of any width are read alike.
+            // Decimals of any width are read from their text.
             DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal256(..) => {
                 let texts = cast(&self.array, &DataType::Utf8)?;
                 Values { array: texts, ..*self }.each_text(of_text)?
@@ -213,7 +213,7 @@ impl Values<'_> {
         self.collect(texts.len(), |row| texts.is_valid(row).then(|| fit(texts.value(row))))
     }
 
-    /// `fit` returns `None` for a NULL, and for a value that does not fit `Some(None)`.
+    /// `fit` returns `None` for a NULL, and `Some(None)` for a value that does not fit.
     fn collect<U: ArrowPrimitiveType>(
         &self,
         row_count: usize,
@@ -241,7 +241,7 @@ impl Values<'_> {
     }
 }
 
-/// The arrays without the elements that no row shows: those of a NULL, and those outside of a slice.
+/// Returns the arrays without hidden elements: those of a NULL, and those outside of a slice.
 fn without_hidden_elements(arrays: ListArray) -> Result<ListArray> {
     let (offsets, values) = (arrays.offsets(), arrays.values());
     let shown_length = |(row, length): (usize, usize)| if arrays.is_valid(row) { length } else { 0 };

@@ -1,4 +1,4 @@
-//! Sizes of the values that may be long: text, bytes and arrays. They bound chunks beside the number of rows.
+//! Sizes of values that may be long: text, bytes and arrays. Like the number of rows, they limit a chunk.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
@@ -6,8 +6,8 @@ use atsdb_codec::element_bytes;
 use atsdb_core::limits::{CHUNK_ELEMENTS_MAX, CHUNK_TEXT_BYTES_MAX};
 use std::ops::Range;
 
-/// What an element of an array takes of a chunk at least, in bytes, so that a full chunk has no more elements than it
-/// may have.
+/// The minimum number of bytes that an array's element counts for, so that a full chunk does not exceed its limit of
+/// elements.
 const ELEMENT_CHUNK_BYTES_MIN: usize = CHUNK_TEXT_BYTES_MAX / CHUNK_ELEMENTS_MAX;
 
 /// The sizes of the values of an array.
@@ -44,7 +44,8 @@ impl<'a> LongValues<'a> {
         self.byte_count(0..self.row_count())
     }
 
-    /// What some rows take of the bytes that a chunk may have: their size, but not less than their elements demand.
+    /// The bytes that some rows count for in a chunk's limit: their size, or the minimum for their elements if that is
+    /// more.
     pub(crate) fn chunk_bytes(&self, rows: Range<usize>) -> usize {
         let element_count = match self.elements {
             None => 0,

@@ -1,4 +1,4 @@
-//! The values of a chunk in a column that is newer than the chunk, so that it has no page; and single values in a
+//! The values of a chunk in a column that is newer than the chunk and so has no page in it; and single values in a
 //! column's stored form.
 
 use crate::chunk::fitting::fitting;
@@ -43,7 +43,7 @@ pub(crate) fn column_statistics(descriptor: &ChunkDescriptor, column: &Column) -
 /// The value that older rows have, as an array of length 1 of the column's stored type. `None` if it does not fit.
 pub(crate) fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef> {
     match value {
-        // An INSERT of the same number would round it, too.
+        // An INSERT of this number would round it, too.
         Value::Float(value) if stored_type(column) == DataType::Float32 => {
             Some(Arc::new(Float32Array::from(vec![*value as f32])))
         }

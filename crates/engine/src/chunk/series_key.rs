@@ -23,8 +23,8 @@ const CANDIDATES_MAX: usize = 8;
 const GAIN_MIN: f64 = 0.02;
 
 /// Chooses the mapped columns that make the rows smallest if these are sorted by them and then by time. Columns are
-/// added one by one as long as each saves enough. `read` returns a column of all rows. Columns are encoded on so many
-/// threads.
+/// added one by one as long as each saves enough. `read` returns a column of all rows. Columns are encoded on this
+/// number of threads.
 pub(crate) fn choose_key<'a>(
     columns: &'a [Column],
     times: &Int64Array,

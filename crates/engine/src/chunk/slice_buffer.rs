@@ -193,7 +193,7 @@ fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
     pieces.flat_map(|piece| cut(definition, piece)).collect()
 }
 
-/// What the values of some rows that may be long take of the bytes that a chunk may have.
+/// The bytes that the long values of some rows count for in a chunk's limit.
 fn text_byte_count(rows: &RecordBatch) -> usize {
     rows.columns().iter().filter_map(LongValues::of).map(|values| values.chunk_bytes(0..values.row_count())).sum()
 }

@@ -122,7 +122,7 @@ impl TimeRun {
         } else if bound > self.last {
             Some(self.len())
         } else {
-            // The bound is above the first time and not above the last, so a step of 0 does not come here.
+            // The bound is above the first time and not above the last, so the step is not 0 here.
             self.step.map(|step| bound.abs_diff(self.first).div_ceil(step) as usize)
         }
     }
@@ -160,7 +160,7 @@ fn rows_before(times: &[i64], bound: i64) -> usize {
     low + times[low..high].partition_point(|time| *time < bound)
 }
 
-/// For each time whether a range contains it.
+/// Returns for each time whether a range contains it.
 pub(crate) fn times_within(times: &Int64Array, range: TimeRange) -> BooleanArray {
     let first = range.start.unwrap_or(i64::MIN);
     let last = range.end.map_or(Some(i64::MAX), |end| end.checked_sub(1));

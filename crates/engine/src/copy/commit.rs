@@ -122,7 +122,7 @@ fn explain(error: Error, target: &dyn Store) -> Error {
 struct ChangeLogs {
     /// New logs in the stage, by the number of their table in the cut.
     created: BTreeMap<TableId, Table>,
-    /// Existing logs, by the same.
+    /// Existing logs, by the number of their table in the cut.
     kept: BTreeMap<TableId, TableId>,
     /// The logs of tables that have no rollup any more.
     unneeded: Vec<TableId>,

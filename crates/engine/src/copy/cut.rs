@@ -3,7 +3,7 @@
 //! Tables are listed as they will be in the copy: without change logs and origins, which belong to one store. A cut of
 //! the whole store also has the program's own tables, such as the one of users, and the entries of schemas. A rollup
 //! has its rows and all its stale times of that moment, so that the change log is not needed. The definition of an
-//! identity column says where counting continues.
+//! identity column records where counting continues.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::origin::hexadecimal;
@@ -43,7 +43,7 @@ impl Moment {
         if let Some(time) = parse_time(text.as_bytes(), &TimeForms::SQL) {
             return Ok(Self::Nanoseconds(time.nearest(TimeUnit::Nanosecond)));
         }
-        // Arrow knows the names of zones.
+        // Arrow resolves the names of time zones.
         match string_to_timestamp_nanos(text) {
             Ok(nanoseconds) => Ok(Self::Nanoseconds(nanoseconds.into())),
             Err(_) => Err(Error::usage(format!("cannot read the time {text:?}")).with_hint(

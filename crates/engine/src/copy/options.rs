@@ -58,7 +58,7 @@ pub struct CopyReport {
     pub bytes: u64,
     /// Chunks that the target had already.
     pub chunks_kept: u64,
-    /// Of these, chunks left by an interrupted copy.
+    /// Chunks left by an interrupted copy, which are part of `chunks_kept`.
     pub chunks_resumed: u64,
     /// Chunks removed from the target.
     pub chunks_removed: u64,

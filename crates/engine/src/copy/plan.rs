@@ -8,7 +8,7 @@ use atsdb_core::{ChunkId, Column, Error, ErrorKind, Result, Snapshot, Store, Tab
 
 /// The plan of a copy.
 pub(super) struct Plan {
-    /// For each table of the cut, in order.
+    /// The action for each table of the cut, in order.
     pub(super) actions: Vec<TableAction>,
     /// Tables of the target to drop, including change logs.
     pub(super) drop: Vec<Table>,

@@ -104,9 +104,7 @@ impl RowSum {
 }
 
 /// Extends each row's hash by its value in a column. The seed is the hash so far: a NULL is hashed as one byte 0 with
-/// this seed, a value with the seed plus 1. Integers, booleans, dates and times are hashed as 8 bytes, little-endian,
-/// decimals as 16, intervals as their months, days and nanoseconds of 8 each, floating-point numbers as their 4 or 8
-/// bytes, text and binary values as they are, arrays as the hashes of their elements, of 8 bytes each.
+/// this seed, a value with the seed plus 1. `docs/format/content-hash.md` lists the bytes of each type.
 fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
     let converted = |to: &DataType| cast(array, to);
     match array.data_type() {

@@ -45,7 +45,7 @@ pub struct Scan {
     pub(crate) snapshot: Arc<Inner>,
     pub(crate) table: Table,
     request: ScanRequest,
-    /// For each requested column whether it is returned as indices.
+    /// Whether each requested column is returned as indices.
     as_indices: Vec<bool>,
     schema: SchemaRef,
     chunks: Vec<ScanChunk>,
@@ -205,7 +205,7 @@ impl Scan {
 
     /// An upper bound of the number of distinct values of a column (by position in the definition) over the scan's
     /// chunks, besides NULL: the indices of a mapped column, or the integers between its bounds. `None` if the
-    /// statistics of the chunks do not tell.
+    /// statistics of the chunks do not show it.
     pub fn distinct_max(&self, position: usize) -> Option<u64> {
         let column = self.table.definition.columns.get(position)?;
         let integer = |bound: Option<Bound>| match bound? {
@@ -417,7 +417,7 @@ impl Scan {
     /// For each of some rows of a chunk whether its time is in the range that is read.
     fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
         let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        // The runs of a long chunk are also found for a few rows, because later reads ask whether it is in order.
+        // The runs of a long chunk are also found for a few rows, because later reads check whether it is in order.
         let runs = if self.has_runs(chunk) { Some(self.time_runs(chunk, time)?) } else { None };
         match runs.filter(|_| rows.len() >= time_runs::ROWS_MIN) {
             Some(runs) => runs.within(self.request.range, rows, times),

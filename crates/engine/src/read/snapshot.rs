@@ -21,7 +21,7 @@ pub struct ReadSnapshot {
     pub(crate) inner: Arc<Inner>,
     /// The temporary tables of a session, and after them those of the store. `None` without temporary tables.
     shown: Option<Arc<[Table]>>,
-    /// The schemas in which the session looks up names that say none.
+    /// The session's search path.
     search_path: SearchPath,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Inner {
     pub(crate) tables: Vec<Table>,
     /// Tables that are hidden from users: change logs, and those of the program.
     pub(crate) hidden: Vec<Table>,
-    /// In a batch's snapshot, the chunks in its stage.
+    /// The chunks in the batch's stage, in the snapshot of a batch.
     pub(crate) staged: BTreeSet<ChunkId>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
@@ -70,7 +70,7 @@ impl ReadSnapshot {
         Self { inner: Arc::new(inner), shown: None, search_path: SearchPath::DEFAULT }
     }
 
-    /// The same state as a session with these temporary tables and this search path sees it.
+    /// Returns the snapshot as a session with these temporary tables and this search path sees it.
     pub fn with_temporary(self, temporary: &TemporaryTables) -> Self {
         let search_path = temporary.search_path();
         match temporary.is_empty() {
@@ -84,14 +84,14 @@ impl ReadSnapshot {
         Self { inner: self.inner, shown, search_path }
     }
 
-    /// The same state as the query of a view or rollup sees it: without a search path and, unless it is temporary
-    /// itself, without temporary tables.
+    /// Returns the snapshot as the query of a view or rollup sees it: without a search path and, unless the view is
+    /// temporary itself, without temporary tables.
     pub fn seen_by(&self, table: &Table) -> Self {
         let shown = self.shown.clone().filter(|_| TemporaryTables::contain(table));
         Self { inner: Arc::clone(&self.inner), shown, search_path: SearchPath::DEFAULT }
     }
 
-    /// The schemas in which names that say none are looked up.
+    /// The session's search path.
     pub fn search_path(&self) -> &SearchPath {
         &self.search_path
     }

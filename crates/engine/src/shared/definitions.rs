@@ -1,10 +1,10 @@
 //! Changing definitions of tables: the newest definition that this process has seen of each table, and whether rows
 //! made under an older one can be kept.
 //!
-//! A definition that a caller holds may be out of date at any time, and correctness does not depend on it: a change
-//! names the version of every definition that it was made under, the store refuses it in the same transaction if one
-//! has changed, and the work is repeated under the present definition. This file only makes that rare, and decides when
-//! rows need not be rebuilt.
+//! A definition that a caller holds may be out of date at any time, and correctness does not depend on it. A change
+//! names the version of every definition that it was made under. If one has changed, the store refuses the change in
+//! the same transaction, and the work is repeated under the present definition. This file only makes that rare, and
+//! decides when rows need not be rebuilt.
 
 use crate::chunk::missing::missing_array;
 use arrow::array::{Array, ArrayRef};

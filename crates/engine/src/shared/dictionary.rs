@@ -14,7 +14,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A process adds this many bytes of strings to a dictionary before it asks the store for the total of all processes.
+/// A process adds this many bytes of strings to a dictionary before it reads the total of all processes from the store.
 const UNCHECKED_BYTES_MAX: u64 = 16 << 20;
 
 /// All dictionaries of one engine.

@@ -13,7 +13,7 @@ pub(crate) const LEASE: &str = "maintenance";
 /// A transaction that has been open for longer no longer pauses sealing: it was probably forgotten.
 const HOLD_MAX: Duration = Duration::from_secs(600);
 
-/// Why chunks are sealed or re-sliced.
+/// The reason for sealing or re-slicing chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SealTrigger {
     /// A caller has requested it and waits.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Assumed where the system does not say how much memory there is.
+/// The assumed memory, if the system does not report how much there is.
 const BYTES_ASSUMED: usize = 4 << 30;
 /// Where Linux shows its control groups, and the file of a group that states its limit: those of version 2, then those
 /// of version 1.

@@ -86,7 +86,7 @@ impl Shared {
         self.committer.commit(self.store.as_ref(), change, self.environment.now_ms())
     }
 
-    /// Commits several changes of existing tables at once. Each is applied or refused by itself.
+    /// Commits several changes of existing tables at once. Each is applied or refused separately.
     pub(crate) fn commit_together(&self, changes: Vec<Change>) -> Vec<Result<CommitOutcome, RefusedChange>> {
         if let Some(error) = changes.iter().find_map(|change| check_based_on(change, &[]).err()) {
             let refused = |change| Err(RefusedChange { error: error.duplicate(), change: Box::new(change) });

@@ -1,7 +1,7 @@
 //! The numbers of identity columns: the blocks that this process holds, and the counters of transactions.
 //!
-//! A block belongs to one column and is drawn from by all sessions. The first ones are small, so that a program that
-//! inserts one row leaves no gap, and each is twice as large as the one before. Not owned: which numbers are free
+//! A block belongs to one column and serves all sessions. The first blocks are small, so that a program that inserts
+//! one row leaves no gap, and each is twice as large as the one before. Not owned: which numbers are free
 //! (`NumberRequest` and the store), and what a session has drawn (`session_numbers`).
 
 use atsdb_core::{ColumnId, Counter, Error, NumberBlock, NumberRequest, Result, Store, Table, TableId};
@@ -21,7 +21,7 @@ type SharedNumbers = Arc<Mutex<HeldNumbers>>;
 /// The numbers of one column.
 #[derive(Default)]
 struct HeldNumbers {
-    /// What is left of the block.
+    /// The unused rest of the block.
     block: Option<NumberBlock>,
     /// The size of the next block, if no more are wanted.
     size: u64,
@@ -44,7 +44,7 @@ impl Numbers {
         held.draw(store, request, count).map_err(|error| error.context(place(table, position)))
     }
 
-    /// Sets a counter: `number` is the last one that it gave or, unless it `is_given`, the next one.
+    /// Sets a counter: `number` is the last number that it gave or, unless it `is_given`, the next one.
     pub(crate) fn set(
         &self,
         store: Option<&dyn Store>,
@@ -76,7 +76,7 @@ impl Numbers {
 pub(crate) struct RestartedNumbers(HashMap<(TableId, ColumnId, u32), HeldNumbers>);
 
 impl RestartedNumbers {
-    /// Notes that the counter of a column began anew, with this number of restarts.
+    /// Restarts the transaction's counter of a column, under this number of restarts.
     pub(crate) fn restart(&mut self, table: TableId, column: ColumnId, restarts: u32) {
         self.0.insert((table, column, restarts), HeldNumbers::default());
     }
@@ -98,7 +98,7 @@ impl RestartedNumbers {
         Some(held.set(None, request, number, is_given))
     }
 
-    /// The counter that the transaction began anew. `None` if it was neither set nor gave a number.
+    /// The counter that the transaction restarted. `None` if it was neither set nor gave a number.
     pub(crate) fn counter(&self, table: TableId, column: ColumnId, restarts: u32) -> Option<Counter> {
         self.0.get(&(table, column, restarts))?.counter
     }
@@ -137,7 +137,7 @@ impl HeldNumbers {
             let taken = block.count.min(wanted);
             for _ in 0..taken {
                 drawn.push(block.first);
-                // Behind the last number of 64 bits there is none, and the block is empty.
+                // After the last number of 64 bits there is none, and the block is empty.
                 block.first = block.first.wrapping_add(block.increment);
             }
             block.count -= taken;
@@ -167,7 +167,7 @@ impl HeldNumbers {
     }
 }
 
-/// Whether numbers that were reserved before may be given for a definition: it does not count from elsewhere since.
+/// Whether reserved numbers may be given under a definition: counting has not been restarted since.
 fn is_valid(block: &NumberBlock, request: &NumberRequest) -> bool {
     let identity = &request.identity;
     if block.increment != identity.increment {

@@ -132,7 +132,7 @@ impl Preloaded {
         held.declared = declared;
     }
 
-    /// Ends a check. `is_cut` says that there was no room for some chunks.
+    /// Ends a check. `is_cut` is true if there was no room for some chunks.
     pub(crate) fn end_check(&self, is_cut: bool) {
         self.held.write().is_cut = is_cut;
     }

@@ -38,8 +38,8 @@ impl SessionNumbers {
         Self(Arc::new(DrawnNumbers { shared: Arc::clone(shared), drawn, restarted }))
     }
 
-    /// Draws numbers for the identity column at a position of a table. They are never given again, whatever becomes of
-    /// the statement.
+    /// Draws numbers for the identity column at a position of a table. They are never given again, even if the
+    /// statement fails.
     ///
     /// Errors: [`Limit`](atsdb_core::ErrorKind::Limit) if the column's type has no further number, and those of the
     /// store.
@@ -55,8 +55,8 @@ impl SessionNumbers {
     }
 
     /// Sets the counter of the identity column at a position of a table: `number` is the last one that it gave or,
-    /// unless it `is_given`, the next one. This takes effect at once, whatever becomes of the transaction, unless the
-    /// transaction itself has restarted the counter. Other processes may still give numbers that they had reserved
+    /// unless it `is_given`, the next one. This takes effect at once, even if the transaction is rolled back, unless
+    /// the transaction itself has restarted the counter. Other processes may still give numbers that they had reserved
     /// before.
     ///
     /// Errors: [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a number that the counter could not give, and
@@ -74,8 +74,8 @@ impl SessionNumbers {
         Ok(())
     }
 
-    /// Makes columns that become an identity with a new definition, or that it restarts, count anew, whatever their
-    /// counters did before; and those with another increment from where their counters are.
+    /// Restarts the counters of columns that a new definition makes an identity or restarts. Counters of columns with a
+    /// new increment continue from where they are.
     pub fn begin_counters(&self, table: &Table, definition: &mut TableDefinition) -> Result<()> {
         for column in &mut definition.columns {
             let before = table.definition.column_by_id(column.id).map(|before| before.identity);
@@ -105,7 +105,7 @@ impl SessionNumbers {
         self.0.restarted.lock()
     }
 
-    /// Notes that a table has another number: it is the same one.
+    /// Records that a table has another number but is the same table.
     pub(crate) fn renumber(&self, table: TableId, to: TableId) {
         let mut drawn = self.0.drawn.lock();
         let of_table: Vec<_> = drawn.of_columns.extract_if(|(other, _), _| *other == table).collect();
@@ -124,7 +124,7 @@ impl SessionNumbers {
 }
 
 /// The session that draws the numbers of a batch. When the batch ends, so do the counters that it has restarted: a
-/// commit has put into the definitions where they ended, and of a batch that is dropped nothing is left.
+/// commit has recorded in the definitions where they ended, and a dropped batch leaves nothing.
 pub(crate) struct BatchNumbers(pub(crate) SessionNumbers);
 
 impl Drop for BatchNumbers {

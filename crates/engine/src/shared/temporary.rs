@@ -1,9 +1,9 @@
 //! The temporary tables and views of one session: definitions that no store holds, with rows in the memory of this
-//! process. With them, the schemas in which the session looks up names that say none.
+//! process; and the session's search path.
 //!
-//! Their numbers are below zero, which those of a store never are. Their rows are those of tables in memory, in the
-//! process's registry of them, where no other session asks for their numbers. A batch works on a copy of the list,
-//! which replaces it with the batch's commit. So a rollback, also to a savepoint, needs nothing of its own.
+//! Their numbers are negative, which those of a store never are. Their rows are in the process's registry of tables in
+//! memory, where no other session looks up their numbers. A batch works on a copy of the list, which replaces it with
+//! the batch's commit. So a rollback, also to a savepoint, needs no further code.
 
 use crate::shared::handle::Handle;
 use atsdb_core::name::same_name;
@@ -19,7 +19,7 @@ static LAST_NUMBER: AtomicI64 = AtomicI64::new(0);
 /// What happens to a temporary table when a transaction is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnCommit {
-    /// It stays as it is.
+    /// Its rows stay.
     #[default]
     PreserveRows,
     /// Its rows are removed.
@@ -81,12 +81,12 @@ impl TemporaryTables {
         self.0.committed.lock().iter().map(|temporary| temporary.table.clone()).collect()
     }
 
-    /// The schemas in which the session looks up names that say none.
+    /// The session's search path.
     pub fn search_path(&self) -> SearchPath {
         self.0.search_path.lock().clone()
     }
 
-    /// Sets the schemas in which the session looks up names that say none.
+    /// Sets the session's search path.
     pub fn set_search_path(&self, path: SearchPath) {
         *self.0.search_path.lock() = path;
     }
@@ -106,7 +106,8 @@ pub(crate) fn is_temporary(id: TableId) -> bool {
 }
 
 impl TemporaryTable {
-    /// A table or view of this definition. A table is in memory, whatever the definition says.
+    /// Creates a temporary table or view with this definition. A table is in memory, even if the definition does not
+    /// declare it.
     pub(crate) fn new(definition: &TableDefinition, on_commit: OnCommit) -> Result<Self> {
         let mut definition = definition.clone();
         if definition.view.is_none() && definition.memory.is_none() {
@@ -127,7 +128,7 @@ pub(crate) fn check_name(tables: &[TemporaryTable], own: Option<TableId>, name: 
     }
 }
 
-/// The error for a temporary table that is gone.
+/// The error for a temporary table that no longer exists.
 pub(crate) fn gone(table: &Table) -> Error {
     Error::not_found(format!("table {} was dropped", table.definition.name))
 }

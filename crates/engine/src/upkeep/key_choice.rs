@@ -6,7 +6,7 @@
 
 use atsdb_core::{Column, ColumnId, DefinitionVersion, Result, Table};
 
-/// A key is chosen anew after at most this many rows.
+/// A key is chosen again after at most this many rows.
 const ROWS_MAX: u64 = 1 << 26;
 
 /// The last key that was chosen.
@@ -16,12 +16,12 @@ pub(crate) struct KeyChoice {
     chosen: Option<(DefinitionVersion, Vec<ColumnId>)>,
     /// For how many rows the key is used after each choice.
     rows: u64,
-    /// For how many of them it was not used yet.
+    /// For how many of these rows it was not used yet.
     rows_left: u64,
 }
 
 impl KeyChoice {
-    /// The key for so many rows: the last one, or what `choose` returns.
+    /// Returns the key for this number of rows: the last one, or the result of `choose`.
     pub(crate) fn key<'a>(
         &mut self,
         table: &'a Table,

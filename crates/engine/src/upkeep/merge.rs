@@ -34,7 +34,8 @@ pub(crate) struct Merge<'a> {
     snapshot: &'a Inner,
     table: &'a Table,
     sources: Vec<(&'a ChunkEntry, ChunkDescriptor)>,
-    /// What the long values of each row take of a chunk, in the order of the sources, as [`Group`] has them.
+    /// The bytes that the long values of each row count for in a chunk's limit, in the order of the sources, as
+    /// [`Group`] has them.
     row_bytes: &'a [u32],
     times: Int64Array,
     order: Option<UInt32Array>,

@@ -228,8 +228,8 @@ struct PreparedSeal {
     report: SealReport,
 }
 
-/// Merges of several slices that are committed together: a commit of its own for each small slice would wait for the
-/// disk as often.
+/// Merges of several slices that are committed together: a separate commit for each small slice would wait for the disk
+/// as often.
 struct WaitingSeals<'a> {
     shared: &'a Shared,
     /// The changes that wait, each with its slice.
@@ -260,7 +260,7 @@ impl<'a> WaitingSeals<'a> {
         if is_full { self.commit() } else { Ok(()) }
     }
 
-    /// Commits what waits. Each change is applied or refused by itself.
+    /// Commits the waiting changes. Each is applied or refused separately.
     fn commit(&mut self) -> Result<()> {
         self.bytes = 0;
         let mut changes = Vec::with_capacity(self.seals.len());
@@ -302,7 +302,7 @@ fn merge_entries(
         return Ok(false);
     }
     // Late rows are merged with the sealed chunks of their slice if these are few compared with the late rows.
-    // Otherwise they become a sorted run of their own, so that one late row does not rewrite a slice. Bytes count, too,
+    // Otherwise they become a separate sorted run, so that one late row does not rewrite a slice. Bytes count, too,
     // because of text.
     let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();
     let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64)

@@ -21,8 +21,7 @@ const TEXT_BYTES_MAX: u64 = 512 << 20;
 /// Chunks that become one sorted run. There is at least one, however large it is.
 pub(crate) struct Group {
     pub(crate) entries: Vec<ChunkEntry>,
-    /// What the values of each row that may be long take of the bytes that a chunk may have. Empty if the table has no
-    /// such columns.
+    /// The bytes that the long values of each row count for in a chunk's limit. Empty if the table has no such columns.
     pub(crate) row_bytes: Vec<u32>,
 }
 
@@ -60,7 +59,7 @@ impl Group {
     }
 }
 
-/// What the values of each row that may be long take of the bytes that a chunk may have. Empty if the table has no such
+/// Returns the bytes that the long values of each row count for in a chunk's limit. Empty if the table has no such
 /// columns.
 fn row_bytes(snapshot: &Inner, table: &Table, entry: &ChunkEntry) -> Result<Vec<u32>> {
     let is_long =

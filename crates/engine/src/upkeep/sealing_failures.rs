@@ -45,7 +45,7 @@ impl SealingFailures {
     pub(crate) fn must_skip(&self, slice: &SliceKey, newest: ChunkId, now_ms: i64) -> bool {
         self.slices.get(slice).is_some_and(|failure| match failure.is_damage {
             true => failure.newest == newest,
-            // A clock that was set back must not make the slice be skipped for ever.
+            // A clock that was set back must not make the slice skipped for ever.
             false => (failure.retry_ms - failure.pause_ms..failure.retry_ms).contains(&now_ms),
         })
     }

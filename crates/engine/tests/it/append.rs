@@ -1,4 +1,4 @@
-//! Batches: stored completely or not at all, exactly once, also from many threads.
+//! Batches are stored completely or not at all, and exactly once, also from many threads.
 
 use crate::support::{append, batch_of, engines, read_all, readings, row, sorted};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};

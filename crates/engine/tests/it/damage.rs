@@ -1,4 +1,4 @@
-//! Damaged pages are reported with their place, and other pages stay readable.
+//! Damaged pages are reported with their location, and other pages stay readable.
 
 use crate::support::{append, engine, read_all, readings, row, rows_of, scrambled, sqlite};
 use atsdb_core::{ErrorKind, TimeRange};

@@ -14,7 +14,7 @@ use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// An engine without threads of its own, so that all calls of the store are the test's.
+/// An engine without threads, so that the test makes all calls of the store.
 fn quiet(store: Arc<dyn Store>) -> Engine {
     let options = EngineOptions { maintenance: false, preload_bytes: 0, ..EngineOptions::default() };
     Engine::new(store, options).unwrap()

@@ -1,5 +1,6 @@
-//! Definitions that name others: tables in schemas, and columns with the numbers of sequences. Whichever of two batches
-//! is committed first, what one of them names is there, and batches that name the same do not disturb each other.
+//! Definitions that refer to others: tables in schemas, and columns with the numbers of sequences. In any order of
+//! commits of two batches, the definitions that one refers to exist, and batches that refer to the same definition do
+//! not disturb each other.
 
 use crate::support::engines;
 use arrow::array::{ArrayRef, AsArray, Int32Array, RecordBatch};
@@ -112,7 +113,7 @@ fn tables_are_created_in_one_schema_at_the_same_time() {
         }
         let names: Vec<String> = engine.tables().unwrap().into_iter().map(|table| table.definition.name).collect();
         assert_eq!(names, ["s.t", "s.u", "s.v"]);
-        // Two of the same name are one too many.
+        // Two tables with the same name are one too many.
         let twins = [(); 2].map(|()| {
             let mut batch = engine.batch(None);
             batch.create_table(&table_in_schema("w")).unwrap();

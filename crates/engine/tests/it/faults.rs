@@ -104,7 +104,7 @@ fn an_appender_loses_nothing_and_keeps_no_half_whichever_call_fails() {
                 })
                 .collect();
             let id = BatchId::new(format!("flush {flush}")).unwrap();
-            // A failed flush is sent again. Thanks to the batch's id it counts once, whichever call failed.
+            // A failed flush is sent again. Thanks to the batch's id it counts once, for any failed call.
             for attempt in 0.. {
                 assert!(attempt < 3, "{label}: further work does not go on");
                 let added = rows[..2]

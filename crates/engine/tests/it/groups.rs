@@ -210,7 +210,7 @@ proptest! {
     }
 }
 
-/// If neighbouring rows belong to different groups, each row is looked up by itself: by position if there are few
+/// If neighbouring rows belong to different groups, each row is looked up separately: by position if there are few
 /// groups, by hash otherwise, also with keys of more than 64 bits.
 #[test]
 fn rows_in_no_order_are_grouped_as_those_of_a_model() {

@@ -51,7 +51,7 @@ fn older_rows_have_what_the_column_says_fresh_and_merged() {
         let old = engine.create_table(&readings()).unwrap();
         let rows: Vec<_> = (0..500).map(|number| row(number, &format!("s{number}"), "ok", number as i32)).collect();
         append(&engine, &old, &rows);
-        // s1 has index 1 in the dictionary of the added column. Whoever adds the column enters its text.
+        // s1 has index 1 in the dictionary of the added column. The writer that adds the column enters its text.
         let mut definition = add(old.definition.clone(), ColumnType::Int16, None, Some(Value::Int(-8)));
         definition = add(definition, ColumnType::Float32, None, Some(Value::Float(0.1)));
         definition = add(definition, ColumnType::Text, None, Some(Value::Text("x".repeat(50))));

@@ -31,7 +31,7 @@ fn count(snapshot: &ReadSnapshot) -> u64 {
     snapshot.scan(table, &ScanRequest::all(table)).unwrap().batches().map(|rows| rows.unwrap().num_rows() as u64).sum()
 }
 
-/// Creates a table with one row, and returns a batch with so many rows that most are written ahead.
+/// Creates a table with one row, and returns a batch of which most rows are written ahead.
 fn batch_with_savepoint(engine: &Engine) -> Batch {
     let table = engine.create_table(&definition()).unwrap();
     let mut first = engine.batch(None);

@@ -1,4 +1,4 @@
-//! Sealing many small slices: several in one commit, each of them by itself.
+//! Sealing many small slices: several in one commit, each applied separately.
 
 use crate::support::{append, read_all, readings, row};
 use atsdb_core::Store;
@@ -61,7 +61,7 @@ fn a_slice_that_another_writer_changes_does_not_hold_up_the_others() {
         let was_late = !has_acted.load(Ordering::SeqCst);
         let rows = read_all(&other, &table).unwrap();
         assert_eq!(rows.len(), if was_late { 8 } else { 9 }, "before call {call}: {report:?}");
-        // What is left fresh is at most the row that came after the last listing.
+        // At most the row that was added after the last listing is still fresh.
         let fresh = other.stats(None).unwrap()[0].fresh_chunks;
         assert!(fresh <= 1, "before call {call}: {fresh} fresh chunks");
         was_beaten |= report.rows < 8 && !was_late;

@@ -1,15 +1,17 @@
 //! Columns with Arrow types that tables do not have. Decimals that no table holds become numbers if they have few
 //! digits, lists of integers that no table holds lists of wider ones, and everything else becomes text, with structures
-//! and lists that are no arrays of a table as JSON.
+//! and lists that are no arrays of a table as JSON. Texts of which the metadata says that they are intervals become
+//! intervals.
 
-use arrow::array::{Array, ArrayRef, AsArray, StringBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, StringBuilder};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use atsdb_codec::column_type_of;
+use atsdb_codec::{column_type_of, is_interval_text};
 use atsdb_core::ColumnType;
+use atsdb_core::interval::{Interval, parse_interval};
 use std::sync::Arc;
 
 /// Decimals with up to this many digits survive a conversion to DOUBLE and back.
@@ -70,6 +72,9 @@ fn is_of_tables(precision: u8, scale: i8) -> bool {
 /// The schema that is read.
 pub(crate) fn readable_schema(schema: &SchemaRef) -> SchemaRef {
     let field = |field: &Arc<Field>| match read_as(field.data_type()) {
+        _ if is_interval_text(field) => {
+            Arc::new(Field::new(field.name(), DataType::Interval(IntervalUnit::MonthDayNano), true))
+        }
         Some(data_type) => Arc::new(Field::new(field.name(), data_type, true)),
         None => Arc::clone(field),
     };
@@ -79,15 +84,29 @@ pub(crate) fn readable_schema(schema: &SchemaRef) -> SchemaRef {
 /// The batch with converted columns.
 pub(crate) fn readable(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = readable_schema(&batch.schema());
-    let column = |column: &ArrayRef| match read_as(column.data_type()) {
+    let column = |(column, field): (&ArrayRef, &Arc<Field>)| match read_as(column.data_type()) {
+        _ if is_interval_text(field) => intervals(column),
         Some(DataType::Utf8) => as_text(column),
         Some(data_type) => cast(column, &data_type),
         None => Ok(Arc::clone(column)),
     };
-    let columns = batch.columns().iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let columns = batch.columns().iter().zip(batch.schema_ref().fields());
+    let columns = columns.map(column).collect::<Result<Vec<_>, _>>()?;
     // A batch may have rows without columns.
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(schema, columns, &options)
+}
+
+/// Intervals that are written as text.
+fn intervals(texts: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let texts = cast(texts, &DataType::Utf8)?;
+    let interval = |text: &str| -> Result<IntervalMonthDayNano, ArrowError> {
+        let Interval { months, days, nanoseconds } = parse_interval(text, None, None)
+            .ok_or_else(|| ArrowError::ParseError(format!("{text:?} is not an interval")))?;
+        Ok(IntervalMonthDayNano::new(months, days, nanoseconds))
+    };
+    let intervals = texts.as_string::<i32>().iter().map(|text| text.map(interval).transpose());
+    Ok(Arc::new(IntervalMonthDayNanoArray::from(intervals.collect::<Result<Vec<_>, ArrowError>>()?)))
 }
 
 /// Values as text, lists and structures as JSON.

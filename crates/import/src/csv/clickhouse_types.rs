@@ -1,5 +1,5 @@
-//! The names of ClickHouse's types. Its formats `TabSeparatedWithNamesAndTypes` and `CSVWithNamesAndTypes` have a
-//! record of them below the names of the columns.
+//! The names of ClickHouse's types. Its formats `TabSeparatedWithNamesAndTypes`, `CSVWithNamesAndTypes` and
+//! `JSONCompactEachRowWithNamesAndTypes` have a record of them below the names of the columns.
 
 /// Types without arguments.
 const PLAIN: [&str; 28] = [
@@ -37,6 +37,10 @@ const WRAPPERS: [&str; 2] = ["LowCardinality", "Nullable"];
 
 /// Types whose values are texts, also if they look like numbers or times.
 const TEXTS: [&str; 4] = ["Enum8", "Enum16", "FixedString", "String"];
+
+/// The note about a record of types.
+pub(crate) const TYPES_LEFT_OUT: &str = "the line below the names has types of ClickHouse and is left out: strings stay \
+                                         text, other types are chosen from the values";
 
 /// Which columns are texts, if all cells of a record are types.
 pub(crate) fn text_columns(cells: &[String]) -> Option<Vec<bool>> {

@@ -1,6 +1,6 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
-use crate::csv::clickhouse_types::text_columns;
+use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
@@ -131,11 +131,7 @@ impl Dialect {
             _ => Vec::new(),
         };
         if types.is_some() {
-            notes.push(
-                "the line below the names has types of ClickHouse and is left out: strings stay text, other types are \
-                 chosen from the values"
-                    .to_owned(),
-            );
+            notes.push(TYPES_LEFT_OUT.to_owned());
         }
         if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
             let first = String::from_utf8_lossy(&text[..data_start]);

@@ -102,7 +102,8 @@ pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls
     kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
 }
 
-fn kinds_of(text: &[u8], head: &[Field], nulls: &NullTexts) -> Vec<u16> {
+/// The kind of each field of a record, as bits of [`kind`]; 0 for NULL.
+pub(crate) fn kinds_of(text: &[u8], head: &[Field], nulls: &NullTexts) -> Vec<u16> {
     head.iter().map(|field| facts_of(text, *field, nulls).kinds).collect()
 }
 

@@ -5,7 +5,7 @@
 //! ([`clickhouse_types`]), all of that together ([`dialect`]), and columns that become rows ([`unpivot`]). Not owned:
 //! the values of fields (`values`).
 
-mod clickhouse_types;
+pub(crate) mod clickhouse_types;
 pub(crate) mod dialect;
 mod header;
 mod preamble;

@@ -1,9 +1,10 @@
 //! Lines before the first record: comments, titles, remarks of the program that wrote the file.
 
-use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, stands_above};
+use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, kinds_of, stands_above};
 use crate::csv::separator::Separator;
 use crate::csv::separator_choice::{most_frequent, separator_for};
 use crate::facts::nulls::NullTexts;
+use crate::facts::{Facts, kind};
 use crate::options::Options;
 use crate::records::error::{line_ends, shown};
 
@@ -80,7 +81,13 @@ fn table_start(
         *own == width && !is_mostly_empty(separator, &text[*start..])
     };
     let is_start = |index: &usize| is_row(*index) && is_row(index + 1) && records.len() > index + 1;
-    let Some(index) = (0..records.len().min(TITLES_MAX)).find(is_start).filter(|index| *index > 0) else { return 0 };
+    let Some(index) = (0..records.len().min(TITLES_MAX)).find(is_start) else { return 0 };
+    if let Some(later) = later_header(separator, text, records, index, options, nulls) {
+        return records[later].0;
+    }
+    if index == 0 {
+        return 0;
+    }
     let start = records[index].0;
     let (head, _) = separator.records(&text[start..start + separator.first_end(&text[start..])], None);
     let data = records.get(index + 1).map_or(text.len(), |(start, _)| *start);
@@ -94,6 +101,49 @@ fn table_start(
     let all_before_differ =
         records[..index].iter().all(|(start, own)| *own != width || is_mostly_empty(separator, &text[*start..]));
     if all_before_differ && is_header(head_text, &head.fields, &columns, nulls) { start } else { 0 }
+}
+
+/// Kinds of values that one column may have together, without texts.
+const TOGETHER: [u16; 3] = [kind::NUMBERS | kind::COMMA | kind::COMMA_EITHER, kind::TIMES, kind::BOOL];
+
+/// The position of a header behind titles with as many fields as the records have, of which the first is at `first`.
+/// Each field of the header is a text, each column below it has values of other types, and no title fits these.
+fn later_header(
+    separator: Separator,
+    text: &[u8],
+    records: &[(usize, usize)],
+    first: usize,
+    options: &Options,
+    nulls: &NullTexts,
+) -> Option<usize> {
+    let width = records[first].1;
+    let kinds = |position: usize| {
+        let record = &text[records[position].0..];
+        let (read, _) = separator.records(&record[..separator.first_end(record)], None);
+        kinds_of(record, &read.fields, nulls)
+    };
+    let is_text = |position: usize| kinds(position).iter().all(|kinds| *kinds == kind::TEXT);
+    // This may be the header itself, above a record of units.
+    if options.header == Some(false) || is_text(first) {
+        return None;
+    }
+    let is_header = |position: &usize| {
+        let (head, next) = (*position, *position + 1);
+        let is_above = records[head].1 == width && records[next].1 == width && is_text(head);
+        if !is_above || kinds(next).contains(&kind::TEXT) {
+            return false;
+        }
+        let columns = column_facts(separator, &text[records[next].0..], width, 0..width, options, nulls);
+        let fits =
+            |own: u16, below: u16| own == 0 || TOGETHER.iter().any(|kinds| own & kinds != 0 && below & kinds != 0);
+        let is_record = |position: usize| {
+            let mut pairs = kinds(position).into_iter().zip(&columns);
+            records[position].1 == width && pairs.all(|(own, facts)| fits(own, facts.kinds))
+        };
+        let is_typed = |facts: &Facts| facts.kinds != 0 && facts.kinds & kind::TEXT == 0;
+        columns.iter().all(is_typed) && !(first..head).any(is_record)
+    };
+    (first + 1..records.len().saturating_sub(1).min(TITLES_MAX)).find(is_header)
 }
 
 /// Whether more than half of the fields of a record are empty, as of titles in files that spreadsheets write.

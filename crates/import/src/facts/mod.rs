@@ -12,6 +12,7 @@ use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::records::Field;
 use crate::values::clocks::is_clock;
 use crate::values::comma_numbers::{CommaNumber, comma_number};
+use crate::values::digit_times::digit_time;
 use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
 use crate::values::times::parse;
 use crate::values::usual_times::{DateMemory, usual_form};
@@ -84,6 +85,8 @@ pub(crate) struct Facts {
     pub(crate) clock_count: u64,
     /// Whether years were written with two digits.
     pub(crate) has_short_years: bool,
+    /// Whether the values are fields of text, in which a number may be a date.
+    pub(crate) is_of_text: bool,
     /// NULLs.
     pub(crate) null_count: u64,
     /// Which texts made them, quoted ones left out.
@@ -116,6 +119,7 @@ impl Facts {
             zoned_count: 0,
             clock_count: 0,
             has_short_years: false,
+            is_of_text: false,
             null_count: 0,
             nulls: NullCounts::default(),
             kinds: 0,
@@ -139,6 +143,7 @@ impl Facts {
         line_of: &dyn Fn(usize) -> u64,
     ) {
         let mut memory = DateMemory::default();
+        self.is_of_text = true;
         for field in column.clone() {
             let Some(bytes) = nulls.value(field, text) else {
                 self.null_count += 1;
@@ -252,6 +257,7 @@ impl Facts {
         self.zoned_count += other.zoned_count;
         self.clock_count += other.clock_count;
         self.has_short_years |= other.has_short_years;
+        self.is_of_text |= other.is_of_text;
         self.null_count += other.null_count;
         self.nulls.add_all(&other.nulls);
         self.kinds |= other.kinds;
@@ -269,6 +275,16 @@ impl Facts {
     /// Whether all values are whole numbers that may count a unit since the epoch.
     pub(crate) fn is_epoch_like(&self) -> bool {
         self.kinds & kind::NUMBERS != 0 && self.kinds & !(kind::INT | kind::LONG_INT | kind::FLOAT | kind::TIMES) == 0
+    }
+
+    /// The first and the last second of fields of text, if the least and the greatest number are dates and times that
+    /// are written as equally many digits, and there are only whole numbers and times.
+    pub(crate) fn digit_bounds(&self) -> Option<(i64, i64)> {
+        let is_fit = self.is_of_text && self.kinds & !(kind::INT | kind::TIMES) == 0;
+        let bounds = self.int_bounds.filter(|_| is_fit)?;
+        let (min, max) = (bounds.0.to_string(), bounds.1.to_string());
+        let seconds = digit_time(min.as_bytes()).zip(digit_time(max.as_bytes()));
+        seconds.filter(|_| min.len() == max.len())
     }
 
     /// The unit in which all numbers are times from 1980 to 2100; the ranges of the units do not overlap.

@@ -85,10 +85,30 @@ fn why_text(facts: &Facts) -> Option<String> {
         let value = shown(&seen.value);
         return Some(format!("line {} has {value}, which DOUBLE would make infinite or zero", seen.line));
     }
+    let commas = kind::NUMBERS | kind::COMMA_EITHER | kind::TEXT;
+    if facts.kinds & !commas == 0 && has_thousands(&seen.value) {
+        let value = shown(&seen.value);
+        return Some(format!(
+            "its numbers have commas between thousands: line {} has {value}; in SQL, replace(COLUMN, ',', '') \
+             takes them out",
+            seen.line
+        ));
+    }
     (typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
         format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))
     })
+}
+
+/// Whether a text is a number with commas between its thousands: `12,345,678`, `1,234.5`.
+fn has_thousands(text: &str) -> bool {
+    let number = text.trim().trim_start_matches(['-', '+']);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let are_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let mut groups = whole.split(',');
+    let is_first = groups.next().is_some_and(|group| are_digits(group) && group.len() <= 3);
+    let are_rest = groups.clone().all(|group| are_digits(group) && group.len() == 3);
+    is_first && groups.count() > 0 && are_rest && are_digits(fraction)
 }
 
 /// Whether a text is a number beyond the range of DOUBLE.

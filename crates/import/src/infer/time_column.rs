@@ -147,7 +147,7 @@ fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
         if !facts.is_epoch_like() {
             continue;
         }
-        if options.time_unit.is_some() || facts.epoch_unit().is_some() {
+        if options.time_unit.is_some() || facts.digit_bounds().is_some() || facts.epoch_unit().is_some() {
             return Ok(Some(position));
         }
         // A column named time with integers is probably a time, so it is better to ask than to guess.

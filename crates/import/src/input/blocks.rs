@@ -59,13 +59,28 @@ pub(crate) struct BlockReader<'a> {
     line: u64,
     is_first: bool,
     is_at_end: bool,
+    /// Whether the text begins with the bracket of a list.
+    begins_list: bool,
+    /// The last byte so far that is not blank.
+    last_byte: Option<u8>,
 }
 
 impl<'a> BlockReader<'a> {
     /// A reader of a source. `file` is its position in the import.
     pub(crate) fn new(source: &'a Source, file: usize, format: RecordFormat, read: &Arc<AtomicU64>) -> Result<Self> {
         let (reader, line) = source.open_records(read)?;
-        Ok(Self { source, reader, file, format, carry: Vec::new(), line, is_first: true, is_at_end: false })
+        Ok(Self {
+            source,
+            reader,
+            file,
+            format,
+            carry: Vec::new(),
+            line,
+            is_first: true,
+            is_at_end: false,
+            begins_list: false,
+            last_byte: None,
+        })
     }
 
     /// Whether all blocks were returned.
@@ -80,13 +95,14 @@ impl<'a> BlockReader<'a> {
         loop {
             self.fill(&mut bytes, target)?;
             if self.is_at_end && bytes.is_empty() {
-                return Ok(None);
+                return self.check_end(&bytes).map(|()| None);
             }
             let cut = self.format.last_end(&bytes);
             if self.is_at_end {
                 if let Some(open) = cut.open.filter(|open| *open < bytes.len()) {
                     return Err(self.unclosed(&bytes[..open]));
                 }
+                self.check_end(&bytes)?;
                 return Ok(Some(self.block(bytes)));
             }
             if cut.end > 0 {
@@ -110,7 +126,21 @@ impl<'a> BlockReader<'a> {
                 bytes.drain(..BYTE_ORDER_MARK.len());
             }
         }
+        if self.is_first {
+            self.begins_list = bytes.trim_ascii_start().starts_with(b"[");
+        }
+        self.last_byte = bytes.trim_ascii_end().last().copied().or(self.last_byte);
         Ok(())
+    }
+
+    /// Refuses a list of JSON objects that is cut off between two of them. `last` is the last part of the file.
+    fn check_end(&self, last: &[u8]) -> Result<()> {
+        if self.format != RecordFormat::Json || !self.begins_list || self.last_byte == Some(b']') {
+            return Ok(());
+        }
+        let (name, line) = (&self.source.name, self.line + line_ends(last.trim_ascii_end()));
+        Err(Error::invalid(format!("{name}, line {line}: the list of the records is never closed"))
+            .with_hint("the file may be cut off"))
     }
 
     fn block(&mut self, bytes: Vec<u8>) -> Block {

@@ -77,25 +77,34 @@ fn is_arrays(head: &[u8]) -> bool {
         || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
 }
 
-/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`.
+/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`. If the first one
+/// has a time, half of them are enough: a line that does not have this form is then a mistake in it.
 fn is_line_protocol(head: &[u8]) -> bool {
     // A file of one line may lack its line break.
     let only = Some(head).filter(|_| whole_lines(head) == 0);
     let lines = first_lines(head).chain(only).map(<[u8]>::trim_ascii);
-    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20).peekable();
-    lines.peek().is_some() && lines.all(is_point)
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#")).take(20);
+    let points: Vec<Option<Point>> = lines.map(point).collect();
+    let count = points.iter().flatten().count();
+    let has_time = points.first().is_some_and(|first| first.as_ref().is_some_and(|point| point.has_time));
+    count > 0 && (count == points.len() || (has_time && count * 2 >= points.len()))
 }
 
-fn is_point(line: &[u8]) -> bool {
-    let Ok(line) = std::str::from_utf8(line) else { return false };
-    let mut parts = cut(line, ' ').into_iter();
-    let (Some(series), Some(fields)) = (parts.next(), parts.next()) else { return false };
-    let is_time = parts.next().is_none_or(|time| time.parse::<i64>().is_ok());
+/// A line of line protocol.
+struct Point {
+    has_time: bool,
+}
+
+fn point(line: &[u8]) -> Option<Point> {
+    let mut parts = cut(std::str::from_utf8(line).ok()?, ' ').into_iter();
+    let (series, fields, time) = (parts.next()?, parts.next()?, parts.next());
+    let is_time = time.is_none_or(|time| time.parse::<i64>().is_ok());
     let mut tags = cut(series, ',').into_iter();
     let measurement = tags.next().unwrap_or("");
     let is_pair = |pair: &str| pair.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty());
     let is_series = !measurement.is_empty() && !measurement.contains('=') && tags.all(is_pair);
-    is_series && cut(fields, ',').into_iter().all(is_pair) && is_time && parts.next().is_none()
+    let is_point = is_series && cut(fields, ',').into_iter().all(is_pair) && is_time && parts.next().is_none();
+    is_point.then_some(Point { has_time: time.is_some() })
 }
 
 /// Cuts at a character, but not behind a backslash, nor in double quotes.
@@ -126,6 +135,7 @@ mod tests {
         for text in [
             "weather,location=us\\ midwest temperature=82,note=\"a b, c=d\" 1465839830100400200\n",
             "# DDL\ncpu usage=0.5\ncpu,host=a usage=0.25 1700000000\nmem,ho",
+            "cpu,host=a usage=0.5 1700000000\ncpu,host=b usage= 1700000001\n",
         ] {
             assert_eq!(format_of("a", text.as_bytes()), Format::Lines, "{text}");
         }

@@ -25,8 +25,8 @@ pub(crate) struct RecordParser {
     pub(crate) unpivot: Option<Unpivot>,
     /// Whether bad records are skipped.
     pub(crate) skip_bad: bool,
-    /// For JSON arrays: whether the first one is the header.
-    pub(crate) has_array_header: bool,
+    /// For JSON arrays: how many of the first ones are the header: names, and types below them.
+    pub(crate) array_header_count: usize,
     /// Whether the records are features of GeoJSON.
     pub(crate) is_geojson: bool,
 }
@@ -95,8 +95,8 @@ impl RecordParser {
                     RecordFormat::JsonArrays => arrays::records(&text, &mut known),
                     _ => objects::records(&text, &mut known),
                 };
-                if is_first && self.has_array_header && block.records.count() > 0 {
-                    block.records.remove_first();
+                if is_first {
+                    block.records.remove_first(self.array_header_count);
                 }
                 names = known.list;
                 unknown = block.unknown.map(|(name, start)| (name, first_line + line_ends(&text.as_bytes()[..start])));

@@ -82,8 +82,9 @@ impl JsonRecords {
                     (None, several) => {
                         let names: Vec<&str> = several.iter().map(|list| list.path.as_str()).collect();
                         let message = format!("{} is one object with several lists: {}", name, names.join(", "));
+                        let choices = names.join(" or --path ");
                         return Err(Error::usage(message)
-                            .with_hint(format!("choose the records: --path {}; --path '' is the object", names[0])));
+                            .with_hint(format!("choose the records: --path {choices}; --path '' is the object")));
                     }
                 }
             }

@@ -13,6 +13,8 @@ pub(crate) struct TimeParsing {
     pub(crate) dates: DateReading,
     /// The unit of numbers. `None` refuses numbers.
     pub(crate) epoch: Option<TimeUnit>,
+    /// Whether numbers are dates and times that are written as digits, and count no unit.
+    pub(crate) are_digits: bool,
     /// The zone of times that name none; UTC by default.
     pub(crate) zone: Option<Zone>,
 }

@@ -10,6 +10,7 @@ use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
 use crate::records::error::shown;
+use crate::values::digit_times::digit_form;
 use atsdb_core::limits::COLUMNS_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, ColumnId, ColumnType, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
@@ -206,6 +207,12 @@ impl Planner<'_> {
             });
         }
         let Some(unit) = self.epoch_unit(position)? else { return Err(unknown_epoch(column)) };
+        if let Some((min, _)) = facts.int_bounds.filter(|_| self.options.time_unit.is_none())
+            && facts.digit_bounds().is_some()
+        {
+            let (name, form) = (&column.name, digit_form(min));
+            self.notes.push(format!("column {name}: its numbers are read as {form}; --time-unit makes counts of them"));
+        }
         let digits = match facts.kinds & kind::FLOAT {
             0 => unit.fraction_digits(),
             _ => unit.fraction_digits() + usize::from(facts.number_digits.min(9)),
@@ -225,7 +232,8 @@ impl Planner<'_> {
             TimeChoice::None(_) => None,
             TimeChoice::Column(position) | TimeChoice::DateClock(position, _) => {
                 let facts = &self.merged[*position].facts;
-                facts.second_bounds.or_else(|| {
+                let digits = || facts.digit_bounds().filter(|_| self.options.time_unit.is_none());
+                facts.second_bounds.or_else(digits).or_else(|| {
                     let per_second = self.epoch_unit(*position).ok().flatten()?.per_second();
                     facts.int_bounds.map(|(min, max)| (min / per_second, max / per_second))
                 })

@@ -42,12 +42,18 @@ impl Planner<'_> {
         if facts.kinds & (kind::NUMBERS) == 0 {
             return Ok(None);
         }
-        match self.options.time_unit.or_else(|| facts.epoch_unit()) {
+        let of_digits = || facts.digit_bounds().map(|_| TimeUnit::Second);
+        match self.options.time_unit.or_else(of_digits).or_else(|| facts.epoch_unit()) {
             Some(unit) => Ok(Some(unit)),
             // A few numbers among texts are values at fault, not a question of units.
             None if facts.time_count > facts.number_count => Ok(None),
             None => Err(unknown_epoch(column)),
         }
+    }
+
+    /// Whether the numbers of a column of a file are dates and times that are written as digits.
+    fn are_digits(&self, file: usize, field: usize) -> bool {
+        self.options.time_unit.is_none() && self.observed.files[file].columns[field].digit_bounds().is_some()
     }
 
     /// The position of a column in each file, and the form of its times there.
@@ -59,7 +65,10 @@ impl Planner<'_> {
             let dates = DateReading { order, until: self.options.times_until };
             let epoch = if is_stamp { self.epoch_in(position, file)? } else { None };
             bindings.push(match self.merged[position].positions[file] {
-                Some(field) => Binding::Field(field, TimeParsing { dates, epoch, zone: self.options.zone }),
+                Some(field) => {
+                    let are_digits = self.are_digits(file, field);
+                    Binding::Field(field, TimeParsing { dates, epoch, are_digits, zone: self.options.zone })
+                }
                 None => Binding::Missing,
             });
         }

@@ -114,10 +114,11 @@ impl Records {
         self.starts.len()
     }
 
-    /// Removes the first record.
-    pub(crate) fn remove_first(&mut self) {
-        self.starts.remove(0);
-        self.fields.drain(..self.width);
+    /// Removes the first records.
+    pub(crate) fn remove_first(&mut self, count: usize) {
+        let count = count.min(self.count());
+        self.starts.drain(..count);
+        self.fields.drain(..count * self.width);
     }
 
     /// One field of every record.

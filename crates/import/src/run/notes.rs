@@ -1,4 +1,4 @@
-//! Notes for the user about what was read: comments that were left out, texts that were read as NULL or kept, and
+//! Notes for the user about what was read: empty files, comments that were left out, texts that were read as NULL or kept, and
 //! values that the columns hold otherwise than they are written.
 
 use crate::build::column_values::Inexact;
@@ -7,8 +7,8 @@ use crate::plan::column::PlanColumn;
 use crate::records::error::shown;
 use atsdb_core::ColumnType;
 
-/// Maximum number of columns that a note names.
-const COLUMNS_SHOWN: usize = 4;
+/// Maximum number of columns or files that a note names.
+const NAMES_SHOWN: usize = 4;
 
 /// A note about comments that were left out, if there are some.
 pub(crate) fn comment_note(count: u64) -> Option<String> {
@@ -18,6 +18,11 @@ pub(crate) fn comment_note(count: u64) -> Option<String> {
         format!("{count} comment lines, which begin")
     };
     (count > 0).then(|| format!("left out {what} with #; --skip 0 reads all lines"))
+}
+
+/// A note about files without content, if there are some.
+pub(crate) fn empty_note(files: &[&str]) -> Option<String> {
+    (!files.is_empty()).then(|| format!("there is nothing in {}", listed(files)))
 }
 
 /// One note about texts that became NULL, and one for each column that kept such a text.
@@ -72,7 +77,7 @@ fn times(count: u64) -> String {
 }
 
 fn listed(names: &[&str]) -> String {
-    let (shown, more) = names.split_at(names.len().min(COLUMNS_SHOWN));
+    let (shown, more) = names.split_at(names.len().min(NAMES_SHOWN));
     let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     format!("{}{more}", shown.join(", "))
 }

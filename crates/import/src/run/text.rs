@@ -12,7 +12,7 @@ use crate::options::report::{Progress, Report};
 use crate::options::{Options, Sink};
 use crate::plan::Plan;
 use crate::records::error::RecordError;
-use crate::run::notes::{comment_note, inexact_notes, null_notes};
+use crate::run::notes::{comment_note, empty_note, inexact_notes, null_notes};
 use crate::run::revision::revised;
 use crate::run::tally::Tally;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -139,6 +139,8 @@ impl TextImport<'_> {
 
     fn report(&self, plan: Plan, observed: &Observed, tally: Tally, nulls: &NullTexts) -> Report {
         let mut notes = plan.notes;
+        let empty = observed.files.iter().filter(|file| file.is_complete && file.parser.names.is_empty());
+        notes.extend(empty_note(&empty.map(|file| file.parser.file.as_str()).collect::<Vec<_>>()));
         let dialects = observed.files.iter().filter_map(|file| file.parser.dialect.as_ref());
         notes.extend(comment_note(dialects.map(|dialect| dialect.comment_count).sum::<u64>() + tally.comment_count));
         notes.extend(null_notes(&plan.columns, &tally.nulls, nulls));

@@ -104,7 +104,7 @@ impl<'a> Workbook<'a> {
         }
     }
 
-    /// The sheet of this name, or the first one that has rows, preferably not a hidden one.
+    /// The sheet of this name, or the first one that has several rows, or else one; preferably not a hidden one.
     pub(crate) fn choose(&mut self, wanted: Option<&str>) -> Result<ChosenSheet> {
         let sheets: Vec<Sheet> =
             self.sheets().iter().filter(|sheet| sheet.typ == SheetType::WorkSheet).cloned().collect();
@@ -119,13 +119,19 @@ impl<'a> Workbook<'a> {
         }
         let (visible, hidden): (Vec<&Sheet>, Vec<&Sheet>) =
             sheets.iter().partition(|sheet| sheet.visible == SheetVisible::Visible);
-        for sheet in visible.into_iter().chain(hidden) {
-            let mut has_rows = false;
-            self.cells(&sheet.name, &mut |_, value| {
-                has_rows = value.is_none_or(|value| !matches!(value, DataRef::Empty));
-                Ok(!has_rows)
-            })?;
-            if has_rows {
+        for group in [visible, hidden] {
+            let (mut single, mut found) = (None, None);
+            for sheet in group {
+                match self.row_count_up_to_two(&sheet.name)? {
+                    0 => {}
+                    1 => single = single.or(Some(sheet)),
+                    _ => {
+                        found = Some(sheet);
+                        break;
+                    }
+                }
+            }
+            if let Some(sheet) = found.or(single) {
                 let others: Vec<&str> =
                     sheets.iter().map(|other| other.name.as_str()).filter(|other| *other != sheet.name).collect();
                 let note = format!("read sheet {}; --sheet NAME reads another: {}", sheet.name, listed(&others));
@@ -135,6 +141,21 @@ impl<'a> Workbook<'a> {
         }
         let names: Vec<&str> = sheets.iter().map(|sheet| sheet.name.as_str()).collect();
         Err(Error::usage(format!("{} has no rows in its sheets: {}", self.name, listed(&names))))
+    }
+
+    /// The number of a sheet's rows with values, at most 2.
+    fn row_count_up_to_two(&mut self, sheet: &str) -> Result<usize> {
+        let (mut last_row, mut count) = (None, 0);
+        self.cells(sheet, &mut |(row, _), value| {
+            let is_empty = value.is_some_and(|value| matches!(value, DataRef::Empty));
+            if !is_empty && last_row != Some(row) {
+                (last_row, count) = (Some(row), count + 1);
+            }
+            Ok(count < 2)
+        })?;
+        // These cells are read again.
+        self.unknown_errors.clear();
+        Ok(count)
     }
 
     fn unknown_sheet(&self, wanted: &str, sheets: &[Sheet]) -> Error {

@@ -102,6 +102,17 @@ fn a_document_that_is_cut_off_is_refused_whatever_is_complete_in_it() {
         let error = json(&document[..end]).map(|imported| imported.columns()).unwrap_err();
         assert!(error.message().contains("an object is opened and never closed"), "{}: {error}", &document[..end]);
     }
+    // A list is cut off between two records.
+    let rows: Vec<String> = (0..100_000).map(|row| format!("{{\"a\":{row}}}")).collect();
+    let list = format!("\u{feff}[{}\n]\n", rows.join(",\n"));
+    assert_eq!(json(&list).unwrap().report.row_count, 100_000);
+    let whole = list.trim_end().strip_suffix(']').unwrap();
+    for cut in [whole, whole.trim_end(), &whole[..whole.rfind('{').unwrap()]] {
+        let error = json(cut).map(|imported| imported.columns()).unwrap_err();
+        assert!(error.message().contains("the list of the records is never closed"), "{error}");
+    }
+    let error = json("[{\"a\":1},\n{\"a\":2},\n").map(|imported| imported.columns()).unwrap_err();
+    assert_eq!(error.message(), "a.json, line 2: the list of the records is never closed");
 }
 
 #[test]
@@ -118,6 +129,8 @@ fn records_inside_a_document_are_found_or_named() {
     assert_eq!(at(two, "b.c").unwrap().texts("y"), ["1", "2"]);
     let error = at(two, "b.d").map(|i| i.columns()).unwrap_err();
     assert_eq!((error.message(), error.hint()), ("a.json: no list named b.d", Some("did you mean b.c?")));
+    let error = json("{\"meta\":[{\"name\":\"a\"}],\"data\":[{\"a\":1}]}").map(|i| i.columns()).unwrap_err();
+    assert!(error.hint().unwrap().contains("--path meta or --path data"), "{error}");
     let error = json("{\"data\":[\n{\"id\":1},\n{\"id\":oops}]}").map(|i| i.columns()).unwrap_err();
     assert!(error.message().starts_with("a.json, line 3: "), "{error}");
 }
@@ -144,6 +157,15 @@ fn arrays_are_records_whose_first_may_be_the_header() {
     let named = json("[[\"time\",\"v\"],[\"2024-01-01\",1],[\"2024-01-02\",2.5]]").unwrap();
     assert_eq!(named.columns(), ["*time date", "v float64"]);
     assert_eq!(named.texts("v"), ["1.0", "2.5"]);
+    // Names and types, as JSONCompactEachRowWithNamesAndTypes of ClickHouse has them.
+    let typed = json("[\"t\",\"v\"]\n[\"DateTime\",\"UInt8\"]\n[\"2024-01-01 00:00:00\",1]\n").unwrap();
+    assert_eq!(
+        (typed.columns(), typed.texts("v")),
+        (vec!["*t timestamp_us".into(), "v int64".into()], vec!["1".into()])
+    );
+    assert!(typed.report.notes.join("\n").contains("types of ClickHouse"), "{:?}", typed.report.notes);
+    let words = json("[\"word\"]\n[\"Time\"]\n[\"and tide\"]\n").unwrap();
+    assert_eq!(words.texts("word"), ["Time", "and tide"]);
     let bare = json("[1,\"x\"]\n[2,\"y\",true]\n").unwrap();
     assert_eq!(bare.columns(), ["column1 int64", "column2 text", "column3 bool"]);
     assert_eq!(bare.texts("column3"), ["∅", "true"]);

@@ -291,6 +291,14 @@ fn a_column_that_one_file_lacks_is_null_there_and_reported() {
 }
 
 #[test]
+fn an_empty_file_among_others_is_noted() {
+    let files = || vec![text("a.csv", "time,x\n2024-01-01 00:00:00,1\n"), text("b.csv", ""), text("c.jsonl", "")];
+    let imported = run(files(), &Options::default(), None).unwrap();
+    assert_eq!((imported.report.row_count, imported.texts("x")), (1, vec!["1".to_owned()]));
+    assert_eq!(imported.report.notes, ["there is nothing in b.csv, c.jsonl"]);
+}
+
+#[test]
 fn texts_of_other_encodings_are_read() {
     let table = "time;ort;v\n2024-01-01;Köln 😀;1\n2024-01-02;Łódź;2\n";
     let utf16: Vec<u8> = ["\u{feff}", table].concat().encode_utf16().flat_map(u16::to_le_bytes).collect();

@@ -27,6 +27,16 @@ fn titles_before_the_header_are_left_out_with_a_note() {
     }
     let error = refused("Title\ntime,v\n2024-01-01,1\n2024-01-02,x,y\n2024-01-03,2\n2024-01-04,2\n");
     assert!(error.message().starts_with("a.csv, line 4: has 3 fields, the file has 2 columns"), "{error}");
+    // Titles may have as many fields as the records.
+    let table = "time,v\n2024-01-01,1.5\n2024-01-02,2\n";
+    for title in ["Report\nCreated,2024-01-02\n\n", "Created,2024-01-02\nHeight,34\n"] {
+        let imported = csv(format!("{title}{table}"));
+        assert_eq!(imported.columns(), ["*time date", "v float64"], "{title}");
+        assert!(notes(&imported).contains("left out"), "{title}: {}", notes(&imported));
+    }
+    // A text among numbers is no header, and a line of units is none.
+    assert_eq!(csv("2024-01-01,1\nlost,error\n2024-01-03,3\n").report.row_count, 3);
+    assert_eq!(csv("x,v\n(UTC),(m)\n2024-01-01,1\n2024-01-02,2\n").columns(), ["x text", "v text"]);
     // Lines that are not titles stay: a column has no name, or the first record is wrong.
     assert_eq!(csv("date,v\n1,2024-01-01,2.5\n2,2024-01-02,3\n").columns()[0], "row int64");
     assert!(refused("a,b\n1,2,3,4\n5,6,7,8\n").message().contains("has 4 fields, the file has 2 columns"));
@@ -173,6 +183,15 @@ fn decimal_commas_are_numbers_unless_they_may_stand_between_thousands() {
         (added.texts("a"), added.texts("b")),
         (vec!["1.5".into(), "2.0".into()], vec!["2.5".into(), "3.0".into()])
     );
+}
+
+#[test]
+fn commas_between_thousands_stay_text_with_a_note() {
+    let imported = csv("n,price,ids\n1,\"1,234\",\"101,202\"\n2,\"12,345,678\",\"101,20\"\n3,\"1,234.5\",\"a,b\"\n");
+    assert_eq!(imported.columns(), ["n int64", "price text", "ids text"]);
+    let notes = notes(&imported);
+    assert!(notes.contains("column price is text: its numbers have commas between thousands: line 3"), "{notes}");
+    assert!(!notes.contains("column ids"), "{notes}");
 }
 
 #[test]

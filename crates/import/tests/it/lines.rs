@@ -55,6 +55,9 @@ fn bad_lines_are_named_or_skipped() {
     let lines: Vec<u64> = skipped.report.skipped.iter().map(|skipped| skipped.line).collect();
     assert_eq!(lines, [400_001, 500_002]);
     assert!(skipped.report.skipped[1].reason.contains("field type conflict"));
+    // A mistake among the first lines does not make them a table with commas.
+    let error = refused("cpu,host=a usage=0.5 1700000000\ncpu,host=a usage= 1700000001\n");
+    assert!(error.message().starts_with("a.csv, line 2: "), "{error}");
 }
 
 #[test]

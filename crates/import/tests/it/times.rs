@@ -1,8 +1,8 @@
 //! Choosing the time column and reading its values.
 
 use crate::support::{csv, refused, refused_with, run, text, time, with};
-use atsdb_core::TimeUnit;
-use atsdb_import::{DateOrder, Options};
+use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
+use atsdb_import::{DateOrder, Options, Zone};
 
 fn order(order: DateOrder) -> Options {
     Options { date_order: Some(order), ..Options::default() }
@@ -81,6 +81,42 @@ fn epochs_tell_their_unit_by_their_size() {
     ] {
         assert_eq!(csv(format!("epoch_s,v\n{value},1\n")).columns()[0], format!("*epoch_s {unit}"), "{value}");
     }
+}
+
+#[test]
+fn numbers_may_be_dates_and_times_in_digits() {
+    for (first, second, wanted) in [
+        ("20240101", "20240331", "2024-03-31T00:00:00Z"),
+        ("2024010100", "2024033102", "2024-03-31T02:00:00Z"),
+        ("202401010000", "202403310230", "2024-03-31T02:30:00Z"),
+        ("20240101000000", "20240331023059", "2024-03-31T02:30:59Z"),
+    ] {
+        let content = format!("station,date,v\n1,{first},1\n1,{second},2\n");
+        let imported = csv(content.clone());
+        assert_eq!((imported.columns()[1].as_str(), imported.texts("date")[1].as_str()), ("*date timestamp_s", wanted));
+        assert!(imported.report.notes.join("\n").contains("its numbers are read as yyyymmdd"), "{first}");
+        let east = with(content, &Options { zone: Some(Zone::parse("+01:00").unwrap()), ..Options::default() });
+        assert_eq!(east.texts("date")[0], "2023-12-31T23:00:00Z");
+    }
+    // A day that is none among them, and numbers that no date shows.
+    let error = refused("time,v\n20240101,1\n20240230,2\n20240301,3\n");
+    assert!(error.message().contains("line 3, column time: \"20240230\" is not a time"), "{error}");
+    assert_eq!(csv("date,v\n20240001,1\n20240101,2\n").columns(), ["date int64", "v int64"]);
+    let definition = TableDefinition::new("t")
+        .with_column("at", ColumnType::Timestamp(TimeUnit::Second), None)
+        .with_column("d", ColumnType::Date, None)
+        .with_time("at", TimeUnit::Second)
+        .unwrap();
+    let into = |content: &str| run(vec![text("a.csv", content)], &Options::default(), Some(&definition));
+    let imported = into("at,d\n2024013118,20240131\n2024013119,20240201\n").unwrap();
+    assert_eq!(
+        (imported.texts("at")[1].as_str(), imported.texts("d")[1].as_str()),
+        ("2024-01-31T19:00:00Z", "2024-02-01")
+    );
+    let error = into("at,d\n2024013118,2024013118\n").map(|imported| imported.columns()).unwrap_err();
+    assert!(error.message().contains("has a time of day; the column holds dates"), "{error}");
+    let seconds = Options { time_unit: Some(TimeUnit::Second), ..Options::default() };
+    assert_eq!(with("time,v\n2024010100,1\n", &seconds).texts("time"), ["2034-02-20T01:01:40Z"]);
 }
 
 #[test]

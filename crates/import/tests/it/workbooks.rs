@@ -244,28 +244,56 @@ fn what_is_no_workbook_is_refused_with_its_kind() {
 
 /// A workbook of one sheet with this content, and other parts.
 fn workbook(content: &str, others: &[(&str, &[u8])]) -> Vec<u8> {
+    workbook_of(&[content], others)
+}
+
+/// A workbook of sheets with these contents, named S1 and so on, and other parts.
+fn workbook_of(contents: &[&str], others: &[(&str, &[u8])]) -> Vec<u8> {
     let relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
     let package = "http://schemas.openxmlformats.org/package/2006/relationships";
-    let related = |kind: &str, target: &str| {
-        format!(
-            "<Relationships xmlns=\"{package}\"><Relationship Id=\"r1\" Type=\"{relation}/{kind}\" \
-                 Target=\"{target}\"/></Relationships>"
-        )
+    let related = |kind: &str, targets: &[String]| {
+        let one = |(number, target): (usize, &String)| {
+            format!("<Relationship Id=\"r{number}\" Type=\"{relation}/{kind}\" Target=\"{target}\"/>")
+        };
+        let all: String = (1..).zip(targets).map(one).collect();
+        format!("<Relationships xmlns=\"{package}\">{all}</Relationships>")
     };
-    let workbook = format!(
-        "<workbook xmlns:r=\"{relation}\"><sheets><sheet name=\"S\" sheetId=\"1\" r:id=\"r1\"/></sheets></workbook>"
-    );
-    let (root, parts) = (related("officeDocument", "xl/workbook.xml"), related("worksheet", "worksheets/sheet1.xml"));
-    let sheet = format!("<worksheet>{content}</worksheet>");
-    let own: [(&str, &[u8]); 6] = [
+    let numbers = 1..=contents.len();
+    let listed = |number: usize| format!("<sheet name=\"S{number}\" sheetId=\"{number}\" r:id=\"r{number}\"/>");
+    let list: String = numbers.clone().map(listed).collect();
+    let workbook = format!("<workbook xmlns:r=\"{relation}\"><sheets>{list}</sheets></workbook>");
+    let targets: Vec<String> = numbers.map(|number| format!("worksheets/sheet{number}.xml")).collect();
+    let (root, parts) = (related("officeDocument", &["xl/workbook.xml".to_owned()]), related("worksheet", &targets));
+    let sheet = |(target, content): (&String, &&str)| {
+        (format!("xl/{target}"), format!("<worksheet>{content}</worksheet>").into_bytes())
+    };
+    let sheets: Vec<(String, Vec<u8>)> = targets.iter().zip(contents).map(sheet).collect();
+    let own: [(&str, &[u8]); 5] = [
         ("[Content_Types].xml", b"<Types/>"),
         ("_rels/.rels", root.as_bytes()),
         ("xl/workbook.xml", workbook.as_bytes()),
         ("xl/_rels/workbook.xml.rels", parts.as_bytes()),
         ("xl/sharedStrings.xml", b"<sst uniqueCount=\"1\"><si><t>a</t></si></sst>"),
-        ("xl/worksheets/sheet1.xml", sheet.as_bytes()),
     ];
-    zip(&[&own[..], others].concat())
+    let sheets = sheets.iter().map(|(name, content)| (name.as_str(), content.as_slice()));
+    zip(&own.into_iter().chain(sheets).chain(others.iter().copied()).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_sheet_of_one_row_is_read_only_if_no_other_has_more() {
+    let rows = |texts: &[&str]| -> String {
+        let row = |(number, text): (usize, &&str)| {
+            format!("<row r=\"{number}\"><c r=\"A{number}\" t=\"str\"><v>{text}</v></c></row>")
+        };
+        format!("<sheetData>{}</sheetData>", (1..).zip(texts).map(row).collect::<String>())
+    };
+    let (cover, data) = (rows(&["Read me"]), rows(&["v", "1", "2"]));
+    let read =
+        |sheets: &[&str]| run(vec![text("a.xlsx", workbook_of(sheets, &[]))], &Options::default(), None).unwrap();
+    let both = read(&[cover.as_str(), data.as_str()]);
+    assert_eq!(both.texts("v"), ["1", "2"]);
+    assert!(both.report.notes.join("\n").contains("read sheet S2"), "{:?}", both.report.notes);
+    assert_eq!(read(&[cover.as_str()]).columns(), ["Read me text"]);
 }
 
 #[test]

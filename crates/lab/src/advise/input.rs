@@ -1,4 +1,4 @@
-//! The file that the user wants advice for, and the result of one pass over it.
+//! The user's file for advice, and the result of one pass over it.
 
 use atsdb::TableDefinition;
 use serde::{Deserialize, Serialize};

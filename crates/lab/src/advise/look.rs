@@ -1,4 +1,5 @@
-//! One pass over the file: how many rows, which times, which column names the series, which one is measured.
+//! One pass over the file. It finds the number of rows, the times, the column that names the series, and the measured
+//! column.
 
 use super::input::AdviseInput;
 use crate::failure::Failure;

@@ -26,7 +26,7 @@ pub struct Workspace {
     pub tuning: Tuning,
     /// The name of its database, if it is on a server.
     pub database: String,
-    /// The server, if [`Contestant::server`] asks for one.
+    /// The server, if [`Contestant::server`] requests one.
     pub server: Option<ServerAddress>,
 }
 
@@ -71,7 +71,7 @@ pub trait Contestant: Sync {
     /// An error of the system.
     fn open(&self, workspace: &Workspace) -> Result<Box<dyn Session>, Failure>;
 
-    /// Opens the database as a program does that runs for long, with whatever the system then does in the background.
+    /// Opens the database as a long-running program does, with all the background work of the system.
     /// Returns what opens a session for a thread of that program. By default each session is one of [`Self::open`].
     ///
     /// # Errors

@@ -18,7 +18,7 @@ impl Dialect {
         }
     }
 
-    /// A date as an answer has it: QuestDB's have the type of times on their way to a client, so that it sends days.
+    /// Returns a date as it is in an answer. QuestDB sends dates as times, so its answers have days.
     pub fn date_answer(self, date: &str) -> String {
         match self {
             Self::Questdb => format!("(cast({date} AS LONG) / {DAY_MILLISECONDS})"),
@@ -50,7 +50,7 @@ impl Dialect {
     /// The mean of large integers in `column`, as an aggregate.
     pub fn mean(self, column: &str) -> String {
         match self {
-            // Its sums of integers can overflow, also in a mean.
+            // Sums of integers can overflow there, also in a mean.
             Self::Clickhouse => format!("avg(toFloat64({column}))"),
             _ => format!("avg({column})"),
         }

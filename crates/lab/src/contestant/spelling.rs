@@ -63,11 +63,11 @@ impl Dialect {
                 format!("CREATE TABLE {table} ({column} {})", column_type.replace("CHAR", "VARCHAR")),
                 format!("CREATE INDEX {table}_{column} ON {table} USING hash ({column})"),
             ],
-            // Sorted by it, with a mark each 8,192 rows.
+            // Sorted by the column, with a mark every 8,192 rows.
             Family::Clickhouse => {
                 vec![format!("CREATE TABLE {table} ({column} {column_type}) ENGINE = MergeTree ORDER BY {column}")]
             }
-            // It has an index of symbols alone, which are for texts that come again and again.
+            // Only symbols can have an index, and symbols are for repeated texts.
             Family::Questdb | Family::Series => {
                 let column_type = if column_type.starts_with("CHAR") { "VARCHAR" } else { column_type };
                 vec![format!("CREATE TABLE {table} ({column} {column_type})")]
@@ -161,7 +161,7 @@ impl Dialect {
         }
     }
 
-    /// Takes an index away.
+    /// Drops an index.
     pub fn drop_index(self, index: &str, table: &str) -> String {
         match self.family() {
             Family::Mysql => format!("DROP INDEX {index} ON {table}"),

@@ -11,7 +11,7 @@ enum Growing {
     Integers(Vec<Option<i64>>),
     Floats(Vec<Option<f64>>),
     Texts(Vec<Option<String>>),
-    /// Only NULLs so far.
+    /// A column with only NULLs so far.
     Nulls(usize),
 }
 

@@ -89,11 +89,12 @@ impl Atsdb {
             }
             StoreKind::Server(kind) => {
                 let rows_survive = prepare_database(kind, workspace)?;
-                // In the folder of the run, which goes with it: each run begins without pages on this machine.
+                // Pages are cached in the folder of the run, which is removed with it, so each run begins without
+                // cached pages.
                 let pages = PageCacheFolder::At(workspace.directory.join("pages"));
                 let database = options.page_cache(pages).open(&workspace.server()?.url_of(&workspace.database))?;
                 let tier = match kind {
-                    // The store's sessions wait for the disk, whatever the server's default is.
+                    // The store's sessions wait for the disk, regardless of the server's default.
                     ServerKind::Postgres => Tier::from(database.engine().store().durability()),
                     _ => rows_survive,
                 };
@@ -279,7 +280,7 @@ fn prepare_database(kind: ServerKind, workspace: &Workspace) -> Result<Tier, Fai
     Ok(tier)
 }
 
-/// A statement that is understood and not supported is nothing that went wrong.
+/// A statement that is valid but not supported is no failure.
 fn cannot_or_failed(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::Sql if error.message().contains("not supported") => Failure::Cannot(error.to_string()),

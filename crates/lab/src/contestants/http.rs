@@ -19,7 +19,7 @@ pub(super) struct Http {
 }
 
 /// The body of a reply. A server may send the head before it has done the work, and may abandon the work when the
-/// connection is closed: only the end of the body says that it is done.
+/// connection is closed: only the end of the body shows that it is done.
 #[must_use = "only the end of the body says that the server has done it"]
 pub(super) struct Reply<'a> {
     http: &'a mut Http,
@@ -188,7 +188,8 @@ impl Read for Reply<'_> {
     }
 }
 
-/// Reads the line before a chunk: its length in hexadecimal, maybe with more after a semicolon. The last has no bytes.
+/// Reads the line before a chunk: its length in hexadecimal, maybe with more after a semicolon. The last chunk has no
+/// bytes.
 fn next_chunk(stream: &mut impl BufRead, is_first: bool) -> io::Result<Body> {
     if !is_first && !line(stream)?.is_empty() {
         return Err(malformed());
@@ -221,7 +222,8 @@ fn lost(error: io::Error) -> Failure {
     Failure::broken(error)
 }
 
-/// A value in a path or a form: everything but letters, digits and four signs is a percent sign and two digits.
+/// Encodes a value in a path or a form: everything but letters, digits and four signs becomes a percent sign and two
+/// digits.
 pub(super) fn encoded(value: &str) -> String {
     let byte = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),

@@ -21,7 +21,7 @@ pub(super) struct InsertText {
     dates: Vec<bool>,
     /// The column whose value is next.
     position: usize,
-    /// Why there may be no NULL.
+    /// The reason why NULL is refused.
     no_null: Option<&'static str>,
 }
 

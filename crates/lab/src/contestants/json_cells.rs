@@ -1,4 +1,4 @@
-//! Values that programs write as JSON, as cells: JSON has neither times nor dates, and names no types.
+//! Values that programs write as JSON, converted to cells. JSON has neither times nor dates, and names no types.
 
 use crate::data::answer::Cell;
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub(super) fn cell(value: &Value, column: JsonColumn) -> Result<Cell, Failure> {
     };
     let float = || text.parse::<f64>().map(Cell::Float).map_err(Failure::broken);
     match column {
-        // One that is too large for 64 bits is a fraction.
+        // An integer that is too large for 64 bits becomes a fraction.
         JsonColumn::Integer => text.parse::<i64>().map(Cell::Integer).or_else(|_| float()),
         JsonColumn::Float => float(),
         JsonColumn::Time => time(&text).ok_or_else(|| Failure::wrong(format!("no time: {text}"))),

@@ -13,18 +13,19 @@ pub(super) enum Scalar<'a> {
     Text(Cow<'a, str>),
 }
 
-/// A place in a text of JSON without spaces between its signs, as servers write it.
+/// A position in a text of JSON without spaces between its signs, as servers write it.
 pub(super) struct Scanner<'a> {
     rest: &'a str,
 }
 
 impl<'a> Scanner<'a> {
-    /// The beginning of a text.
+    /// Starts at the beginning of a text.
     pub(super) fn new(text: &'a str) -> Self {
         Self { rest: text }
     }
 
-    /// Goes on after the value's name. A text cannot contain it, because quotes are escaped there.
+    /// Advances to the position after the value's name. A text cannot contain the name, because quotes are escaped
+    /// there.
     pub(super) fn find(&mut self, name: &str) -> bool {
         let pattern = format!("\"{name}\":");
         let found = self.rest.find(&pattern);
@@ -40,7 +41,7 @@ impl<'a> Scanner<'a> {
         place(name).is_some_and(|at| place(other).is_none_or(|other| at < other))
     }
 
-    /// Hands the items of a list to `item`, one by one.
+    /// Passes the items of a list to `item`, one by one.
     pub(super) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), Failure>) -> Result<(), Failure> {
         self.expect('[')?;
         if self.sign(']') {
@@ -54,7 +55,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The names and texts of an object.
+    /// Reads the names and texts of an object.
     pub(super) fn object_of_texts(&mut self) -> Result<Vec<(String, String)>, Failure> {
         let mut pairs = Vec::new();
         self.expect('{')?;
@@ -71,7 +72,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A value.
+    /// Reads a value.
     pub(super) fn scalar(&mut self) -> Result<Scalar<'a>, Failure> {
         if self.rest.starts_with('"') {
             return self.text().map(Scalar::Text);

@@ -27,18 +27,18 @@ pub(super) enum Role {
     Date,
 }
 
-/// How values are written that the systems write differently.
+/// How values are written that differ between the systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineDialect {
     /// Other times and dates are integers.
     Influxdb,
-    /// The same, and integers become fractions of 64 bits.
+    /// Other times and dates are integers, and integers become 64-bit fractions.
     VictoriaMetrics,
     /// Other times and dates are in microseconds, fractions in binary form.
     Questdb,
 }
 
-/// Lines that are being written.
+/// Lines under construction.
 pub(super) struct Lines {
     dialect: LineDialect,
     /// The table's name, escaped.
@@ -55,7 +55,7 @@ pub(super) struct Lines {
     times: Option<(i64, i64)>,
 }
 
-/// The `precision` of a request, as which the times of lines are read.
+/// Returns the `precision` of a request, which sets the unit of the lines' times.
 pub(super) fn precision(per_second: i64) -> &'static str {
     match per_second {
         1 => "s",
@@ -66,7 +66,7 @@ pub(super) fn precision(per_second: i64) -> &'static str {
 }
 
 impl Lines {
-    /// No lines yet, of a table with these columns.
+    /// Creates an empty set of lines for a table with these columns.
     pub(super) fn new<'a>(
         dialect: LineDialect,
         table: &str,
@@ -104,7 +104,7 @@ impl Lines {
         self.times
     }
 
-    /// Forgets the lines, which have been sent.
+    /// Removes the lines, which have been sent.
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.rows = 0;
@@ -164,7 +164,7 @@ impl Lines {
     }
 }
 
-/// A name or a value with a backslash before these characters, and before those that QuestDB always wants it before.
+/// Returns a name or a value with a backslash before these characters, and before those that QuestDB always escapes.
 fn escaped(dialect: LineDialect, text: &str, special: &[char]) -> String {
     let always: &[char] = if dialect == LineDialect::Questdb { &['\\', '\n', '\r'] } else { &[] };
     let is_special = |letter: char| special.contains(&letter) || always.contains(&letter);

@@ -1,5 +1,5 @@
-//! Tables of one column in atsdb: a file of lines into them, as LOAD DATA INFILE and `atsdb import` do it, and look-ups
-//! by the library's handle where the table is in memory.
+//! Tables of one column in atsdb: loading a file of lines, like LOAD DATA INFILE and `atsdb import`, and look-ups by
+//! the library's handle if the table is in memory.
 
 use crate::failure::Failure;
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray};
@@ -8,7 +8,7 @@ use atsdb_import::{Format, Input, Options, SingleColumn, Sink};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Loads the file's lines into a table of one column. One batch, visible all at once.
+/// Loads the file's lines into a table of one column, as one batch.
 pub(super) fn load(database: &Database, table: &str, file: &Path) -> Result<(), Failure> {
     let engine = database.engine();
     let table = engine.table(table)?;

@@ -109,7 +109,7 @@ fn slice_name(table: &str, day: i64) -> String {
     format!("{table}_{day}")
 }
 
-/// A table whose columns are all integers of 4 bytes.
+/// Returns a table whose columns are all 4-byte integers.
 fn integers(name: &str, columns: impl Iterator<Item = String>) -> TableDefinition {
     columns.fold(TableDefinition::new(name), |table, column| table.with_column(column, ColumnType::Int32, None))
 }
@@ -143,7 +143,7 @@ impl SlicedSession {
         Ok(())
     }
 
-    /// The numbers of texts, which are written down before the rows that use them.
+    /// Returns the numbers of texts. New numbers are stored before the rows that use them.
     fn number(&mut self, new: Vec<String>) -> Result<(), Failure> {
         if new.is_empty() {
             return Ok(());

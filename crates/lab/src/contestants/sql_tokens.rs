@@ -46,7 +46,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, Failure> {
     Ok(tokens)
 }
 
-/// What is between quotes, in which a quote is doubled, and how long that is with them.
+/// Returns the text between quotes, in which a quote is doubled, and its length including the quotes.
 fn quoted(rest: &str, quote: char) -> Result<(String, usize), Failure> {
     let mut from = 1;
     loop {

@@ -1,15 +1,15 @@
 //! Rows that are loaded one by one, as structs.
 //!
-//! A contestant that takes rows implements [`RowVisitor`] once, for every row type; a workload that has a row type
-//! of its own adds it to [`RowSet`]. So no row passes through dynamic dispatch, which would cost the fast
-//! contestants more than the slow ones.
+//! A contestant that takes rows implements [`RowVisitor`] once, for every row type; a workload with another row type
+//! adds it to [`RowSet`]. So no row passes through dynamic dispatch, which would cost the fast contestants more than
+//! the slow ones.
 
 use atsdb::Record;
 
 /// A record and its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timed<R> {
-    /// In the table's unit, since the epoch.
+    /// The time in the table's unit, since the epoch.
     pub time: i64,
     /// The other columns.
     pub record: R,

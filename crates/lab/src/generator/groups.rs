@@ -7,7 +7,7 @@ use crate::generator::random::Random;
 use arrow::array::{ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray};
 use std::sync::Arc;
 
-/// The most that K is.
+/// The maximum of K.
 pub const SMALL_MAX: u64 = 100;
 /// The minimum number of rows in a group of two small columns, unless there are too few rows for two groups.
 const ROWS_OF_A_PAIR: u64 = 40;
@@ -27,7 +27,7 @@ pub struct GroupsGenerator {
 }
 
 impl GroupsGenerator {
-    /// The generator of a seed, for a table of so many rows.
+    /// Creates the generator of a seed, for a table of this many rows.
     pub fn new(seed: u64, rows: u64) -> Self {
         let small = (rows / ROWS_OF_A_PAIR).isqrt().clamp(2, SMALL_MAX);
         Self { random: Random::new(seed, 40), small, large: (rows / small).max(1) }

@@ -1,5 +1,5 @@
 //! The rows of `tsbs`: the measurement `cpu` of TSBS's data for DevOps. Every ten seconds each host reports ten shares
-//! of its processors' time in percent; ten tags say what kind of host it is.
+//! of its processors' time in percent; ten tags describe the host.
 //!
 //! As there, a share starts anywhere from 0 to 100, walks by steps that are normally distributed with a deviation of
 //! 1, stays within these bounds, and is reported as a whole number. Steps here are a quarter of the number of ones
@@ -93,7 +93,7 @@ pub struct HostsGenerator {
 }
 
 impl HostsGenerator {
-    /// The generator of a seed, for a table of so many rows.
+    /// Creates the generator of a seed, for a table of this many rows.
     pub fn new(seed: u64, rows: u64) -> Self {
         let (mut random, hosts) = (Random::new(seed, 50), hosts_of(rows));
         let tags: Vec<[String; TAGS.len()]> = (0..hosts).map(|host| tags(host, &mut random)).collect();

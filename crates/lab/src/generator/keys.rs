@@ -1,4 +1,4 @@
-//! The files of `memory`: N random integers below N, or N random strings of 20 small letters, a line each.
+//! The files of `memory`: N random integers below N, or N random strings of 20 small letters, one per line.
 
 use crate::generator::random::Random;
 use std::fs::File;

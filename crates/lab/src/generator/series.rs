@@ -11,7 +11,7 @@
 //!
 //! # Entropy
 //!
-//! What a store must keep is the set of rows: the order is given by sorting by sensor and time, where a sensor's
+//! A store must keep the set of rows: the order is given by sorting by sensor and time, where a sensor's
 //! readings cannot change places. A reading is then three kinds of independent draws: jitter log2(3) = 1.585 bits,
 //! status 0.055 bits, and for the wide table six steps of log2(9) = 3.170 bits. That is 0.205 and 2.583 bytes a
 //! row. To it come, once for each sensor, its place in the minute (log2(58) bits) and the counters' start

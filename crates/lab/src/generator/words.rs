@@ -17,11 +17,11 @@ pub struct WordGenerator {
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WordRow {
-    /// From 0, in order.
+    /// The number of the row, from 0.
     pub id: u64,
-    /// Two to eight letters; one of [`WORDS`].
+    /// A string of two to eight letters, one of [`WORDS`].
     pub word: String,
-    /// Below [`NUMBERS_END`].
+    /// A number below [`NUMBERS_END`].
     pub number: u64,
 }
 

@@ -69,7 +69,7 @@ pub struct Measure {
 /// One contestant's figure for a measure in one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// In the measure's unit. Of several runs, the median of the warm ones.
+    /// The value in the measure's unit. Of several runs, the median of the warm ones.
     pub value: f64,
     /// The first run, when caches were cold, where several were made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub struct Figure {
 pub struct CurvePoint {
     /// Rows in the table.
     pub rows: u64,
-    /// In the measure's unit, since the point before.
+    /// The value in the measure's unit, since the point before.
     pub value: f64,
 }
 

@@ -125,7 +125,7 @@ fn safest(measure: &MeasureReport, winner: &Winner) -> Option<String> {
 }
 
 impl Advice {
-    /// For a terminal.
+    /// Formats the advice for a terminal.
     pub fn to_text(&self, input: &AdviseInput) -> String {
         let mut text = String::new();
         input.notes().iter().take(2).for_each(|note| text.push_str(&format!("{note}\n")));

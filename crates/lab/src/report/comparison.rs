@@ -44,7 +44,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// For people.
+    /// Returns the verdict as text for people.
     pub fn text(self) -> &'static str {
         self.into()
     }

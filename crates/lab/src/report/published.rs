@@ -5,7 +5,7 @@ use crate::report::results::MeasureReport;
 use crate::workload::PublishedRatio;
 
 impl PublishedRatio {
-    /// The same ratio in this run, with the names of the two contestants, if both have a figure.
+    /// The ratio of the same two contestants in this run, with their names, if both have a figure.
     pub(crate) fn today(&self, measure: &MeasureReport) -> Option<(String, String, f64)> {
         let of = |wanted: &str| -> Option<(String, Spread)> {
             let has = |exact: bool| {

@@ -96,7 +96,7 @@ pub struct WorkloadReport {
 pub struct BrokenRun {
     /// The contestant.
     pub contestant: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -124,7 +124,7 @@ pub struct MeasureResult {
     pub runs: Vec<Figure>,
     /// Over the runs; `None` where it was skipped or failed.
     pub spread: Option<Spread>,
-    /// Why it could not.
+    /// The reason why it could not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// Why it failed. A wrong answer is a failure, and its figures do not count.

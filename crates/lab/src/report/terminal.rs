@@ -4,7 +4,7 @@ use crate::measure::Unit;
 use crate::report::grid::{Grid, OURS, factor, grouped};
 use crate::report::results::{ContestantReport, MeasureResult, Report, Settings, WorkloadReport};
 
-/// Why some contestants have no figure.
+/// The reason why some contestants have no figure.
 struct ReasonNote {
     reason: String,
     contestants: Vec<String>,

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Runs the lab with these options. A contestant that fails is in the report with the reason; the others continue. When
-/// [`RunOptions::stop`] is set, the report contains the measurements until then and says that it was interrupted.
+/// [`RunOptions::stop`] is set, the report contains the measurements until then and is marked as interrupted.
 ///
 /// # Errors
 ///

@@ -99,7 +99,7 @@ impl RunOptions {
 pub enum Progress<'a> {
     /// The folder of a killed lab was removed.
     Removed {
-        /// Which.
+        /// The folder.
         folder: &'a Path,
     },
     /// Before anything starts: the resource limits of the whole run.

@@ -42,7 +42,7 @@ pub(super) fn run_one(
     if let Some(EarlyEnd::Stopped(reason) | EarlyEnd::Died(reason)) = cut {
         sink(Event::Ended { reason: Some(reason) });
     }
-    // What a stopped child had started may still be about to end.
+    // Processes that a stopped child had started may still be ending.
     if !remove(&job.directory) {
         return Err(unavailable(
             "cannot remove a scratch folder",
@@ -52,7 +52,7 @@ pub(super) fn run_one(
     Ok(was_stopped)
 }
 
-/// Why a child did not finish.
+/// The reason why a child did not finish.
 enum EarlyEnd {
     /// The lab stopped it.
     Stopped(String),

@@ -10,7 +10,7 @@ use std::process::Command;
 /// The user that a server runs as.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
-    /// The user, where it is another than the lab's.
+    /// The user, if it differs from the lab's.
     user: Option<User>,
 }
 
@@ -48,7 +48,7 @@ impl Account {
         }
     }
 
-    /// Makes it the owner of a file or folder.
+    /// Makes the account the owner of a file or folder.
     pub(super) fn own(&self, path: &Path) -> Result<(), Failure> {
         match &self.user {
             Some(user) => chown(path, Some(user.user), Some(user.group)).map_err(Failure::broken),
@@ -56,8 +56,8 @@ impl Account {
         }
     }
 
-    /// The arguments that run a program as this account, which ends with the one that starts it. What they start
-    /// takes the place of the first program, so that its process is known.
+    /// The arguments that run a program as this account, so that it ends with its parent. The program replaces the
+    /// first process, so that its process number is known.
     pub(super) fn wrap(&self, ends_with_parent: bool) -> Vec<String> {
         let mut arguments = Vec::new();
         if ends_with_parent {

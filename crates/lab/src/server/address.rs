@@ -98,7 +98,7 @@ impl fmt::Debug for ServerUrls {
 /// The address of a server, and its properties.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerAddress {
-    /// Which.
+    /// The kind of server.
     pub kind: ServerKind,
     /// The URL, which may contain a password.
     pub(crate) url: String,

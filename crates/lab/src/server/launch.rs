@@ -56,7 +56,7 @@ pub(super) struct Launch<'a> {
     pub(super) folder: &'a Path,
     /// The signal that ends it when the lab stops it.
     pub(super) signal: &'static str,
-    /// The signal that ends it at once when the lab itself is gone. Its data is scratch, so nothing is lost.
+    /// The signal that ends it at once when the lab itself has ended. Its data is scratch, so nothing is lost.
     pub(super) signal_at_once: &'static str,
 }
 
@@ -120,7 +120,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A shell that has ended already needs no word.
+        // A shell that has already ended needs no message.
         let _ = self.supervisor.stdin.take().map(|mut input| input.write_all(b"stop\n"));
         // The shell ends when the server has. A failure here cannot be reported to anybody.
         let _ = self.supervisor.wait();

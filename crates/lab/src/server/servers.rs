@@ -133,7 +133,7 @@ impl Servers {
     }
 }
 
-/// Why MySQL is not there.
+/// The message if MySQL was not given by a URL.
 pub(crate) fn by_url_only() -> String {
     format!("by URL only: set {} or use --url mysql=mysql://USER@HOST/DATABASE", ServerKind::Mysql.variable())
 }

@@ -2,8 +2,8 @@
 //! have their true sizes only once the server has stopped.
 //!
 //! Sessions of a workspace share its server. The server requested last keeps running between sessions, as a server
-//! does; it stops when another workspace's is started, or when the contestant says so. Each runs as the lab's own user
-//! and listens only on this machine, on ports that are free.
+//! does; it stops when another workspace's is started, or when the contestant requests it. Each runs as the lab's own
+//! user and listens only on this machine, on ports that are free.
 
 use super::account::Account;
 use super::launch::{Launch, Running};
@@ -58,7 +58,7 @@ pub(crate) struct WorkspaceServer {
 
 impl WorkspaceServer {
     /// The failure of a request. If the server has died, the client saw only a lost connection, and the server's last
-    /// lines say why.
+    /// lines show the reason.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Failed(error) if !self.running.is_alive() => {
@@ -80,7 +80,7 @@ struct Slots {
 }
 
 impl WorkspaceServers {
-    /// None yet.
+    /// Creates an empty set.
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(Slots { last: None, all: Vec::new() }))
     }

@@ -25,13 +25,13 @@ pub struct Bench<'a> {
     pub seed: u64,
     /// The requested durability of commits.
     pub durability: Durability,
-    /// Whose settings.
+    /// Tuned or default settings.
     pub tuning: Tuning,
     /// An empty folder.
     pub directory: PathBuf,
     /// The prefix of the names of its databases on the server.
     pub database_prefix: String,
-    /// The server, if the contestant asks for one.
+    /// The server, if the contestant requests one.
     pub server: Option<ServerAddress>,
     /// The file for advice.
     pub input: Option<AdviseInput>,
@@ -131,8 +131,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Reports how much of `count` things a second of the server's processor time did, as the figure of what it did
-    /// says. `None` is one that was not reported.
+    /// Reports how many of `count` operations one second of the server's processor time did, by the processor time in
+    /// the figure of these operations. `None` is a figure that was not reported.
     ///
     /// # Errors
     ///

@@ -61,7 +61,7 @@ pub struct Fact {
     pub name: String,
     /// Its title, for people.
     pub title: String,
-    /// In `unit`.
+    /// The value in `unit`.
     pub value: f64,
     /// The unit of the value.
     pub unit: Unit,

@@ -31,13 +31,13 @@ pub struct Job {
     pub seed: u64,
     /// `full`, `normal` or `off`.
     pub durability: String,
-    /// Whose settings.
+    /// Tuned or default settings.
     pub tuning: Tuning,
     /// An empty folder.
     pub directory: PathBuf,
     /// The prefix of the names of its databases on the server.
     pub database_prefix: String,
-    /// The server, if the contestant asks for one.
+    /// The server, if the contestant requests one.
     pub server: Option<ServerAddress>,
     /// The file for advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ pub enum Event {
     Skipped {
         /// Which measure.
         measure: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The contestant failed.
@@ -85,7 +85,7 @@ pub enum Event {
     },
     /// The run ended; with a reason if it ended early.
     Ended {
-        /// Why it ended early.
+        /// The reason why it ended early.
         reason: Option<String>,
     },
 }

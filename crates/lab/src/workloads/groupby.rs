@@ -1,8 +1,8 @@
-//! `groupby`: the ten questions that db-benchmark asks by GROUP BY, on the data that its generator draws; see
+//! `groupby`: db-benchmark's ten GROUP BY queries, on the data of its generator; see
 //! [`generator::groups`](crate::generator::groups).
 //!
-//! There the answer of a question becomes a table, and sums over that table are compared. Here the sums are
-//! computed over the question as a subquery: the contestant computes all groups, and none has to be handed over.
+//! There the answer of a question becomes a table, and sums over that table are compared. Here the sums are computed
+//! over the question as a subquery: the contestant computes all groups, and returns none of them.
 
 use crate::contestant::{Contestant, Dialect};
 use crate::failure::Failure;

@@ -1,8 +1,9 @@
 //! `ingest`: what a server does while clients send rows: the reports of the hosts of [`tsbs`](super::tsbs), each with
 //! ten tags and ten values, in one load and in requests of a thousand rows over several connections, by the protocol
-//! that the contestant is loaded by.
+//! that loads the contestant.
 //!
-//! What counts is the server's processor time: clients run on the same machine, and work on other ones in reality.
+//! The figure to look at is the server's processor time, because the clients run on the same machine here, and on
+//! others in practice.
 
 use crate::contestant::{Contestant, Workspace};
 use crate::failure::Failure;
@@ -89,7 +90,7 @@ fn large(contestant: &dyn Contestant, bench: &mut Bench<'_>, table: &TableDefini
     Ok(true)
 }
 
-/// The answer by which lost rows show.
+/// The query whose answer shows lost rows.
 const CHECK: &str = "SELECT count(*), sum(usage_user), sum(usage_guest_nice) FROM cpu";
 
 fn requests(contestant: &dyn Contestant, bench: &mut Bench<'_>, table: &TableDefinition) -> Result<(), Failure> {
@@ -102,7 +103,7 @@ fn requests(contestant: &dyn Contestant, bench: &mut Bench<'_>, table: &TableDef
         requests.push(generator.batch(left.min(REQUEST_ROWS)));
         left -= left.min(REQUEST_ROWS);
     }
-    // So that the server runs, and its processor time is known.
+    // This starts the server, so that its processor time is known.
     contestant.open(&workspace)?.create_table(table)?;
     let sent = bench.attempt_reported("requests", || {
         contestant.loads_at_once()?;
@@ -113,7 +114,7 @@ fn requests(contestant: &dyn Contestant, bench: &mut Bench<'_>, table: &TableDef
     bench.per_server_second("requests_cpu", rows, sent.as_ref().map(|(figure, ())| figure))
 }
 
-/// Sends requests over several connections at once, each a commit of its own. Returns how long that took.
+/// Sends requests over several connections at once, each a separate commit. Returns how long that took.
 fn send(
     contestant: &dyn Contestant,
     workspace: &Workspace,

@@ -132,7 +132,7 @@ fn several(
     let workspaces: Vec<Workspace> =
         (0..writers).map(|writer| bench.workspace(&format!("of-{writers}-{writer}"))).collect::<Result<_, _>>()?;
     let all = bench.attempt(measures[0], || {
-        // Made before, so that all begin to insert at once.
+        // Made before the clock starts, so that all begin to insert at once.
         workspaces.iter().try_for_each(|workspace| create(contestant, workspace, "").map(drop))?;
         let done = each(&workspaces, |workspace| {
             let mut session = contestant.open(workspace)?;
@@ -161,7 +161,7 @@ fn several(
     Ok(())
 }
 
-/// Does `work` in every workspace at once, a thread each.
+/// Runs `work` in every workspace at once, each in its own thread.
 pub(super) fn each<T: Send>(
     workspaces: &[Workspace],
     work: impl Fn(&Workspace) -> Result<T, Failure> + Sync,
@@ -181,7 +181,7 @@ fn create(contestant: &dyn Contestant, workspace: &Workspace, null: &str) -> Res
     Ok(session)
 }
 
-/// Inserts the rows, a statement each. Returns the time without that of making the statements.
+/// Inserts the rows, one statement for each. Returns the time without that of making the statements.
 fn insert(session: &mut dyn Session, rows: u64) -> Result<Duration, Failure> {
     let per_commit = session.dialect().rows_per_commit();
     let (mut time, mut next) = (Duration::ZERO, 0);

@@ -43,7 +43,7 @@ pub(super) fn minute(
             let (begin, committed) = (clock::now(), digest.rows);
             let mut loader = session.loader(table)?;
             time += begin.elapsed();
-            // One run at least: beginning may have taken all of the time.
+            // There is at least one run, because beginning may have taken all of the time.
             loop {
                 let chunk = generator.chunk(RUN_ROWS);
                 digest.add_batch(&generator.batch(&chunk, wide))?;

@@ -49,8 +49,7 @@ pub(super) enum Decided {
     Columns(&'static [usize]),
 }
 
-/// A table that no column of accepts NULL, and the columns that its rows are sorted by before the time, for contestants
-/// that sort them.
+/// Returns the table with NOT NULL columns and this series key, for contestants that sort rows.
 pub(super) fn without_null(mut table: TableDefinition, key: &[&str]) -> Result<TableDefinition, Failure> {
     table.columns.iter_mut().for_each(|column| column.nullable = false);
     table.key = key.iter().map(|name| Ok(table.column(name)?.id)).collect::<Result<_, Failure>>()?;
@@ -116,7 +115,7 @@ pub(super) fn timed(work: impl FnOnce() -> Result<(), Failure>) -> Result<Durati
     Ok(begin.elapsed())
 }
 
-/// Asks the questions, one after another.
+/// Runs the queries, one after another.
 pub(super) fn ask(session: &mut dyn Session, questions: Vec<Question>, bench: &mut Bench<'_>) -> Result<(), Failure> {
     for Question { measure, text, decided } in questions {
         bench.progress(measure)?;

@@ -1,5 +1,5 @@
-//! `serve`: what programs and dashboards ask a server all day, over one connection and over eight: one report of a
-//! host, and an hour of a host by the minute; and how fast a client receives every row. The rows are those of
+//! `serve`: the frequent queries of programs and dashboards, over one connection and over eight: one report of a host,
+//! and an hour of a host by the minute. It also measures how fast a client receives every row. The rows are those of
 //! [`tsbs`](super::tsbs).
 
 use crate::contestant::{Contestant, Dialect, Workspace};
@@ -14,7 +14,7 @@ use crate::workloads::tsbs::{TABLE, table};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// Connections that ask at the same time.
+/// Connections that send queries at the same time.
 const CONNECTIONS: usize = 8;
 /// Different questions of each kind.
 const QUESTIONS: u64 = 500;
@@ -101,7 +101,7 @@ impl Workload for Serve {
         let mut generator = HostsGenerator::new(bench.seed, bench.rows);
         let Some(workspace) = load(contestant, bench, &table, |rows| generator.batch(rows))? else { return Ok(()) };
         let mut session = contestant.open(&workspace)?;
-        // A system without these indexes finds the rows otherwise, or says so by its figures.
+        // A system without these indexes finds the rows in another way, or its figures show that it cannot.
         match session.prepare_lookups(&table) {
             Ok(()) | Err(Failure::Cannot(_)) => {}
             Err(other) => return Err(other),
@@ -139,7 +139,7 @@ fn asked(
         |readers: usize| Mixed { readers, writers: 0, time, queries, table: TABLE, row: &|_| String::new(), first: 0 };
     bench.progress(kind.one.name)?;
     let can = bench.attempt(kind.one.name, || {
-        // The answer is compared, the time is of all questions.
+        // The answer is compared; the time covers all questions.
         let answer = contestant.open(workspace)?.query(&queries[0])?.hash();
         let latencies = run_mixed(contestant, workspace, &readers(1))?.0.latencies.map_err(Failure::wrong)?;
         Ok((Figure { answer: Some(answer), latencies: Some(latencies.clone()), ..Figure::of(latencies.p50) }, ()))

@@ -1,9 +1,9 @@
 //! `tsbs`: the queries of TSBS's use case `cpu-only`, on one table of what hosts report every ten seconds; see
 //! [`generator::hosts`](crate::generator::hosts).
 //!
-//! TSBS asks each query a thousand times with random hosts and times. Here each is drawn once from the seed, so that
-//! its answer can be compared. The names of queries are TSBS's: `single-groupby-5-8-1` is the maximum of 5 metrics a
-//! minute of 8 hosts in 1 hour.
+//! TSBS runs each query a thousand times with random hosts and times. Here the parameters of each are drawn once from
+//! the seed, so that its answer can be compared. The names of queries are TSBS's: `single-groupby-5-8-1` is the maximum
+//! of 5 metrics a minute of 8 hosts in 1 hour.
 
 use crate::contestant::{Contestant, Dialect};
 use crate::failure::Failure;
@@ -25,13 +25,13 @@ const HIGH: u64 = 90;
 /// A query of TSBS, with its parameters.
 #[derive(Clone, Copy)]
 enum TsbsQuery {
-    /// The maximum a minute of so many metrics, of so many hosts, in so many hours.
+    /// The maximum of some metrics for each minute, over some hosts and hours.
     MaxPerMinute { metrics: usize, hosts: usize, hours: i64 },
-    /// The maximum an hour of all metrics, of so many hosts, in eight hours.
+    /// The maximum of all metrics for each hour, over some hosts, in eight hours.
     MaxPerHour { hosts: usize },
-    /// The mean an hour and a host of so many metrics, of all hosts, in twelve hours.
+    /// The mean of some metrics for each hour and host, in twelve hours.
     MeanPerHourAndHost { metrics: usize },
-    /// Every report with a high `usage_user` in twelve hours, of so many hosts, or of all.
+    /// Every report with a high `usage_user` in twelve hours, of some hosts, or of all.
     High { hosts: Option<usize> },
     /// The last report of each host.
     LastPoint,
@@ -140,7 +140,7 @@ impl Draw {
         Self { random: Random::new(seed, 52), hosts, seconds: (rows / hosts) as i64 * INTERVAL_SECONDS }
     }
 
-    /// `time` within so many hours that begin anywhere, as a condition.
+    /// A condition that selects a range of this many hours, which begins at a random time.
     fn hours(&mut self, hours: i64, dialect: Dialect) -> String {
         let length = hours * HOUR_SECONDS;
         let begin = START_SECONDS + self.random.between(0, (self.seconds - length).max(0));

@@ -51,7 +51,7 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).expect("the folder").next().is_none()
 }
 
-/// Started in a process of its own, this test holds a server until it is killed. As an ordinary test it does nothing.
+/// In a separate process, this test holds a server until it is killed. As an ordinary test it does nothing.
 #[test]
 fn hold() {
     let Some(text) = std::env::var_os(HOLD).map(|text| text.to_string_lossy().into_owned()) else { return };

@@ -62,7 +62,7 @@ fn printed_settings_are_those_of_the_server() {
             let database = name.replace(':', "_");
             let workspace = Workspace { directory, durability, tuning, database, server: Some(server.clone()) };
             let mut session = contestant.open(&workspace).expect("a session");
-            // The store waits for PostgreSQL's disk whatever the server's default is; only `fsync` is not under its
+            // The store waits for PostgreSQL's disk regardless of the server's default; only `fsync` is not under its
             // control.
             let kept = if name == "atsdb:postgres" && tier == Tier::Normal { Tier::Full } else { tier };
             assert_eq!(session.tier(), kept, "{name}, asked for {tier}");

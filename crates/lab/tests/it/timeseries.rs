@@ -102,7 +102,7 @@ fn series_is_answered_as_by_the_others() {
 
 const HOLD: &str = "ATSDB_LAB_TEST_HOLD_WORKSPACE";
 
-/// Started in a process of its own, this test holds a session until it is killed. As an ordinary test it does nothing.
+/// In a separate process, this test holds a session until it is killed. As an ordinary test it does nothing.
 #[test]
 fn hold() {
     let Some(text) = std::env::var_os(HOLD).map(|text| text.to_string_lossy().into_owned()) else { return };

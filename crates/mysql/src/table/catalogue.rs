@@ -22,8 +22,8 @@ pub(super) fn tables(connection: &mut Conn) -> Result<Vec<String>> {
     )
 }
 
-/// The table of that name: one of the URL's database, or with its database before a point. The exact name is preferred
-/// to one that differs in case.
+/// The table of that name: one of the URL's database, or one whose database is given before a dot. The exact name is
+/// preferred to one that differs in case.
 pub(super) fn find(connection: &mut Conn, wanted: &str) -> Result<Option<SourceTable>> {
     const FIND: &str = "SELECT CAST(table_schema AS CHAR), CAST(table_name AS CHAR) FROM information_schema.tables
         WHERE table_schema = coalesce(?, DATABASE()) AND table_name = ?
@@ -88,7 +88,7 @@ impl SourceTable {
         format!("SELECT {} FROM {}", columns.join(", "), self.quoted_name())
     }
 
-    /// The statement that answers what the types of these columns follow from.
+    /// The query that decides the undecided types of these columns.
     pub(super) fn questions(&self, questions: &[(usize, Undecided)]) -> String {
         let question = |(position, undecided): &(usize, Undecided)| {
             format!("CAST({} AS CHAR)", undecided.question(&quoted(&self.columns[*position].name)))

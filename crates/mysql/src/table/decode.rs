@@ -8,7 +8,8 @@ use atsdb_core::uuid_text::canonical;
 use atsdb_foreign::Value;
 
 impl Encoding {
-    /// The value. `scratch` holds the text of one that has another form. The error says what is wrong with it.
+    /// Converts a value. `scratch` holds the text of a value that has another form. The error describes what is wrong
+    /// with the value.
     pub(super) fn decode<'a>(self, value: &'a mysql::Value, scratch: &'a mut String) -> Result<Value<'a>, String> {
         use mysql::Value::{Bytes, Date, Double, Float, Int, NULL, Time, UInt};
         Ok(match (self, value) {

@@ -28,10 +28,10 @@ const SETUP: [&str; 5] = [
     "SET SESSION wait_timeout = 86400",
 ];
 
-/// Opens a table or a view for reading: `table` is its name, with its database and a point before it if that is not the
-/// URL's. Of several addresses the first that answers is used, be it a replica.
+/// Opens a table or a view for reading: `table` is its name, with its database and a dot before it if that is not the
+/// URL's. Of several addresses the first that answers is used, even if it is a replica.
 ///
-/// `chooser` says which columns are read.
+/// `chooser` selects the columns that are read.
 ///
 /// Errors: `Usage` (the URL, or no table named: the hint lists them), `NotFound` (no such database or table),
 /// `Unavailable` (no connection, no login, no permission).
@@ -115,7 +115,7 @@ fn mappings(connection: &mut Conn, source: &SourceTable) -> mysql::Result<Vec<Ma
     Ok(found.into_iter().map(|found| found.unwrap_or_else(&mut decide)).collect())
 }
 
-/// The rows, as they arrive. Dropping them reads the rest of them from the server.
+/// The rows, read as they arrive. Dropping them reads the remaining rows from the server.
 struct Rows {
     rows: QueryResult<'static, 'static, 'static, Binary>,
     encodings: Vec<Encoding>,

@@ -5,7 +5,7 @@ use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{ColumnType, TimeUnit};
 use atsdb_foreign::time_unit;
 
-/// What becomes of a column's values.
+/// The type that a column's values are converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// An integer as a boolean.
@@ -16,12 +16,12 @@ pub(super) enum Encoding {
         precision: u8,
         scale: u8,
     },
-    /// A decimal as a number with floating point.
+    /// A decimal as a floating point number.
     DecimalAsFloat,
     Timestamp(TimeUnit),
     Date,
     Time,
-    /// A time as a length of time.
+    /// A time as an interval.
     Interval,
     Text,
     Uuid,
@@ -33,11 +33,11 @@ pub(super) enum Encoding {
 /// The form in which a column is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadBy {
-    /// As it is.
+    /// Unchanged.
     Itself,
-    /// As a text.
+    /// Cast to a text.
     Cast,
-    /// As the text of a shape.
+    /// As the text of a geometry.
     Shape,
 }
 
@@ -68,12 +68,12 @@ pub(super) enum Undecided {
     Bool,
     /// `TIME`: a time of day, or a length of time.
     Time,
-    /// A decimal with more digits than one here has, of which so many are after the point.
+    /// A decimal with more digits than a decimal here can have, and this scale.
     Decimal { scale: u32 },
 }
 
 impl Undecided {
-    /// The expression whose value decides.
+    /// The expression whose value decides the type.
     pub(super) fn question(self, name: &str) -> String {
         match self {
             Self::Bool => format!("MAX({name} NOT IN (0, 1))"),
@@ -82,7 +82,7 @@ impl Undecided {
         }
     }
 
-    /// The type, by the answer, which is missing if there are no values.
+    /// Returns the type that follows from the answer, which is missing if there are no values.
     pub(super) fn decide(self, answer: Option<&str>) -> Mapping {
         match self {
             Self::Bool if answer == Some("1") => Mapping::new(ColumnType::Int8, Encoding::Int),
@@ -107,7 +107,7 @@ impl Undecided {
     }
 }
 
-/// How a column is read, or what decides it.
+/// Returns how a column is read, or what decides its type.
 pub(super) fn mapping(column: &SourceColumn) -> Result<Mapping, Undecided> {
     let is_unsigned = column.shown.contains("unsigned");
     let int = |signed, unsigned| Mapping::new(if is_unsigned { unsigned } else { signed }, Encoding::Int);

@@ -9,7 +9,7 @@ use atsdb_testkit::server::{self, ServerKind, TestServer};
 
 atsdb_testkit::on_server_tests!("mariadb", crate::support::MARIADB);
 
-/// Encryption that the URL asks for is used, or the connection is refused.
+/// Encryption that the URL requires is used, or the connection is refused.
 #[test]
 fn encryption_that_a_socket_does_not_have_is_refused_where_it_is_asked_for() {
     let Some(server) = server::shared(ServerKind::Mariadb) else { return };

@@ -1,5 +1,4 @@
-//! The bound holds over all writers, the least recently used pages are evicted first, and files that are not the
-//! cache's are left alone.
+//! The bound holds over all writers, the least recently used pages are evicted first, and other files are left alone.
 
 use crate::support::{UID, file, found, keep, open, places, try_open};
 use std::path::Path;
@@ -92,7 +91,7 @@ fn a_store_that_is_only_opened_leaves_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-/// Stores that no longer exist, such as those of a test, must not keep their room for ever.
+/// Stores that no longer exist, such as those of a test, must not keep their space for ever.
 #[test]
 fn stores_unused_for_a_month_are_removed() {
     const DAY: u64 = 24 * 3_600;
@@ -111,7 +110,7 @@ fn stores_unused_for_a_month_are_removed() {
         }
         folders.push(path);
     }
-    // A file that is not the cache's is kept, whatever its age.
+    // A file that does not belong to the cache is kept at any age.
     std::fs::write(folders[2].join("notes"), "mine").unwrap();
     let (cache, _) = open(folder.path(), BYTES_MAX);
     keep(&cache, 1, &places(&[10]));

@@ -43,7 +43,7 @@ pub(super) fn tables(connection: &PostgresConnection) -> Result<Vec<String>, Err
     Ok(rows.into_iter().filter_map(|mut row| row.pop().flatten()).collect())
 }
 
-/// The table of that name: one in the search path, or with its schema before a point.
+/// The table of that name: one in the search path, or one whose schema is given before a dot.
 pub(super) fn find(connection: &PostgresConnection, wanted: &str) -> Result<Option<SourceTable>, Error> {
     let sql = format!(
         "SELECT c.oid::text, n.nspname::text, c.relname::text,
@@ -87,7 +87,7 @@ fn columns(connection: &PostgresConnection, oid: &str) -> Result<Vec<SourceColum
 }
 
 impl SourceTable {
-    /// The statement that reads all rows; `as_text` says for each column whether the server makes it text.
+    /// The statement that reads all rows. `as_text` states for each column whether the server converts it to text.
     pub(super) fn select(&self, as_text: impl Iterator<Item = bool>) -> String {
         let column = |(column, as_text): (&SourceColumn, bool)| {
             format!("{}{}", quoted(&column.name), if as_text { "::text" } else { "" })
@@ -96,7 +96,7 @@ impl SourceTable {
         format!("SELECT {} FROM {}", columns.join(", "), self.quoted_name())
     }
 
-    /// The statement that finds the largest scale and the largest whole part of each of these columns.
+    /// The query for the largest scale and the largest whole part of each of these columns.
     pub(super) fn numeric_bounds(&self, positions: &[usize]) -> String {
         let bounds = |position: &usize| {
             let name = quoted(&self.columns[*position].name);

@@ -32,8 +32,8 @@ impl<'a> FromSql<'a> for Raw<'a> {
 }
 
 impl Encoding {
-    /// The value of these bytes. `scratch` holds the text of one that has another form. The error says what is wrong
-    /// with it.
+    /// Decodes the bytes of a value. `scratch` holds the text of a value that has another form. The error describes
+    /// what is wrong with the value.
     pub(super) fn decode<'a>(self, bytes: &'a [u8], scratch: &'a mut String) -> Result<Value<'a>, String> {
         Ok(match self {
             Self::Bool => Value::Bool(array::<1>(bytes)? != [0]),
@@ -121,7 +121,7 @@ impl<'a> Numeric<'a> {
         self.digits.chunks_exact(2).map(digit).zip(powers)
     }
 
-    /// The number without its point, with so many digits behind it.
+    /// The number as an integer that counts the last of `scale` digits after the point.
     fn scaled(&self, scale: u8) -> Result<i128, String> {
         const WIDE: &str = "the number has too many digits";
         if ![0, NEGATIVE].contains(&self.sign) {

@@ -29,10 +29,10 @@ const SETUP: &str = "SET lock_timeout = 0; SET statement_timeout = 0; SET idle_i
 /// All reads of a table are of the moment of the first one.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Opens a table or a view for reading: `table` is its name, with its schema and a point before it if it is not in the
-/// search path. Of several addresses the first that answers is used, be it a standby.
+/// Opens a table or a view for reading: `table` is its name, with its schema and a dot before it if it is not in the
+/// search path. Of several addresses the first that answers is used, even if it is a standby.
 ///
-/// `chooser` says which columns are read.
+/// `chooser` selects the columns that are read.
 ///
 /// Errors: `Usage` (the URL, or no table named: the hint lists them), `NotFound` (no such database or table),
 /// `Unavailable` (no connection, no login, no permission).
@@ -107,7 +107,7 @@ fn mappings(
     Ok(names.zip(found).filter_map(|(name, found)| Some((name, found.or_else(|| decided.next())?))).collect())
 }
 
-/// The rows, as they arrive.
+/// The rows, read as they arrive.
 struct Rows {
     connection: PostgresConnection,
     rows: Pin<Box<RowStream>>,
@@ -138,7 +138,7 @@ impl RowReader for Rows {
 }
 
 impl Drop for Rows {
-    /// The server would send the rest otherwise.
+    /// Otherwise the server would send the remaining rows.
     fn drop(&mut self) {
         self.connection.abort();
     }

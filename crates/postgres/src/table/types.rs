@@ -5,7 +5,7 @@ use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{ColumnType, TimeUnit};
 use atsdb_foreign::time_unit;
 
-/// The binary form of a column's values, and what becomes of them.
+/// The binary form of a column's values, and the type that they are converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Bool,
@@ -13,11 +13,11 @@ pub(super) enum Encoding {
     Oid,
     Float4,
     Float8,
-    /// A decimal with so many digits after the point.
+    /// A decimal with this scale.
     Numeric {
         scale: u8,
     },
-    /// A decimal as a number with floating point.
+    /// A decimal as a floating point number.
     NumericAsFloat,
     Timestamp(TimeUnit),
     Date,
@@ -34,7 +34,7 @@ pub(super) enum Encoding {
 pub(super) struct Mapping {
     pub(super) column_type: ColumnType,
     pub(super) encoding: Encoding,
-    /// Whether the server makes it text.
+    /// Whether the server converts it to text.
     pub(super) as_text: bool,
     pub(super) remark: Option<String>,
 }
@@ -85,7 +85,7 @@ pub(super) fn mapping(column: &SourceColumn) -> Option<Mapping> {
     )
 }
 
-/// A `numeric` with precision and scale, which may be negative, or larger than the precision.
+/// The mapping of a `numeric` with precision and scale. The scale may be negative, or larger than the precision.
 fn numeric(modifier: i32) -> Option<Mapping> {
     let numbers = modifier.checked_sub(4).filter(|numbers| *numbers >= 0)?;
     let (precision, scale) = (numbers >> 16 & 0xffff, ((numbers & 0x7ff) ^ 0x400) - 0x400);
@@ -98,8 +98,8 @@ fn decimal(digits: i32, scale: i32) -> Option<Mapping> {
     Some(Mapping::new(ColumnType::decimal(digits, scale)?, Encoding::Numeric { scale }))
 }
 
-/// The type of a `numeric` without a precision, or with more digits than a decimal here: from the largest number of
-/// digits after the point, and the largest whole part.
+/// The mapping of a `numeric` without a precision, or with more digits than a decimal here can have: it follows from
+/// the largest scale and the largest whole part.
 pub(super) fn numeric_from_values(scale: Option<&str>, whole: Option<&str>) -> Mapping {
     let as_double = |why: &str| Mapping {
         remark: Some(format!("numeric, is read as DOUBLE, because {why}")),

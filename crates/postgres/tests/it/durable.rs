@@ -1,4 +1,4 @@
-//! An acknowledged batch is as durable as the server's settings ask for, whichever way it was acknowledged.
+//! An acknowledged batch is as durable as the server's settings require, in each way of acknowledging it.
 
 use crate::support::open;
 use atsdb_core::{BatchId, Change, CommitOutcome, Result, Store, TableId};
@@ -49,7 +49,7 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
         waiting("1");
         server.kill();
         server.resume();
-        // It asks whether its commit was made, and the answer must wait, too.
+        // It checks whether its commit was made, and the answer must wait, too.
         waiting("1");
         let again = scope.spawn(|| send(&*second, table));
         waiting("2");

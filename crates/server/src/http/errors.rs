@@ -17,8 +17,8 @@ pub(crate) async fn log_errors(State(log): State<Log>, request: Request, next: N
     let address = request.extensions().get::<Peer>().map(|peer| peer.address.to_string());
     let response = next.run(request).await;
     let level = match response.status() {
-        // The client is asked to retry.
-        StatusCode::SERVICE_UNAVAILABLE => LogLevel::Debug,
+        // The client is asked to retry, or its statement has reached a limit.
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::INSUFFICIENT_STORAGE => LogLevel::Debug,
         status if status.is_server_error() => LogLevel::Error,
         status if status.is_client_error() => LogLevel::Debug,
         _ => return response,

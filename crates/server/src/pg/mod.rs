@@ -13,6 +13,7 @@ pub(crate) mod fuzz;
 mod rows;
 pub(crate) mod server;
 mod sessions;
+mod setting_values;
 mod settings;
 mod shared;
 mod sqlstate;

@@ -1,10 +1,11 @@
 //! The settings of a session, for SET, RESET and SHOW.
 
-use super::error::{PgError, Severity};
-use atsdb::SearchPath;
+use super::error::PgError;
+use super::setting_values::{checked, parse_milliseconds};
 use atsdb::sql::POSTGRES_VERSION;
 use std::collections::BTreeMap;
-use std::time::Duration;
+
+pub(in crate::pg) use super::setting_values::{SEARCH_PATH, parse_boolean, written_duration};
 
 /// Settings that are reported to the client when it connects, and when they change.
 const REPORTED: [&str; 13] = [
@@ -43,10 +44,13 @@ const FIXED: [&str; 16] = [
     "wal_block_size",
 ];
 
-/// The setting with the schemas in which names that say none are looked up.
-pub(in crate::pg) const SEARCH_PATH: &str = "search_path";
+/// The setting with the user as which a session acts; `none` is the one that has connected.
+pub(in crate::pg) const ROLE: &str = "role";
 
-const DEFAULTS: [(&str, &str); 50] = [
+/// The setting with the user that has connected.
+pub(in crate::pg) const SESSION_AUTHORIZATION: &str = "session_authorization";
+
+const DEFAULTS: [(&str, &str); 52] = [
     ("application_name", ""),
     ("block_size", "8192"),
     ("bytea_output", "hex"),
@@ -79,15 +83,17 @@ const DEFAULTS: [(&str, &str); 50] = [
     ("max_index_keys", "32"),
     ("max_parallel_workers_per_gather", "0"),
     ("port", "0"),
+    (ROLE, "none"),
     ("row_security", "on"),
     (SEARCH_PATH, "\"$user\", public"),
     ("server_encoding", "UTF8"),
     ("server_version", POSTGRES_VERSION),
     ("server_version_num", "150000"),
-    ("session_authorization", ""),
+    (SESSION_AUTHORIZATION, ""),
     ("ssl", "off"),
     ("standard_conforming_strings", "on"),
     ("statement_timeout", "0"),
+    ("synchronize_seqscans", "on"),
     ("synchronous_commit", "on"),
     ("TimeZone", "UTC"),
     ("transaction_deferrable", "off"),
@@ -126,7 +132,7 @@ impl Settings {
     pub(in crate::pg) fn new(user: &str, port: u16) -> Self {
         let mut values: BTreeMap<String, String> =
             DEFAULTS.iter().map(|(name, value)| (name.to_lowercase(), (*value).to_owned())).collect();
-        values.insert("session_authorization".to_owned(), user.to_owned());
+        values.insert(SESSION_AUTHORIZATION.to_owned(), user.to_owned());
         values.insert("port".to_owned(), port.to_string());
         Self { at_start: values.clone(), values, before: None, after: BTreeMap::new(), at_savepoints: Vec::new() }
     }
@@ -188,6 +194,18 @@ impl Settings {
             return Err(unknown(name));
         }
         let is_same = self.get(name) == Some(&value);
+        let is_own = value == "none" || self.get(SESSION_AUTHORIZATION) == Some(&value);
+        match key.as_str() {
+            ROLE if !is_own => {
+                let error = PgError::error("42501", format!("permission denied to set role \"{value}\""));
+                return Err(error.with_hint("connect as that user"));
+            }
+            SESSION_AUTHORIZATION if !is_same => {
+                let error = PgError::error("42501", "permission denied to set session authorization");
+                return Err(error.with_hint("connect as that user"));
+            }
+            _ => {}
+        }
         if FIXED.contains(&key.as_str()) && !is_same {
             return Err(PgError::error("55P02", format!("parameter \"{name}\" cannot be changed")));
         }
@@ -269,113 +287,19 @@ impl Settings {
     }
 }
 
-/// Returns the value in its stored form, if the server supports it.
-fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgError> {
-    let lower = value.to_lowercase();
-    let only = |supported: bool| match supported {
-        true => Ok(()),
-        false => Err(PgError::not_supported(format_args!("{key} = {value}"))),
-    };
-    let is_off = ["off", "false", "no", "0"].contains(&lower.as_str());
-    match key {
-        "client_encoding" => {
-            // asyncpg writes it with quotes.
-            let plain: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-            only(["utf8", "unicode"].contains(&plain.as_str()))?;
-            Ok(("UTF8".to_owned(), None))
-        }
-        "datestyle" => {
-            only(lower.split(',').all(|part| ["iso", "mdy", "dmy", "ymd", "us", "euro"].contains(&part.trim())))?;
-            Ok(("ISO, MDY".to_owned(), None))
-        }
-        "intervalstyle" => only(lower == "postgres").map(|()| (lower, None)),
-        "bytea_output" => only(lower == "hex").map(|()| (lower, None)),
-        "standard_conforming_strings" => only(!is_off).map(|()| ("on".to_owned(), None)),
-        "default_transaction_read_only" | "transaction_read_only" => match parse_boolean(&value) {
-            Some(is_on) => Ok((if is_on { "on" } else { "off" }.to_owned(), None)),
-            None => Err(PgError::error("22023", format!("parameter \"{key}\" requires a Boolean value"))),
-        },
-        "timezone" => {
-            let is_utc =
-                ["utc", "gmt", "etc/utc", "z", "0", "zulu", "universal", "default", "local"].contains(&lower.as_str());
-            let notice = (!is_utc).then(|| {
-                let text = format!("times are written in UTC, not in {value}");
-                PgError::new(Severity::Notice, "00000", text)
-            });
-            Ok(("UTC".to_owned(), notice))
-        }
-        "transaction_isolation" | "default_transaction_isolation" => {
-            let known = ["read uncommitted", "read committed", "repeatable read", "serializable", "default"];
-            if !known.contains(&lower.as_str()) {
-                return Err(PgError::error("22023", format!("invalid value for parameter \"{key}\": \"{value}\"")));
-            }
-            // There is only one isolation level: a snapshot.
-            Ok(("repeatable read".to_owned(), None))
-        }
-        SEARCH_PATH => match SearchPath::parse(&value) {
-            Some(_) => Ok((value, None)),
-            None => {
-                let message = format!("invalid value for parameter \"{key}\": \"{value}\"");
-                Err(PgError { detail: Some("List syntax is invalid.".into()), ..PgError::error("22023", message) })
-            }
-        },
-        "statement_timeout" | "idle_in_transaction_session_timeout" | "idle_session_timeout" | "lock_timeout" => {
-            match parse_milliseconds(&value) {
-                Some(_) => Ok((value, None)),
-                None => Err(PgError::error("22023", format!("invalid value for parameter \"{key}\": \"{value}\""))),
-            }
-        }
-        _ => Ok((value, None)),
-    }
-}
-
-/// Parses a boolean setting.
-pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "on" | "true" | "t" | "yes" | "y" | "1" => Some(true),
-        "off" | "false" | "f" | "no" | "n" | "0" => Some(false),
-        _ => None,
-    }
-}
-
-fn parse_milliseconds(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let count: u64 = text[..end].parse().ok()?;
-    let factor = match text[end..].trim() {
-        "" | "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    count.checked_mul(factor)
-}
-
-/// A duration as a setting: `30s`.
-pub(in crate::pg) fn written_duration(duration: Duration) -> String {
-    // 0 would be no limit.
-    let milliseconds = duration.as_millis().max(1);
-    let units = [("h", 3_600_000), ("min", 60_000), ("s", 1_000)];
-    match units.into_iter().find(|(_, factor)| milliseconds.is_multiple_of(*factor)) {
-        Some((unit, factor)) => format!("{}{unit}", milliseconds / factor),
-        None => format!("{milliseconds}ms"),
-    }
-}
-
 fn unknown(name: &str) -> PgError {
     PgError::error("42704", format!("unrecognized configuration parameter \"{name}\""))
 }
 
 /// A name as PostgreSQL spells it.
-fn spelled(name: &str) -> &str {
+pub(in crate::pg) fn spelled(name: &str) -> &str {
     DEFAULTS.iter().map(|(known, _)| *known).find(|known| known.eq_ignore_ascii_case(name)).unwrap_or(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn settings_change_and_go_back() {
@@ -431,6 +355,21 @@ mod tests {
     }
 
     #[test]
+    fn a_session_acts_as_its_own_user_only() {
+        let mut settings = Settings::new("me", 5433);
+        for (name, value) in [(ROLE, Some("me")), (ROLE, Some("none")), (ROLE, None)] {
+            settings.set(name, value).unwrap();
+        }
+        for value in [Some("me"), None] {
+            settings.set(SESSION_AUTHORIZATION, value).unwrap();
+        }
+        for name in [ROLE, SESSION_AUTHORIZATION] {
+            assert_eq!(settings.set(name, Some("you")).unwrap_err().code, "42501", "{name}");
+        }
+        assert_eq!(settings.get(SESSION_AUTHORIZATION), Some("me"));
+    }
+
+    #[test]
     fn what_the_server_does_not_do_is_refused_or_said() {
         let mut settings = Settings::new("me", 5433);
         let code = |settings: &mut Settings, name, value| settings.set(name, Some(value)).unwrap_err().code;
@@ -442,8 +381,19 @@ mod tests {
         assert_eq!(code(&mut settings, "default_transaction_read_only", "maybe"), "22023");
         settings.set("default_transaction_read_only", Some("TRUE")).unwrap();
         assert_eq!(settings.get("default_transaction_read_only"), Some("on"));
-        let changed = settings.set("TimeZone", Some("Europe/Berlin")).unwrap();
-        assert!(changed.notice.is_some() && settings.get("timezone") == Some("UTC"));
+        for zone in ["Europe/Berlin", "+02:00", "2", "PST"] {
+            let changed = settings.set("TimeZone", Some(zone)).unwrap();
+            assert!(changed.notice.is_some() && settings.get("timezone") == Some("UTC"), "{zone}");
+        }
+        let wrong = [("TimeZone", "Europe/Nowhere"), ("extra_float_digits", "4"), ("extra_float_digits", "x")];
+        for (name, value) in wrong {
+            assert_eq!(code(&mut settings, name, value), "22023", "{name}");
+        }
+        assert!(settings.set("extra_float_digits", Some("0")).unwrap().notice.is_some());
+        assert_eq!(settings.set("extra_float_digits", Some("3")).unwrap(), Changed::default());
+        assert_eq!(code(&mut settings, "client_min_messages", "loud"), "22023");
+        settings.set("client_min_messages", Some("WARNING")).unwrap();
+        assert_eq!(settings.get("client_min_messages"), Some("warning"));
         settings.set("statement_timeout", Some("2min")).unwrap();
         assert_eq!(settings.milliseconds("statement_timeout"), Some(120_000));
         for milliseconds in [1, 1_500, 30_000, 90_000, 600_000, 7_200_000] {

@@ -31,6 +31,7 @@ struct ServerInner {
     log: Log,
     phase: PhaseFollower,
     started: Instant,
+    started_ns: i64,
 }
 
 /// The state of one database of a server. Clones share the same state.
@@ -59,6 +60,7 @@ impl ServerState {
             log,
             phase,
             started: clock::now(),
+            started_ns: clock::wall_ns(),
         }))
     }
 
@@ -121,6 +123,11 @@ impl State {
             session.set_identity(user.unwrap_or(UNNAMED), self.0.name.as_deref().unwrap_or(UNNAMED));
         }
         session
+    }
+
+    /// When the server started, in nanoseconds since 1970.
+    pub(crate) fn started_ns(&self) -> i64 {
+        self.0.server.0.started_ns
     }
 
     /// The permits of running statements, which all databases share.

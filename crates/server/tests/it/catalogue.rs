@@ -48,6 +48,26 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
             "PRIMARY KEY|id\nUNIQUE|name",
         ),
         ("SELECT current_database(), current_user, current_schema()", "air|me|public"),
+        (
+            "SELECT c.relname FROM pg_catalog.pg_class c WHERE c.relkind OPERATOR(pg_catalog.=) ANY (array['m', 'r']) \
+             AND c.relnamespace OPERATOR(pg_catalog.=) 'public'::regnamespace ORDER BY 1",
+            "readings\nsensors",
+        ),
+        ("SELECT relname, n_live_tup FROM pg_stat_user_tables ORDER BY 1", "readings|3\nsensors|2"),
+        (
+            "SELECT indexrelname FROM pg_stat_user_indexes WHERE relname = 'sensors' ORDER BY 1",
+            "sensors_name_key\nsensors_pkey",
+        ),
+        ("SELECT datname FROM pg_stat_database", "air"),
+        ("SELECT catalog_name FROM information_schema.information_schema_catalog_name", "air"),
+        ("SELECT role_name FROM information_schema.enabled_roles", "me"),
+        ("SELECT pg_postmaster_start_time() IS NOT NULL, pg_blocking_pids(pg_backend_pid())", "t|{}"),
+        (
+            "SELECT quote_nullable(nspname), quote_nullable(NULL) FROM pg_namespace WHERE nspname = 'public'",
+            "'public'|NULL",
+        ),
+        ("SELECT inet_server_port() IS NULL, pg_last_wal_replay_lsn() IS NULL, to_regrole('nobody') IS NULL", "t|t|t"),
+        ("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "0"),
         ("SELECT current_setting('server_version_num')::int / 10000", "15"),
         (
             "SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace WHERE nspname !~ '^pg_'",

@@ -65,6 +65,40 @@ fn json_and_uuids_are_described_as_what_they_are_also_in_expressions_and_returni
     }
 }
 
+#[test]
+fn parameters_beside_uuids_and_json_are_described_as_what_they_are() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    client.batch_execute("CREATE TABLE d (id INT PRIMARY KEY, u UUID, j JSON, a UUID[])").unwrap();
+    for (text, types) in [
+        ("INSERT INTO d VALUES ($1, $2, $3, $4)", vec![Type::INT4, Type::UUID, Type::JSON, Type::UUID_ARRAY]),
+        ("INSERT INTO d (u, id) SELECT $1, $2 RETURNING id", vec![Type::UUID, Type::INT4]),
+        ("SELECT id FROM d WHERE u = $1 OR u IN ($2, $3)", vec![Type::UUID, Type::UUID, Type::UUID]),
+        ("SELECT id FROM d WHERE u = ANY ($1)", vec![Type::UUID_ARRAY]),
+        ("UPDATE d SET u = $1 WHERE u <> $2", vec![Type::UUID, Type::UUID]),
+        ("DELETE FROM d WHERE u = $1 RETURNING u", vec![Type::UUID]),
+        ("SELECT $1::uuid, $2::json, $3::jsonb", vec![Type::UUID, Type::JSON, Type::JSONB]),
+        ("SELECT id FROM d WHERE u = ANY ($1::uuid[])", vec![Type::UUID_ARRAY]),
+        ("SELECT CASE WHEN $1 THEN 1 END, CASE id WHEN $2 THEN 1 END FROM d", vec![Type::BOOL, Type::INT4]),
+    ] {
+        let statement = client.prepare(text).unwrap();
+        assert_eq!(statement.params(), types, "{text}");
+    }
+}
+
+#[test]
+fn cursors_are_listed_while_they_are_open() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    let mut transaction = client.transaction().unwrap();
+    let listed = "SELECT statement, is_holdable FROM pg_cursors WHERE name = 'c'";
+    transaction.batch_execute("DECLARE c CURSOR FOR SELECT 1").unwrap();
+    let row = transaction.query_one(listed, &[]).unwrap();
+    assert_eq!((row.get::<_, &str>(0), row.get::<_, bool>(1)), ("DECLARE c CURSOR FOR SELECT 1", false));
+    transaction.batch_execute("CLOSE c").unwrap();
+    assert!(transaction.query(listed, &[]).unwrap().is_empty());
+}
+
 /// Results whose dictionary of strings is empty.
 #[test]
 fn mapped_columns_may_have_no_strings_at_all() {

@@ -290,6 +290,7 @@ def tells_errors(page):
     assert page.text("#outcome") == "Error"
     browser.wait("document.querySelector('.colours .wrong').innerText === 'FROM'")
     assert page.text("#message .link") == "Line 4, column 1"
+    assert " at line " not in page.text("#message p"), "the message says another line"
     assert browser.run("document.querySelector('#message').getAttribute('role')") == "alert"
     page.picture("error")
     page.run("SELECT sensr FROM points")

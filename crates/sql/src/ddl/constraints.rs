@@ -137,15 +137,53 @@ pub(crate) fn column_ids(definition: &TableDefinition, names: &[String]) -> Resu
     Ok(ids)
 }
 
+/// The operator classes of PostgreSQL that compare values as keys and indexes do here: texts byte by byte.
+const OPERATOR_CLASSES: [&str; 20] = [
+    "bool_ops",
+    "bpchar_ops",
+    "bpchar_pattern_ops",
+    "bytea_ops",
+    "date_ops",
+    "float4_ops",
+    "float8_ops",
+    "int2_ops",
+    "int4_ops",
+    "int8_ops",
+    "interval_ops",
+    "numeric_ops",
+    "text_ops",
+    "text_pattern_ops",
+    "time_ops",
+    "timestamp_ops",
+    "timestamptz_ops",
+    "uuid_ops",
+    "varchar_ops",
+    "varchar_pattern_ops",
+];
+
 /// The names of the columns of a key or index. The sort direction is ignored. With `prefixes`, `name(10)` means the
 /// column, and the whole value is indexed.
 pub(crate) fn column_names(columns: &[IndexColumn], prefixes: bool) -> Result<Vec<String>> {
-    let name = |column: &IndexColumn| match &column.column.expr {
-        Expr::Identifier(name) if column.operator_class.is_none() => Ok(name.value.clone()),
-        Expr::Function(call) if prefixes && is_length(&call.args) => TableName::of(&call.name).map(|name| name.name),
-        other => Err(not_supported(format_args!("a key over {other}")).with_hint("a key takes columns")),
+    let name = |column: &IndexColumn| {
+        check_operator_class(column)?;
+        match &column.column.expr {
+            Expr::Identifier(name) => Ok(name.value.clone()),
+            Expr::Function(call) if prefixes && is_length(&call.args) => {
+                TableName::of(&call.name).map(|name| name.name)
+            }
+            other => Err(not_supported(format_args!("a key over {other}")).with_hint("a key takes columns")),
+        }
     };
     columns.iter().map(name).collect()
+}
+
+fn check_operator_class(column: &IndexColumn) -> Result<()> {
+    let Some(class) = &column.operator_class else { return Ok(()) };
+    let name = TableName::of(class)?.name;
+    if OPERATOR_CLASSES.contains(&name.to_ascii_lowercase().as_str()) {
+        return Ok(());
+    }
+    Err(not_supported(format_args!("the operator class {name}")).with_hint("leave it out"))
 }
 
 fn is_length(arguments: &FunctionArguments) -> bool {

@@ -165,7 +165,7 @@ fn type_texts(values: &mut Values, columns: &[&Column]) {
     }
 }
 
-/// Whether an expression is a date by its form.
+/// Whether an expression has the type DATE by its syntax: a literal or a cast.
 fn is_date(value: &Expr) -> bool {
     match value {
         Expr::Nested(inner) => is_date(inner),

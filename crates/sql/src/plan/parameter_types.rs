@@ -5,7 +5,9 @@
 use crate::functions::session::advisory_locks::lock_argument_type;
 use crate::functions::session::sleep::SLEEP;
 use crate::text::params::number;
-use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
+use atsdb_codec::{declared_type, is_jsonb};
+use atsdb_core::{ColumnType, ElementType};
+use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
@@ -20,14 +22,80 @@ const OF_ONE_TYPE: [&str; 8] =
 /// The digits after the point that an array of decimals has at least if it is a parameter.
 const DECIMAL_SCALE_MIN: i8 = 10;
 
+/// What a text is, or the texts in an array, if it is the value of a parameter beside a column or in a cast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextForm {
+    /// A UUID.
+    Uuid,
+    /// An array of UUIDs.
+    Uuids,
+    /// JSON as it is written.
+    Json,
+    /// JSON in its normal form.
+    Jsonb,
+}
+
+impl TextForm {
+    /// The form of the values of a column or of another expression.
+    pub(crate) fn of_field(field: &Field) -> Option<Self> {
+        match declared_type(field)? {
+            ColumnType::Uuid => Some(Self::Uuid),
+            ColumnType::Array(ElementType::Uuid) => Some(Self::Uuids),
+            ColumnType::Json if is_jsonb(field) => Some(Self::Jsonb),
+            ColumnType::Json => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// The form of what a cast reads, by the function that it is planned as.
+    fn of_cast(function: &str) -> Option<Self> {
+        match function {
+            "uuid_of" => Some(Self::Uuid),
+            "uuids_of" => Some(Self::Uuids),
+            "json_of" => Some(Self::Json),
+            "jsonb_of" => Some(Self::Jsonb),
+            _ => None,
+        }
+    }
+
+    /// The Arrow type of such a value.
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Uuids => DataType::new_list(DataType::Utf8, true),
+            Self::Uuid | Self::Json | Self::Jsonb => DataType::Utf8,
+        }
+    }
+}
+
+/// The type of a column that a value is assigned to.
+pub(crate) type AssignedType = (DataType, Option<TextForm>);
+
 /// The types of parameters by number, as far as they are known.
-#[derive(Debug)]
-pub(crate) struct InferredTypes(pub(crate) Vec<Option<DataType>>);
+#[derive(Debug, Clone)]
+pub(crate) struct InferredTypes {
+    pub(crate) types: Vec<Option<DataType>>,
+    /// For each parameter, what its texts are. Only inferred types have one.
+    pub(crate) forms: Vec<Option<TextForm>>,
+}
 
 impl InferredTypes {
+    /// These types are known. Others may be inferred.
+    pub(crate) fn of(types: Vec<Option<DataType>>) -> Self {
+        let forms = vec![None; types.len()];
+        Self { types, forms }
+    }
+
+    /// The same types, with the forms that were inferred before.
+    pub(crate) fn after(mut self, earlier: &Self) -> Self {
+        for (form, earlier) in self.forms.iter_mut().zip(&earlier.forms) {
+            *form = earlier.or(*form);
+        }
+        self
+    }
+
     /// Infers unknown types from a plan whose parameters are placeholders. `columns` are the types of the columns that
     /// the plan's rows are assigned to, if any.
-    pub(crate) fn infer(&mut self, plan: &LogicalPlan, columns: &[Option<DataType>]) -> Result<()> {
+    pub(crate) fn infer(&mut self, plan: &LogicalPlan, columns: &[Option<AssignedType>]) -> Result<()> {
         self.of_columns(plan, columns);
         plan.apply_with_subqueries(|node| {
             if let LogicalPlan::Limit(limit) = node {
@@ -57,18 +125,30 @@ impl InferredTypes {
                             self.note_arguments(args.iter().collect(), &inputs);
                         }
                         Expr::ScalarFunction(ScalarFunction { func, args }) => {
+                            if let Some(form) = TextForm::of_cast(func.name()) {
+                                args.iter().for_each(|arg| self.note_as(arg, &form.data_type(), Some(form)));
+                            }
                             if let Some(data_type) = argument_type(func.name(), args.len()) {
                                 args.iter().for_each(|arg| self.note(arg, &data_type));
                             }
                             self.note_elements(func.name(), args, &inputs);
                         }
-                        Expr::Case(Case { when_then_expr, else_expr, .. }) => {
+                        Expr::Not(condition) => self.note(condition, &DataType::Boolean),
+                        Expr::Case(Case { expr, when_then_expr, else_expr }) => {
+                            let whens = when_then_expr.iter().map(|(when, _)| when.as_ref());
+                            match expr {
+                                Some(compared) => {
+                                    let compared = std::iter::once(compared.as_ref()).chain(whens);
+                                    self.note_arguments(compared.collect(), &inputs);
+                                }
+                                None => whens.for_each(|when| self.note(when, &DataType::Boolean)),
+                            }
                             let results = when_then_expr.iter().map(|(_, result)| result).chain(else_expr);
                             self.note_arguments(results.map(AsRef::as_ref).collect(), &inputs);
                         }
                         Expr::Placeholder(placeholder) => {
                             if let Some(field) = &placeholder.field {
-                                self.note(expr, field.data_type());
+                                self.note_as(expr, field.data_type(), TextForm::of_field(field));
                             }
                         }
                         _ => {}
@@ -81,7 +161,7 @@ impl InferredTypes {
     }
 
     /// Infers the types of parameters that are columns of the answer.
-    fn of_columns(&mut self, plan: &LogicalPlan, columns: &[Option<DataType>]) {
+    fn of_columns(&mut self, plan: &LogicalPlan, columns: &[Option<AssignedType>]) {
         let rows: &[Vec<Expr>] = match plan {
             LogicalPlan::Projection(projection) => std::slice::from_ref(&projection.expr),
             LogicalPlan::Values(values) => &values.values,
@@ -95,9 +175,9 @@ impl InferredTypes {
             }
             _ => return,
         };
-        for (expr, data_type) in rows.iter().flat_map(|row| row.iter().zip(columns)) {
-            if let Some(data_type) = data_type {
-                self.note(expr, data_type);
+        for (expr, column) in rows.iter().flat_map(|row| row.iter().zip(columns)) {
+            if let Some((data_type, form)) = column {
+                self.note_as(expr, data_type, *form);
             }
         }
     }
@@ -139,7 +219,13 @@ impl InferredTypes {
             (Some(DataType::List(field)), _) => {
                 elements.iter().for_each(|element| self.note(element, field.data_type()));
             }
-            (None, Some(element)) => self.note_array(array, &element),
+            (None, Some(element)) => {
+                let are_uuids = elements.iter().any(|element| form_of(element, inputs) == Some(TextForm::Uuid));
+                match are_uuids {
+                    true => self.note_as(array, &TextForm::Uuids.data_type(), Some(TextForm::Uuids)),
+                    false => self.note_array(array, &element),
+                }
+            }
             _ => {}
         }
         positions.iter().for_each(|position| self.note(position, &DataType::Int32));
@@ -171,19 +257,30 @@ impl InferredTypes {
 
     /// Notes the type of an expression, which may be a parameter whose type is unknown.
     fn note(&mut self, expr: &Expr, data_type: &DataType) {
-        let id = match expr {
-            Expr::Placeholder(placeholder) => &placeholder.id,
-            Expr::Alias(alias) => return self.note(&alias.expr, data_type),
-            _ => return,
-        };
-        self.note_id(id, data_type);
+        self.note_as(expr, data_type, None);
+    }
+
+    /// Notes the type of an expression like [`note`](Self::note), and what its texts are.
+    fn note_as(&mut self, expr: &Expr, data_type: &DataType, form: Option<TextForm>) {
+        match expr {
+            Expr::Placeholder(placeholder) => self.set(&placeholder.id, data_type, form),
+            Expr::Alias(alias) => self.note_as(&alias.expr, data_type, form),
+            _ => {}
+        }
     }
 
     /// Sets the type of a parameter, unless it has one already.
     pub(crate) fn note_id(&mut self, id: &str, data_type: &DataType) {
-        let slot = number(id).and_then(|number| self.0.get_mut(number - 1));
-        if let (Some(slot @ None), Some(data_type)) = (slot, plain_type(data_type)) {
+        self.set(id, data_type, None);
+    }
+
+    fn set(&mut self, id: &str, data_type: &DataType, form: Option<TextForm>) {
+        let Some(at) = number(id).map(|number| number - 1) else { return };
+        if let (Some(slot @ None), Some(data_type)) = (self.types.get_mut(at), plain_type(data_type)) {
             *slot = Some(data_type.clone());
+            if let Some(slot) = self.forms.get_mut(at) {
+                *slot = form;
+            }
         }
     }
 }
@@ -199,6 +296,12 @@ fn argument_type(function: &str, argument_count: usize) -> Option<DataType> {
 /// The type of an expression, unless it is a parameter whose type is unknown, or NULL.
 fn known_type(expr: &Expr, inputs: &DFSchema) -> Option<DataType> {
     expr.get_type(inputs).ok().filter(|data_type| !data_type.is_null())
+}
+
+/// What the texts of an expression are.
+fn form_of(expr: &Expr, inputs: &DFSchema) -> Option<TextForm> {
+    let (_, field) = expr.to_field(inputs).ok()?;
+    TextForm::of_field(&field)
 }
 
 /// The type in which a value is passed; `None` if no value can be passed in it.

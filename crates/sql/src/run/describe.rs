@@ -10,7 +10,7 @@ use crate::parse::headings::Headings;
 use crate::parse::parameter_types::close_parameters;
 use crate::plan::computed::computed_columns;
 use crate::plan::names::{GivenTables, open_plan};
-use crate::plan::parameter_types::InferredTypes;
+use crate::plan::parameter_types::{AssignedType, InferredTypes, TextForm};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
 use crate::text::datafusion_errors::from_datafusion;
@@ -18,7 +18,7 @@ use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
 use crate::text::tree_walk::visit;
 use arrow::datatypes::{DataType, SchemaRef};
-use atsdb_codec::logical_type;
+use atsdb_codec::{logical_field, logical_type};
 use atsdb_core::{Column, Result};
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::session_state::SessionState;
@@ -29,12 +29,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The types of a statement's parameters, as far as they are known, and the columns of its answer if it has rows.
-pub(crate) type TypesAndColumns = (Vec<Option<DataType>>, Option<SchemaRef>);
+pub(crate) type TypesAndColumns = (InferredTypes, Option<SchemaRef>);
 
 /// The description of a planned statement.
 pub(crate) struct Description {
     /// The types of the parameters, as far as they are known.
-    pub(crate) types: Vec<Option<DataType>>,
+    pub(crate) types: InferredTypes,
     /// The columns of its query.
     pub(crate) schema: SchemaRef,
     /// The target of the rows, if it is an INSERT.
@@ -58,7 +58,10 @@ pub(crate) fn describe_step(query: &Query, step: &StepRequest, state: &SessionSt
 }
 
 fn described(statement_query: StatementQuery, query: &Query, state: &SessionState) -> Result<Description> {
-    let type_of = |column: &Column| Some(if column.map.is_some() { DataType::Utf8 } else { logical_type(column) });
+    let type_of = |column: &Column| {
+        let data_type = if column.map.is_some() { DataType::Utf8 } else { logical_type(column) };
+        Some((data_type, TextForm::of_field(&logical_field(column))))
+    };
     let columns = match (&statement_query.insert, &statement_query.change) {
         (Some(target), _) => {
             let (table, positions) = target.resolve_among(query.snapshot.tables())?;
@@ -82,12 +85,14 @@ pub(crate) fn describe_on_work_table(
     snapshot: &ReadSnapshot,
     state: &SessionState,
 ) -> Result<Description> {
-    planned(StatementQuery::on_work_table(query), columns, snapshot, state)
+    let columns: Vec<Option<AssignedType>> =
+        columns.iter().map(|data_type| data_type.clone().map(|data_type| (data_type, None))).collect();
+    planned(StatementQuery::on_work_table(query), &columns, snapshot, state)
 }
 
 fn planned(
     statement_query: StatementQuery,
-    columns: &[Option<DataType>],
+    columns: &[Option<AssignedType>],
     snapshot: &ReadSnapshot,
     state: &SessionState,
 ) -> Result<Description> {
@@ -102,14 +107,14 @@ fn planned(
     let describe = || {
         let given = GivenTables { work_table: work_table.as_ref(), files: &files };
         let plan = open_plan(statement, state, snapshot, &spellings, given, &parameters)?;
-        let mut types = InferredTypes(parameters.types());
+        let mut types = InferredTypes::of(parameters.types());
         types.infer(&plan, columns)?;
         counts.iter().for_each(|id| types.note_id(id, &DataType::Int64));
-        let parameters = Parameters::Types(types.0.as_slice().into());
+        let parameters = Parameters::Types(types.types.as_slice().into());
         let plan = close_parameters(plan, &parameters)?;
         let computed = computed_columns(&plan);
         let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
-        Ok((types.0, headings.apply(&Arc::new(plan.schema().as_arrow().clone())), computed))
+        Ok((types, headings.apply(&Arc::new(plan.schema().as_arrow().clone())), computed))
     };
     let (types, schema, computed) = describe().map_err(from_datafusion)?;
     let schema = match explained {

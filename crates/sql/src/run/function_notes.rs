@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 48] = [
+pub(super) const INTERNAL: [&str; 50] = [
     "as_instant",
     "asof_match",
     "declared_json",
@@ -47,12 +47,14 @@ pub(super) const INTERNAL: [&str; 48] = [
     "jsonb_list",
     "jsonb_of",
     "jsonb_pairs",
+    "jsonb_path_elements",
     "jsonb_values",
     "jsonb_values_text",
     "like_escape",
     "plain_text",
     "regexp_all_matches",
     "round_time",
+    "row_text",
     "timezone_as_of",
     "timezone_of_instant",
     "uuid_of",
@@ -60,7 +62,7 @@ pub(super) const INTERNAL: [&str; 48] = [
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
-pub(super) const REWRITTEN_SCALARS: [FunctionNote; 35] = [
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
     ("array_fill", "x, [count]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
@@ -80,6 +82,7 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 35] = [
     ("jsonb_each", "document", "rows", "The same as json_each, without repeated keys."),
     ("jsonb_each_text", "document", "rows", "The same as json_each_text, without repeated keys."),
     ("jsonb_object_keys", "document", "rows", "The same as json_object_keys, each key once."),
+    ("jsonb_path_query", "document, path", "rows", "What an SQL/JSON path finds in a document, as JSON."),
     ("minute", "t", "BIGINT", "The minute of the hour."),
     ("mod", "x, y", "the type of x", "The remainder of a division, x % y, with the sign of x."),
     ("month", "t", "BIGINT", "The month of the year."),
@@ -118,7 +121,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 137] = [
+pub(super) const NOTES: [FunctionNote; 140] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -181,6 +184,9 @@ pub(super) const NOTES: [FunctionNote; 137] = [
     ("jsonb_extract_path", "document, key, ...", "JSON", "The same as json_extract_path."),
     ("jsonb_extract_path_text", "document, key, ...", "TEXT", "The same as json_extract_path_text."),
     ("jsonb_object", "texts or keys, values", "JSON", "The same as json_object, in the form of jsonb."),
+    ("jsonb_path_exists", "document, path", "BOOLEAN", "Whether an SQL/JSON path finds anything in a document."),
+    ("jsonb_path_query_array", "document, path", "JSON", "What an SQL/JSON path finds, as an array."),
+    ("jsonb_path_query_first", "document, path", "JSON", "The first that an SQL/JSON path finds, or NULL."),
     ("jsonb_pretty", "document", "TEXT", "The document with a line for each of its parts."),
     (
         "jsonb_set",

@@ -1,4 +1,4 @@
-//! Functions that wait, in a session whose waits are noticed.
+//! Functions that wait, such as `pg_sleep`, in a session with `StatementWaits`.
 
 use super::interrupt::Interrupt;
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Sca
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The function as the session's queries call it: if it waits, so that whoever notices the session's waits awaits it.
+/// Returns the function for the session's queries. If it waits, and the session has `StatementWaits`, these await it.
 pub(super) fn noticed(function: Arc<ScalarUDF>, interrupt: &Interrupt) -> Arc<ScalarUDF> {
     if function.as_async().is_none() || interrupt.waits().is_none() {
         return function;

@@ -8,6 +8,7 @@ use crate::dml::conflict::ConflictAction;
 use crate::dml::returning::Returning;
 use crate::parse::with_clause::may_change_in_with;
 use crate::parse::with_steps::WithStep;
+use crate::plan::parameter_types::{InferredTypes, TextForm};
 use crate::plan::work_table::WorkQuery;
 use crate::run::answer::Answer;
 use crate::run::describe::{Description, TypesAndColumns, describe, describe_on_work_table, describe_step};
@@ -33,6 +34,7 @@ use std::sync::Arc;
 pub struct Prepared {
     statement: Statement,
     parameter_types: Arc<[DataType]>,
+    parameter_forms: Arc<[Option<TextForm>]>,
     schema: Option<SchemaRef>,
 }
 
@@ -45,6 +47,11 @@ impl Prepared {
     /// The types of `$1`, `$2`, and so on: as declared, or else inferred from the statement, or else text.
     pub fn parameter_types(&self) -> &[DataType] {
         &self.parameter_types
+    }
+
+    /// For each parameter, what its texts are. Parameters whose types were declared have none.
+    pub fn parameter_forms(&self) -> &[Option<TextForm>] {
+        &self.parameter_forms
     }
 
     /// The right that its first word needs.
@@ -87,14 +94,14 @@ impl Session {
                 described.map_err(|error| with_quotes_hint(error, statement.text()))?
             }
             "SHOW" | "DESCRIBE" | "DESC" => match self.execute(statement, &[])? {
-                Answer::Rows(rows) => (types, Some(rows.schema())),
-                Answer::Done { .. } => (types, None),
+                Answer::Rows(rows) => (InferredTypes::of(types), Some(rows.schema())),
+                Answer::Done { .. } => (InferredTypes::of(types), None),
             },
-            "SUMMARIZE" => (types, Some(summarize::schema())),
-            _ => (types, None),
+            "SUMMARIZE" => (InferredTypes::of(types), Some(summarize::schema())),
+            _ => (InferredTypes::of(types), None),
         };
-        let parameter_types = known(types).into();
-        Ok(Prepared { statement: statement.clone(), parameter_types, schema })
+        let (parameter_types, parameter_forms) = (known(types.types).into(), types.forms.into());
+        Ok(Prepared { statement: statement.clone(), parameter_types, parameter_forms, schema })
     }
 
     /// Executes a prepared statement with a value for each parameter. A value whose type differs from the parameter's
@@ -112,7 +119,8 @@ impl Session {
     fn described(&self, statement: &Statement, types: Vec<Option<DataType>>) -> Result<TypesAndColumns> {
         let (snapshot, scope) = self.snapshot_for_planning()?;
         let Some(key) = PlanKey::of_declared(statement.text(), &types, snapshot.search_path()) else {
-            return self.describe_planned(statement, types, &snapshot).map(|(described, _)| described);
+            let described = self.describe_planned(statement, InferredTypes::of(types), &snapshot);
+            return described.map(|(described, _)| described);
         };
         if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), scope) {
             return Ok(known);
@@ -120,9 +128,9 @@ impl Session {
         if types.is_empty()
             && let Some(columns) = self.columns_with_constants(statement, &snapshot, scope)
         {
-            return Ok((types, Some(columns)));
+            return Ok((InferredTypes::of(types), Some(columns)));
         }
-        let (described, reads_files) = self.describe_planned(statement, types, &snapshot)?;
+        let (described, reads_files) = self.describe_planned(statement, InferredTypes::of(types), &snapshot)?;
         // A file may have different columns the next time.
         if !reads_files {
             self.worker.keep_description(key, &described, snapshot.tables(), scope);
@@ -134,10 +142,10 @@ impl Session {
     fn describe_planned(
         &self,
         statement: &Statement,
-        types: Vec<Option<DataType>>,
+        types: InferredTypes,
         snapshot: &ReadSnapshot,
     ) -> Result<(TypesAndColumns, bool)> {
-        let (parameters, tables) = (Parameters::Types(types.as_slice().into()), snapshot.tables().to_vec());
+        let (parameters, tables) = (Parameters::Types(types.types.as_slice().into()), snapshot.tables().to_vec());
         let items = match may_change_in_with(statement.text()) {
             true => {
                 let path = snapshot.search_path().clone();
@@ -167,7 +175,7 @@ impl Session {
     fn describe_part(
         &self,
         statement: &Statement,
-        types: Vec<Option<DataType>>,
+        types: InferredTypes,
         snapshot: &ReadSnapshot,
         step: Option<Arc<StepRequest>>,
     ) -> Result<(TypesAndColumns, bool)> {
@@ -187,16 +195,17 @@ impl Session {
                 None => describe(&query, state),
             })
         };
-        let described = plan(&types)?;
+        let mut described = plan(&types.types)?;
+        described.types = described.types.after(&types);
         let reads_files = described.reads_files;
         let rest = DescribeContext { worker: &worker, snapshot };
         if let Some(target) = &described.insert {
             let (table, _) = target.resolve_among(snapshot.tables())?;
             let mut types = described.types.clone();
             if let ConflictAction::Decide(_, Some(update)) = target.on_duplicate.meaning(&table)? {
-                let parameters = Parameters::Types(types.as_slice().into());
+                let parameters = Parameters::Types(types.types.as_slice().into());
                 let (query, set) = update_query(&table, &update, &target.alias, &described.spellings, &parameters)?;
-                types = rest.on_work_table(query, set)?.types;
+                types = rest.on_work_table(query, set)?.types.after(&types);
             }
             let returned = rest.returned(target.returning.as_ref(), &table, &described, types)?;
             return Ok((returned, reads_files));
@@ -206,11 +215,11 @@ impl Session {
             let returned = rest.returned(change.returning.as_ref(), &change.table, &described, types)?;
             return Ok((returned, reads_files));
         }
-        if types.is_empty() {
+        if types.types.is_empty() {
             return Ok(((types, Some(described.schema)), reads_files));
         }
         // Parameters whose types were unknown may change the types of the answer.
-        let schema = plan(&all_known(&described.types))?.schema;
+        let schema = plan(&all_known(&described.types.types))?.schema;
         Ok(((described.types, Some(schema)), reads_files))
     }
 }
@@ -243,7 +252,7 @@ impl DescribeContext<'_> {
         returning: Option<&Returning>,
         table: &Table,
         described: &Description,
-        mut types: Vec<Option<DataType>>,
+        mut types: InferredTypes,
     ) -> Result<TypesAndColumns> {
         let Some(returning) = returning else { return Ok((types, None)) };
         let query = |types: &[Option<DataType>]| {
@@ -251,8 +260,8 @@ impl DescribeContext<'_> {
             let rows = no_rows_with(table, returning.other_fields(&described.schema));
             returning.query(table, &rows, &described.spellings, &parameters)
         };
-        types = self.on_work_table(query(&types)?, Vec::new())?.types;
-        let schema = self.on_work_table(query(&all_known(&types))?, Vec::new())?.schema;
+        types = self.on_work_table(query(&types.types)?, Vec::new())?.types.after(&types);
+        let schema = self.on_work_table(query(&all_known(&types.types))?, Vec::new())?.schema;
         Ok((types, Some(schema)))
     }
 }

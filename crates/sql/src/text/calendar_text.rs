@@ -136,7 +136,7 @@ fn is_filler(word: &str) -> bool {
     FILLERS.iter().any(|filler| word.eq_ignore_ascii_case(filler))
 }
 
-/// What the fields of a text have said so far.
+/// The parts of a time that were found in the fields of a text so far.
 #[derive(Debug, Default)]
 struct Reading<'a> {
     year: Option<i64>,

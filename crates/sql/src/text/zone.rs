@@ -18,6 +18,11 @@ const CHANGES_TO: i64 = 4_449_513_600;
 /// The offset is sampled once in this many seconds. No zone changed its clocks twice and back within that time.
 const STEP: i64 = 2 * 86_400;
 
+/// Whether a text is the name of a time zone, as in `AT TIME ZONE`: `Europe/Berlin`, `+02:00`, `PST`.
+pub fn is_time_zone(name: &str) -> bool {
+    is_zone(name)
+}
+
 /// A time zone: consecutive spans of time, each with a constant offset from UTC in seconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Zone {

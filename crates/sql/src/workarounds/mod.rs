@@ -77,6 +77,7 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::tokens::statement_words::write_statements(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_containment(tokens);
+    syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
     syntax::tokens::words::weaken_locks(tokens);
@@ -188,6 +189,7 @@ pub(crate) fn change_physical_rules(optimizer: &mut PhysicalOptimizer) {
     steps::unambiguous_filters::keep_filters_unambiguous(optimizer);
     steps::cast_statistics::answer_from_true_statistics(optimizer);
     steps::union_constants::sort_by_all_keys(optimizer);
+    steps::grouping_sets::know_nothing_of_grouping_sets(optimizer);
     optimizer.rules.push(Arc::new(steps::stoppable::Stoppable));
 }
 
@@ -201,6 +203,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     aggregates::collected_order::register(context);
     texts::regexp_match::register(context);
     texts::regexp_replace::register(context);
+    casts::row_texts::register(context);
     arrays::members::register(context);
     arrays::elements::register(context);
     arrays::empty_arrays::register(context);

@@ -1,8 +1,8 @@
 //! Tests: processes that end at each point between two steps, and power cuts, which also lose data that was not on
 //! disk.
 //!
-//! A power cut is a crash after which each page file ends at the length that was last made durable, and the catalogue's
-//! log is complete or, if commits do not wait for the disk, lost.
+//! A power cut is a crash after which each page file ends at the length that was last made durable. The catalogue's log
+//! is then complete or, if commits do not wait for the disk, lost.
 
 use crate::options::SqliteOptions;
 use crate::split::layout::{SplitBy, SplitLayout};

@@ -11,7 +11,7 @@ pub(crate) fn point(_name: &str) {}
 #[inline(always)]
 pub(crate) fn synced(_number: i64, _file: &std::fs::File) {}
 
-/// Appends it to the file that the environment names.
+/// Appends the length to the file that the environment names.
 #[cfg(test)]
 pub(crate) fn synced(number: i64, file: &std::fs::File) {
     use std::io::Write;
@@ -20,7 +20,7 @@ pub(crate) fn synced(number: i64, file: &std::fs::File) {
     log.write_all(format!("{number} {}\n", file.metadata().unwrap().len()).as_bytes()).unwrap();
 }
 
-/// Ends the process at the point that the environment names, when it has been passed the given number of times.
+/// Ends the process at the point that the environment names, once it has been reached the given number of times.
 #[cfg(test)]
 pub(crate) fn point(name: &str) {
     use std::sync::atomic::{AtomicU32, Ordering};

@@ -25,7 +25,7 @@ const FIRST_READ_BYTES: usize = 4_096;
 const PAGES_MAX: usize = 1 << 16;
 const WRITE_BUFFER_BYTES: usize = 64 << 10;
 
-/// Why a file or a block could not be read.
+/// The reason why a file or a block could not be read.
 #[derive(Debug)]
 pub(crate) enum PageFileError {
     /// An I/O error of the system.

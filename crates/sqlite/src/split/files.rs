@@ -275,8 +275,8 @@ impl PageFiles {
         }
     }
 
-    /// Locks a file for writing, if it is not locked. `file_usage` asks the catalogue how much of it chunks use, if it
-    /// still belongs to the store: it can only be removed while it is not locked.
+    /// Locks a file for writing, if it is not locked. `file_usage` reads from the catalogue how much of it chunks use,
+    /// if it still belongs to the store: it can only be removed while it is not locked.
     pub(crate) fn claim(
         &self,
         handle: &Arc<FileHandle>,

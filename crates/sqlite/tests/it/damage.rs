@@ -1,4 +1,4 @@
-//! Damaged files: verify finds the damage and names its place, and nothing panics.
+//! Damaged files: verify finds the damage and names its location, and nothing panics.
 
 use crate::support::{Scratch, append, create, reopen, visible};
 use atsdb_core::{Change, ColumnId, ErrorKind, Store, TimeRange};
@@ -77,7 +77,7 @@ fn damage_to_the_pages_in_a_row_is_reported() {
     }
 }
 
-/// A chunk whose pages are in its row may get pages for an index later, which then are under this number.
+/// A chunk whose pages are in its row may later get pages for an index, which are stored under this number.
 #[test]
 fn a_chunk_with_pages_in_its_row_has_its_own_number() {
     let scratch = Scratch::new();
@@ -92,7 +92,7 @@ fn a_chunk_with_pages_in_its_row_has_its_own_number() {
     assert!(findings.iter().all(|finding| finding.location == "chunk 2") && findings.len() == 1, "{findings:?}");
 }
 
-/// Of a store of an older format no row has pages.
+/// In a store of an older format, no row has pages.
 #[test]
 fn a_store_without_pages_in_rows_is_written_as_it_is() {
     let scratch = Scratch::new();

@@ -60,7 +60,7 @@ fn fill_the_disk(layout: usize) {
     drop(store);
     let store = reopen(&path);
     check(&store);
-    // With more room, writing succeeds again without any repair.
+    // With more space, writing succeeds again without any repair.
     disk.resize(100 << 20);
     append(&store, table, &Plan::new(999));
     assert_eq!(visible(&store, table).len(), acknowledged.len() + 1);

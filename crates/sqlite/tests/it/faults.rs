@@ -226,7 +226,7 @@ fn finds(subject: &Subject, state: &State) -> bool {
     }
 }
 
-/// Panics unless the error says that a system call failed, or if this happened too often.
+/// Panics unless the error reports that a system call failed, or if this happened too often.
 fn require_reported(error: &Error, tries: &mut usize) {
     let fault = std::env::var("ATSDB_DISK_FAIL").unwrap_or_default();
     // If a file cannot be opened for writing, SQLite opens it for reading. If reading fails with EIO, SQLite reports

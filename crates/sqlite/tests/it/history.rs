@@ -269,7 +269,7 @@ pub(crate) fn is_at(store: &dyn Store, state: &State) -> bool {
     try_is_at(store, state).unwrap()
 }
 
-/// The same, but returns the error if reading fails.
+/// Like `is_at`, but returns the error if reading fails.
 pub(crate) fn try_is_at(store: &dyn Store, state: &State) -> Result<bool> {
     let snapshot = store.snapshot()?;
     let tables = snapshot.tables()?;

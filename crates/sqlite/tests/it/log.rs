@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The most that is written while waiting for the log to start over. On a disk that is fast enough it takes 300 MB.
+/// The maximum number of megabytes that are written before the log must restart. On a fast disk it takes 300 MB.
 const WRITTEN_MB_MAX: u64 = 4_000;
 
 #[test]

@@ -190,7 +190,7 @@ fn numbers_of_a_change_that_failed_are_not_kept() {
     let newest = || visible(&first, table).iter().map(|entry| entry.id).max().unwrap();
     let good = |count| Change { add: vec![Plan::new(1).chunk(table); count], ..Change::default() };
     let bad = Change { add: vec![Plan::new(1).chunk(table), Plan::new(2).chunk(TableId(99))], ..Change::default() };
-    // However many numbers are reserved at once, for some count it is the failing change that reserves them.
+    // For any number of reserved numbers, there is a count at which the failing change reserves them.
     for count in 1..80 {
         first.commit(&[good(count)], 0).unwrap().remove(0).unwrap();
         first.commit(&[good(1), bad.clone()], 0).unwrap().remove(0).unwrap();

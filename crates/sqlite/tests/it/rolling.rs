@@ -1,4 +1,4 @@
-//! A store on which each step changes every part in a single commit: whatever interrupts it must leave a whole step.
+//! A store on which each step changes every part in a single commit. Any interruption must leave a whole step.
 //!
 //! After step n, the table `steady n` holds the chunk of step n - 1 with one more page, and the chunk of step n. The
 //! table `swapped` was replaced by a new one, which holds one chunk of step n.

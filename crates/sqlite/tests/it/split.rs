@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const COLUMNS: [ColumnId; 3] = [ColumnId(0), ColumnId(1), ColumnId(2)];
 
-/// A chunk of 60,000 bytes in a slice of its own.
+/// A chunk of 60,000 bytes in its own slice.
 pub(crate) fn plan(seed: u64) -> Plan {
     Plan::new(seed).in_slice(seed as i64 * 86_400).with_pages(3, 20_000)
 }

@@ -29,7 +29,7 @@ fn change(path: &Path, work: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Checks that the second chunk cannot be read, that verify says why, and that the other chunks are readable.
+/// Checks that the second chunk cannot be read, that verify reports why, and that the other chunks are readable.
 fn assert_reported(path: &Path, table: TableId, why: &str) {
     let store = reopen(path);
     let snapshot = store.snapshot().unwrap();

@@ -31,7 +31,7 @@ pub struct Disk {
 
 #[derive(Debug, Default)]
 struct File {
-    /// As the program sees it.
+    /// The content as the program sees it.
     cached: Vec<u8>,
     durable: Vec<u8>,
     pending: Vec<Change>,

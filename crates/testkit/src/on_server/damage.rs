@@ -65,7 +65,7 @@ pub fn a_row_that_was_changed_is_reported(subject: Subject) {
 fn ask(store: &dyn Store, tables: [TableId; 2], new: &[u8], index: u32) -> [Result<(), ErrorKind>; 4] {
     let snapshot = store.snapshot().unwrap();
     let chunks = |range| snapshot.chunks(tables[0], range).map(drop).map_err(|error| error.kind());
-    // All rows of this range are there.
+    // All rows of this range exist.
     let of_first_day = chunks(TimeRange::from(0..DAY));
     assert_eq!(of_first_day, chunks(TimeRange::ALL));
     [

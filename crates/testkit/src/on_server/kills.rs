@@ -44,7 +44,8 @@ pub fn a_killed_server_loses_nothing_acknowledged(subject: Subject) {
     nothing_acknowledged_is_lost(subject, &[url.clone(), url], KILLS, kill);
 }
 
-/// The same for a cluster, of which one node at a time is killed: writers continue at another node.
+/// Like [`a_killed_server_loses_nothing_acknowledged`], for a cluster of which one node at a time is killed: writers
+/// continue at another node.
 pub fn a_killed_node_loses_nothing_acknowledged(subject: Subject, cluster: &Cluster) {
     let mut killed = 0;
     let kill = |random: &mut Random| {
@@ -68,7 +69,7 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
             let (stop, log) = (&stop, &log);
             scope.spawn(move || write(&**store, table, number as u64, stop, log));
         }
-        // Also if the server does not come back.
+        // This also holds if the server does not come back.
         let _stop = StopAtEnd(&stop);
         let mut random = Random::new(1);
         (0..kills).for_each(|_| kill(&mut random));
@@ -94,7 +95,7 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
     }
 }
 
-/// Writes batches through stages and seals every second, until asked to stop. An error means that the change was not
+/// Writes batches through stages and seals every second, until it is stopped. An error means that the change was not
 /// acknowledged.
 fn write(store: &dyn Store, table: TableId, number: u64, stop: &AtomicBool, log: &Mutex<Vec<(u64, bool)>>) {
     let mut batch = number * 1_000_000;

@@ -26,7 +26,7 @@ fn refusal(opened: Result<Box<dyn Store>>) -> (ErrorKind, String) {
     (error.kind(), error.to_string())
 }
 
-/// Wrong passwords, unknown users, missing databases, no server: each error says what is wrong and what to do.
+/// Wrong passwords, unknown users, missing databases, no server: each error names the problem and what to do.
 pub fn a_failed_open_is_reported_without_the_password(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let url = server.database();

@@ -23,19 +23,19 @@ fn as_other_process() -> Option<(String, u64)> {
     Some((std::env::var("ATSDB_TEST_URL").ok()?, std::env::var("ATSDB_TEST_NUMBER").ok()?.parse().ok()?))
 }
 
-/// `one` names the test that calls [`one_writer_of_many`].
+/// Runs four writers. `one` names the test that calls [`one_writer_of_many`].
 pub fn four_processes_write_and_nothing_is_lost(subject: Subject, one: &str) {
     let Some(server) = server::shared(subject.kind) else { return };
     processes_write_and_nothing_is_lost(subject, &[server.database()], one);
 }
 
-/// The same on a cluster, where each process prefers a different node.
+/// Like [`four_processes_write_and_nothing_is_lost`] on a cluster, where each process prefers a different node.
 pub fn processes_on_all_nodes_write_and_nothing_is_lost(subject: Subject, cluster: &Cluster, one: &str) {
     processes_write_and_nothing_is_lost(subject, &cluster.database(), one);
 }
 
-/// The same for processes that can each reach only one node, so the writer node changes all the time. It is repeated
-/// several times, because failures depend on timing.
+/// Like [`four_processes_write_and_nothing_is_lost`], for processes that can each reach only one node, so the writer
+/// node changes all the time. It is repeated several times, because failures depend on timing.
 pub fn processes_that_reach_different_nodes_lose_nothing(subject: Subject, cluster: &Cluster, one: &str) {
     let only_first = |url: &String| {
         let (from, to) = (url.find(',').unwrap(), url.rfind('/').unwrap());
@@ -91,7 +91,7 @@ pub fn one_writer_of_many(subject: Subject) {
     }
 }
 
-/// `one` names the test that calls [`one_creator_of_many`].
+/// Runs several creators. `one` names the test that calls [`one_creator_of_many`].
 pub fn processes_that_create_one_store_together_all_succeed(subject: Subject, one: &str) {
     let Some(server) = server::shared(subject.kind) else { return };
     for _ in 0..3 {

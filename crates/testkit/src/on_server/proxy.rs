@@ -23,7 +23,7 @@ pub(super) enum AtCommit {
     Gone,
     /// The COMMIT is held back, with all that its client sends afterwards, until another value is set.
     Freeze,
-    /// The same for the statement that takes a lease, before which a row was locked but nothing was changed.
+    /// Like `Freeze`, for the statement that takes a lease, before which a row was locked but nothing was changed.
     FreezeLease,
     /// A message is being held back.
     Frozen,
@@ -84,7 +84,7 @@ impl Proxy {
         }
     }
 
-    /// Holds back what a client has sent, as long as the settings say so.
+    /// Holds back what a client has sent, as long as the settings require it.
     fn keep(&self, sent: &[u8], is_commit: bool) {
         let is_lease = || sent.windows(LEASE.len()).any(|words| words == LEASE);
         let (what, of_lease) = (self.what(), AtCommit::FreezeLease as u8);

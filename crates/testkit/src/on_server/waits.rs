@@ -75,7 +75,7 @@ pub fn a_client_that_vanishes_in_a_transaction_does_not_block_others_for_long(su
         coming_back.join().unwrap().unwrap();
     });
     assert_eq!(count(&*other, table), 3);
-    // Also if it has locked a row and changed nothing.
+    // This also holds if it has locked a row and changed nothing.
     std::thread::scope(|scope| {
         proxy.set(AtCommit::FreezeLease);
         let coming_back = scope.spawn(|| vanishing.acquire_lease("one", "me", NOW_MS, 1_000));

@@ -87,7 +87,7 @@ pub(super) fn data_folder(kind: ServerKind) -> Result<TempDir> {
     Ok(folder)
 }
 
-/// Moves the data of a new server to a disk of its own.
+/// Moves the data of a new server to a separate disk.
 pub(super) fn onto_a_disk(kind: ServerKind, folder: &Path) -> Result<Option<SmallDisk>> {
     let (data, elsewhere) = (folder.join("data"), folder.join("elsewhere"));
     std::fs::rename(&data, &elsewhere)?;

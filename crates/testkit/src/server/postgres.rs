@@ -21,7 +21,7 @@ fn program(name: &str) -> PathBuf {
     folder().unwrap_or_default().join(name)
 }
 
-/// A program of the installed PostgreSQL, such as `pgbench`; nothing where it is not there.
+/// Finds a program of the installed PostgreSQL, such as `pgbench`.
 pub fn installed(name: &str) -> Option<PathBuf> {
     Some(program(name)).filter(|path| path.exists())
 }
@@ -34,7 +34,7 @@ pub(super) fn missing() -> Option<&'static str> {
     }
 }
 
-/// A command that ends with this thread, as another user where this one is root.
+/// A command that ends with this thread. It runs as another user if this process runs as root.
 pub(super) fn as_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]);

@@ -19,7 +19,7 @@ pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";
 /// The prefix of the names of data folders, which the number of the process follows.
 pub(super) const FOLDER_PREFIX: &str = "atsdb-test-";
 
-/// The ports of tests: the first, how many of them a process has, and how many processes have other ones.
+/// The ports of tests: the first, the number of ports for each process, and the number of blocks.
 const PORT_MIN: u16 = 10_000;
 const BLOCK_PORTS: u16 = 100;
 const PORT_BLOCKS: u32 = 220;
@@ -42,8 +42,8 @@ pub(super) fn spawn_for_good(mut command: Command) -> Result<Child> {
     receive.recv().map_err(Error::other)?
 }
 
-/// Returns a free port. It is below those that the system gives to connections by itself, so that it stays free while
-/// its server starts, and while its server is killed. Each process has a block of ports of its own.
+/// Returns a free port. It is below those that the system assigns to connections, so that it stays free while
+/// its server starts, and while its server is killed. Each process has its own block of ports.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let block = u16::try_from(std::process::id() % PORT_BLOCKS).expect("a small number");
@@ -56,8 +56,8 @@ pub fn free_port() -> u16 {
     panic!("no port is free")
 }
 
-/// Starts a server on a free port, and waits until it listens there. If it ends, maybe because somebody has taken the
-/// port in the meantime, it is started on another one. Returns the port and the process.
+/// Starts a server on a free port, and waits until it listens there. If it ends, maybe because another program has
+/// taken the port, it is started on another one. Returns the port and the process.
 ///
 /// # Panics
 ///

@@ -64,8 +64,8 @@ impl TestServer {
         server
     }
 
-    /// Starts a separate server with encryption. It proves to be `localhost`, which is none of its addresses, with a
-    /// certificate of its own authority. Also returns the file with the authority's certificate.
+    /// Starts a separate server with encryption. Its certificate, from a separate authority, is for `localhost`, which
+    /// is none of its addresses. Also returns the file with the authority's certificate.
     pub fn start_encrypting(kind: ServerKind) -> Option<(Self, PathBuf)> {
         let folder = new_folder(kind)?;
         let certificates = Certificates::make(folder.path())?;

@@ -48,7 +48,7 @@ pub(super) fn a_restart_begins_anew_once(store: &dyn Store) {
         let restarted = NumberRequest { identity, ..request(table, 2) };
         assert_eq!(reserve(store, restarted), (100, 2));
         assert_eq!(reserve(store, restarted), (102, 2));
-        // Who does not know of the restart gets numbers that follow.
+        // A request that does not know of the restart gets numbers that follow.
         assert_eq!(reserve(store, request(table, 1)), (104, 1));
         assert_eq!(counter(store, table), Some(Counter { restarts, last: 104 }));
     }

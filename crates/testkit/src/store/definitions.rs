@@ -86,7 +86,7 @@ pub(super) fn every_new_definition_has_the_next_version(store: &dyn Store) {
     assert_eq!(versions(), [1, 1]);
     commit(store, redefining(vec![renaming(table, "t", "u")])).unwrap();
     assert_eq!(versions(), [2, 1]);
-    // Also for an unchanged definition.
+    // This also applies to an unchanged definition.
     commit(store, redefining(vec![renaming(table, "u", "u")])).unwrap();
     assert_eq!(versions(), [3, 1]);
     let steps = vec![renaming(table, "u", "v"), renaming(table, "v", "w"), renaming(other, "other", "u")];
@@ -114,7 +114,7 @@ pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn S
         assert_kind(commit(store, under(stale, dropping(table))), ErrorKind::Conflict);
         let redefinition = redefining(vec![renaming(table, "u", "v")]);
         assert_kind(commit(store, under(stale, redefinition)), ErrorKind::Conflict);
-        // Also a table that the change does not touch, and rows that were staged long before.
+        // This also applies to a table that the change does not touch, and to rows that were staged long before.
         assert_kind(commit(store, under(stale, adding(vec![Plan::new(8).chunk(other)]))), ErrorKind::Conflict);
         let stage = store.open_stage(NOW_MS).unwrap();
         store.stage(stage, vec![Plan::new(9).chunk(table)], NOW_MS).unwrap();
@@ -246,7 +246,7 @@ pub(super) fn another_table_takes_the_name_of_a_dropped_one(store: &dyn Store) {
     assert_holds(store, new, &[Plan::new(5).chunk(new)]);
     reclaim_all(store, 1 << 20, NOW_MS);
     assert_eq!(store.snapshot().unwrap().mapping(new, ColumnId(1), 0).unwrap(), [b"x"]);
-    // Also by being renamed.
+    // The name may also be taken by renaming.
     let other = create(store, "other");
     commit(store, Change { redefine: vec![renaming(other, "other", "t")], ..dropping(new) }).unwrap();
     assert_eq!(tables(store).iter().map(|table| table.id).collect::<Vec<_>>(), [other]);

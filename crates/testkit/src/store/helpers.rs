@@ -108,7 +108,7 @@ pub(super) fn assert_holds(store: &dyn Store, table: TableId, chunks: &[NewChunk
     assert_shows(&*store.snapshot().unwrap(), table, chunks);
 }
 
-/// The same for a snapshot.
+/// Asserts that a snapshot shows exactly these chunks, bit for bit, in this table.
 #[track_caller]
 pub(super) fn assert_shows(snapshot: &dyn Snapshot, table: TableId, chunks: &[NewChunk]) {
     let entries = snapshot.chunks(table, TimeRange::ALL).unwrap();

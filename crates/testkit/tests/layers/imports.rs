@@ -145,7 +145,7 @@ fn tree(code: &str, mut at: usize) -> (Vec<Vec<String>>, usize) {
             let mut paths = Vec::new();
             while let Some(next) = code[at..].chars().next().filter(|letter| *letter != '}') {
                 if code[at..].starts_with("as ") {
-                    // A different name for the preceding branch.
+                    // The preceding branch is given another name.
                     at += code[at..].find([',', '}']).unwrap_or(code.len() - at);
                 } else if next.is_alphanumeric() || next == '_' {
                     let (branches, end) = tree(code, at);

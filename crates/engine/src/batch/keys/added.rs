@@ -14,7 +14,7 @@ use crate::read::scan_chunk::ScanChunk;
 use atsdb_core::{Error, Result, Table, TableDefinition};
 
 impl Batch {
-    /// Refuses a definition that this batch gives to a table if rows break what the older one did not demand.
+    /// Refuses a definition that this batch gives to a table if rows break a rule that the older one did not have.
     ///
     /// Errors: [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) for a key that two rows have,
     /// [`CheckViolation`](atsdb_core::ErrorKind::CheckViolation) for a CHECK,

@@ -21,7 +21,7 @@ pub(crate) struct SeriesClock {
     growing: usize,
     by_number: Vec<i64>,
     by_hash: HashMap<u64, i64>,
-    /// Whether series are known by a hash alone; `None` before the first rows.
+    /// Whether series are identified by a hash alone; `None` before the first rows.
     hashes_series: Option<bool>,
     /// Set after rows that the clocks cannot represent. The clocks are not used any more.
     stopped: bool,
@@ -61,7 +61,7 @@ impl SeriesClock {
                 return grows;
             }
         }
-        // Clocks of numbered series say nothing about hashed ones.
+        // Clocks of numbered series cannot be compared with those of hashed ones.
         if self.hashes_series == Some(false) {
             return None;
         }
@@ -129,8 +129,8 @@ impl SeriesClock {
         grows
     }
 
-    /// [`tick`](Self::tick) for series that are known by a hash alone. Two series of one hash share a clock: it may
-    /// then miss that rows differ, but never that they are the same.
+    /// [`tick`](Self::tick) for series that are identified by a hash alone. Two series with one hash share a clock: it
+    /// may then fail to show that rows differ, but never shows that equal rows differ.
     fn tick_hashed(&mut self, series: &[u64], times: &[i64]) -> bool {
         let mut grows = true;
         for (series, time) in series.iter().zip(times) {

@@ -14,9 +14,9 @@ pub(crate) struct Groups {
     hasher: DefaultHashBuilder,
     rows: Rows,
     table: HashTable<u32>,
-    /// For each row the number of its group. `None` if the key has a NULL that equals no other key.
+    /// The number of each row's group. `None` if the key has a NULL that equals no other key.
     of_row: Vec<Option<u32>>,
-    /// For each group its first row.
+    /// The first row of each group.
     first: Vec<u32>,
     /// Whether a NULL equals another NULL.
     nulls_equal: bool,
@@ -81,7 +81,7 @@ impl Groups {
     }
 }
 
-/// For each row whether a column of it is NULL.
+/// Returns for each row whether a column of it is NULL.
 pub(crate) fn nulls_of(columns: &[ArrayRef]) -> Vec<bool> {
     let mut any = vec![false; columns.first().map_or(0, |array| array.len())];
     for nulls in columns.iter().filter_map(|array| array.nulls()) {

@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 pub(crate) struct KeyRow {
     bytes: Vec<u8>,
     has_null: bool,
-    /// Whether a NULL equals another NULL: each value then has a byte in front that says whether it is NULL.
+    /// Whether a NULL equals another NULL. If so, a byte before each value marks NULL.
     nulls_equal: bool,
 }
 

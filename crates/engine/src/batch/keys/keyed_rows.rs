@@ -78,7 +78,7 @@ impl KeyedRows {
         self.waiting.rows.push(rows);
     }
 
-    /// Takes the waiting rows, and whether all rows so far grew. No rows wait afterwards.
+    /// Takes the waiting rows, and returns whether all rows so far grew. No rows wait afterwards.
     pub(crate) fn take(&mut self) -> (WaitingRows, bool) {
         (std::mem::take(&mut self.waiting), std::mem::replace(&mut self.grows, true))
     }
@@ -93,7 +93,7 @@ impl KeyedRows {
         (self.waiting, self.grows) = (waiting, grows);
     }
 
-    /// Settles rows that were taken. `grows` says that they differ from each other and from all rows of the batch; else
+    /// Settles rows that were taken. If `grows`, they differ from each other and from all rows of the batch. Otherwise
     /// the snapshot must contain the batch's own earlier rows.
     pub(crate) fn settle(
         &self,

@@ -16,7 +16,7 @@ pub(crate) struct KeyedTables {
     pub(crate) skipped_rows: Arc<AtomicU64>,
     /// Rows of tables in chunks that took the place of another row with their key, stored or of the batch.
     pub(crate) replaced_rows: Arc<AtomicU64>,
-    /// Of the skipped rows, those of tables in memory.
+    /// The number of skipped rows of tables in memory.
     pub(crate) skipped_in_memory: u64,
 }
 

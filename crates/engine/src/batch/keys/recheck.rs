@@ -16,7 +16,7 @@ use crate::shared::definitions::changed_meanwhile;
 use atsdb_core::{ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
 use std::collections::BTreeSet;
 
-/// How often the chunks are checked that were added during the check before.
+/// How often chunks that were added during the preceding check are checked.
 const RECHECKS_MAX: usize = 20;
 
 impl Batch {

@@ -11,7 +11,8 @@ pub(crate) struct Duplicate {
     pub(crate) key: usize,
 }
 
-/// Decides for each row whether it is added. `stored` says for each key and group whether the store has a row of it.
+/// Decides for each row whether it is added. `stored` has a flag for each key and group: whether the store has a row of
+/// it.
 pub(crate) fn resolve(
     row_count: usize,
     keys: &[Groups],

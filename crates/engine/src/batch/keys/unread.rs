@@ -30,7 +30,7 @@ struct BoundedChunk {
 struct UnreadChunk {
     chunk: usize,
     row_count: u32,
-    /// For each column of the key.
+    /// The statistics of each column of the key.
     statistics: Vec<ColumnStatistics>,
 }
 
@@ -114,7 +114,7 @@ fn is_below(value: KeyValue<'_>, min: &Bound) -> bool {
         (KeyValue::UInt(value), Bound::UInt(min)) => value < *min,
         (KeyValue::Float(value), Bound::Float(min)) => value < *min,
         (KeyValue::Bytes(value), Bound::Bytes(min)) => value < min.as_slice(),
-        // The bounds of a mapped column are those of its indices, which say nothing about its strings.
+        // The bounds of a mapped column are those of its indices, not of its strings.
         _ => false,
     }
 }
@@ -129,7 +129,7 @@ fn is_above(value: KeyValue<'_>, max: &Bound) -> bool {
     }
 }
 
-/// A bound of integers that fit 64 bits with a sign.
+/// Returns a bound of integers that fits a signed 64-bit integer.
 pub(crate) fn integer(bound: &Option<Bound>) -> Option<i64> {
     match bound {
         Some(Bound::Int(value)) => Some(*value),

@@ -83,7 +83,7 @@ impl KeyedGroups {
         }
     }
 
-    /// The group here for each group of `other`. A key without a group gets a new one.
+    /// Returns the own group for each group of `other`. A key without a group gets a new one.
     pub(super) fn groups_of(&mut self, other: &Self, groups: &mut Vec<u32>) -> Result<()> {
         match (self, other) {
             (Self::Narrow(keys), Self::Narrow(other)) => keys.table.groups(other.table.keys(), groups),

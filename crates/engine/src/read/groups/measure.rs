@@ -203,7 +203,7 @@ impl MeasureState {
         self.counts[at] += count;
     }
 
-    /// Adds the groups of another state. `groups` has the group here for each of them.
+    /// Adds the groups of another state. `groups` has the own group for each of them.
     pub(super) fn merge(&mut self, from: &Self, groups: &[u32]) {
         match (&mut self.wide, &from.wide) {
             (Accumulators::Integers(wide), Accumulators::Integers(other)) => {

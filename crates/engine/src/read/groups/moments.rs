@@ -1,7 +1,7 @@
 //! Means, and sums of squared and of multiplied deviations from them, for variances and correlations.
 //!
-//! Sums of squares would lose the digits that values have in common. So single rows are added as Welford does it, and
-//! parts are merged as Chan does it. Equal values have deviations of exactly zero in all of these ways.
+//! Sums of squares would lose the digits that values have in common. So single rows are added by Welford's method, and
+//! parts are merged by Chan's. With both, equal values have deviations of exactly zero.
 
 use super::bits::nulls;
 use super::runs::Spans;

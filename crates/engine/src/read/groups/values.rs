@@ -60,7 +60,7 @@ impl GroupValues {
         self.value_count += column.len();
     }
 
-    /// Adds the groups of other values. `groups` has the group here for each of them.
+    /// Adds the groups of other values. `groups` has the own group for each of them.
     pub(super) fn merge(&mut self, from: &Self, groups: &[u32]) {
         for (values, group) in from.groups.iter().zip(groups) {
             self.groups[*group as usize].extend_from_slice(values);

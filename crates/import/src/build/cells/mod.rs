@@ -46,7 +46,7 @@ impl Cells<'_> {
         let column = self.read.records.column(position);
         let mut gathered = Values::with_capacity(column.len());
         for (row, field) in column.enumerate() {
-            let Some(bytes) = self.nulls.value(field, text) else {
+            let Some(bytes) = self.value(field, text) else {
                 self.null(&mut gathered, row, field);
                 continue;
             };
@@ -74,11 +74,21 @@ impl Cells<'_> {
         gathered
     }
 
+    /// The field without the blanks around it; `None` is NULL. A quoted `null` is a document of JSON.
+    #[inline]
+    fn value<'b>(&self, field: Field, text: &'b [u8]) -> Option<&'b [u8]> {
+        let value = self.nulls.value(field, text);
+        if value.is_none() && field.is_quoted() && self.column.column.column_type == ColumnType::Json {
+            return Some(field.bytes(text).trim_ascii()).filter(|bytes| *bytes == b"null");
+        }
+        value
+    }
+
     /// The fields that [`gather`](Self::gather) parses, one after another, without escapes.
     fn unescaped(&self, position: usize) -> impl Iterator<Item = Cow<'_, str>> {
         let text = self.read.text.as_bytes();
         let fields = self.read.records.column(position);
-        let values = fields.filter_map(move |field| Some((field, self.nulls.value(field, text)?)));
+        let values = fields.filter_map(move |field| Some((field, self.value(field, text)?)));
         values.map(|(field, bytes)| match field.is_escaped() {
             true => Cow::Owned(field.unescaped(&self.read.text)),
             false => Cow::Borrowed(bytes.utf8()),

@@ -4,6 +4,7 @@ use crate::build::cells::Cells;
 use crate::build::column_values::{ColumnValues, Inexact, InvalidValue, Values};
 use crate::plan::column::TimeParsing;
 use crate::records::Field;
+use crate::values::digit_times::digit_time;
 use crate::values::epochs::epoch;
 use crate::values::numbers::any_i64;
 use crate::values::times::{count, parse};
@@ -36,10 +37,17 @@ impl Cells<'_> {
     }
 
     pub(super) fn dates(&self, position: usize, parsing: TimeParsing) -> Result<ColumnValues, ArrowError> {
+        let has_clock = || "has a time of day; the column holds dates".to_owned();
         let gathered = self.gather(position, |bytes| {
+            if parsing.are_digits
+                && let Some(seconds) = digit_time(bytes)
+            {
+                let days = i32::try_from(seconds.div_euclid(DAY_SECONDS)).ok();
+                return days.filter(|_| seconds.rem_euclid(DAY_SECONDS) == 0).ok_or_else(has_clock);
+            }
             let time = parse(bytes, parsing.dates).ok_or_else(|| "is not a date".to_owned())?;
             let is_fit = !self.column.is_inferred || time.is_date;
-            time.days().filter(|_| is_fit).ok_or_else(|| "has a time of day; the column holds dates".to_owned())
+            time.days().filter(|_| is_fit).ok_or_else(has_clock)
         });
         gathered.into_column(|days, nulls| Ok(Arc::new(Date32Array::try_new(days.into(), nulls)?)))
     }
@@ -53,7 +61,8 @@ impl Cells<'_> {
     where
         T::Native: TryFrom<i64>,
     {
-        let parsing = TimeParsing { epoch: parsing.epoch.or(Some(self.column.count_unit)), ..parsing };
+        let unit = parsing.epoch.or(Some(self.column.count_unit));
+        let parsing = TimeParsing { epoch: unit, are_digits: false, ..parsing };
         let (mut gathered, _) = self.times(position, parsing, self.column.count_unit);
         let mut values = Vec::with_capacity(gathered.values.len());
         for (row, count) in gathered.values.iter().enumerate() {
@@ -190,6 +199,16 @@ pub(super) fn time_of(
     is_strict: bool,
 ) -> Result<(i64, bool), String> {
     let beyond = || format!("is finer than, or beyond, what a time in {unit} holds");
+    if parsing.are_digits
+        && !is_strict
+        && let Some(seconds) = digit_time(bytes)
+    {
+        let instant = match parsing.zone {
+            Some(zone) => zone.instant(seconds).ok_or_else(never_shown)?,
+            None => Instant { seconds, is_first_of_two: false },
+        };
+        return count(instant.seconds, 0, unit).map(|count| (count, instant.is_first_of_two)).ok_or_else(beyond);
+    }
     if let Some(mut time) = parse(bytes, parsing.dates) {
         let mut is_first_of_two = false;
         if let Some(zone) = parsing.zone.filter(|_| !time.is_zoned) {
@@ -198,7 +217,7 @@ pub(super) fn time_of(
         }
         return time.count(unit).map(|count| (count, is_first_of_two)).ok_or_else(beyond);
     }
-    if let Some(epoch_unit) = parsing.epoch.filter(|_| !is_strict)
+    if let Some(epoch_unit) = parsing.epoch.filter(|_| !is_strict && !parsing.are_digits)
         && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)
     {
         return count(seconds, nanoseconds, unit).map(|count| (count, false)).ok_or_else(beyond);

@@ -83,7 +83,7 @@ mod tests {
     fn cells_survive_a_file_to_their_last_bit() {
         let texts = ["a,\"b\"]\n", "\\", "", "é"].map(|text| Cell::Text(text.to_owned()));
         let numbers = [Cell::Null, Cell::Integer(i64::MIN), Cell::Float(0.5), Cell::Float(-1e300)];
-        // One that a fast reader of numbers gets wrong by a bit.
+        // A number that a fast reader gets wrong by one bit.
         let awkward = Cell::Float(38.480_000_000_000_004);
         let row: Vec<Cell> = texts.into_iter().chain(numbers).chain([awkward]).collect();
         let rows = vec![row, vec![Cell::Integer(1)], Vec::new()];

@@ -1,4 +1,4 @@
-//! Questions in InfluxQL, and its answers.
+//! Questions and answers in InfluxQL.
 
 use crate::contestants::line_protocol::{Role, precision};
 use crate::contestants::series::{Aggregate, GroupKey, Item, Question, SeriesTable};
@@ -77,7 +77,7 @@ pub(super) fn text(question: &Question, table: &SeriesTable) -> Result<String, F
     Ok(text)
 }
 
-/// Whether it is a tag that all rows of a group share.
+/// Whether this is a tag that all rows of a group share.
 fn is_of_the_group(question: &Question, name: &str) -> bool {
     question.last_of.as_deref() == Some(name) || question.group_tags().any(|tag| tag == name)
 }
@@ -95,7 +95,7 @@ fn conditions(question: &Question, table: &SeriesTable) -> Vec<String> {
     question.tags.iter().map(tag).chain(times).chain(above).collect()
 }
 
-/// The result in what the server says of one statement. A refusal is in the body, and its status is that of success.
+/// Returns the result of one statement from a reply. A refusal is in the body, and its status is that of success.
 pub(super) fn result(said: &Value) -> Result<&Value, Failure> {
     let result = &said["results"][0];
     match result["error"].as_str() {
@@ -104,7 +104,7 @@ pub(super) fn result(said: &Value) -> Result<&Value, Failure> {
     }
 }
 
-/// The answer in what the server says.
+/// Returns the answer from a reply.
 pub(super) fn answer(question: &Question, table: &SeriesTable, said: &Value) -> Result<Answer, Failure> {
     let result = result(said)?;
     let mut answer = Answer::default();
@@ -132,7 +132,7 @@ pub(super) fn answer(question: &Question, table: &SeriesTable, said: &Value) -> 
             answer.rows.push(question.items.iter().enumerate().map(value_of).collect::<Result<_, Failure>>()?);
         }
     }
-    // Without points there is no row, where SQL has one.
+    // InfluxDB returns no row without points, where SQL has one.
     if answer.rows.is_empty() && question.groups.is_empty() && question.is_aggregate() {
         let of_nothing = |item: &Item| match item {
             Item::Aggregate(Aggregate::Count, _) => Cell::Integer(0),

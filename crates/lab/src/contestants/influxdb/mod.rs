@@ -1,9 +1,9 @@
-//! InfluxDB, version 1, as a server for each workspace: loaded by its line protocol over HTTP, asked in InfluxQL.
+//! InfluxDB, version 1, as a server for each workspace: loaded by its line protocol over HTTP, queried in InfluxQL.
 //!
-//! A point is a measurement, its tags and a time, so that a table needs a time, and two rows with equal tags and equal
-//! times would be one point; reading says so. The tags of a row are the mapped texts, if the
-//! table's key names a series, or else the first of them; what is not a tag is a field. Rows are not changed, and there
-//! is no statement that inserts. A write is acknowledged once the write-ahead log is on disk, at every tier.
+//! A point consists of a measurement, its tags and a time. So a table needs a time, and two rows with equal tags and
+//! equal times become one point, which reading reports. The tags of a row are the mapped texts if the table's key names
+//! a series, or else the first of them. Other columns are fields. Rows are not changed, and there is no statement that
+//! inserts. A write is acknowledged once the write-ahead log is on disk, at every tier.
 
 mod influxql;
 mod program;
@@ -45,8 +45,8 @@ impl Contestant for Influxdb {
         SERVERS.stop();
     }
 
-    /// The files of the data and of the write-ahead log, once the server has stopped. Of a file that reserves space, as
-    /// those of the index of series do, the blocks in use.
+    /// The size of the data files and of the write-ahead log, once the server has stopped. A file that reserves space,
+    /// such as the index of series, counts with its blocks in use.
     fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
         SERVERS.stop();
         Ok(used_bytes(&workspace.directory.join(program::DATA))? + used_bytes(&workspace.directory.join(program::LOG))?)

@@ -1,4 +1,4 @@
-//! The server: where it is, its settings, and its files in a workspace.
+//! The server's program, settings, and files in a workspace.
 
 use super::influxql::result;
 use crate::contestant::Workspace;
@@ -27,7 +27,7 @@ pub(super) fn program() -> Result<PathBuf, Failure> {
     process::on_path("influxd").ok_or_else(|| Failure::cannot(INSTALL))
 }
 
-/// The bytes of the files of a folder. Of a file that reserves space, the blocks in use.
+/// Returns the bytes of the files of a folder. A file that reserves space counts with its blocks in use.
 pub(super) fn used_bytes(folder: &Path) -> Result<u64, Failure> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder).map_err(Failure::broken)? {
@@ -65,7 +65,7 @@ impl InfluxdbProgram {
         Ok(Self { program: program()?, folder, settings, compacts_at_once: false })
     }
 
-    /// The same server, which compacts as soon as writing pauses.
+    /// Returns the server in a form that compacts as soon as writing pauses.
     pub(super) fn compacting(&self) -> Self {
         Self { compacts_at_once: true, ..self.clone() }
     }

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows of a part of an answer that is read in parts.
+/// The number of rows in each part of an answer.
 const CHUNK_ROWS: u32 = 20_000;
 /// Data is compacted once its files have not changed for this long. The server looks for work every second.
 const REST: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub(super) struct InfluxdbSession {
     program: InfluxdbProgram,
-    /// `None` while the server is started anew.
+    /// `None` while the server is restarted.
     server: Option<Arc<WorkspaceServer>>,
     http: Http,
     catalogue: Catalogue,
@@ -41,7 +41,7 @@ impl InfluxdbSession {
         Ok(Self { program, server: Some(server), http, catalogue })
     }
 
-    /// Stops the server, and starts it in this form.
+    /// Stops the server, and restarts it in this form.
     fn restart(&mut self, program: &InfluxdbProgram) -> Result<(), Failure> {
         self.server = None;
         SERVERS.stop();
@@ -127,7 +127,7 @@ impl Session for InfluxdbSession {
         own.chain([format!("lines a request = {}", Self::LINES)]).collect()
     }
 
-    /// There is nothing to create. Whether it can hold the table is said when it is loaded.
+    /// There is nothing to create. Loading reports whether it can hold the table.
     fn create_table(&mut self, _table: &TableDefinition) -> Result<(), Failure> {
         Ok(())
     }
@@ -138,8 +138,8 @@ impl Session for InfluxdbSession {
         Ok(Box::new(PointLoader::new(self, known.unwrap_or(new))))
     }
 
-    /// Files are compacted after hours without writes. The server is started with a second instead, until its
-    /// files rest.
+    /// Files are compacted after hours without writes. So the server is restarted in a form that compacts after a
+    /// second, until its files no longer change.
     fn seal(&mut self) -> Result<(), Failure> {
         let compacting = self.program.compacting();
         self.restart(&compacting)?;
@@ -154,8 +154,8 @@ impl Session for InfluxdbSession {
         }
         self.server = None;
         SERVERS.stop();
-        // A log that a server finds when it starts stays until that server has written to it, although all its points
-        // are in the files of the data now.
+        // A server keeps a log that it finds at its start until it has written to it, although all points of that log
+        // are now in the data files.
         fs::remove_dir_all(self.program.folder.join(LOG)).map_err(Failure::broken)?;
         let usual = self.program.clone();
         self.restart(&usual)
@@ -165,7 +165,7 @@ impl Session for InfluxdbSession {
         Err(Failure::cannot("finds points by their tags and times; there is no index to make"))
     }
 
-    /// Series by series, as the server keeps them.
+    /// Series by series, in the server's order.
     fn read_all(&mut self, table: &TableDefinition) -> Result<RowDigest, Failure> {
         let table = self.catalogue.table(&table.name)?.clone();
         let fields: Vec<String> = table.fields().map(|field| quoted(&field.name)).collect();
@@ -251,7 +251,7 @@ fn add_rows(line: &str, table: &SeriesTable, digest: &mut RowDigest) -> Result<(
         if !scanner.find("values") {
             return Err(Failure::wrong("an answer of InfluxDB has columns and no values"));
         }
-        // An answer lists the tags that are missing as empty.
+        // An answer lists missing tags as empty.
         let tag_cell = |name: &str| match tags.iter().find(|(tag, _)| tag == name) {
             Some((_, value)) if !value.is_empty() => text_cell(value.as_bytes()),
             _ => null_cell(),

@@ -73,7 +73,7 @@ fn tier(connection: &mut Conn, engine: Engine) -> Result<Tier, Failure> {
     match engine {
         Engine::Innodb => innodb_tier(connection),
         Engine::Rocksdb => rocksdb_tier(connection),
-        // Statements are in the log, and the log is on disk, before they are acknowledged, whatever tier was requested.
+        // Statements are in the log, and the log is on disk, before they are acknowledged, at every tier.
         Engine::Aria => Ok(Tier::Full),
         Engine::Myisam | Engine::Csv => Ok(Tier::Off),
         Engine::Memory => Ok(Tier::None),

@@ -62,7 +62,7 @@ pub(super) fn cell(value: Value, column_type: mysql::consts::ColumnType) -> Resu
     })
 }
 
-/// A whole number if it is written as one, as sums are and means never are.
+/// Returns a whole number if the text is one. Sums are, means never are.
 pub(super) fn decimal(text: &str) -> Cell {
     match text.parse() {
         Ok(integer) => Cell::Integer(integer),

@@ -7,10 +7,10 @@ use atsdb::{ColumnType, TimeUnit};
 use postgres::types::{FromSql, Type};
 use std::error::Error;
 
-/// From 1970 to 2000, in microseconds.
+/// The time from 1970 to 2000, in microseconds.
 pub(super) const EPOCH_MICROSECONDS: i64 = 946_684_800_000_000;
 
-/// From 1970 to 2000, in days.
+/// The time from 1970 to 2000, in days.
 pub(super) const EPOCH_DAYS: i32 = 10_957;
 
 /// A column's type.

@@ -1,4 +1,4 @@
-//! Errors of QuestDB: what it does not know, and what went wrong.
+//! Errors of QuestDB: unknown statements and types, and other failures.
 
 use crate::failure::Failure;
 use crate::server::postgres_failure;

@@ -29,7 +29,7 @@ pub(super) fn series_table(table: &TableDefinition) -> Result<SeriesTable, Failu
 /// A request is acknowledged once its rows are in the write-ahead log.
 impl PointServer for QuestdbConnection {
     const DIALECT: LineDialect = LineDialect::Questdb;
-    /// As many as its own clients send.
+    /// The number of lines that its own clients send.
     const LINES: u64 = 75_000;
 
     fn write(&mut self, table: &SeriesTable, lines: &[u8]) -> Result<(), Failure> {

@@ -1,8 +1,8 @@
-//! QuestDB as a server for each workspace: loaded by its line protocol over HTTP, asked over PostgreSQL's protocol.
+//! QuestDB as a server for each workspace: loaded by its line protocol over HTTP, queried over PostgreSQL's protocol.
 //!
 //! A table with a time is as QuestDB recommends: the time is its designated timestamp, partitions are days, writes pass
 //! through its write-ahead log, mapped texts are SYMBOLs, and rows that are equal are kept. A load ends when the log
-//! has been applied to the table. It is many requests, each a transaction, so that a load that fails keeps those it has
+//! has been applied to the table. It consists of many requests, each a transaction, so a failed load keeps those it has
 //! sent. A table without a time has no log, and is loaded from Parquet files. Dates are DATEs, which count
 //! milliseconds.
 

@@ -1,4 +1,4 @@
-//! The server: where it is, its settings, and its files in a workspace.
+//! The server's program, settings, and files in a workspace.
 
 use crate::contestant::Workspace;
 use crate::failure::Failure;
@@ -14,14 +14,14 @@ use std::process::Command;
 const VARIABLE: &str = "ATSDB_LAB_QUESTDB";
 /// The oldest Java that runs it.
 const JAVA: u32 = 17;
-/// Where Maven keeps the jars of all versions, below the home folder.
+/// The folder below the home folder in which Maven keeps the jars of all versions.
 const MAVEN: &str = ".m2/repository/org/questdb/questdb";
 /// The folder of tables in a workspace, and that of files to load.
 const TABLES: &str = "root/db";
 const IMPORT: &str = "import";
 /// A file that the folder of each table has.
 const META: &str = "_meta";
-/// How the names of the system's own tables begin.
+/// The prefixes of the names of the system's own tables.
 const SYSTEM: [&str; 3] = ["sys.", "telemetry", "_"];
 
 fn missing() -> Failure {
@@ -51,7 +51,7 @@ fn jar() -> Result<PathBuf, Failure> {
     named.or_else(versions).ok_or_else(missing)
 }
 
-/// The version that the jar's name has. Checks that there is a Java that runs it.
+/// Returns the version in the jar's name. Checks that there is a Java that runs it.
 pub(super) fn version() -> Result<String, Failure> {
     let jar = jar()?;
     let java = process::on_path("java").ok_or_else(missing)?;
@@ -71,9 +71,9 @@ pub(super) struct QuestdbProgram {
     jar: PathBuf,
     pub(super) folder: PathBuf,
     pub(super) durability: Durability,
-    /// In the server's file of settings.
+    /// The settings in the server's file.
     settings: Vec<(&'static str, String)>,
-    /// Of the Java virtual machine.
+    /// The options of the Java virtual machine.
     options: Vec<&'static str>,
 }
 
@@ -82,7 +82,7 @@ impl QuestdbProgram {
     pub(super) fn of(workspace: &Workspace) -> Result<Self, Failure> {
         let sync = if workspace.durability == Durability::Full { "sync" } else { "nosync" };
         let settings = vec![("cairo.commit.mode", sync.to_owned())];
-        // Its own script starts it with this collector. Rows are not on the heap.
+        // The server's own script starts it with this collector. Rows are not on the heap.
         let options = match workspace.tuning {
             Tuning::Tuned => vec!["-XX:+UseParallelGC", "-Xmx1g"],
             Tuning::Defaults => Vec::new(),

@@ -1,4 +1,4 @@
-//! A session: what a workload asks of a connection.
+//! A session: the work of a workload on one connection.
 
 use super::connection::{NO_PARAMETERS, QuestdbConnection};
 use super::failure::questdb_failure;

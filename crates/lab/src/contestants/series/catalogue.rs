@@ -16,7 +16,7 @@ pub(crate) struct SeriesTable {
     pub(crate) columns: Vec<SeriesColumn>,
     /// Units of its time in a second.
     pub(crate) per_second: i64,
-    /// The tags that name a series, where the table says so.
+    /// The tags that name a series, if the table declares them.
     pub(crate) key: Vec<String>,
     /// The number of rows that were loaded.
     pub(crate) rows: u64,

@@ -1,6 +1,6 @@
-//! What the systems without SQL have in common, which keep points of series: a measurement or a name, tags, fields and
-//! a time. Their tables are known only here, and the questions that are asked in SQL are understood here, as far as
-//! these systems can be asked at all.
+//! The common part of the systems without SQL. They keep points of series: a measurement or a name, tags, fields and a
+//! time. The types of their tables are known only here. Questions in SQL are translated here, as far as these systems
+//! can answer them.
 
 pub(super) mod catalogue;
 mod loader;

@@ -1,34 +1,34 @@
-//! A question about one table: which values, of which points, by which groups.
+//! A question about one table: its values, conditions and groups.
 
 use super::catalogue::SeriesTable;
 use crate::contestants::line_protocol::Role;
 use crate::failure::Failure;
 
-/// A question, whose names are all in the table.
+/// A question whose names all exist in the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Question {
     /// The columns of the answer.
     pub(crate) items: Vec<Item>,
-    /// Only the last row of each value of this tag.
+    /// The tag of which only the last row of each value is wanted.
     pub(crate) last_of: Option<String>,
-    /// Tags that have one of some values.
+    /// Conditions on tags: each must have one of some values.
     pub(crate) tags: Vec<(String, Vec<String>)>,
-    /// The time, from the first on and before the second, in units of the table.
+    /// The range of times, from the first on and before the second, in units of the table.
     pub(crate) times: (Option<i64>, Option<i64>),
-    /// Fields that are above some number.
+    /// Conditions on fields: each must be above a number.
     pub(crate) above: Vec<Bound>,
     /// The groups, if the question is about groups.
     pub(crate) groups: Vec<GroupKey>,
-    /// Only so many rows, the latest ones or the earliest.
+    /// The maximum number of rows, the latest ones or the earliest.
     pub(crate) limit: Option<Limit>,
 }
 
 /// A column of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
-    /// A column of the table, as it is.
+    /// A column of the table, unchanged.
     Column(String),
-    /// The beginning of the times that are together.
+    /// The start of a bucket of times.
     Bucket,
     /// An aggregate of a field, or of all rows.
     Aggregate(Aggregate, Option<String>),
@@ -49,7 +49,7 @@ pub(crate) enum Aggregate {
 pub(crate) enum GroupKey {
     /// The value of a tag.
     Tag(String),
-    /// So many seconds, which begin at a multiple of them.
+    /// Buckets of this many seconds, which begin at multiples of the width.
     Seconds(i64),
 }
 

@@ -6,7 +6,7 @@ use crate::contestants::line_protocol::Role;
 use crate::contestants::sql_tokens::{Token, tokens};
 use crate::failure::Failure;
 
-/// A question as it is written, before its names are looked up.
+/// The text of a question, before its names are looked up.
 struct QuestionText {
     table: String,
     /// `None` for all columns.
@@ -21,14 +21,14 @@ struct QuestionText {
 #[derive(Debug, Clone, PartialEq)]
 enum ItemText {
     Column(String),
-    /// A column of times, cut to so many seconds.
+    /// A column of times, cut to this many seconds.
     Cut(String, i64),
     Aggregate(Aggregate, Option<String>),
 }
 
 enum Condition {
     OneOf(String, Vec<String>),
-    /// At least, at most or above, less than a number that is written.
+    /// A comparison with a number: at least, at most, above or below.
     Compared(String, Comparison, String),
 }
 
@@ -102,7 +102,7 @@ impl Reader<'_> {
             Some(()) => Some(self.number()?.parse().ok()?),
             None => None,
         };
-        // The last of each tag are those that come first in the order by the tag and the time, latest first.
+        // The last rows of each tag are the first ones in the order by the tag and the time, latest first.
         let mut order = order.into_iter();
         if last_of.is_some() && order.next()?.0 != ItemText::Column(last_of.clone()?) {
             return None;
@@ -215,7 +215,7 @@ impl Reader<'_> {
         self.take(|token| matches!(token, Token::Number(_)))
     }
 
-    /// The text of the next token, if it is such a one.
+    /// Takes the text of the next token, if `is_wanted` accepts the token.
     fn take(&mut self, is_wanted: impl FnOnce(&Token) -> bool) -> Option<String> {
         let token = self.tokens.get(self.position).filter(|token| is_wanted(token))?;
         self.position += 1;
@@ -289,7 +289,7 @@ impl ItemText {
         }
     }
 
-    /// Whether it is the time, or the beginning of times that are together.
+    /// Whether it is the time, or the start of a bucket of times.
     fn is_time(&self, table: &SeriesTable) -> Result<bool, Failure> {
         match self {
             Self::Column(name) | Self::Cut(name, _) => Ok(table.role(name)? == Role::Time),
@@ -324,7 +324,7 @@ impl Question {
         Ok(())
     }
 
-    /// The question is for rows as they are, or for groups.
+    /// Checks that the question is for single rows, or for groups.
     fn checked(self) -> Result<Self, Failure> {
         let is_of_groups = |item: &Item| match item {
             Item::Column(name) => self.group_tags().any(|tag| tag == name),

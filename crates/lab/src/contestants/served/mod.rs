@@ -1,5 +1,5 @@
 //! atsdb as a server for each workspace, as `atsdb serve` starts it with its default settings: loaded by binary COPY
-//! over PostgreSQL's protocol or by the line protocol over HTTP, asked over PostgreSQL's protocol.
+//! over PostgreSQL's protocol or by the line protocol over HTTP, queried over PostgreSQL's protocol.
 
 mod load_method;
 mod program;

@@ -1,4 +1,4 @@
-//! The server: where its program is, its settings, and its store in a workspace.
+//! The server's program, settings, and store in a workspace.
 
 use crate::contestant::Workspace;
 use crate::contestants::http::{Http, Reply};

@@ -52,7 +52,7 @@ impl ServedSession {
 }
 
 /// The table with integers of the types that PostgreSQL's contestant copies. If rows are loaded as lines and the table
-/// says what names a series, it has the key that the server gives to a table that it creates itself.
+/// declares what names a series, it has the key that the server gives to a table that it creates itself.
 fn declared(table: &TableDefinition, method: LoadMethod) -> TableDefinition {
     let mut table = table.clone();
     for column in &mut table.columns {

@@ -153,7 +153,7 @@ impl Session for SqliteSession {
         let mut select = self.connection()?.prepare(&select).map_err(Failure::broken)?;
         let mut found = 0;
         for value in values {
-            // Quotes are SQL's; an integer column turns digits into integers by itself.
+            // Quotes are SQL's; an integer column converts digits to integers.
             let mut rows = select.query([value.trim_matches('\'')]).map_err(Failure::broken)?;
             while rows.next().map_err(Failure::broken)?.is_some() {
                 found += 1;

@@ -1,4 +1,4 @@
-//! Answers out of samples: values of series at the ends of windows.
+//! Answers from samples: the values of series at the ends of windows.
 
 use super::metricsql::{Windows, metric};
 use crate::contestants::line_protocol::Role;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A value of a series.
 pub(super) struct Sample {
     labels: BTreeMap<String, String>,
-    /// In milliseconds.
+    /// The time in milliseconds.
     time: i64,
     value: f64,
 }
@@ -86,7 +86,7 @@ impl<'a> AnswerRows<'a> {
 
     /// The answer, in the order of time.
     pub(super) fn finish(mut self) -> Answer {
-        // Without samples there is nothing, where SQL has a row.
+        // Without samples there is no row, where SQL has one.
         if self.question.groups.is_empty() && self.question.is_aggregate() && self.rows.is_empty() {
             self.rows.insert((0, Vec::new()), empty_row(self.question, 0, &[]));
         }
@@ -142,7 +142,7 @@ pub(super) fn last_rows(
             of.insert(name, sample.value);
         }
     }
-    // By the tag's value: the time, and the row.
+    // The time and the row, by the tag's value.
     let mut latest: BTreeMap<Option<String>, (f64, Vec<Cell>)> = BTreeMap::new();
     for (labels, last) in series {
         let time = last.times.values().copied().fold(f64::MIN, f64::max);

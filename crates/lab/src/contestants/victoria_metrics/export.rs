@@ -1,4 +1,4 @@
-//! Rows out of an export: each of its lines is one field of one series, with all its values and times.
+//! Rows from an export: each of its lines is one field of one series, with all its values and times.
 
 use super::metricsql::metric;
 use crate::contestants::json_scan::{Scalar, Scanner};
@@ -8,10 +8,10 @@ use crate::data::digest::{RowDigest, fold, integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 
-/// The lines of some times, sorted by series.
+/// The exported lines of a range of times, sorted by series.
 pub(super) struct ExportedRows<'a> {
     table: &'a SeriesTable,
-    /// The name of a field's metric, and its place among the fields.
+    /// The name of each field's metric, and the field's position.
     fields: BTreeMap<String, usize>,
     /// By the values of tags, in the order of the table's columns: the samples of each field.
     series: BTreeMap<Vec<Option<String>>, Vec<Samples>>,
@@ -32,7 +32,7 @@ impl Samples {
 }
 
 impl<'a> ExportedRows<'a> {
-    /// No lines yet.
+    /// Creates an empty set for a table.
     pub(super) fn new(table: &'a SeriesTable) -> Self {
         let fields = table.fields().enumerate().map(|(place, field)| (metric(table, &field.name), place)).collect();
         Self { table, fields, series: BTreeMap::new() }

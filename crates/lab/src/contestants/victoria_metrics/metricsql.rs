@@ -1,6 +1,6 @@
 //! Questions in MetricsQL. A question's times become windows, each ending a millisecond before the next begins: a
-//! window contains its end and not its begin, and times are whole milliseconds. Times that are cut off at the ends of
-//! the question's are windows of their own.
+//! window contains its end and not its begin, and times are whole milliseconds. The incomplete buckets at both ends of
+//! the question's range are separate windows.
 
 use crate::contestants::line_protocol::Role;
 use crate::contestants::series::{Aggregate, Item, Question, SeriesTable};
@@ -14,7 +14,7 @@ pub(super) struct Windows {
     /// Their length in milliseconds.
     pub(super) length: i64,
     pub(super) count: i64,
-    /// Where the bucket begins that the first is in.
+    /// The start of the bucket that the first window is in.
     pub(super) bucket: i64,
 }
 
@@ -26,7 +26,8 @@ impl Windows {
     }
 }
 
-/// The windows of a question about times from `begin` to `end`, in milliseconds, which are grouped by so many.
+/// Returns the windows of a question about times from `begin` to `end`, in milliseconds: one for each bucket, if
+/// `bucket` gives a width, else a single one.
 pub(super) fn windows(begin: i64, end: i64, bucket: Option<i64>) -> Vec<Windows> {
     let Some(length) = bucket else {
         return vec![Windows { begin, length: end - begin, count: 1, bucket: begin }];
@@ -56,7 +57,7 @@ pub(super) struct WindowQuery {
     pub(super) text: String,
 }
 
-/// The name under which a field is kept.
+/// Returns the name of a field's metric.
 pub(super) fn metric(table: &SeriesTable, field: &str) -> String {
     format!("{}_{field}", table.name)
 }
@@ -144,7 +145,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-/// A regular expression, in quotes, for one of these texts.
+/// Returns a regular expression, in quotes, that matches one of these texts.
 fn regex(texts: &[&str]) -> String {
     let escaped = |text: &&str| -> String {
         let letter = |letter: char| match letter.is_alphanumeric() || letter == '_' {

@@ -1,10 +1,10 @@
-//! VictoriaMetrics as a server for each workspace: loaded by InfluxDB's line protocol over HTTP, asked in MetricsQL,
+//! VictoriaMetrics as a server for each workspace: loaded by InfluxDB's line protocol over HTTP, queried in MetricsQL,
 //! read back by its export.
 //!
-//! It keeps numbers of 64-bit floating point with times of a millisecond. A field is a series of its own, named by the
-//! table, the field and the tags, which are the mapped texts; so that a table needs a time and a number, and other
-//! texts have no place. Rows are not changed, and there is no statement that inserts. What arrived in the last seconds
-//! is in memory only: a crash of the server loses it, as a power cut does.
+//! It keeps 64-bit floating point numbers with times in milliseconds. Each field is a separate series, named by the
+//! table, the field and the tags. The tags are the mapped texts. So a table needs a time and a number, and other texts
+//! cannot be stored. Rows cannot be changed, and there is no statement that inserts. Rows of the last seconds are in
+//! memory only: a crash of the server loses them, as a power cut does.
 
 mod answers;
 mod export;
@@ -37,7 +37,7 @@ impl Contestant for VictoriaMetrics {
         Ok(Box::new(session::VictoriaMetricsSession::open(VictoriaMetricsProgram::of(workspace)?)?))
     }
 
-    /// Where the rows of a table are in time is known only to the session that loaded them.
+    /// Only the session that loaded a table knows the range of its times.
     fn loads_at_once(&self) -> Result<(), Failure> {
         Err(Failure::cannot("one session at a time loads a table"))
     }
@@ -46,8 +46,8 @@ impl Contestant for VictoriaMetrics {
         SERVERS.stop();
     }
 
-    /// The files of samples and of the index, once the server has stopped and thereby written what it had in memory.
-    /// Caches, which it also keeps in files, are not counted.
+    /// The files of samples and of the index, once the server has stopped and written its memory to them. Caches, which
+    /// it also keeps in files, are not counted.
     fn bytes(&self, workspace: &Workspace) -> Result<u64, Failure> {
         SERVERS.stop();
         let storage = workspace.directory.join(program::STORAGE);

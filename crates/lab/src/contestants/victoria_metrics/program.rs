@@ -1,4 +1,4 @@
-//! The server: where it is, its settings, and its files in a workspace.
+//! The server's program, settings, and files in a workspace.
 
 use crate::contestant::Workspace;
 use crate::contestants::http::{Http, Reply};
@@ -22,7 +22,7 @@ fn program() -> Result<PathBuf, Failure> {
     NAMES.into_iter().find_map(process::on_path).ok_or_else(|| Failure::cannot(INSTALL))
 }
 
-/// The version of the program, which Debian's does not say itself.
+/// The version of the program. Debian's program does not report it.
 pub(super) fn version() -> Result<String, Failure> {
     let said = |command: &mut Command| {
         let output = command.output().ok()?;
@@ -48,7 +48,7 @@ pub(super) struct VictoriaMetricsProgram {
 impl VictoriaMetricsProgram {
     /// The server of a workspace.
     pub(super) fn of(workspace: &Workspace) -> Result<Self, Failure> {
-        // Old data would be dropped, answers would be remembered, and long questions stopped.
+        // By default, old data would be dropped, answers would be cached, and long queries would be stopped.
         let mut settings = vec![
             ("retentionPeriod", "100y".to_owned()),
             ("search.disableCache", "true".to_owned()),

@@ -19,10 +19,10 @@ use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An export is made of times with about this many rows, which are in memory together.
+/// An export covers times with about this many rows, which are in memory together.
 const EXPORT_ROWS: u64 = 1_000_000;
 const PAUSE: Duration = Duration::from_millis(200);
-/// A question for the latest rows looks back so many times as far if it has found too few.
+/// A question for the latest rows looks back this many times as far if it has found too few.
 const WIDER: i64 = 8;
 
 pub(super) struct VictoriaMetricsSession {
@@ -43,7 +43,7 @@ impl VictoriaMetricsSession {
         Ok(Self { server, http, catalogue, settings })
     }
 
-    /// Asks for the values at the ends of windows.
+    /// Queries the values at the ends of windows.
     fn samples(&mut self, text: &str, windows: Windows) -> Result<Vec<Sample>, Failure> {
         let (first, end) = windows.ends();
         let times = [seconds(first), seconds(end), seconds(windows.length)];
@@ -72,7 +72,7 @@ impl VictoriaMetricsSession {
         Ok(rows.finish())
     }
 
-    /// The latest groups, looked for from the end on.
+    /// Finds the latest groups, from the end on.
     fn latest(&mut self, question: &Question, table: &SeriesTable, times: (i64, i64)) -> Result<Answer, Failure> {
         let (Some(limit), Some(bucket)) = (question.limit.filter(|limit| limit.latest), question.bucket_seconds())
         else {
@@ -141,7 +141,7 @@ impl Session for VictoriaMetricsSession {
         self.settings.clone()
     }
 
-    /// There is nothing to create. Whether it can hold the table is said when it is loaded.
+    /// There is nothing to create. Loading reports whether it can hold the table.
     fn create_table(&mut self, _table: &TableDefinition) -> Result<(), Failure> {
         Ok(())
     }
@@ -232,7 +232,7 @@ impl PointServer for VictoriaMetricsSession {
         self.http.post(&path, lines).and_then(Reply::end).map_err(|failure| self.server.explain(failure))
     }
 
-    /// What was written can be found after a flush, or else after a second.
+    /// Written rows can be found after a flush, or else after a second.
     fn finish(&mut self, table: SeriesTable) -> Result<(), Failure> {
         self.http.get("/internal/force_flush").and_then(Reply::end).map_err(|failure| self.server.explain(failure))?;
         self.catalogue.keep(table)

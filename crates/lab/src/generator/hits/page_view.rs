@@ -8,7 +8,7 @@ use crate::generator::words::{WORDS, word_of};
 const START_SECONDS: i64 = 1_372_636_800;
 const MONTH_SECONDS: i64 = 31 * 86_400;
 
-/// The site that queries ask about, and how many of so many views are its own.
+/// The site that queries ask about, and its share of all views, as a fraction.
 pub const SITE: u64 = 62;
 const SITE_SHARE: (u64, u64) = (1, 20);
 /// The number of other sites.
@@ -23,17 +23,17 @@ const VIEWS_OF_A_PHRASE: u64 = 15;
 /// A page view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageView {
-    /// In seconds since the epoch.
+    /// The time in seconds since the epoch.
     pub time: i64,
-    /// A number of its own.
+    /// The unique number of the view.
     pub watch: i64,
-    /// The user's.
+    /// The number of the user.
     pub user: i64,
     /// 64 random bits that determine the user's properties.
     pub traits: u64,
     /// 64 random bits that determine the properties of this view.
     pub bits: u64,
-    /// And more of that.
+    /// 64 further random bits.
     pub more: u64,
     /// The site.
     pub counter: u64,
@@ -116,12 +116,12 @@ fn page(site: u64, number: u64) -> (String, String) {
 }
 
 impl HitsGenerator {
-    /// The generator of a seed, for a table of so many rows.
+    /// Creates the generator of a seed, for a table of this many rows.
     pub fn new(seed: u64, rows: u64) -> Self {
         Self { random: Random::new(seed, 60), rows: rows.max(1), next: 0 }
     }
 
-    /// Below `end`; the smaller, the more likely.
+    /// Returns a number below `end`; smaller numbers are more likely.
     fn skewed(&mut self, end: u64) -> u64 {
         let below = self.random.below(end) + 1;
         self.random.below(below)

@@ -80,9 +80,9 @@ pub struct MetaRow {
 /// A row of `data_200112`. Times of packets are in microseconds; the table has milliseconds with three digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataRow {
-    /// Of `metaData`.
+    /// The number of the pair in `metaData`.
     pub meta_id: i32,
-    /// Seconds since the epoch.
+    /// The time in seconds since the epoch.
     pub timestamp: i64,
     /// minRtt, meanRtt, medianRtt, maxRtt; `None` if no packet came back.
     pub round_trips_us: Option<[i64; 4]>,

@@ -12,7 +12,7 @@ const MONTH: (i64, i64) = (15_887, 15_917);
 const TWO_DAYS: (i64, i64) = (15_900, 15_901);
 /// A user with many views, but not the most.
 const USER: u64 = 7;
-/// Many rows are one in so many.
+/// A group is large if it has more than one row in this many.
 const MANY: u64 = 1_000;
 /// The number of sums in the query of sums.
 const SUMS: i64 = 90;

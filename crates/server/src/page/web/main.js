@@ -161,7 +161,9 @@ function fail(own, error, start) {
   const inside = placeIn(error.message, own.sql) ?? namedIn(error.message, own.sql);
   const isHere = inside !== null && editor.text.slice(start, start + own.sql.length) === own.sql;
   const offset = isHere ? start + inside : null;
-  showMessage("bad", error.message, error.hint, offset);
+  // The place in the message counts from the statement, the one below it from the text.
+  const text = offset === null ? error.message : error.message.replace(/ at line \d+, column \d+/, "");
+  showMessage("bad", text, error.hint, offset);
   if (offset === null) return;
   editor.markError(offset);
   editor.showPlace(offset);

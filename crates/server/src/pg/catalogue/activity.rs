@@ -9,6 +9,12 @@ pub(in crate::pg) trait Activity {
     /// The prepared statements of the connection.
     fn prepared_statements(&self) -> Vec<PreparedEntry>;
 
+    /// The cursors and the named portals of the connection.
+    fn cursors(&self) -> Vec<CursorEntry>;
+
+    /// When the server started, in nanoseconds since 1970.
+    fn started_ns(&self) -> i64;
+
     /// The databases that the user may know of.
     fn databases(&self) -> Vec<DatabaseEntry>;
 
@@ -30,6 +36,14 @@ pub(in crate::pg) struct DatabaseEntry {
     pub(in crate::pg) name: String,
     /// Whether it is that of the connection.
     pub(in crate::pg) is_own: bool,
+}
+
+/// A cursor, or a named portal.
+pub(in crate::pg) struct CursorEntry {
+    pub(in crate::pg) name: String,
+    pub(in crate::pg) text: String,
+    /// In nanoseconds since 1970.
+    pub(in crate::pg) created_ns: i64,
 }
 
 /// A prepared statement.

@@ -18,7 +18,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 46] = [
+const ABOUT_THE_SERVER: [&str; 56] = [
     "version",
     "current_database",
     "current_schema",
@@ -34,12 +34,20 @@ const ABOUT_THE_SERVER: [&str; 46] = [
     "pg_cancel_backend",
     "pg_terminate_backend",
     "pg_is_in_recovery",
+    "pg_last_wal_receive_lsn",
+    "pg_last_wal_replay_lsn",
+    "pg_last_xact_replay_timestamp",
+    "pg_blocking_pids",
     "pg_postmaster_start_time",
     "pg_conf_load_time",
     "pg_my_temp_schema",
     "pg_get_userbyid",
     "pg_encoding_to_char",
     "pg_client_encoding",
+    "inet_client_addr",
+    "inet_client_port",
+    "inet_server_addr",
+    "inet_server_port",
     "pg_table_is_visible",
     "pg_get_expr",
     "pg_get_viewdef",
@@ -49,6 +57,7 @@ const ABOUT_THE_SERVER: [&str; 46] = [
     "pg_relation_size",
     "pg_table_size",
     "pg_total_relation_size",
+    "pg_indexes_size",
     "pg_database_size",
     "pg_size_pretty",
     "format_type",
@@ -63,6 +72,7 @@ const ABOUT_THE_SERVER: [&str; 46] = [
     "pg_has_role",
     "to_regclass",
     "to_regtype",
+    "to_regrole",
     "quote_ident",
     "parse_ident",
 ];
@@ -104,7 +114,8 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         "pg_my_temp_schema" => known::OID,
         "to_regclass" => known::REGCLASS,
         "to_regtype" | "pg_typeof" => known::REGTYPE,
-        "pg_postmaster_start_time" | "pg_conf_load_time" => known::TIMESTAMPTZ,
+        "pg_postmaster_start_time" | "pg_conf_load_time" | "pg_last_xact_replay_timestamp" => known::TIMESTAMPTZ,
+        "pg_blocking_pids" => 1007,
         name if is_present_time(name) => known::TIMESTAMPTZ,
         "array_agg" => known::by_id(first).map_or(1009, |element| element.array),
         "unnest" => match first {
@@ -147,6 +158,12 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
     Ok(match name {
         "version" => Value::Text(version_text()),
         name if is_present_time(name) => Value::Time(clock::wall_ns().div_euclid(1_000)),
+        // Settings are read only at the start.
+        "pg_postmaster_start_time" | "pg_conf_load_time" => {
+            Value::Time(context.activity.started_ns().div_euclid(1_000))
+        }
+        // Statements do not wait for locks of others.
+        "pg_blocking_pids" => Value::Array(Vec::new()),
         "current_database" | "current_catalog" => Value::text(context.database),
         "current_schema" => Value::maybe(searched(context, false)?.into_iter().next()),
         "current_schemas" => {
@@ -185,6 +202,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             }
             None => Value::Null,
         },
+        "to_regrole" => named(context, "regrole", text(0))?,
         "to_regnamespace" => named(context, "regnamespace", text(0))?,
         "to_regproc" | "to_regprocedure" => named(context, "regproc", text(0))?,
         "pg_get_expr" => argument(0).clone(),
@@ -235,6 +253,9 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_get_statisticsobjdef_columns"
         | "pg_get_partition_constraintdef"
         | "pg_relation_filenode"
+        | "pg_last_wal_receive_lsn"
+        | "pg_last_wal_replay_lsn"
+        | "pg_last_xact_replay_timestamp"
         | "inet_server_addr"
         | "inet_client_addr"
         | "inet_server_port"
@@ -355,6 +376,10 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
         "format" => formatted(arguments)?,
         "quote_ident" => of_text(quoted),
         "quote_literal" => of_text(|text| format!("'{}'", text.replace('\'', "''"))),
+        "quote_nullable" => match text(0) {
+            Some(text) => Value::Text(format!("'{}'", text.replace('\'', "''"))),
+            None => Value::text("NULL"),
+        },
         "length" | "char_length" => text(0).map_or(Value::Null, |text| Value::Int(text.chars().count() as i64)),
         "concat" => Value::Text(arguments.iter().filter_map(Value::shown).collect()),
         "starts_with" => match (text(0), text(1)) {

@@ -26,6 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -69,7 +70,9 @@ impl CatalogueQuery {
         if !may_be(text) {
             return None;
         }
-        let mut parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX).try_with_sql(text).ok()?;
+        let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().ok()?;
+        let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX);
+        let mut parser = parser.with_tokens_with_locations(with_plain_comparisons(tokens));
         let Ok(Statement::Query(query)) = parser.parse_statement() else { return None };
         if !is_about_the_catalogue(&query) {
             return None;
@@ -130,6 +133,28 @@ impl CatalogueQuery {
     }
 }
 
+/// Writes comparisons such as `OPERATOR(pg_catalog.=)` as `=`, which the parser takes before `ANY`, too.
+fn with_plain_comparisons(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    use Token::{Eq, Gt, GtEq, LParen, Lt, LtEq, Neq, Period, RParen};
+    let is_word =
+        |token: &Token, text: &str| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(text));
+    let mut plain: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        plain.push(token);
+        let Some(start) = plain.len().checked_sub(6) else { continue };
+        if let [operator, LParen, schema, Period, Eq | Neq | Lt | LtEq | Gt | GtEq, RParen] =
+            [0, 1, 2, 3, 4, 5].map(|at| &plain[start + at].token)
+            && is_word(operator, "operator")
+            && is_word(schema, "pg_catalog")
+        {
+            let comparison = plain.swap_remove(start + 4);
+            plain.truncate(start);
+            plain.push(comparison);
+        }
+    }
+    plain
+}
+
 /// Whether a text may be about the catalogue. This spares most statements the time to parse them here.
 fn may_be(text: &str) -> bool {
     if text.len() > TEXT_BYTES_MAX {
@@ -144,7 +169,7 @@ fn may_be(text: &str) -> bool {
 
 /// Whether a word occurs in queries about the catalogue. Columns of tables have names such as `usage_user`.
 fn is_sign(word: &str) -> bool {
-    const BEGINNINGS: [&str; 4] = ["pg_", "current_", "to_reg", "has_"];
+    const BEGINNINGS: [&str; 5] = ["pg_", "current_", "to_reg", "has_", "inet_"];
     const ENDS: [&str; 2] = ["_description", "_ident"];
     const WORDS: [&str; 6] = ["information_schema", "version", "set_config", "session_user", "user", "format_type"];
     WORDS.contains(&word)

@@ -1,10 +1,11 @@
 //! What a connection tells the catalogue about itself and, as far as its user may know, about others. Users see and end
 //! what is their own, admins all of their database.
 
+use super::bind::Portal;
 use super::session::Connection;
 use crate::access::role::Role;
 use crate::databases::list::OpenDatabase;
-use crate::pg::catalogue::activity::{Activity, Backend, DatabaseEntry, PreparedEntry};
+use crate::pg::catalogue::activity::{Activity, Backend, CursorEntry, DatabaseEntry, PreparedEntry};
 use crate::pg::error::PgError;
 use crate::shared::clock;
 
@@ -70,6 +71,21 @@ impl Activity for Connection {
             is_from_sql: statement.prepare.is_some(),
         };
         named.map(entry).collect()
+    }
+
+    fn cursors(&self) -> Vec<CursorEntry> {
+        // The unnamed portal is not listed, as in PostgreSQL.
+        let named = self.portals.iter().filter(|(name, _)| !name.is_empty());
+        let entry = |(name, portal): (&String, &Portal)| CursorEntry {
+            name: name.clone(),
+            text: portal.statement.text.clone(),
+            created_ns: portal.created_ns,
+        };
+        named.map(entry).collect()
+    }
+
+    fn started_ns(&self) -> i64 {
+        self.state.started_ns()
     }
 
     fn databases(&self) -> Vec<DatabaseEntry> {

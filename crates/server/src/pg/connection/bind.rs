@@ -8,6 +8,7 @@ use crate::pg::types::input::{self, Format};
 use crate::pg::types::known;
 use crate::pg::wire::incoming::Bind;
 use crate::pg::wire::outgoing::{Outgoing, ResultColumn};
+use crate::shared::clock;
 use atsdb::sql::Prepared;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub(super) struct Portal {
     pub(super) values: Vec<ScalarValue>,
     pub(super) formats: Vec<Format>,
     pub(super) progress: Progress,
+    /// When it was created, in nanoseconds since 1970.
+    pub(super) created_ns: i64,
 }
 
 /// The progress of a portal.
@@ -78,7 +81,8 @@ pub(super) fn bind(statement: &Arc<PreparedStatement>, bind: &Bind) -> Result<Po
     let values = values.collect::<Result<_, _>>()?;
     let column_count = statement.columns.as_ref().map_or(0, Vec::len);
     let formats = formats(&bind.result_formats, column_count)?;
-    Ok(Portal { statement: Arc::clone(statement), values, formats, progress: Progress::Bound })
+    let (progress, created_ns) = (Progress::Bound, clock::wall_ns());
+    Ok(Portal { statement: Arc::clone(statement), values, formats, progress, created_ns })
 }
 
 /// The format of each column.

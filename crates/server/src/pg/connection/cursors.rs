@@ -13,8 +13,14 @@ use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
 impl Connection {
-    /// Begins a query whose rows are fetched later.
-    pub(super) fn declare(&mut self, cursor: &str, query: &str, values: &[ScalarValue]) -> Result<String, Failure> {
+    /// Begins a query whose rows are fetched later. `text` is the whole statement.
+    pub(super) fn declare(
+        &mut self,
+        cursor: &str,
+        query: &str,
+        values: &[ScalarValue],
+        text: &str,
+    ) -> Result<String, Failure> {
         if self.block != Block::Explicit {
             let error = PgError::error("25P01", "DECLARE CURSOR can only be used in transaction blocks");
             return Err(error.with_hint("BEGIN first").into());
@@ -38,7 +44,7 @@ impl Connection {
         };
         let columns = Some(rows.columns().to_vec());
         let statement = PreparedStatement {
-            text: query.to_owned(),
+            text: text.to_owned(),
             kind,
             parameter_types: Vec::new(),
             columns,
@@ -47,7 +53,8 @@ impl Connection {
             prepared_ns: clock::wall_ns(),
         };
         let progress = Progress::Running { rows: Box::new(rows), verb };
-        let portal = Portal { statement: Arc::new(statement), values: Vec::new(), formats: Vec::new(), progress };
+        let (values, formats, created_ns) = (Vec::new(), Vec::new(), statement.prepared_ns);
+        let portal = Portal { statement: Arc::new(statement), values, formats, progress, created_ns };
         self.portals.insert(cursor.to_owned(), portal);
         Ok("DECLARE CURSOR".to_owned())
     }

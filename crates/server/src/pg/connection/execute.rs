@@ -9,7 +9,7 @@ use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
-use crate::pg::settings::SEARCH_PATH;
+use crate::pg::settings::{SEARCH_PATH, spelled};
 use crate::pg::statement::copy::query_of;
 use crate::pg::statement::kind::{Discarded, StatementKind};
 use crate::pg::statement::storage::ignored_parameters;
@@ -154,6 +154,12 @@ impl Connection {
                 }
                 "SET".to_owned()
             }
+            StatementKind::SetConstraints => {
+                if self.block == Block::None {
+                    self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
+                }
+                "SET CONSTRAINTS".to_owned()
+            }
             StatementKind::Reset(Some(name)) => {
                 self.set(name, None, false)?;
                 "RESET".to_owned()
@@ -197,12 +203,12 @@ impl Connection {
                 Some(_) => "DEALLOCATE".to_owned(),
                 None => return Err(Self::no_such("prepared statement", name, "26000")),
             },
-            StatementKind::Declare { cursor, query } => self.declare(cursor, query, values)?,
+            StatementKind::Declare { cursor, query } => self.declare(cursor, query, values, text)?,
             StatementKind::Fetch { cursor, count, is_move } => {
                 return Ok(Outcome::Fetched { cursor: cursor.clone(), count: *count, is_move: *is_move });
             }
             StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
-            StatementKind::Listening(tag) => (*tag).to_owned(),
+            StatementKind::Unlisten => "UNLISTEN".to_owned(),
             StatementKind::Maintenance(tag) => {
                 let notice = "the store seals, merges and frees by itself: nothing is left to do";
                 self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
@@ -241,7 +247,7 @@ impl Connection {
 
     /// The columns of a SHOW.
     pub(super) fn columns_of_show(&self, name: &str) -> Vec<ResultColumn> {
-        let names: &[&str] = if name == "all" { &["name", "setting", "description"] } else { &[name] };
+        let names: &[&str] = if name == "all" { &["name", "setting", "description"] } else { &[spelled(name)] };
         names.iter().map(|name| ResultColumn { name: (*name).to_owned(), type_id: known::TEXT }).collect()
     }
 

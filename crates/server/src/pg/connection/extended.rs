@@ -107,7 +107,9 @@ impl Connection {
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
                     let plan = self.session.prepare(&prepared.text, types)?;
-                    let found = plan.parameter_types().iter().map(known::of_arrow);
+                    let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());
+                    let found = types_and_forms
+                        .map(|(data_type, form)| form.map_or_else(|| known::of_arrow(data_type), known::of_form));
                     let declared = |position: usize| types.get(position).copied().filter(|id| is_declared(*id));
                     prepared.parameter_types =
                         found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();

@@ -1,9 +1,10 @@
 //! Which part of the server a statement concerns.
 
 use super::copy::copy_of_client;
+use super::cursors::{declare, fetch};
 use super::with_clause::main_word;
 use crate::pg::error::PgError;
-use crate::pg::settings::SEARCH_PATH;
+use crate::pg::settings::{ROLE, SEARCH_PATH, SESSION_AUTHORIZATION};
 use atsdb::sql::{CopyStatement, Word, Words, quoted};
 
 /// The kind of a statement.
@@ -30,6 +31,8 @@ pub(in crate::pg) enum StatementKind {
         read_only: Option<bool>,
         is_session: bool,
     },
+    /// `SET CONSTRAINTS ALL`: there are no constraints that are checked at the end of a transaction.
+    SetConstraints,
     Reset(Option<String>),
     Show(String),
     Discard(Discarded),
@@ -55,8 +58,8 @@ pub(in crate::pg) enum StatementKind {
         is_move: bool,
     },
     CloseCursor(Option<String>),
-    /// `LISTEN` and `UNLISTEN`. There are never any notifications.
-    Listening(&'static str),
+    /// `UNLISTEN`. There are never any notifications.
+    Unlisten,
     Copy(Box<CopyStatement>),
     /// Maintenance that the store does automatically.
     Maintenance(&'static str),
@@ -108,8 +111,12 @@ impl StatementKind {
             "commit" | "end" => ended(words, Self::Commit)?,
             "abort" | "rollback" => ended(words, Self::Rollback)?,
             "savepoint" | "release" => Self::Savepoint,
+            "set" if words.accept("constraints") => constraints(words)?,
             "set" => set(words)?,
             "reset" if words.accept("all") => Self::Reset(None),
+            "reset" if words.accept("session") && words.accept("authorization") => {
+                Self::Reset(Some(SESSION_AUTHORIZATION.to_owned()))
+            }
             "reset" => Self::Reset(Some(setting_name(&mut words)?)),
             "show" => show(words)?,
             "discard" => Self::Discard(Discarded::of(words)?),
@@ -119,13 +126,21 @@ impl StatementKind {
                 words.accept("prepare");
                 if words.accept("all") { Self::Deallocate(None) } else { Self::Deallocate(Some(words.name()?)) }
             }
-            "declare" => declare(words)?,
-            "fetch" => fetch(words, false)?,
-            "move" => fetch(words, true)?,
+            "declare" => {
+                let (cursor, query) = declare(words)?;
+                Self::Declare { cursor, query }
+            }
+            "fetch" | "move" => {
+                let (cursor, count) = fetch(words)?;
+                Self::Fetch { cursor, count, is_move: first == "move" }
+            }
             "close" if words.accept("all") => Self::CloseCursor(None),
             "close" => Self::CloseCursor(Some(words.name()?)),
-            "listen" => Self::Listening("LISTEN"),
-            "unlisten" => Self::Listening("UNLISTEN"),
+            "listen" => {
+                let hint = "query for new rows: there are no messages between clients";
+                return Err(PgError::not_supported("LISTEN").with_hint(hint));
+            }
+            "unlisten" => Self::Unlisten,
             "copy" => Self::Copy(Box::new(copy_of_client(text)?)),
             "load" => return Err(PgError::no_files()),
             "vacuum" => Self::Maintenance("VACUUM"),
@@ -161,6 +176,9 @@ fn of_rows(first: &str) -> Option<StatementKind> {
 
 /// Parses the rest of a statement that ends a transaction, so that nothing else is taken for one.
 fn ended(mut words: Words<'_>, kind: StatementKind) -> Result<StatementKind, PgError> {
+    if words.accept("prepared") {
+        return Err(no_two_phases("COMMIT PREPARED and ROLLBACK PREPARED"));
+    }
     let _ = words.accept("work") || words.accept("transaction");
     if kind == StatementKind::Rollback && words.accept("to") {
         return Ok(StatementKind::RollbackTo);
@@ -170,6 +188,10 @@ fn ended(mut words: Words<'_>, kind: StatementKind) -> Result<StatementKind, PgE
     }
     words.end()?;
     Ok(kind)
+}
+
+fn no_two_phases(what: &str) -> PgError {
+    PgError::not_supported(what).with_hint("COMMIT the transaction: there is no two-phase commit")
 }
 
 /// Whether the modes of a transaction make it read-only. The last one counts.
@@ -197,13 +219,35 @@ fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
     Ok(name)
 }
 
+/// Parses the rest of `SET CONSTRAINTS`.
+fn constraints(mut words: Words<'_>) -> Result<StatementKind, PgError> {
+    if !words.accept("all") {
+        let name = words.name()?;
+        return Err(PgError::error("42809", format!("constraint \"{name}\" is not deferrable")));
+    }
+    if !words.accept("deferred") && !words.accept("immediate") {
+        let next = words.next();
+        return Err(words.unexpected(next).into());
+    }
+    words.end()?;
+    Ok(StatementKind::SetConstraints)
+}
+
 fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let mut ahead = words.clone();
     let is_session = ahead.accept("session") && ahead.accept("characteristics");
     if is_session || words.clone().accept("transaction") {
         return Ok(StatementKind::SetTransaction { read_only: read_only(words), is_session });
     }
-    let is_local = !words.accept("session") && words.accept("local");
+    let is_session = words.accept("session");
+    let is_local = !is_session && words.accept("local");
+    if (words.accept("session") || is_session) && words.accept("authorization") {
+        return Ok(StatementKind::Set { name: SESSION_AUTHORIZATION.to_owned(), value: value(&mut words)?, is_local });
+    }
+    let mut ahead = words.clone();
+    if ahead.accept(ROLE) && !ahead.clone().accept("to") && ahead.peek() != Some(Word::Symbol('=')) {
+        return Ok(StatementKind::Set { name: ROLE.to_owned(), value: value(&mut ahead)?, is_local });
+    }
     if words.accept("names") {
         let value = value(&mut words)?;
         return Ok(StatementKind::Set { name: "client_encoding".to_owned(), value, is_local });
@@ -279,7 +323,7 @@ fn show(mut words: Words<'_>) -> Result<StatementKind, PgError> {
 fn prepare(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let mut ahead = words.clone();
     if ahead.accept("transaction") && matches!(ahead.next(), Some(Word::Text(_))) {
-        return Err(PgError::not_supported("PREPARE TRANSACTION"));
+        return Err(no_two_phases("PREPARE TRANSACTION"));
     }
     let name = words.name()?;
     let types = if words.accept_symbol('(') { parenthesised(&mut words)? } else { String::new() };
@@ -324,68 +368,6 @@ fn parenthesised(words: &mut Words<'_>) -> Result<String, PgError> {
     }
 }
 
-fn declare(mut words: Words<'_>) -> Result<StatementKind, PgError> {
-    let cursor = words.name()?;
-    loop {
-        match words.next() {
-            Some(Word::Name(name)) if name == "cursor" => break,
-            Some(Word::Name(name)) if ["binary", "scroll"].contains(&name.as_str()) => {
-                return Err(PgError::not_supported(format_args!("a {} cursor", name.to_uppercase())));
-            }
-            Some(Word::Name(name)) if ["no", "insensitive", "asensitive"].contains(&name.as_str()) => {
-                if name == "no" && !words.accept("scroll") {
-                    let next = words.next();
-                    return Err(words.unexpected(next).into());
-                }
-            }
-            other => return Err(words.unexpected(other).into()),
-        }
-    }
-    if words.accept("with") {
-        return Err(PgError::not_supported("a cursor WITH HOLD"));
-    }
-    let _ = words.accept("without") && words.accept("hold");
-    if !words.accept("for") {
-        let next = words.next();
-        return Err(words.unexpected(next).into());
-    }
-    Ok(StatementKind::Declare { cursor, query: words.rest().to_owned() })
-}
-
-fn fetch(mut words: Words<'_>, is_move: bool) -> Result<StatementKind, PgError> {
-    let mut count = Some(1);
-    loop {
-        match words.next() {
-            Some(Word::Name(name)) => match name.as_str() {
-                "next" => {}
-                "forward" => count = Some(1),
-                "all" => count = None,
-                "from" | "in" => {
-                    let cursor = words.name()?;
-                    words.end()?;
-                    return Ok(StatementKind::Fetch { cursor, count, is_move });
-                }
-                "backward" | "prior" | "first" | "last" | "absolute" | "relative" => {
-                    return Err(PgError::error("55000", "cursor can only scan forward"));
-                }
-                _ => {
-                    words.end()?;
-                    return Ok(StatementKind::Fetch { cursor: name, count, is_move });
-                }
-            },
-            Some(Word::Quoted(cursor)) => {
-                words.end()?;
-                return Ok(StatementKind::Fetch { cursor, count, is_move });
-            }
-            Some(Word::Number(number)) => {
-                count = Some(number.parse().map_err(|_| words.unexpected(Some(Word::Number(number))))?);
-            }
-            Some(Word::Symbol('-')) => return Err(PgError::error("55000", "cursor can only scan forward")),
-            other => return Err(words.unexpected(other).into()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,16 +402,29 @@ mod tests {
                 StatementKind::Begin { read_only: Some(true) },
             ),
             ("SET a.b = -1", set("a.b", "-1")),
+            ("SET ROLE \"Anna\"", set("role", "Anna")),
+            ("SET LOCAL ROLE NONE", set_as("role", "none", true)),
+            ("SET role TO anna", set("role", "anna")),
+            ("SET SESSION AUTHORIZATION 'anna'", set("session_authorization", "anna")),
+            ("SET LOCAL SESSION AUTHORIZATION anna", set_as("session_authorization", "anna", true)),
+            (
+                "SET SESSION AUTHORIZATION DEFAULT",
+                StatementKind::Set { name: "session_authorization".to_owned(), value: None, is_local: false },
+            ),
+            ("RESET SESSION AUTHORIZATION", StatementKind::Reset(Some("session_authorization".to_owned()))),
+            ("RESET ROLE", StatementKind::Reset(Some("role".to_owned()))),
             (
                 "SET datestyle TO DEFAULT",
                 StatementKind::Set { name: "datestyle".to_owned(), value: None, is_local: false },
             ),
+            ("SET CONSTRAINTS ALL IMMEDIATE;", StatementKind::SetConstraints),
             ("SHOW TRANSACTION ISOLATION LEVEL", StatementKind::Show("transaction_isolation".to_owned())),
             ("SHOW TABLES", StatementKind::Report("SHOW")),
         ] {
             assert_eq!(StatementKind::of(text).unwrap(), kind, "{text}");
         }
         assert!(StatementKind::of("SET x").is_err());
+        assert_eq!(StatementKind::of("SET CONSTRAINTS t_key DEFERRED").unwrap_err().code, "42809");
     }
 
     #[test]
@@ -493,6 +488,11 @@ mod tests {
         );
         assert_eq!(StatementKind::of("ROLLBACK TO SAVEPOINT a").unwrap(), StatementKind::RollbackTo);
         assert_eq!(StatementKind::of("ROLLBACK").unwrap(), StatementKind::Rollback);
+        for refused in ["COMMIT PREPARED 'x'", "ROLLBACK PREPARED 'x'", "PREPARE TRANSACTION 'x'", "LISTEN x"] {
+            let error = StatementKind::of(refused).unwrap_err();
+            assert!(error.code == "0A000" && error.hint.is_some(), "{refused}");
+        }
+        assert_eq!(StatementKind::of("UNLISTEN *").unwrap(), StatementKind::Unlisten);
         assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
         assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
     }

@@ -5,6 +5,7 @@
 //! the words of a statement.
 
 pub(in crate::pg) mod copy;
+mod cursors;
 pub(in crate::pg) mod kind;
 pub(in crate::pg) mod storage;
 mod with_clause;

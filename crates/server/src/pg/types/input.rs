@@ -7,6 +7,7 @@ use crate::pg::error::{PgError, Severity};
 use crate::pg::wire::fields::Fields;
 use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use atsdb::array_text;
+use atsdb::interval::{Interval, is_out_of_range, parse_interval};
 use atsdb::sql::{parse_date, parse_time};
 use atsdb::{decimal as exact, uuid_text};
 use datafusion::common::ScalarValue;
@@ -139,7 +140,16 @@ fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
             let time = parse_time(trimmed, atsdb::TimeUnit::Microsecond).ok_or_else(|| invalid(type_id, text))?;
             timestamp(time)
         }
-        known::TIME | known::INTERVAL => {
+        known::INTERVAL => match parse_interval(trimmed, None, None) {
+            Some(Interval { months, days, nanoseconds }) => {
+                ScalarValue::IntervalMonthDayNano(Some(IntervalMonthDayNano::new(months, days, nanoseconds)))
+            }
+            None if is_out_of_range(trimmed, None, None) => {
+                return Err(PgError::error("22015", format!("interval field value out of range: \"{text}\"")));
+            }
+            None => return Err(invalid(type_id, text)),
+        },
+        known::TIME => {
             let data_type = arrow_type(type_id).unwrap_or(DataType::Utf8);
             ScalarValue::try_from_string(trimmed.to_owned(), &data_type).map_err(|_| invalid(type_id, text))?
         }
@@ -187,7 +197,13 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::JSONB => return text(bytes.strip_prefix(&[known::JSONB_VERSION]).unwrap_or(bytes)),
         other => match known::element_of(other) {
             Some(element) => array(element.id, &mut fields)?,
-            None => return text(bytes),
+            None if known::is_sent_as_text(other) => return text(bytes),
+            // Its bytes are not a text.
+            None => {
+                let name = known::sql_name(other).unwrap_or_else(|| format!("with the number {other}"));
+                let error = PgError::not_supported(format_args!("a binary value of the type {name}"));
+                return Err(error.with_hint("send it as text"));
+            }
         },
     };
     fields.end()?;
@@ -411,6 +427,32 @@ mod tests {
         for wrong in ["{e5}", "{+-5e1}", "{1-2e3}", "{1e}"] {
             assert_eq!(of_text(wrong).unwrap_err().code, "22P02", "{wrong}");
         }
+    }
+
+    #[test]
+    fn lengths_of_time_are_read_in_every_form() {
+        let of_text = |text: &str| parameter(known::INTERVAL, Format::Text, Some(text.as_bytes()));
+        for (text, (months, days, nanoseconds)) in [
+            ("1 day 0:00:02.000003", (0, 1, 2_000_003_000)),
+            ("-1 mons +02:00:00", (-1, 0, 7_200_000_000_000)),
+            ("P1DT2S", (0, 1, 2_000_000_000)),
+        ] {
+            let expected = IntervalMonthDayNano::new(months, days, nanoseconds);
+            assert_eq!(of_text(text).unwrap(), ScalarValue::IntervalMonthDayNano(Some(expected)), "{text}");
+        }
+        assert_eq!(of_text("soon").unwrap_err().code, "22P02");
+    }
+
+    #[test]
+    fn bytes_of_other_types_are_not_taken_for_a_text() {
+        let (address, time_with_zone): ([u8; 8], [u8; 12]) = ([2, 32, 0, 4, 1, 2, 3, 4], [0; 12]);
+        for (id, bytes) in [(869, address.as_slice()), (1266, time_with_zone.as_slice())] {
+            let error = parameter(id, Format::Binary, Some(bytes)).unwrap_err();
+            assert_eq!((error.code, error.hint.is_some()), ("0A000", true), "{id}");
+        }
+        let text = ScalarValue::from("1.2.3.4");
+        assert_eq!(parameter(869, Format::Text, Some(b"1.2.3.4")).unwrap(), text);
+        assert_eq!(parameter(known::VARCHAR, Format::Binary, Some(b"1.2.3.4")).unwrap(), text);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The PostgreSQL types that clients may see, by number.
 
 use arrow::datatypes::{DataType, Field};
+use atsdb::sql::TextForm;
 use atsdb::{ColumnType, ElementType};
 
 /// A type of PostgreSQL.
@@ -32,6 +33,7 @@ pub(in crate::pg) const REGPROC: u32 = 24;
 pub(in crate::pg) const TEXT: u32 = 25;
 pub(in crate::pg) const OID: u32 = 26;
 pub(in crate::pg) const JSON: u32 = 114;
+const XML: u32 = 142;
 pub(in crate::pg) const FLOAT4: u32 = 700;
 pub(in crate::pg) const FLOAT8: u32 = 701;
 pub(in crate::pg) const UNKNOWN: u32 = 705;
@@ -45,7 +47,9 @@ pub(in crate::pg) const INTERVAL: u32 = 1186;
 pub(in crate::pg) const NUMERIC: u32 = 1700;
 pub(in crate::pg) const REGCLASS: u32 = 2205;
 pub(in crate::pg) const REGTYPE: u32 = 2206;
+const CSTRING: u32 = 2275;
 pub(in crate::pg) const UUID: u32 = 2950;
+pub(in crate::pg) const UUID_ARRAY: u32 = 2951;
 pub(in crate::pg) const JSONB: u32 = 3802;
 /// The version of the binary form of `jsonb`, which stands before its text.
 pub(in crate::pg) const JSONB_VERSION: u8 = 1;
@@ -79,7 +83,7 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(29, "cid", "cid", 4, 'U', (1012, "_cid")),
     plain(30, "oidvector", "oidvector", -1, 'A', (1013, "_oidvector")),
     plain(JSON, "json", "json", -1, 'U', (199, "_json")),
-    plain(142, "xml", "xml", -1, 'U', (143, "_xml")),
+    plain(XML, "xml", "xml", -1, 'U', (143, "_xml")),
     plain(194, "pg_node_tree", "pg_node_tree", -1, 'Z', (0, "")),
     plain(FLOAT4, "float4", "real", 4, 'N', (1021, "_float4")),
     plain(FLOAT8, "float8", "double precision", 8, 'N', (1022, "_float8")),
@@ -102,18 +106,23 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(4089, "regnamespace", "regnamespace", 4, 'N', (4090, "_regnamespace")),
     plain(4096, "regrole", "regrole", 4, 'N', (4097, "_regrole")),
     plain(2249, "record", "record", -1, 'P', (2287, "_record")),
-    plain(2275, "cstring", "cstring", -2, 'P', (1263, "_cstring")),
+    plain(CSTRING, "cstring", "cstring", -2, 'P', (1263, "_cstring")),
     plain(2276, "any", "\"any\"", 4, 'P', (0, "")),
     plain(2277, "anyarray", "anyarray", -1, 'P', (0, "")),
     plain(2278, "void", "void", 4, 'P', (0, "")),
     plain(2279, "trigger", "trigger", 4, 'P', (0, "")),
-    plain(UUID, "uuid", "uuid", 16, 'U', (2951, "_uuid")),
+    plain(UUID, "uuid", "uuid", 16, 'U', (UUID_ARRAY, "_uuid")),
     plain(JSONB, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
 ];
 
 /// Whether values of a type are numbers of objects that are written by their names: `regclass` and its like.
 pub(in crate::pg) fn is_named(id: u32) -> bool {
     matches!(id, REGPROC | 2_202 | REGCLASS | REGTYPE | 4_089 | 4_096)
+}
+
+/// Whether values of a type are sent as their texts in the binary format, too.
+pub(in crate::pg) fn is_sent_as_text(id: u32) -> bool {
+    matches!(id, 0 | TEXT | VARCHAR | BPCHAR | NAME | CHAR | UNKNOWN | JSON | XML | CSTRING)
 }
 
 /// The type with this number, if it is not an array type.
@@ -159,8 +168,18 @@ pub(in crate::pg) fn of_field(field: &Field) -> u32 {
         Some(ColumnType::Uuid) => UUID,
         Some(ColumnType::Json) if atsdb::is_jsonb(field) => JSONB,
         Some(ColumnType::Json) => JSON,
-        Some(ColumnType::Array(ElementType::Uuid)) => 2951,
+        Some(ColumnType::Array(ElementType::Uuid)) => UUID_ARRAY,
         _ => of_arrow(field.data_type()),
+    }
+}
+
+/// The PostgreSQL type for parameters whose texts have a form.
+pub(in crate::pg) fn of_form(form: TextForm) -> u32 {
+    match form {
+        TextForm::Uuid => UUID,
+        TextForm::Uuids => UUID_ARRAY,
+        TextForm::Json => JSON,
+        TextForm::Jsonb => JSONB,
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) enum Piece {
 pub(super) struct PatternField {
     pub(super) field: Field,
     pub(super) letters: Letters,
-    /// Without padding: `FM` stands before it.
+    /// Without padding: `FM` stands before it, or `TM` before a name.
     pub(super) is_bare: bool,
     /// `TH` or `th` stands behind it.
     pub(super) ordinal: Option<Letters>,
@@ -140,14 +140,18 @@ const ZONE: (&str, Field) = ("TZ", Field::Zone);
 /// Takes a pattern apart.
 pub(super) fn pieces_of(pattern: &str) -> Vec<Piece> {
     let (mut pieces, mut rest) = (Vec::new(), pattern);
-    let mut is_bare = false;
+    let (mut is_bare, mut is_translated) = (false, false);
     while let Some(first) = rest.chars().next() {
         if let Some(after) = without(rest, "FM") {
             (rest, is_bare) = (after, true);
             continue;
         }
-        if let Some(after) = without(rest, "FX").or_else(|| without(rest, "TM")) {
+        if let Some(after) = without(rest, "FX") {
             rest = after;
+            continue;
+        }
+        if let Some(after) = without(rest, "TM") {
+            (rest, is_translated) = (after, true);
             continue;
         }
         if let Some((word, field)) = WORDS.iter().chain([&ZONE]).find(|(word, _)| without(rest, word).is_some()) {
@@ -157,11 +161,14 @@ pub(super) fn pieces_of(pattern: &str) -> Vec<Piece> {
                 (_, Some(after)) => (Some(Letters::Lower), after),
                 _ => (None, after),
             };
-            pieces.push(Piece::Field(PatternField { field: *field, letters: letters_of(written), is_bare, ordinal }));
-            (rest, is_bare) = (after, false);
+            let is_name = matches!(field, Field::MonthName | Field::MonthShort | Field::DayName | Field::DayShort);
+            let is_bare_here = is_bare || is_translated && is_name;
+            let letters = letters_of(written);
+            pieces.push(Piece::Field(PatternField { field: *field, letters, is_bare: is_bare_here, ordinal }));
+            (rest, is_bare, is_translated) = (after, false, false);
             continue;
         }
-        is_bare = false;
+        (is_bare, is_translated) = (false, false);
         if first == '"' {
             let (text, after) = quoted_text(&rest[1..]);
             pieces.push(Piece::Quoted(text));

@@ -6,5 +6,6 @@ mod float_decimals;
 mod float_range;
 mod half_even;
 pub(super) mod postgres;
+pub(super) mod row_texts;
 mod text_times;
 pub(super) mod time_of_day;

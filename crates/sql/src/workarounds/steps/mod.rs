@@ -1,6 +1,7 @@
 //! Physical plans: rules of the optimizer that assume too much of steps, and steps that do not yield.
 
 pub(super) mod cast_statistics;
+pub(super) mod grouping_sets;
 mod hidden_steps;
 pub(super) mod stoppable;
 pub(super) mod unambiguous_filters;

@@ -14,7 +14,7 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::sync::Arc;
 
-/// The subquery that an expression asks.
+/// Returns the subquery of an expression, if it has one.
 pub(super) fn asked(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery)
@@ -25,7 +25,7 @@ pub(super) fn asked(expr: &Expr) -> Option<&Subquery> {
     }
 }
 
-/// The same, to change it.
+/// Returns the subquery of an expression mutably, if it has one.
 pub(super) fn asked_mut(expr: &mut Expr) -> Option<&mut Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery)
@@ -36,7 +36,7 @@ pub(super) fn asked_mut(expr: &mut Expr) -> Option<&mut Subquery> {
     }
 }
 
-/// The subquery that a relation is if it is a `LATERAL` one.
+/// Returns the subquery of a relation, if it is `LATERAL`.
 pub(super) fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {
     match plan {
         LogicalPlan::Subquery(subquery) => Some(&subquery.subquery),
@@ -45,7 +45,7 @@ pub(super) fn subquery_of(plan: &LogicalPlan) -> Option<&LogicalPlan> {
     }
 }
 
-/// The outer columns that a plan mentions.
+/// Returns the outer columns that a plan refers to.
 pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
     let mut visitor = OuterColumns { of_steps: Vec::new() };
     plan.visit(&mut visitor)?;

@@ -32,6 +32,7 @@ use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
 use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
+use super::rows::row_texts::write_row_texts;
 use super::rows::rows_of_functions::{
     narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
 };
@@ -61,6 +62,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     let texts = texts_of_items(statement);
     name_outer_tables(statement, tables);
     write_whole_rows(statement, tables)?;
+    write_row_texts(statement)?;
     name_natural_columns(statement, tables);
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
     match visit_mut(statement, &mut Clauses { depth: 0, declares }) {

@@ -1,6 +1,6 @@
 //! The tables of the catalogue about what runs: sessions, statements, prepared statements.
 
-use super::super::activity::{Backend, PreparedEntry};
+use super::super::activity::{Backend, CursorEntry, PreparedEntry};
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::roles::Roles;
@@ -72,6 +72,26 @@ pub(super) fn prepared(statements: Vec<PreparedEntry>) -> Vec<Row> {
         )
     };
     statements.into_iter().map(entry).collect()
+}
+
+/// The rows of `pg_cursors`.
+pub(super) fn cursors(cursors: Vec<CursorEntry>) -> Vec<Row> {
+    let entry = |cursor: CursorEntry| {
+        let no = Value::Bool(false);
+        row(
+            "pg_catalog",
+            "pg_cursors",
+            &[
+                ("name", Value::Text(cursor.name)),
+                ("statement", Value::Text(cursor.text)),
+                ("is_holdable", no.clone()),
+                ("is_binary", no.clone()),
+                ("is_scrollable", no),
+                ("creation_time", time(Some(cursor.created_ns))),
+            ],
+        )
+    };
+    cursors.into_iter().map(entry).collect()
 }
 
 fn time(nanoseconds: Option<i64>) -> Value {

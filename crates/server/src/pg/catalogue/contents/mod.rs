@@ -9,6 +9,7 @@ mod indexes;
 mod keywords;
 mod objects;
 mod procedures;
+mod rare_shapes;
 mod roles;
 mod row;
 mod schemas;
@@ -16,6 +17,7 @@ mod sequences;
 mod server;
 mod shapes;
 mod standard;
+mod statistics;
 mod types;
 
 use super::activity::Activity;
@@ -91,6 +93,14 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_sequence") => Ok(sequences::sequences(self.objects()?)),
             ("pg_catalog", "pg_sequences") => {
                 sequences::listed(self.objects()?, self.session.engine(), self.roles().owner())
+            }
+            ("pg_catalog", "pg_cursors") => Ok(activity::cursors(self.activity.cursors())),
+            ("pg_catalog", name) if statistics::has_rows(name) => {
+                let database = (self.database_number(), self.database, self.activity.backends().len());
+                statistics::rows(name, self.objects()?, self.session.engine(), database)
+            }
+            ("information_schema", "enabled_roles") => {
+                Ok(vec![row::row("information_schema", "enabled_roles", &[("role_name", Value::text(self.user))])])
             }
             ("information_schema", "sequences") => Ok(sequences::standard(self.objects()?, self.database)),
             ("information_schema", name) => Ok(standard::rows(name, self.objects()?, self.database)),

@@ -69,7 +69,7 @@ pub(super) struct IndexObject {
     pub(super) is_primary: bool,
     /// Whether it is also a constraint.
     pub(super) is_key: bool,
-    /// Whether NULLs in it are equal.
+    /// Whether a NULL equals another NULL (`NULLS NOT DISTINCT`).
     pub(super) nulls_equal: bool,
     /// Positions of its columns, from 1.
     pub(super) columns: Vec<i64>,

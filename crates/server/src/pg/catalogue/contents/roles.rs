@@ -73,11 +73,11 @@ impl Roles {
         self.0.iter().find(|role| role.name == name).map_or(0, |role| role.number)
     }
 
-    /// The rows of `pg_roles`, `pg_authid`, `pg_user` and `pg_auth_members`.
+    /// The rows of `pg_roles`, `pg_authid`, `pg_user`, `pg_shadow` and `pg_auth_members`.
     pub(super) fn rows(&self, table: &str) -> Vec<Row> {
         match table {
             "pg_auth_members" => self.0.iter().flat_map(members).collect(),
-            "pg_user" => self.0.iter().filter(|role| role.can_login).map(user).collect(),
+            "pg_user" | "pg_shadow" => self.0.iter().filter(|role| role.can_login).map(user).collect(),
             _ => self.0.iter().map(|role| authority(table, role)).collect(),
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn databases(databases: &[DatabaseEntry]) -> Vec<Row> {
 pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
     let rows_of = |all: Vec<Vec<(&str, Value)>>| all.iter().map(|values| row("pg_catalog", name, values)).collect();
     match name {
-        "pg_roles" | "pg_authid" | "pg_user" | "pg_auth_members" => roles.rows(name),
+        "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow" | "pg_auth_members" => roles.rows(name),
         "pg_proc" => functions(),
         "pg_am" => rows_of(vec![
             vec![("oid", Value::Int(2)), ("amname", Value::text("heap")), ("amtype", Value::text("t"))],

@@ -1,6 +1,7 @@
 //! The columns of the tables of the catalogue.
 
 use super::super::value::Value;
+use super::rare_shapes;
 use crate::pg::types::known;
 
 /// The tables of `pg_catalog`, with their columns as `name type, name type`. Some never have rows.
@@ -422,8 +423,8 @@ pub(super) fn shape(schema: &str, name: &str) -> Option<&'static str> {
     };
     match schema {
         "pg_catalog" if name == "pg_stat_activity" => Some(ACTIVITY),
-        "pg_catalog" => found(&CATALOGUE),
-        "information_schema" => found(&STANDARD),
+        "pg_catalog" => found(&CATALOGUE).or_else(|| found(&rare_shapes::CATALOGUE)),
+        "information_schema" => found(&STANDARD).or_else(|| found(&rare_shapes::STANDARD)),
         _ => {
             let known = INTERNAL.iter().find(|(known_schema, known, _)| *known_schema == schema && *known == name);
             known.map(|(_, _, shape)| *shape)
@@ -433,11 +434,11 @@ pub(super) fn shape(schema: &str, name: &str) -> Option<&'static str> {
 
 /// The number, schema, name and columns of the tables that clients see.
 pub(super) fn system_tables() -> impl Iterator<Item = (i64, &'static str, &'static str, &'static str)> {
-    let catalogue = CATALOGUE.iter().enumerate().map(|(position, (name, shape))| {
+    let catalogue = CATALOGUE.iter().chain(&rare_shapes::CATALOGUE).enumerate().map(|(position, (name, shape))| {
         let known = NUMBERS.iter().find(|(known, _)| known == name).map(|(_, number)| *number);
         (known.unwrap_or(12_000 + position as i64), "pg_catalog", *name, *shape)
     });
-    let standard = STANDARD.iter().enumerate();
+    let standard = STANDARD.iter().chain(&rare_shapes::STANDARD).enumerate();
     let standard =
         standard.map(|(position, (name, shape))| (13_100 + position as i64, "information_schema", *name, *shape));
     catalogue.chain(standard)
@@ -450,7 +451,8 @@ pub(super) fn number_of(name: &str) -> i64 {
 
 /// The type of the columns with this name in any table of the catalogue.
 pub(super) fn type_of_column(name: &str) -> Option<u32> {
-    let shapes = CATALOGUE.iter().chain(&STANDARD).map(|(_, shape)| *shape).chain([ACTIVITY]);
+    let rare = rare_shapes::CATALOGUE.iter().chain(&rare_shapes::STANDARD);
+    let shapes = CATALOGUE.iter().chain(&STANDARD).chain(rare).map(|(_, shape)| *shape).chain([ACTIVITY]);
     shapes.flat_map(|shape| shape.split(", ")).find_map(|column| {
         let (known, type_name) = column.split_once(' ')?;
         (known == name).then(|| type_of(type_name))

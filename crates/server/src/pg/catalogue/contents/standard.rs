@@ -11,6 +11,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     // The SQL standard has no rollups, and sequences are no tables.
     let tables = || objects.tables.iter().filter(|object| !matches!(object.kind, 'm' | 'S'));
     match name {
+        "information_schema_catalog_name" => vec![of(vec![("catalog_name", Value::text(database))])],
         "schemata" => {
             let schemata = objects.schemas.iter().map(|(schema, _)| {
                 of(vec![("catalog_name", Value::text(database)), ("schema_name", Value::text(schema.as_str()))])

@@ -23,7 +23,7 @@ use datafusion::optimizer::AnalyzerRule;
 const UNITING: [&str; 6] = ["coalesce", "nullif", "greatest", "least", "nvl", "ifnull"];
 
 /// Functions whose arguments have nothing to do with each other.
-const SEPARATING: [&str; 12] = [
+const SEPARATING: [&str; 13] = [
     "concat",
     "concat_ws",
     "format",
@@ -35,6 +35,7 @@ const SEPARATING: [&str; 12] = [
     "jsonb_build_array",
     "jsonb_build_object",
     "named_struct",
+    "row_text",
     "struct",
 ];
 

@@ -1,11 +1,13 @@
 //! `sum` of integers and decimals, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a
 //! `DECIMAL(38, 0)`, as wide as PostgreSQL's `NUMERIC` is for it; the sum of a narrower integer is a `BIGINT`. A sum of
-//! decimals has up to 38 digits.
+//! decimals has up to 38 digits. Sums of intervals are checked, too.
 
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
 use super::wide_sum::{WideSum, coerced_by, each_of, state_type, value};
 use crate::functions::base::of_inner::of_inner;
+use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL};
+use crate::workarounds::times::intervals::sum::LengthSum;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
@@ -16,7 +18,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// DataFusion's `sum`, replaced for integers and decimals. DataFusion's own sum of decimals wraps around.
+/// DataFusion's `sum`, replaced for integers, decimals and intervals. DataFusion's own sums wrap around.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ExactSum {
     inner: Arc<AggregateUDF>,
@@ -29,6 +31,9 @@ impl ExactSum {
     }
 
     fn exact(args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+        if is_length(args.expr_fields) && !args.is_distinct {
+            return Some(Box::<LengthSum>::default());
+        }
         let result = args.return_field.data_type();
         match (is_exact(args.expr_fields), args.is_distinct) {
             (false, _) => None,
@@ -49,6 +54,7 @@ impl AggregateUDFImpl for ExactSum {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [data_type] if is_summed(data_type) => Ok(types.to_vec()),
+            [DataType::Interval(_)] => Ok(vec![INTERVAL]),
             _ => coerced_by(&self.inner, types),
         }
     }
@@ -81,12 +87,13 @@ impl AggregateUDFImpl for ExactSum {
                 let data_type = state_type(field.data_type());
                 Ok(vec![Arc::new(Field::new(format_state_name(args.name, "sum"), data_type, true))])
             }
+            fields if is_length(fields) && !args.is_distinct => Ok(AverageLength::state_fields(args.name)),
             _ => self.inner.state_fields(args),
         }
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
-        self.inner.groups_accumulator_supported(args)
+        !is_length(args.expr_fields) && self.inner.groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
@@ -107,6 +114,10 @@ impl AggregateUDFImpl for ExactSum {
 
 fn is_exact(fields: &[FieldRef]) -> bool {
     matches!(fields, [field] if is_summed(field.data_type()))
+}
+
+fn is_length(fields: &[FieldRef]) -> bool {
+    matches!(fields, [field] if matches!(field.data_type(), DataType::Interval(_)))
 }
 
 fn is_summed(data_type: &DataType) -> bool {

@@ -13,7 +13,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Functions of regular expressions, with the positions of their pattern and of their flags.
-const FUNCTIONS: [(&str, usize, usize); 9] = [
+const FUNCTIONS: [(&str, usize, usize); 10] = [
+    ("regexp_all_matches", 1, 2),
     ("regexp_like", 1, 2),
     ("regexp_match", 1, 2),
     ("regexp_matches", 1, 2),

@@ -15,8 +15,8 @@ use crate::text::written_schemas::remove_written;
 use crate::workarounds::syntax::windows::exclusions::take_mark;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
-    CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem,
-    SetExpr, Statement, Value, ValueWithSpan, WindowType,
+    CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select,
+    SelectItem, SetExpr, Statement, TrimWhereField, Value, ValueWithSpan, WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -217,6 +217,24 @@ pub(crate) fn plain_name(expr: &Expr) -> String {
                 let mut arguments: Vec<&Expr> = vec![&**text, &**from];
                 arguments.extend(substring_for.as_deref());
                 *inner = called("substr", &arguments);
+            }
+            Expr::Trim { trim_where, trim_what, expr: text, trim_characters } => {
+                let name = match trim_where {
+                    Some(TrimWhereField::Leading) => "ltrim",
+                    Some(TrimWhereField::Trailing) => "rtrim",
+                    Some(TrimWhereField::Both) | None => "btrim",
+                };
+                let mut arguments: Vec<&Expr> = vec![&**text];
+                arguments.extend(trim_what.as_deref());
+                arguments.extend(trim_characters.iter().flatten());
+                *inner = called(name, &arguments);
+            }
+            Expr::Function(call) => {
+                for name in &mut call.name.0 {
+                    if let ObjectNamePart::Identifier(name) = name {
+                        *name = Ident::new(name.value.to_lowercase());
+                    }
+                }
             }
             Expr::Value(ValueWithSpan { value: Value::Number(digits, mark), .. }) => {
                 *mark = false;

@@ -4,34 +4,55 @@
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
+use crate::text::relations::columns_of_values;
+use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
 use crate::workarounds::syntax::names::output_names::name_of;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, Statement,
+    Cte, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, Statement,
     TableAlias, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
 
-/// Names the columns of natural joins of tables and subqueries. Joins with a view, or with a subquery that selects `*`,
-/// stay as they are.
+/// Names the columns of natural joins of tables, subqueries and common table expressions. Joins with a view, or with a
+/// subquery that selects `*`, stay as they are.
 pub(crate) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
-    if !tables.is_empty() {
-        let _ = visit_mut(statement, &mut NaturalJoins { tables: NamedTables::new(tables) });
-    }
+    let mut joins = NaturalJoins { tables: NamedTables::new(tables), ctes: Vec::new(), outer_counts: Vec::new() };
+    let _ = visit_mut(statement, &mut joins);
 }
 
 struct NaturalJoins<'a> {
     tables: NamedTables<'a>,
+    /// The common table expressions that are known, and their columns if all have names.
+    ctes: Vec<(Ident, Option<Vec<Ident>>)>,
+    /// How many of them were known outside of each query that the visitor is inside of.
+    outer_counts: Vec<usize>,
 }
 
 impl VisitorMut for NaturalJoins<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let outer_count = self.ctes.len();
+        for Cte { alias, query, .. } in query.with.iter().flat_map(|with| &with.cte_tables) {
+            let name = ObjectName::from(vec![alias.name.clone()]);
+            // In its own query such a name may mean what it hides elsewhere.
+            let hides = self.tables.columns_of(&name).is_some() || self.columns_of_cte(&name).is_some();
+            let columns = columns_of_subquery(query, Some(alias)).filter(|_| !hides);
+            self.ctes.push((alias.name.clone(), columns));
+        }
+        self.outer_counts.push(outer_count);
         self.tables.hide(query);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        if let Some(count) = self.outer_counts.pop() {
+            self.ctes.truncate(count);
+        }
         ControlFlow::Continue(())
     }
 
@@ -51,13 +72,9 @@ impl NaturalJoins<'_> {
     /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
     /// relation's columns are not known.
     fn name(&self, from: &mut TableWithJoins) -> Option<Vec<Ident>> {
-        let columns_of = |relation: &TableFactor| match relation {
-            TableFactor::Derived { subquery, alias: Some(alias), .. } => columns_of_subquery(subquery, alias),
-            _ => self.tables.relation(relation).map(|(_, columns)| columns),
-        };
-        let mut left = columns_of(&from.relation);
+        let mut left = self.columns_of(&from.relation);
         for join in &mut from.joins {
-            let right = columns_of(&join.relation);
+            let right = self.columns_of(&join.relation);
             let constraint = match &mut join.join_operator {
                 JoinOperator::Join(constraint)
                 | JoinOperator::Inner(constraint)
@@ -95,21 +112,50 @@ impl NaturalJoins<'_> {
         }
         left
     }
+
+    fn columns_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
+        match relation {
+            TableFactor::Derived { subquery, alias, .. } => columns_of_subquery(subquery, alias.as_ref()),
+            TableFactor::Table { name, alias, args: None, .. } => match self.columns_of_cte(name) {
+                Some(_) if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) => None,
+                Some(columns) => Some(columns.to_vec()),
+                None => self.tables.relation(relation).map(|(_, columns)| columns),
+            },
+            _ => None,
+        }
+    }
+
+    /// The columns of the common table expression that a name means; `None` if they are not known.
+    fn columns_of_cte(&self, name: &ObjectName) -> Option<&[Ident]> {
+        let name = TableName::of(name).ok().filter(|name| name.schema == NamedSchema::Unsaid)?;
+        let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(&cte.value, &name.name))?;
+        columns.as_deref()
+    }
 }
 
 /// The columns of a subquery; `None` if its SELECT does not name each of them.
-fn columns_of_subquery(query: &Query, alias: &TableAlias) -> Option<Vec<Ident>> {
-    let SetExpr::Select(select) = query.body.as_ref() else { return None };
+fn columns_of_subquery(query: &Query, alias: Option<&TableAlias>) -> Option<Vec<Ident>> {
+    let names = columns_of_body(&query.body)?;
+    let columns = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
+    let columns: Vec<Ident> = columns.collect();
+    match columns.len() {
+        0 => Some(names),
+        count => (count == names.len()).then_some(columns),
+    }
+}
+
+fn columns_of_body(body: &SetExpr) -> Option<Vec<Ident>> {
     let name = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) => name_of(expr),
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
         _ => None,
     };
-    let names = select.projection.iter().map(name).collect::<Option<Vec<_>>>()?;
-    let columns: Vec<Ident> = alias.columns.iter().map(|column| column.name.clone()).collect();
-    match columns.len() {
-        0 => Some(names),
-        count => (count == names.len()).then_some(columns),
+    match body {
+        SetExpr::Select(select) => select.projection.iter().map(name).collect(),
+        SetExpr::Values(values) => Some(columns_of_values(values).into_iter().map(Ident::new).collect()),
+        SetExpr::Query(query) => columns_of_body(&query.body),
+        SetExpr::SetOperation { left, .. } => columns_of_body(left),
+        _ => None,
     }
 }
 

@@ -1,11 +1,11 @@
-//! Functions of JSON that return rows in FROM, as in `FROM t, jsonb_each(t.doc)`: each is a subquery that unnests lists
-//! of the same length, one for each column.
+//! Functions of JSON and of texts that return rows in FROM, as in `FROM t, jsonb_each(t.doc)` and `FROM t,
+//! string_to_table(t.s, ',')`: each is a subquery that unnests lists of the same length, one for each column.
 //!
 //! No upstream issue known.
 
 use super::rows_of_functions::mentions_column;
 use crate::text::errors::sql_error;
-use crate::workarounds::syntax::{expression, set_first_argument};
+use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, SelectItem, SetExpr, TableAlias, TableFactor,
@@ -27,14 +27,14 @@ const fn column(name: &'static str, list: &'static str, declaration: Option<&'st
     RowColumn { name: Some(name), list, declaration }
 }
 
-const fn keys(list: &'static str) -> RowColumn {
+const fn values(list: &'static str) -> RowColumn {
     RowColumn { name: None, list, declaration: None }
 }
 
 const JSON: Option<&str> = Some("declared_json");
 const JSONB: Option<&str> = Some("declared_jsonb");
 
-const FUNCTIONS: [(&str, &[RowColumn]); 10] = [
+const FUNCTIONS: [(&str, &[RowColumn]); 14] = [
     ("json_array_elements", &[column("value", "json_elements", JSON)]),
     ("json_array_elements_text", &[column("value", "json_elements_text", None)]),
     ("jsonb_array_elements", &[column("value", "jsonb_elements", JSONB)]),
@@ -43,9 +43,16 @@ const FUNCTIONS: [(&str, &[RowColumn]); 10] = [
     ("json_each_text", &[column("key", "json_keys", None), column("value", "json_values_text", None)]),
     ("jsonb_each", &[column("key", "jsonb_keys", None), column("value", "jsonb_values", JSONB)]),
     ("jsonb_each_text", &[column("key", "jsonb_keys", None), column("value", "jsonb_values_text", None)]),
-    ("json_object_keys", &[keys("json_keys")]),
-    ("jsonb_object_keys", &[keys("jsonb_keys")]),
+    ("json_object_keys", &[values("json_keys")]),
+    ("jsonb_object_keys", &[values("jsonb_keys")]),
+    ("jsonb_path_query", &[RowColumn { name: None, list: PATH_ELEMENTS, declaration: JSONB }]),
+    ("regexp_matches", &[values("regexp_all_matches")]),
+    ("regexp_split_to_table", &[values("regexp_split_to_array")]),
+    ("string_to_table", &[values("string_to_array")]),
 ];
+
+/// The list of a document and a path.
+const PATH_ELEMENTS: &str = "jsonb_path_elements";
 
 /// The name of the column that `WITH ORDINALITY` adds.
 const ORDINALITY: &str = "ordinality";
@@ -84,26 +91,44 @@ pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Resu
         _ => return Ok(()),
     };
     let Some(columns) = columns_of(name) else { return Ok(()) };
-    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(document))] = args.as_slice() else {
-        return Err(sql_error(format!("{name} takes one document")));
+    let value = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+        _ => None,
+    };
+    let (counts, what) = match columns {
+        [RowColumn { list: PATH_ELEMENTS, .. }] => (2..=2, "a document and a path"),
+        [RowColumn { list: "string_to_array", .. }] => (2..=3, "a text, a separator and the text of NULL"),
+        [RowColumn { list: "regexp_all_matches" | "regexp_split_to_array", .. }] => {
+            (2..=3, "a text, a pattern and flags")
+        }
+        _ => (1..=1, "one document"),
+    };
+    let arguments = args.iter().map(value).collect::<Option<Vec<_>>>();
+    let Some(arguments) = arguments.filter(|arguments| counts.contains(&arguments.len())) else {
+        return Err(sql_error(format!("{name} takes {what}")));
     };
     let call = |function: &str, argument: Expr| -> Result<Expr> {
         let mut call = expression(&format!("{function}(NULL)"))?;
         set_first_argument(&mut call, argument);
         Ok(call)
     };
+    let list = |column: &RowColumn| -> Result<Expr> {
+        let mut list = expression(&format!("{}(NULL)", column.list))?;
+        set_arguments(&mut list, arguments.clone());
+        Ok(list)
+    };
     let mut values = Vec::with_capacity(names.len());
     for column in columns {
-        let elements = call("unnest", call(column.list, document.clone())?)?;
+        let elements = call("unnest", list(column)?)?;
         values.push(match column.declaration {
             Some(declaration) => call(declaration, elements)?,
             None => elements,
         });
     }
     if let Some(column) = columns.first().filter(|_| names.len() > columns.len()) {
-        values.push(call("unnest", call("json_positions", call(column.list, document.clone())?)?)?);
+        values.push(call("unnest", call("json_positions", list(column)?)?)?);
     }
-    let is_lateral = !is_first && mentions_column(document);
+    let is_lateral = !is_first && arguments.iter().any(mentions_column);
     let text = "(SELECT 1)";
     let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
     let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;

@@ -102,12 +102,28 @@ pub(super) fn write_test(
         *expr = Expr::Nested(Box::new(written));
         return Ok(());
     };
-    let mut present = expression("CASE WHEN NULL THEN 1 END")?;
-    if let Expr::Case { conditions, .. } = &mut present
-        && let Some(first) = conditions.first_mut()
-    {
-        first.condition = written;
-    }
+    let present = where_true(written, expression("1")?)?;
     list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(present))];
     Ok(())
+}
+
+/// A value where a row of a relation is present, otherwise NULL.
+pub(super) fn present(relation: &Ident, columns: &[Ident], value: Expr) -> Result<Expr> {
+    let column = |name: &Ident| Expr::CompoundIdentifier(vec![relation.clone(), name.clone()]);
+    let tests = columns.iter().map(|name| Expr::IsNotNull(Box::new(column(name)))).collect();
+    match any_of(tests, &BinaryOperator::Or) {
+        Some(condition) => where_true(condition, value),
+        None => Ok(value),
+    }
+}
+
+/// A value where a condition is true, otherwise NULL.
+fn where_true(condition: Expr, value: Expr) -> Result<Expr> {
+    let mut chosen = expression("CASE WHEN NULL THEN 1 END")?;
+    if let Expr::Case { conditions, .. } = &mut chosen
+        && let Some(first) = conditions.first_mut()
+    {
+        (first.condition, first.result) = (condition, value);
+    }
+    Ok(chosen)
 }

@@ -1,12 +1,14 @@
-//! Whole rows of relations in functions of JSON, as in `SELECT row_to_json(t) FROM t`, and in tests, as in `t IS NULL`,
-//! which DataFusion does not know: they are written with their members. The row of a function with one column is its
-//! value: in `FROM json_array_elements(doc) AS e`, `e` is an element.
+//! Whole rows of relations in functions of JSON, as in `SELECT row_to_json(t) FROM t`, in tests, as in `t IS NULL`, and
+//! as texts, as in `SELECT t FROM t` and `t::text`, which DataFusion does not know: they are written with their
+//! members. The row of a function with one column is its value: in `FROM json_array_elements(doc) AS e`, `e` is an
+//! element.
 //!
 //! No upstream issue known.
 
 use super::json_aggregates::ROW;
 use super::json_rows::names_of_rows;
-use super::row_tests::{optional_relations, tested_name, write_test};
+use super::row_tests::{optional_relations, present, tested_name, write_test};
+use super::row_texts::{change_shown, text_of_row, text_operand};
 use crate::text::errors::not_supported;
 use crate::text::relations::{columns_of_values, relations_of};
 use crate::text::table_names::{NamedSchema, TableName};
@@ -44,7 +46,8 @@ pub(crate) fn write_whole_rows(statement: &mut Statement, tables: &[Table]) -> R
         return Ok(());
     }
     let known = Relations { tables: NamedTables::new(tables), ctes: Vec::new() };
-    match visit_mut(statement, &mut WholeRows { known: vec![known] }) {
+    let shows_rows = matches!(statement, Statement::Query(_));
+    match visit_mut(statement, &mut WholeRows { known: vec![known], shows_rows }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -55,7 +58,7 @@ pub(crate) fn write_whole_rows(statement: &mut Statement, tables: &[Table]) -> R
 struct Mentions {
     /// The names of relations so far.
     relations: Vec<String>,
-    /// The names so far of what is tested or counted.
+    /// The names so far of what is tested, counted or shown.
     tested: Vec<String>,
 }
 
@@ -70,6 +73,9 @@ impl Visitor for Mentions {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.tested.extend(tested_name(expr).map(|tested| tested.name.value.clone()));
+        if let Expr::Identifier(name) = expr {
+            self.tested.push(name.value.clone());
+        }
         match function_of_rows(expr) {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
@@ -96,6 +102,8 @@ fn function_of_rows(expr: &Expr) -> Option<&'static str> {
 struct WholeRows<'a> {
     /// The relations that are known in each query that the visitor is inside of.
     known: Vec<Relations<'a>>,
+    /// Whether the statement shows the rows of its outermost query.
+    shows_rows: bool,
 }
 
 impl VisitorMut for WholeRows<'_> {
@@ -109,6 +117,13 @@ impl VisitorMut for WholeRows<'_> {
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let Some(known) = self.known.pop() else { return ControlFlow::Continue(()) };
+        // The first one is the statement.
+        if self.shows_rows
+            && self.known.len() == 1
+            && let Err(error) = show_rows(query, &known)
+        {
+            return ControlFlow::Break(error);
+        }
         let Query { body, order_by: Some(order_by), .. } = query else { return ControlFlow::Continue(()) };
         let SetExpr::Select(select) = &**body else { return ControlFlow::Continue(()) };
         // A name of ORDER BY means a column of the answer first.
@@ -152,6 +167,15 @@ impl VisitorMut for WholeRows<'_> {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => ControlFlow::Break(error),
                 });
+        }
+        if outcome.is_continue() && has_known_columns {
+            outcome = visit_outer_expressions_mut(select, |expr| match text_operand(expr) {
+                Some(operand) => match write_text(operand, &rows, &optional) {
+                    Ok(_) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                },
+                None => ControlFlow::Continue(()),
+            });
         }
         for (item, name) in select.projection.iter_mut().zip(names) {
             keep_name(item, name);
@@ -233,6 +257,41 @@ fn tested(expr: &mut Expr, rows: &[NamedRow], has_known_columns: bool, optional:
     let Some(row) = row.filter(|_| tested.is_star || has_known_columns) else { return Ok(()) };
     let is_optional = optional.iter().any(is_named);
     write_test(expr, &row.name, row.columns.as_deref(), is_optional)
+}
+
+/// Writes the whole rows that the outermost query shows as texts.
+fn show_rows(query: &mut Query, known: &Relations<'_>) -> Result<()> {
+    let SetExpr::Select(select) = query.body.as_ref() else { return Ok(()) };
+    let (rows, optional) = (known.rows_of(select), optional_relations(select));
+    if rows.is_empty() || !relations_of(&select.from).all(|factor| known.of_relation(factor).is_some()) {
+        return Ok(());
+    }
+    change_shown(query, |item| {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &mut *item else {
+            return Ok(());
+        };
+        let name = result_name(expr);
+        if write_text(expr, &rows, &optional)? {
+            keep_name(item, name);
+        }
+        Ok(())
+    })
+}
+
+/// Writes a whole row as a text. Returns whether the expression is one.
+fn write_text(expr: &mut Expr, rows: &[NamedRow], optional: &[Ident]) -> Result<bool> {
+    if let Expr::Nested(inner) = expr {
+        return write_text(inner, rows, optional);
+    }
+    let Expr::Identifier(name) = &*expr else { return Ok(false) };
+    let is_named = |other: &Ident| same_name(&other.value, &name.value);
+    let row = rows.iter().find(|row| !row.is_value && is_named(&row.name));
+    let Some((row, columns)) = row.and_then(|row| Some((row, row.columns.as_ref()?))) else { return Ok(false) };
+    let column = |column: &Ident| Expr::CompoundIdentifier(vec![row.name.clone(), column.clone()]);
+    let text = text_of_row(columns.iter().map(column).collect())?;
+    let is_optional = optional.iter().any(is_named);
+    *expr = if is_optional { present(&row.name, columns, text)? } else { text };
+    Ok(true)
 }
 
 /// The relation of `t.*`.

@@ -39,7 +39,8 @@ fn is_operand(tokens: &[TokenWithSpan], at: usize) -> bool {
     begins && after(tokens, at).is_none_or(|next| follows_operand(&tokens[next].token))
 }
 
-fn precedes_operand(token: &Token) -> bool {
+/// Whether an operand may begin after a token.
+pub(super) fn precedes_operand(token: &Token) -> bool {
     use Keyword as K;
     match token {
         Token::LParen | Token::LBracket | Token::Comma => true,

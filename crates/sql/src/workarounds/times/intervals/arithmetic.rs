@@ -1,14 +1,15 @@
 //! An interval times a number is an interval. A date plus an interval is a time, from which DataFusion drops the time
 //! of day. A time of whole seconds or milliseconds plus an interval is a time with microseconds, of which DataFusion
-//! drops those that the first time cannot hold. The difference of two times is an interval, where DataFusion has a
-//! duration. The difference of two dates is an integer, the number of days: DataFusion knows that type only in part. A
-//! time of day is added to a date or a time, and taken from it, in microseconds: DataFusion adds it to dates alone, in
-//! nanoseconds, whose range ends in the years 1677 and 2262.
+//! drops those that the first time cannot hold. A date plus a number of days is a date of any year. The difference of
+//! two times is an interval, where DataFusion has a duration. The difference of two dates is an integer, the number of
+//! days: DataFusion knows that type only in part. A time of day is added to a date or a time, and taken from it, in
+//! microseconds: DataFusion adds it to dates alone, in nanoseconds, whose range ends in the years 1677 and 2262.
 //!
 //! Waits for [#13850](https://github.com/apache/datafusion/issues/13850) (products) and
 //! [#19527](https://github.com/apache/datafusion/issues/19527) (dates and intervals).
 
 use super::comparison::is_length;
+use super::days::DayShift;
 use super::product::IntervalProduct;
 use crate::functions::times::difference::difference;
 use crate::workarounds::times::time_types::TIME_OF_DAY;
@@ -26,6 +27,7 @@ pub(crate) struct LengthArithmetic;
 impl ExprPlanner for LengthArithmetic {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = &expr;
+        let is_integer = |expr: &Expr| expr.get_type(schema).is_ok_and(|ty| ty.is_integer());
         let is_number = |expr: &Expr| expr.get_type(schema).is_ok_and(|ty| ty.is_numeric());
         let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
         let is_time = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Timestamp(..)));
@@ -45,6 +47,9 @@ impl ExprPlanner for LengthArithmetic {
             BinaryOperator::Multiply if is_length(left) && is_number(right) => product(left, float(right), false),
             BinaryOperator::Multiply if is_number(left) && is_length(right) => product(right, float(left), false),
             BinaryOperator::Divide if is_length(left) && is_number(right) => product(left, float(right), true),
+            BinaryOperator::Plus if is_date(left) && is_integer(right) => DayShift::Later.call(left, right),
+            BinaryOperator::Plus if is_integer(left) && is_date(right) => DayShift::Later.call(left, right),
+            BinaryOperator::Minus if is_date(left) && is_integer(right) => DayShift::Earlier.call(left, right),
             BinaryOperator::Plus if is_date(left) && is_length(right) => {
                 binary_expr(midnight(left), Operator::Plus, right.clone())
             }

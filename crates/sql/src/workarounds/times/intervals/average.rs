@@ -38,6 +38,11 @@ impl AverageLength {
         ]
     }
 
+    /// The sums of months, days and nanoseconds; `None` if there was no interval.
+    pub(super) fn sums(&self) -> Option<(i64, i64, i128)> {
+        (self.count > 0).then_some((self.months, self.days, self.nanos))
+    }
+
     fn add(&mut self, lengths: &ArrayRef, sign: i64) {
         for length in lengths.as_primitive::<IntervalMonthDayNanoType>().iter().flatten() {
             self.months += sign * i64::from(length.months);

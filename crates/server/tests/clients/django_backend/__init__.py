@@ -1,0 +1,1 @@
+"""A backend of Django: the one for PostgreSQL, with what atsdb lacks switched off."""

@@ -1,0 +1,20 @@
+"""Django's backend for PostgreSQL without what atsdb does not have: foreign keys, and JSON columns that are jsonb."""
+
+from django.db.backends.postgresql import base, features
+from psycopg.types.string import TextLoader
+
+
+class DatabaseFeatures(features.DatabaseFeatures):
+    supports_foreign_keys = False
+    supports_column_check_constraints = False
+    supports_table_check_constraints = False
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    features_class = DatabaseFeatures
+
+    def get_new_connection(self, conn_params):
+        connection = super().get_new_connection(conn_params)
+        # Django reads the texts of JSON itself.
+        connection.adapters.register_loader("json", TextLoader)
+        return connection
