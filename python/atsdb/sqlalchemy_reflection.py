@@ -204,8 +204,10 @@ class AtsdbReflection(default.DefaultDialect):
     def get_check_constraints(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[interfaces.ReflectedCheckConstraint]:
-        self._stored_name(connection, table_name, schema)
-        return []
+        stored = self._stored_name(connection, table_name, schema)
+        statement = "SELECT check_name, condition FROM atsdb.checks WHERE table_name = ? ORDER BY check_name"
+        rows = connection.exec_driver_sql(statement, (_catalogue_name(*stored),))
+        return [{"name": name, "sqltext": condition} for name, condition in rows]
 
     @reflection.cache
     def get_table_comment(

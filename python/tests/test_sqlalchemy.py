@@ -132,6 +132,23 @@ def test_a_reflected_table_is_used_and_declared_again(engine, readings):
     assert sa.inspect(engine).get_table_names() == ["readings"]
 
 
+def test_checks_hold_and_are_reflected(engine):
+    metadata = sa.MetaData()
+    check = sa.CheckConstraint("low < high", name="low_is_low")
+    sa.Table("ranges", metadata, sa.Column("low", sa.Integer), sa.Column("high", sa.Integer), check)
+    metadata.create_all(engine)
+    reflected = sa.MetaData()
+    reflected.reflect(engine)
+    reflected.drop_all(engine)
+    reflected.create_all(engine)
+    assert sa.inspect(engine).get_check_constraints("ranges") == [{"name": "low_is_low", "sqltext": "low < high"}]
+    insert = reflected.tables["ranges"].insert()
+    with engine.begin() as connection:
+        connection.execute(insert, [{"low": 1, "high": 2}, {"low": None, "high": 2}])
+    with pytest.raises(sa.exc.IntegrityError, match="low_is_low"), engine.begin() as connection:
+        connection.execute(insert, {"low": 2, "high": 1})
+
+
 def test_classes_are_mapped(engine):
     class Base(orm.DeclarativeBase):
         pass

@@ -9,13 +9,7 @@ from urllib.parse import urlsplit
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-try:
-    import django
-except ImportError:
-    print("skipped: Django is not installed")
-    print("done")
-    sys.exit()
-
+import django
 from django.conf import settings
 
 url = urlsplit(sys.argv[1])
@@ -56,10 +50,14 @@ class Reading(models.Model):
     data = models.JSONField(default=dict)
     raw = models.BinaryField(null=True)
     is_ok = models.BooleanField(default=True)
+    pieces = models.PositiveIntegerField(default=0)
 
     class Meta:
         app_label = "air"
-        constraints = [models.UniqueConstraint(fields=["name", "at"], name="reading_name_at")]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "at"], name="reading_name_at"),
+            models.CheckConstraint(condition=models.Q(value__lt=1000) | models.Q(is_ok=False), name="reading_value"),
+        ]
 
 
 call_command("migrate", verbosity=0)
@@ -116,6 +114,13 @@ try:
 except ZeroDivisionError:
     pass
 assert not Reading.objects.filter(name="new").exists()
+for values in [{"pieces": -1}, {"value": 1000}]:
+    try:
+        Reading.objects.create(name="new", price=1, at=start, **values)
+        raise AssertionError("a check was broken")
+    except IntegrityError:
+        pass
+Reading.objects.filter(name="n0").update(value=2000, is_ok=False)
 
 user = User.objects.create_user("anna", "anna@example.org", "secret")
 group = Group.objects.create(name="readers")

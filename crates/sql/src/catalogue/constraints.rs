@@ -1,5 +1,5 @@
-//! Keys and CHECK constraints in the form of the SQL standard: `table_constraints`, `key_column_usage` and
-//! `check_constraints`.
+//! Keys and CHECK constraints: `atsdb.checks`, and `table_constraints`, `key_column_usage` and `check_constraints` of the
+//! SQL standard.
 
 use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
 use atsdb_core::{Result, Table, TableDefinition, Unique};
@@ -47,6 +47,12 @@ pub(super) const CHECK_CONSTRAINTS: Relation = Relation {
     source: Source::Tables("table_name", check_constraints),
 };
 
+pub(super) const CHECKS: Relation = Relation {
+    name: "checks",
+    columns: &[("table_name", ColumnKind::Text), ("check_name", ColumnKind::Text), ("condition", ColumnKind::Text)],
+    source: Source::Tables("table_name", checks),
+};
+
 fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
         let mut row = place(table, &table.definition.key_name(unique));
@@ -66,6 +72,13 @@ fn check_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
     for check in &table.definition.checks {
         let clause = format!("(({}))", check.condition);
         rows.push([CATALOG, schema_of(table), check.name.as_str(), clause.as_str()].map(Cell::text).into());
+    }
+    Ok(())
+}
+
+fn checks(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    for check in &table.definition.checks {
+        rows.push([table.definition.name.as_str(), &check.name, &check.condition].map(Cell::text).into());
     }
     Ok(())
 }

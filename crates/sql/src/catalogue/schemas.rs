@@ -17,6 +17,7 @@ pub(super) const SCHEMAS: Schemas = &[
             storage::PAGES,
             storage::MAPPINGS,
             storage::INDEXES,
+            constraints::CHECKS,
             about_caches::CACHES,
         ],
     ),

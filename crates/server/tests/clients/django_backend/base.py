@@ -6,8 +6,6 @@ from psycopg.types.string import TextLoader
 
 class DatabaseFeatures(features.DatabaseFeatures):
     supports_foreign_keys = False
-    supports_column_check_constraints = False
-    supports_table_check_constraints = False
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
