@@ -77,8 +77,8 @@ fn is_arrays(head: &[u8]) -> bool {
         || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
 }
 
-/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`. If the first one
-/// has a time, half of them are enough: a line that does not have this form is then a mistake in it.
+/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`. If the first
+/// one has a time, half of them are enough: a line that does not have this form is then a mistake in it.
 fn is_line_protocol(head: &[u8]) -> bool {
     // A file of one line may lack its line break.
     let only = Some(head).filter(|_| whole_lines(head) == 0);

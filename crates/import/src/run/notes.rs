@@ -1,5 +1,5 @@
-//! Notes for the user about what was read: empty files, comments that were left out, texts that were read as NULL or kept, and
-//! values that the columns hold otherwise than they are written.
+//! Notes for the user about what was read: empty files, comments that were left out, texts that were read as NULL or
+//! kept, and values that the columns hold otherwise than they are written.
 
 use crate::build::column_values::Inexact;
 use crate::facts::nulls::{NullCounts, NullTexts};

@@ -5,8 +5,8 @@ use atsdb_core::time::{DAY_SECONDS, days_from_civil, days_in_month};
 /// The years that such a number may begin with.
 const YEARS: std::ops::RangeInclusive<i64> = 1_900..=2_100;
 
-/// The seconds since the epoch of a date that is written in eight digits, with its hour, minute and second in two digits
-/// each, or without them.
+/// The seconds since the epoch of a date that is written in eight digits, with its hour, minute and second in two
+/// digits each, or without them.
 pub(crate) fn digit_time(bytes: &[u8]) -> Option<i64> {
     if !matches!(bytes.len(), 8 | 10 | 12 | 14) || !bytes.iter().all(u8::is_ascii_digit) {
         return None;

@@ -35,7 +35,7 @@ fn every_contestant_answers_alike_in_the_other_workloads() {
     check_contestants(1);
 }
 
-/// Runs every second workload from the first or the second one, so that two tests share the time of waiting for servers.
+/// Runs every second workload from the first or the second one: two tests share the time of waiting for servers.
 fn check_contestants(first: usize) {
     let folder = folder();
     let mut options = options(folder.path());

@@ -1,7 +1,7 @@
 //! Operations on one or two histograms.
 
 use super::parts::{Added, Incompatible, Parts};
-use super::{Buckets, Histogram, ResetHint};
+use super::sample::{Buckets, Histogram, ResetHint};
 
 impl Histogram {
     /// The sum of two histograms.

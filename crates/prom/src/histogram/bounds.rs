@@ -1,6 +1,6 @@
 //! The boundaries of buckets.
 
-use super::{CUSTOM_SCHEMA, Histogram};
+use super::sample::{Buckets, CUSTOM_SCHEMA, Histogram, Span};
 
 /// Two to the power of a whole number, also where that is subnormal.
 fn power_of_two(exponent: i64) -> f64 {
@@ -122,7 +122,7 @@ impl Histogram {
     }
 }
 
-impl super::Buckets {
+impl Buckets {
     /// The index and the count of each bucket. Spans without counts are left out.
     pub fn indexed(&self) -> impl Iterator<Item = (i32, f64)> {
         let mut end = 0_i64;
@@ -143,7 +143,7 @@ impl super::Buckets {
         for (index, count) in buckets {
             match made.spans.last_mut() {
                 Some(span) if index == end => span.length += 1,
-                _ => made.spans.push(super::Span { offset: index.saturating_sub(end), length: 1 }),
+                _ => made.spans.push(Span { offset: index.saturating_sub(end), length: 1 }),
             }
             made.counts.push(count);
             end = index.saturating_add(1);
@@ -171,13 +171,13 @@ mod tests {
 
     #[test]
     fn spans_that_do_not_fit_the_counts_are_read_as_far_as_they_do() {
-        let span = |offset, length| super::super::Span { offset, length };
-        let buckets = super::super::Buckets {
+        let span = |offset, length| Span { offset, length };
+        let buckets = Buckets {
             spans: vec![span(-2, 2), span(i32::MAX, u32::MAX), span(i32::MAX, 1)],
             counts: vec![1.0, 2.0, 3.0],
         };
         assert_eq!(buckets.indexed().collect::<Vec<_>>(), [(-2, 1.0), (-1, 2.0), (i32::MAX, 3.0)]);
-        let made = super::super::Buckets::from_indexed([(-1, 1.0), (0, 2.0), (5, 3.0)]);
+        let made = Buckets::from_indexed([(-1, 1.0), (0, 2.0), (5, 3.0)]);
         assert_eq!(made.spans, [span(-1, 2), span(4, 1)]);
         assert_eq!(made.indexed().collect::<Vec<_>>(), [(-1, 1.0), (0, 2.0), (5, 3.0)]);
     }

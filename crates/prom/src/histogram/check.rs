@@ -1,6 +1,6 @@
 //! Whether a histogram is valid, by the rules of Prometheus.
 
-use super::{Buckets, CUSTOM_SCHEMA, Histogram};
+use super::sample::{Buckets, CUSTOM_SCHEMA, Histogram};
 
 /// The exponential schemas that a histogram may have.
 pub(super) const SCHEMAS: std::ops::RangeInclusive<i8> = -4..=8;

@@ -4,7 +4,7 @@
 //! cuts no populated bucket, or the boundaries that both sets of custom boundaries have.
 
 use super::bounds::bound;
-use super::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint};
+use super::sample::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint};
 
 /// A number of observations: a plain number, or a sum that also keeps its rounding error.
 pub(crate) trait Count: Copy + Default {

@@ -1,7 +1,8 @@
 //! Estimates of what was observed: quantiles, fractions, the variance.
 
 use super::bounds::Bucket;
-use super::{Count, Histogram};
+use super::parts::Count;
+use super::sample::Histogram;
 
 /// What is to be remarked on an estimate because some observations are not numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

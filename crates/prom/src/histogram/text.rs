@@ -1,6 +1,6 @@
 //! A histogram as text.
 
-use super::Histogram;
+use super::sample::Histogram;
 use std::fmt::{self, Display, Formatter};
 
 /// A number as `%g` of C writes it, with as many digits as necessary.

@@ -1,7 +1,7 @@
 //! Removing the observations above or below a value: the operators `</` and `>/`.
 
 use super::bounds::Bucket;
-use super::{Buckets, Histogram};
+use super::sample::{Buckets, Histogram};
 
 /// Which observations stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -46,8 +46,8 @@ pub(crate) struct StoreSource<'a> {
     stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// What is read of series: their values, and which they are.
-struct Wanted<'a> {
+/// A read of series: which of them, and which of their columns.
+struct SeriesRead<'a> {
     table: &'a Table,
     cache: &'a TableLabels,
     matchers: &'a [Matcher],
@@ -59,7 +59,7 @@ struct Wanted<'a> {
 /// For each series number, whether the series is selected, and its labels and values.
 struct Chosen<'a, V> {
     source: &'a StoreSource<'a>,
-    wanted: &'a Wanted<'a>,
+    wanted: &'a SeriesRead<'a>,
     known: HashMap<u32, Option<usize>>,
     found: Vec<Selected<V>>,
 }
@@ -89,7 +89,7 @@ impl<'a> StoreSource<'a> {
         let mut all = Vec::new();
         for matchers in selectors {
             for wanted in [self.samples(matchers, range)?, self.histograms(matchers, range)?].into_iter().flatten() {
-                let found = self.read::<()>(&Wanted { columns: Vec::new(), ..wanted }, |_, _| Ok(()))?;
+                let found = self.read::<()>(&SeriesRead { columns: Vec::new(), ..wanted }, |_, _| Ok(()))?;
                 all.extend(found.into_iter().map(|series| series.labels));
             }
         }
@@ -103,24 +103,24 @@ impl<'a> StoreSource<'a> {
     }
 
     /// The samples of series that satisfy every condition; `None` if there is no table.
-    fn samples<'b>(&'b self, matchers: &'b [Matcher], range: TimeRange) -> Result<Option<Wanted<'b>>> {
+    fn samples<'b>(&'b self, matchers: &'b [Matcher], range: TimeRange) -> Result<Option<SeriesRead<'b>>> {
         let Some(table) = self.table(SAMPLES) else { return Ok(None) };
         check_samples(table)?;
-        Ok(Some(Wanted { table, cache: &self.cache.samples, matchers, range, columns: vec![VALUE] }))
+        Ok(Some(SeriesRead { table, cache: &self.cache.samples, matchers, range, columns: vec![VALUE] }))
     }
 
     /// Their native histograms.
-    fn histograms<'b>(&'b self, matchers: &'b [Matcher], range: TimeRange) -> Result<Option<Wanted<'b>>> {
+    fn histograms<'b>(&'b self, matchers: &'b [Matcher], range: TimeRange) -> Result<Option<SeriesRead<'b>>> {
         let Some(table) = self.table(HISTOGRAMS) else { return Ok(None) };
         check_histograms(table)?;
         let columns = (HISTOGRAM..HISTOGRAM + HISTOGRAM_COLUMNS.len()).collect();
-        Ok(Some(Wanted { table, cache: &self.cache.histograms, matchers, range, columns }))
+        Ok(Some(SeriesRead { table, cache: &self.cache.histograms, matchers, range, columns }))
     }
 
     /// Reads series. Of each chunk, `add` gets the rows and the series that were selected so far.
     fn read<V: Clone>(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &SeriesRead<'_>,
         mut add: impl FnMut(&RecordBatch, &mut Chosen<'_, V>) -> Result<(), EvaluateError>,
     ) -> Result<Vec<Selected<V>>, EvaluateError> {
         let mut columns = vec![SERIES];
@@ -274,7 +274,7 @@ impl<V: Clone> Chosen<'_, V> {
 
 impl StoreSource<'_> {
     /// The labels of series by their numbers.
-    fn labels_of(&self, wanted: &Wanted<'_>, numbers: Vec<u32>) -> Result<Vec<(u32, Labels)>> {
+    fn labels_of(&self, wanted: &SeriesRead<'_>, numbers: Vec<u32>) -> Result<Vec<(u32, Labels)>> {
         let table = wanted.table;
         let mut cache = wanted.cache.lock();
         if cache.table != Some(table.id.0) || cache.text_bytes > CACHED_BYTES_MAX {

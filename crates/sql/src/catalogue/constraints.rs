@@ -1,5 +1,5 @@
-//! Keys and CHECK constraints: `atsdb.checks`, and `table_constraints`, `key_column_usage` and `check_constraints` of the
-//! SQL standard.
+//! Keys and CHECK constraints: `atsdb.checks`, and `table_constraints`, `key_column_usage` and `check_constraints` of
+//! the SQL standard.
 
 use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
 use atsdb_core::{Result, Table, TableDefinition, Unique};

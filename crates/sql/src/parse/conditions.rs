@@ -76,7 +76,6 @@ fn text_of(tokens: &[TokenWithSpan], text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::parse::statement::parse_declaring;
     use crate::text::params::Parameters;
     use crate::text::source_position::SourcePosition;
