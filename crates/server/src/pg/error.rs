@@ -127,7 +127,9 @@ impl PgError {
 
     /// The same error with the fields that name its table and, if a key exists, with PostgreSQL's message.
     pub(in crate::pg) fn about(mut self, object: ErrorObject) -> Self {
-        if let Some(constraint) = &object.constraint {
+        if self.code == "23505"
+            && let Some(constraint) = &object.constraint
+        {
             self.message = format!("duplicate key value violates unique constraint \"{constraint}\"").into();
         }
         self.subject = Some(Box::new(Subject::Defined(object)));

@@ -177,7 +177,7 @@ fn of_rows(first: &str) -> Option<StatementKind> {
 /// Parses the rest of a statement that ends a transaction, so that nothing else is taken for one.
 fn ended(mut words: Words<'_>, kind: StatementKind) -> Result<StatementKind, PgError> {
     if words.accept("prepared") {
-        return Err(no_two_phases("COMMIT PREPARED and ROLLBACK PREPARED"));
+        return Err(no_two_phases("COMMIT PREPARED or ROLLBACK PREPARED"));
     }
     let _ = words.accept("work") || words.accept("transaction");
     if kind == StatementKind::Rollback && words.accept("to") {

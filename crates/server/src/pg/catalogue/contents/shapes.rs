@@ -171,7 +171,6 @@ const CATALOGUE: [(&str, &str); 68] = [
         "pg_foreign_data_wrapper",
         "oid oid, fdwname name, fdwowner oid, fdwhandler oid, fdwvalidator oid, fdwacl _aclitem, fdwoptions _text",
     ),
-    ("pg_user_mappings", "umid oid, srvid oid, srvname name, umuser oid, usename name, umoptions _text"),
     (
         "pg_extension",
         "oid oid, extname name, extowner oid, extnamespace oid, extrelocatable bool, extversion text, extconfig _oid, extcondition _text",
