@@ -23,9 +23,9 @@ pub(crate) fn digit_time(bytes: &[u8]) -> Option<i64> {
 /// The form of a number that is such a time.
 pub(crate) fn digit_form(number: i64) -> &'static str {
     match number {
-        ..=99_999_999 => "yyyymmdd",
-        ..=9_999_999_999 => "yyyymmddhh",
-        ..=999_999_999_999 => "yyyymmddhhmm",
+        100_000_000_000..=999_999_999_999 => "yyyymmddhhmm",
+        1_000_000_000..=9_999_999_999 => "yyyymmddhh",
+        10_000_000..=99_999_999 => "yyyymmdd",
         _ => "yyyymmddhhmmss",
     }
 }
