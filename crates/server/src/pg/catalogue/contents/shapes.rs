@@ -5,7 +5,7 @@ use super::rare_shapes;
 use crate::pg::types::known;
 
 /// The tables of `pg_catalog`, with their columns as `name type, name type`. Some never have rows.
-const CATALOGUE: [(&str, &str); 68] = [
+const CATALOGUE: [(&str, &str); 67] = [
     ("pg_namespace", "oid oid, nspname name, nspowner oid, nspacl _aclitem"),
     (
         "pg_class",
