@@ -261,8 +261,9 @@ class Database:
     def transaction(self) -> Iterator[Database]:
         """A transaction of this thread: committed at the end of the block, rolled back if it raises.
 
-        It takes no locks. If another writer has changed the same rows, or has added rows to the same table with a key, the
-        commit raises ``ConflictError``, and nothing is stored.
+        It takes no locks. If another writer has changed the same rows, the commit raises ``ConflictError``, and nothing is
+        stored. If another writer has added a row of the same key, it raises ``DuplicateKeyError``, or ``ConflictError``
+        after ``ON CONFLICT``.
         """
         self.sql("BEGIN")
         try:

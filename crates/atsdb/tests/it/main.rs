@@ -14,6 +14,7 @@ mod examples;
 mod full_disk;
 mod golden;
 mod identity;
+mod key_transactions;
 mod large;
 mod memory_tables;
 mod page_cache;

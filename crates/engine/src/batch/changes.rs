@@ -54,6 +54,15 @@ impl Changes {
         self.base = None;
     }
 
+    /// A copy of changes with guards, for another attempt. It relies on the same definitions, and when it next reads
+    /// the store, it reads the state at that time.
+    pub(crate) fn guarded(&self) -> Option<Self> {
+        (!self.guards.is_empty()).then(|| {
+            let based_on = self.named_definitions().into_iter().map(|guard| (guard.table, guard.version)).collect();
+            Self { base: None, based_on, ..self.clone() }
+        })
+    }
+
     /// Every definition that the batch has relied on.
     fn named_definitions(&self) -> Vec<DefinitionGuard> {
         let mut based_on = self.based_on.clone();
@@ -144,6 +153,11 @@ impl Changes {
     /// No visible chunk has the number of a staged one.
     pub(crate) fn removed_and_hidden(&self) -> BTreeSet<ChunkId> {
         self.removed.keys().chain(&self.hidden).copied().collect()
+    }
+
+    /// The chunks of a table in the base that are removed.
+    pub(crate) fn removed_from(&self, table: TableId) -> impl Iterator<Item = ChunkId> + '_ {
+        self.removed.iter().filter(move |(_, own)| **own == table).map(|(chunk, _)| *chunk)
     }
 
     /// The tables that the commit drops.

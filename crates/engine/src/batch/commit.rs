@@ -1,14 +1,16 @@
 //! Committing a batch: its chunks and changes become one [`Change`] of the store, retried where that can succeed.
 //!
 //! Three things are retried. A batch that only appends is committed under the present definitions if these changed. One
-//! whose new definitions refer to others follows the versions of these. Rows with keys that still wait are checked
-//! again if another writer added to their tables. A batch with an id that was committed before is reported as a
-//! duplicate, even if it has other errors.
+//! whose new definitions refer to others follows the versions of these. Rows with keys are checked again if another
+//! writer added to their tables: those that still wait as if they came now, and those that were checked before against
+//! the new chunks. A batch with an id that was committed before is reported as a duplicate, even if it has other
+//! errors.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
 use atsdb_core::{Change, CommitOutcome, Error, ErrorKind, Result};
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -66,9 +68,19 @@ impl Batch {
         drafts.commit(&shared.residents, || self.commit_locked(), |outcome| *outcome == CommitOutcome::Committed)
     }
 
-    /// The locks that serialise commits of waiting rows with keys, in the order in which they are taken.
+    /// [`commit`](Self::commit) for a caller that does not repeat the batch after a conflict: a row whose key another
+    /// writer has added is a [`DuplicateKey`](ErrorKind::DuplicateKey), unless a conflict policy was applied to the
+    /// table's rows, so that the batch would now do something else.
+    pub fn commit_unrepeated(mut self) -> Result<CommitOutcome> {
+        self.keyed.names_duplicates = true;
+        self.commit()
+    }
+
+    /// The locks that serialise commits of rows with keys, in the order in which they are taken.
     fn commit_locks(&self) -> Vec<Arc<Mutex<()>>> {
-        self.keyed.waiting().into_iter().map(|table| self.handle.shared.commit_locks.of(table)).collect()
+        let mut tables: BTreeSet<_> = self.keyed.waiting().into_iter().collect();
+        tables.extend(self.changes.guards().iter().map(|guard| guard.table));
+        tables.into_iter().map(|table| self.handle.shared.commit_locks.of(table)).collect()
     }
 
     /// Commits while the [`commit_locks`](Self::commit_locks) are held. A batch that holds nothing but waiting rows
@@ -98,10 +110,25 @@ impl Batch {
         self.commit_once().map_err(with_retry_hint)
     }
 
-    /// Commits rows some of which were checked before and cannot be checked again.
+    /// Commits rows some of which were checked before. If another process adds to their tables, they are compared with
+    /// what it has added.
     fn commit_checked(mut self) -> Result<CommitOutcome> {
-        self.settle()?;
-        self.recheck_guards().and_then(|()| self.commit_once()).map_err(with_retry_hint)
+        self.prepare()?;
+        self.commit_compared().map_err(with_retry_hint)
+    }
+
+    fn commit_compared(&mut self) -> Result<CommitOutcome> {
+        self.recheck_guards()?;
+        for _ in 1..KEY_ATTEMPTS_MAX {
+            let conflict = match self.hand_over() {
+                Err(error) if error.kind() == ErrorKind::Conflict => error,
+                done => return done,
+            };
+            if !self.recheck_guards()? {
+                return Err(conflict);
+            }
+        }
+        self.hand_over()
     }
 
     /// Returns to the state of a new batch. The caller puts the rows with keys back.
@@ -112,12 +139,22 @@ impl Batch {
         self.chunks.discard_chunks()
     }
 
-    /// Hands the change to the store, again under the present definitions if these changed in a way that does not
-    /// matter to the batch.
     fn commit_once(&mut self) -> Result<CommitOutcome> {
+        self.prepare()?;
+        self.hand_over()
+    }
+
+    /// Turns all that waits into chunks, and removes from the stage what the batch has removed.
+    fn prepare(&mut self) -> Result<()> {
         self.settle()?;
         self.savepoints.clear();
-        self.unstage_hidden()?;
+        self.unstage_hidden()
+    }
+
+    /// Hands the prepared change to the store, again under the present definitions if these changed in a way that does
+    /// not matter to the batch. After an error a batch with guards has its chunks and changes again, so that they can be
+    /// raised. No snapshot is held meanwhile: it would keep an SQLite log from being reused.
+    fn hand_over(&mut self) -> Result<CommitOutcome> {
         let (stage, add) = self.chunks.take_chunks();
         if stage.is_none() && add.is_empty() && self.id.is_none() && self.changes.is_empty() {
             return Ok(CommitOutcome::Committed);
@@ -125,18 +162,24 @@ impl Batch {
         let (batch, parts) = (self.id.clone(), self.parts.clone());
         let mut change = Change { batch, parts, stage, add, ..Change::default() };
         let only_appends = !self.changes.has_looked();
+        let guarded = self.changes.guarded();
         self.changes.fill(&mut change);
-        let committed = self.commit_change(change, only_appends);
+        let committed = self.commit_change(&mut change, only_appends);
         if committed.is_err() {
             self.chunks.put_stage_back(stage);
+            if let Some(changes) = guarded {
+                self.changes = changes;
+                change.add.into_iter().try_for_each(|chunk| self.keep(chunk))?;
+            }
         }
         committed
     }
 
-    fn commit_change(&self, mut change: Change, only_appends: bool) -> Result<CommitOutcome> {
+    /// Commits a change. After an error it is what was refused.
+    fn commit_change(&self, change: &mut Change, only_appends: bool) -> Result<CommitOutcome> {
         let shared = &self.handle.shared;
         for _ in 0..DEFINITION_ATTEMPTS_MAX {
-            let refused = match shared.commit(change, self.changes.created()) {
+            let refused = match shared.commit(std::mem::take(change), self.changes.created()) {
                 Ok(outcome) => {
                     for table in self.changes.dropped() {
                         shared.forget(*table);
@@ -146,12 +189,10 @@ impl Batch {
                 }
                 Err(refused) => refused,
             };
-            change = *refused.change;
+            *change = *refused.change;
             let can_retry = match refused.error.kind() {
-                ErrorKind::Conflict if only_appends => {
-                    !self.pins_definitions && self.follow_definitions(&mut change)?
-                }
-                ErrorKind::Conflict | ErrorKind::NotFound => self.follow_dependencies(&mut change)?,
+                ErrorKind::Conflict if only_appends => !self.pins_definitions && self.follow_definitions(change)?,
+                ErrorKind::Conflict | ErrorKind::NotFound => self.follow_dependencies(change)?,
                 _ => false,
             };
             if !can_retry {

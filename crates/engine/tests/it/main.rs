@@ -5,6 +5,7 @@
 mod added_keys;
 mod append;
 mod checks;
+mod concurrent_keys;
 mod damage;
 mod default_functions;
 mod definitions;

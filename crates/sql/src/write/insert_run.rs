@@ -299,7 +299,7 @@ impl InsertRun {
             return Ok(());
         }
         match &self.keys {
-            Keys::Indexed(index) => batch.append_indexed(index, &rows),
+            Keys::Indexed(index) => batch.append_indexed(index, &rows, self.policy),
             Keys::Later | Keys::AtOnce => batch.append_with(&self.table, &rows, self.policy),
         }
     }

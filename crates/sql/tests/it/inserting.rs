@@ -208,7 +208,7 @@ fn two_transactions_do_not_both_add_a_key() {
         run(session, "INSERT INTO t VALUES (1)").unwrap();
     }
     run(&one, "COMMIT").unwrap();
-    assert_eq!(run(&other, "COMMIT").unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(run(&other, "COMMIT").unwrap_err().kind(), ErrorKind::DuplicateKey);
 }
 
 /// Two sessions of one store whose engines know nothing of each other, like those of two processes.

@@ -2,7 +2,8 @@
 //! ON CONFLICT`).
 //!
 //! Nothing is added or guarded here. Adding rows afterwards with [`ConflictPolicy::Error`] sets the guard, and
-//! replacing a row removes its chunk, so that of two writers that resolve the same conflict one is refused.
+//! replacing a row removes its chunk, so that of two writers that resolve the same conflict one is refused. It is
+//! noted that a conflict was resolved: for the one that is refused this is a conflict, and no duplicate.
 
 use crate::batch::Batch;
 use crate::batch::keys::bounds::KeyBounds;
@@ -86,6 +87,7 @@ impl Batch {
             Some(unique) => Key::of(&table.definition, unique)?,
             None => return Err(Error::usage(format!("table {} has no key {key}", table.definition.name))),
         };
+        self.keyed.decided.insert(table.id);
         let columns = self.stored_key(table, &key, rows)?;
         let snapshot = self.snapshot()?;
         if table.definition.is_in_memory() {
@@ -108,6 +110,7 @@ impl Batch {
             let state = self.snapshot()?.resident(table)?;
             return state.rows_kept(rows.columns().to_vec(), rows.num_rows());
         }
+        self.keyed.decided.insert(table.id);
         let keys = Key::all_of(&table.definition)?;
         let columns = keys.iter().map(|key| self.stored_key(table, key, rows)).collect::<Result<Vec<_>>>()?;
         let snapshot = self.snapshot()?;

@@ -13,7 +13,7 @@ use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::*;
-use atsdb_core::{Error, Result, Table, TimeRange};
+use atsdb_core::{ConflictPolicy, Error, Result, Table, TimeRange};
 
 /// An index with more keys is [full](KeyIndex::is_full).
 const KEYS_MAX: usize = 4 << 20;
@@ -121,9 +121,16 @@ impl Batch {
         KeyIndex::new(table, &snapshot)
     }
 
-    /// Adds rows whose keys were added to the index before; their keys are not checked again. The commit fails with
+    /// Adds rows whose keys were added to the index before; their keys are not checked again. `policy` is what the
+    /// caller has applied to rows whose key existed. The commit fails with
     /// [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict) if another writer adds a row of the same key before it.
-    pub fn append_indexed(&mut self, index: &KeyIndex, rows: &arrow::array::RecordBatch) -> Result<()> {
+    pub fn append_indexed(
+        &mut self,
+        index: &KeyIndex,
+        rows: &arrow::array::RecordBatch,
+        policy: ConflictPolicy,
+    ) -> Result<()> {
+        self.keyed.note_policy(index.table.id, policy);
         self.append_settled(&index.table, rows)
     }
 }

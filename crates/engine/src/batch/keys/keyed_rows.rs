@@ -187,14 +187,18 @@ fn duplicate_key(table: &Table, key: &Key, batches: &[RecordBatch], row: usize, 
         row -= if here { 0 } else { batch.num_rows() };
         here
     });
-    let columns = || key.positions.iter().map(|position| &table.definition.columns[*position]);
-    let names: Vec<&str> = columns().map(|column| column.name.as_str()).collect();
-    let value = |(column, position): (&Column, &usize)| match batch {
-        Some(batch) => value_text(table, column, batch.column(*position), row, snapshot),
-        None => Ok("?".to_owned()),
-    };
-    let values: Result<Vec<String>> = columns().zip(&key.positions).map(value).collect();
-    match values {
+    match batch {
+        Some(batch) => key_exists(table, key, &key.columns(batch), row, snapshot),
+        None => Error::internal("a duplicate is in no batch"),
+    }
+}
+
+/// The error for a row whose key exists. `columns` are those of the key, in stored form.
+pub(crate) fn key_exists(table: &Table, key: &Key, columns: &[ArrayRef], row: usize, snapshot: &ReadSnapshot) -> Error {
+    let declared = || key.positions.iter().map(|position| &table.definition.columns[*position]);
+    let names: Vec<&str> = declared().map(|column| column.name.as_str()).collect();
+    let values = declared().zip(columns).map(|(column, array)| value_text(table, column, array, row, snapshot));
+    match values.collect::<Result<Vec<String>>>() {
         Ok(values) => {
             let (name, names, values) = (&table.definition.name, names.join(", "), values.join(", "));
             let message = format!("table {name}, key ({names}): ({values}) already exists");

@@ -1,35 +1,44 @@
-//! A last check before the commit: the chunks that other writers have added since the batch first read the store,
-//! mostly by sealing, must have none of the batch's keys. A key that the batch itself adds must hold for them and all
-//! other rows, too. Then the guards are raised, so that only a chunk added between this check and the commit is a
-//! conflict.
+//! A last check before the commit: the chunks that other writers have added since the batch first read the store must
+//! have none of the batch's keys. A key that the batch itself adds must hold for them and all other rows, too. Then the
+//! guards are raised. If yet another chunk is added between this check and the commit, the store refuses the commit,
+//! and the check is repeated for that chunk. The batch then reads the store anew: of the older state only the versions
+//! of definitions matter, and these it has kept.
+//!
+//! A new chunk need not have new rows: others may have sealed or rewritten older ones. Rows of chunks that the batch
+//! does not remove have none of its keys, however often they are rewritten. If it does remove the chunk that they come
+//! from, that is a conflict, and nothing is compared.
 
 use crate::batch::Batch;
 use crate::batch::keys::added::refuse_nulls;
 use crate::batch::keys::bounds::may_meet;
 use crate::batch::keys::groups::Groups;
-use crate::batch::keys::key::Key;
+use crate::batch::keys::key::{Key, KeyColumns};
+use crate::batch::keys::keyed_rows::key_exists;
 use crate::chunk::missing::column_statistics;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
-use atsdb_core::{ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{
+    ChunkGuard, ChunkId, ColumnStatistics, Error, ErrorKind, Result, Table, TableDefinition, TimeRange, refusal,
+};
 use std::collections::BTreeSet;
 
 /// How often chunks that were added during the preceding check are checked.
 const RECHECKS_MAX: usize = 20;
 
 impl Batch {
-    /// Checks the chunks that are newer than the guards, and raises the guards.
+    /// Checks the chunks that are newer than the guards, and raises the guards. Returns whether there were any.
     ///
-    /// Errors: [`Conflict`](ErrorKind::Conflict) if another writer has added a row of the same key.
-    pub(crate) fn recheck_guards(&mut self) -> Result<()> {
-        for _ in 0..RECHECKS_MAX {
+    /// Errors: [`Conflict`](ErrorKind::Conflict) or [`DuplicateKey`](ErrorKind::DuplicateKey), as the batch reports it,
+    /// if another writer has added a row of the same key.
+    pub(crate) fn recheck_guards(&mut self) -> Result<bool> {
+        for round in 0..RECHECKS_MAX {
             if !self.recheck_newer()? {
-                break;
+                return Ok(round > 0);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// One check. Returns whether there was something to check.
@@ -56,8 +65,15 @@ impl Batch {
                 require_unsaved(table, guard, &fresh)?;
                 continue;
             }
+            let visible = fresh.inner.store.chunks(table.id, TimeRange::ALL)?;
+            let visible: BTreeSet<ChunkId> = visible.iter().map(|entry| entry.id).collect();
+            if let Some(replaced) = self.changes.removed_from(table.id).find(|chunk| !visible.contains(chunk)) {
+                return Err(refusal::chunk_replaced(table.id, replaced));
+            }
             let removed = self.changes.removed_and_hidden();
-            Recheck::new(table, &before.definition, guard, (&fresh, &own, &base), removed)?.run()?;
+            let names_duplicates = self.keyed.names_duplicates_of(table.id);
+            let snapshots = (&fresh, &own, &base);
+            Recheck::new(table, &before.definition, guard, snapshots, removed, names_duplicates)?.run()?;
         }
         self.changes.raise_guards(newest);
         Ok(true)
@@ -90,8 +106,12 @@ struct Recheck<'a> {
     newest_checked: ChunkId,
     /// The chunks that the batch sees, including its own.
     own: Scan,
-    /// The chunks of the store when the batch first read it.
+    /// The chunks that the batch sees and that are not its own.
     known: BTreeSet<ChunkId>,
+    /// What the batch sees.
+    snapshot: &'a ReadSnapshot,
+    /// Whether a row whose key another writer has added is reported as a duplicate.
+    names_duplicates: bool,
 }
 
 impl<'a> Recheck<'a> {
@@ -99,8 +119,9 @@ impl<'a> Recheck<'a> {
         table: &'a Table,
         older: &'a TableDefinition,
         guard: &ChunkGuard,
-        (fresh, own, base): (&ReadSnapshot, &ReadSnapshot, &ReadSnapshot),
+        (fresh, snapshot, base): (&ReadSnapshot, &'a ReadSnapshot, &ReadSnapshot),
         removed: BTreeSet<ChunkId>,
+        names_duplicates: bool,
     ) -> Result<Self> {
         let added = table.definition.keys_added_to(older);
         let keyed = |unique| Ok((Key::of(&table.definition, unique)?, added.contains(&unique)));
@@ -109,8 +130,9 @@ impl<'a> Recheck<'a> {
         let known = known.into_iter().map(|entry| entry.id).collect();
         // The batch may have given the table a definition that a snapshot of the store does not have.
         let request = ScanRequest { columns: Vec::new(), use_cache: true, ..ScanRequest::all(table) };
-        let (fresh, own) = (Scan::plan(fresh, table, &request)?, Scan::plan(own, table, &request)?);
-        Ok(Self { table, older, keys, fresh, removed, newest_checked: guard.newest, own, known })
+        let (fresh, own) = (Scan::plan(fresh, table, &request)?, Scan::plan(snapshot, table, &request)?);
+        let newest_checked = guard.newest;
+        Ok(Self { table, older, keys, fresh, removed, newest_checked, own, known, snapshot, names_duplicates })
     }
 
     fn run(&self) -> Result<()> {
@@ -157,8 +179,12 @@ impl<'a> Recheck<'a> {
                 Some(groups) => groups,
                 none => none.insert(self.groups(at, key)?),
             };
-            if groups.find(&scan.read_stored(other_at, &key.positions)?)?.iter().any(Option::is_some) {
-                return Err(self.conflict());
+            let columns: KeyColumns = scan.read_stored(other_at, &key.positions)?;
+            if let Some(row) = groups.find(&columns)?.iter().position(Option::is_some) {
+                return Err(match self.names_duplicates && !is_added {
+                    true => key_exists(self.table, key, &columns, row, self.snapshot),
+                    false => self.conflict(),
+                });
             }
         }
         Ok(())

@@ -27,8 +27,8 @@ impl Batch {
 
     /// Compares the waiting rows with each other and with the store, so that a
     /// [`DuplicateKey`](ErrorKind::DuplicateKey) is reported now rather than by the commit. The commit then fails with
-    /// [`ErrorKind::Conflict`] if another writer adds rows to the table before it. After a `DuplicateKey` the waiting
-    /// rows are discarded and the batch can be used further; after any other error it cannot be committed.
+    /// [`ErrorKind::Conflict`] if another writer adds a row of the same key before it. After a `DuplicateKey` the
+    /// waiting rows are discarded and the batch can be used further; after any other error it cannot be committed.
     pub fn settle_keys(&mut self) -> Result<()> {
         let settled = self.settle_waiting();
         match &settled {
@@ -71,6 +71,9 @@ impl Batch {
     fn settle_table(&mut self, id: TableId) -> Result<()> {
         let Some((table, mut keyed)) = self.keyed.tables.remove(&id) else { return Ok(()) };
         let (waiting, grows) = keyed.take();
+        if !waiting.rows.is_empty() {
+            self.keyed.note_policy(id, waiting.policy);
+        }
         let snapshot = match grows && !self.keyed.rewritten.contains(&id) {
             true => self.base(),
             false => self.snapshot(),
@@ -102,7 +105,8 @@ impl Batch {
         self.push_rows(table, rows)
     }
 
-    /// Makes the commit fail if another writer adds rows to the table that this batch has not seen.
+    /// Makes the store refuse the commit if another writer adds rows to the table that this batch has not seen. The
+    /// batch then compares its rows with these, and commits under a raised guard ([`recheck`](super::recheck)).
     pub(crate) fn guard_keys(&mut self, id: TableId) -> Result<()> {
         if !self.changes.has_created(id) && !self.changes.has_guard(id) {
             let newest = self.base()?.inner.store.newest_chunk()?;
