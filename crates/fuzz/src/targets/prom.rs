@@ -2,12 +2,14 @@
 
 use super::corpus::without_checksum;
 use crate::target::Target;
-use atsdb_prom::evaluate::{EvaluateError, LOOKBACK_MS, Limits, evaluate_instant, evaluate_range};
+use atsdb_prom::evaluate::{EvaluateError, LOOKBACK_MS, Limits, RawHistograms, evaluate_instant, evaluate_range};
+use atsdb_prom::histogram::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint, Span};
 use atsdb_prom::labels::{Labels, Matcher, read_series};
 use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::promql::parse;
 use atsdb_prom::remote::{WriteRequest, WriteVersion, decode_read, decode_write, decompress};
 use atsdb_prom::{RawSeries, SeriesSource};
+use std::sync::Arc;
 
 /// The maximum length of a body after decompression.
 const PLAIN_BYTES_MAX: usize = 1 << 20;
@@ -134,22 +136,76 @@ fn queries() -> Vec<Vec<u8>> {
         "max_over_time(-m[30m:1m]) > bool 0x1F ^ 2 % 1e3 # remark",
         "m{\"quoted\"='\\x41\\u00e4', b!~`raw`} atan2 ignoring(a) fill(1) {__name__=\"n\"} anchored",
         "increase(m[step() * 2 + max_of(1m, 30s)] smoothed) and count_values(\"v\", m)",
+        "histogram_fraction(0, 2, sum by (a) (rate(h[5m]))) + histogram_avg(avg_over_time(h[3m])) * 2",
     ];
     texts.map(|text| text.as_bytes().to_vec()).to_vec()
 }
 
-/// Returns two series for any request.
-struct TwoSeries;
+/// Returns two series of numbers and two of native histograms for any request.
+struct FixedSource;
 
-impl SeriesSource for TwoSeries {
+impl SeriesSource for FixedSource {
     fn select(&self, _: &[Matcher], from: i64, to: i64, _: usize) -> Result<Vec<RawSeries>, EvaluateError> {
         let series = |name: &str, value: f64| {
-            let times: Vec<i64> =
-                (0..10).map(|place| place * 60_000).filter(|time| (from..=to).contains(time)).collect();
+            let times = minutes(from, to);
             let values = times.iter().map(|time| value * *time as f64).collect();
             RawSeries { labels: Labels::new([("__name__", name), ("a", "b"), ("le", "1")]), times, values }
         };
         Ok(vec![series("m", 1.0), series("n", f64::NAN)])
+    }
+
+    fn select_histograms(
+        &self,
+        _: &[Matcher],
+        from: i64,
+        to: i64,
+        _: usize,
+    ) -> Result<Vec<RawHistograms>, EvaluateError> {
+        let series = |name: &str, histogram: fn(f64) -> Histogram| {
+            let times = minutes(from, to);
+            // The counters are reset every four minutes.
+            let histograms = times.iter().map(|time| Arc::new(histogram((time / 60_000 % 4) as f64))).collect();
+            RawHistograms { labels: Labels::new([("__name__", name), ("a", "b")]), times, histograms }
+        };
+        Ok(vec![series("g", custom), series("h", exponential)])
+    }
+}
+
+/// The full minutes from one time to another, of the first ten.
+fn minutes(from: i64, to: i64) -> Vec<i64> {
+    (0..10).map(|minute| minute * 60_000).filter(|time| (from..=to).contains(time)).collect()
+}
+
+/// A histogram of exponential buckets with buckets on both sides and a gap between them.
+fn exponential(value: f64) -> Histogram {
+    Histogram {
+        schema: 1,
+        zero_threshold: 0.001,
+        zero_count: value,
+        count: 4.0 * value + 1.0,
+        sum: 2.5 * value,
+        positive: Buckets {
+            spans: vec![Span { offset: -1, length: 1 }, Span { offset: 2, length: 1 }],
+            counts: vec![value, value + 1.0],
+        },
+        negative: Buckets { spans: vec![Span { offset: 0, length: 1 }], counts: vec![value] },
+        custom_bounds: Vec::new(),
+        reset_hint: ResetHint::Unknown,
+    }
+}
+
+/// A histogram with custom boundaries.
+fn custom(value: f64) -> Histogram {
+    Histogram {
+        schema: CUSTOM_SCHEMA,
+        zero_threshold: 0.0,
+        zero_count: 0.0,
+        count: 2.0 * value,
+        sum: 3.0 * value,
+        positive: Buckets { spans: vec![Span { offset: 0, length: 2 }], counts: vec![value, value] },
+        negative: Buckets::default(),
+        custom_bounds: vec![1.0],
+        reset_hint: ResetHint::Unknown,
     }
 }
 
@@ -157,6 +213,6 @@ fn read_query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(expr) = parse(&text) else { return };
     let limits = Limits { lookback_ms: LOOKBACK_MS, samples_max: 100_000, stop: &|| false };
-    let _ = evaluate_instant(&TwoSeries, &text, &expr, 300_000, &limits);
-    let _ = evaluate_range(&TwoSeries, &text, &expr, (0, 600_000, 60_000), &limits);
+    let _ = evaluate_instant(&FixedSource, &text, &expr, 300_000, &limits);
+    let _ = evaluate_range(&FixedSource, &text, &expr, (0, 600_000, 60_000), &limits);
 }

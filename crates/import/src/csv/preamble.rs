@@ -7,6 +7,7 @@ use crate::facts::nulls::NullTexts;
 use crate::facts::{Facts, kind};
 use crate::options::Options;
 use crate::records::error::{line_ends, shown};
+use std::collections::HashSet;
 
 /// The maximum number of lines before a header that is detected.
 const TITLES_MAX: usize = 50;
@@ -130,7 +131,7 @@ fn later_header(
     let is_header = |position: &usize| {
         let (head, next) = (*position, *position + 1);
         let is_above = records[head].1 == width && records[next].1 == width && is_text(head);
-        if !is_above || kinds(next).contains(&kind::TEXT) {
+        if !is_above || !are_names(separator, &text[records[head].0..]) || kinds(next).contains(&kind::TEXT) {
             return false;
         }
         let columns = column_facts(separator, &text[records[next].0..], width, 0..width, options, nulls);
@@ -144,6 +145,14 @@ fn later_header(
         columns.iter().all(is_typed) && !(first..head).any(is_record)
     };
     (first + 1..records.len().saturating_sub(1).min(TITLES_MAX)).find(is_header)
+}
+
+/// Whether the fields of a record may be the names of columns: they differ, and are not all in brackets, as units are.
+fn are_names(separator: Separator, text: &[u8]) -> bool {
+    let (record, _) = separator.records(&text[..separator.first_end(text)], None);
+    let fields = || record.fields.iter().map(|field| field.bytes(text).trim_ascii());
+    let distinct: HashSet<&[u8]> = fields().collect();
+    distinct.len() == record.fields.len() && !fields().all(|field| matches!(field.first(), Some(b'(' | b'[')))
 }
 
 /// Whether more than half of the fields of a record are empty, as of titles in files that spreadsheets write.

@@ -37,6 +37,10 @@ fn titles_before_the_header_are_left_out_with_a_note() {
     // A text among numbers is no header, and a line of units is none.
     assert_eq!(csv("2024-01-01,1\nlost,error\n2024-01-03,3\n").report.row_count, 3);
     assert_eq!(csv("x,v\n(UTC),(m)\n2024-01-01,1\n2024-01-02,2\n").columns(), ["x text", "v text"]);
+    for units in ["(id),(mm),(mm)", "id,mm,mm"] {
+        let imported = csv(format!("station,2020,2021\n{units}\n1,2.5,3.5\n2,1.5,0.5\n"));
+        assert_eq!(imported.columns()[0], "station text", "{units}");
+    }
     // Lines that are not titles stay: a column has no name, or the first record is wrong.
     assert_eq!(csv("date,v\n1,2024-01-01,2.5\n2,2024-01-02,3\n").columns()[0], "row int64");
     assert!(refused("a,b\n1,2,3,4\n5,6,7,8\n").message().contains("has 4 fields, the file has 2 columns"));

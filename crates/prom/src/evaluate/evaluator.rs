@@ -5,15 +5,12 @@ use super::limits::Limits;
 use super::notes::{Detail, Notes};
 use super::outcome::EvaluateError;
 use super::source::SeriesSource;
-use crate::histogram::{Buckets, Histogram};
+use crate::histogram::Histogram;
 use crate::promql::{Expr, ExprKind, Span};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 pub(super) type Result<T, E = EvaluateError> = std::result::Result<T, E>;
-
-/// The size of a number and its time.
-const SAMPLE_BYTES: usize = 16;
 
 /// One query.
 pub(super) struct Query<'a> {
@@ -67,9 +64,7 @@ impl Query<'_> {
 
     /// Counts a histogram that was loaded or computed, by its size in memory.
     pub(super) fn charge_histogram(&self, histogram: &Histogram) -> Result<()> {
-        let side = |side: &Buckets| size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]);
-        let lists = side(&histogram.positive) + side(&histogram.negative) + size_of_val(&histogram.custom_bounds[..]);
-        self.charge((size_of::<Histogram>() + lists).div_ceil(SAMPLE_BYTES))
+        self.charge(histogram.sample_count())
     }
 
     /// Fails if the caller asked to stop.

@@ -3,6 +3,9 @@
 /// The schema of histograms with custom boundaries.
 pub const CUSTOM_SCHEMA: i8 = -53;
 
+/// The size in bytes of a sample that is a number: its time and its value.
+pub const SAMPLE_BYTES: usize = 16;
+
 /// A native histogram with counts as floating-point numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
@@ -24,6 +27,15 @@ pub struct Histogram {
     pub custom_bounds: Vec<f64>,
     /// Whether the counter was reset before this sample.
     pub reset_hint: ResetHint,
+}
+
+impl Histogram {
+    /// As how many samples the histogram counts, by its size in memory in units of [`SAMPLE_BYTES`].
+    pub fn sample_count(&self) -> usize {
+        let side = |side: &Buckets| size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]);
+        let lists = side(&self.positive) + side(&self.negative) + size_of_val(&self.custom_bounds[..]);
+        (size_of::<Self>() + lists).div_ceil(SAMPLE_BYTES)
+    }
 }
 
 /// The populated buckets of one side.

@@ -2,7 +2,7 @@
 
 use super::answer::{ApiError, Refusal};
 use super::context::Prom;
-use super::source::{StoreSource, sample_count};
+use super::source::StoreSource;
 use super::work::blocking;
 use crate::ingest::body::{Compression, read_compressed};
 use atsdb_prom::SeriesSource;
@@ -36,7 +36,7 @@ pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response
             left = left.saturating_sub(samples.iter().map(|one| one.times.len()).sum());
             let histograms = source.select_histograms(&query.matchers, query.from, query.to, left)?;
             let all = histograms.iter().flat_map(|one| &one.histograms);
-            left = left.saturating_sub(all.map(|histogram| sample_count(histogram)).sum());
+            left = left.saturating_sub(all.map(|histogram| histogram.sample_count()).sum());
             results.push(ReadResult { samples, histograms });
         }
         let plain = encode_read(&results);

@@ -7,7 +7,7 @@ use atsdb::arrow::datatypes::{DataType, Float64Type, TimestampMillisecondType, U
 use atsdb::arrow::record_batch::RecordBatch;
 use atsdb::{Comparison, Database, Error, Predicate, ReadSnapshot, Result, ScanRequest, Table, TimeRange, Value};
 use atsdb_prom::evaluate::{EvaluateError, RawHistograms};
-use atsdb_prom::histogram::{Buckets, Histogram};
+use atsdb_prom::histogram::Histogram;
 use atsdb_prom::labels::{Labels, METRIC_NAME, MatchOp, Matcher, read_series};
 use atsdb_prom::remote::{HISTOGRAM_COLUMNS, StoredHistograms};
 use atsdb_prom::{RawSeries, SeriesSource};
@@ -18,9 +18,6 @@ use std::sync::Arc;
 
 /// The maximum size of remembered labels, by the bytes of their texts.
 const CACHED_BYTES_MAX: usize = 64 << 20;
-
-/// The size of a sample in bytes: its time and its value.
-pub(crate) const SAMPLE_BYTES: usize = 16;
 
 /// The labels of series by their numbers in the dictionaries of the two tables with samples.
 #[derive(Debug, Clone, Default)]
@@ -69,13 +66,6 @@ struct Selected<V> {
     labels: Labels,
     times: Vec<i64>,
     values: Vec<V>,
-}
-
-/// As how many samples a histogram counts, by its size in memory.
-pub(crate) fn sample_count(histogram: &Histogram) -> usize {
-    let side = |side: &Buckets| size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]);
-    let lists = side(&histogram.positive) + side(&histogram.negative) + size_of_val(&histogram.custom_bounds[..]);
-    (size_of::<Histogram>() + lists).div_ceil(SAMPLE_BYTES)
 }
 
 impl<'a> StoreSource<'a> {
@@ -187,7 +177,7 @@ impl SeriesSource for StoreSource<'_> {
                     let histogram = stored.get(row).map_err(|reason| {
                         Error::invalid(format!("table {HISTOGRAMS} holds a histogram that is not valid: {reason}"))
                     })?;
-                    count += sample_count(&histogram);
+                    count += histogram.sample_count();
                     if count > samples_max {
                         return Err(EvaluateError::TooManySamples);
                     }

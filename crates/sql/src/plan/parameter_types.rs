@@ -221,9 +221,10 @@ impl InferredTypes {
             }
             (None, Some(element)) => {
                 let are_uuids = elements.iter().any(|element| form_of(element, inputs) == Some(TextForm::Uuid));
-                match are_uuids {
-                    true => self.note_as(array, &TextForm::Uuids.data_type(), Some(TextForm::Uuids)),
-                    false => self.note_array(array, &element),
+                if are_uuids {
+                    self.note_as(array, &TextForm::Uuids.data_type(), Some(TextForm::Uuids));
+                } else {
+                    self.note_array(array, &element);
                 }
             }
             _ => {}

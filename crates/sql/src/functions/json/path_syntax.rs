@@ -11,6 +11,9 @@ use atsdb_core::{Error, Result, json_text};
 /// Parentheses in conditions may be nested as deep as this.
 const DEPTH_MAX: usize = 64;
 
+/// How often a path may list one element: `[0, 0]` lists it twice, and `[0, 0][0, 0]` four times.
+const REPEATS_MAX: usize = 10_000;
+
 /// A path from the document, or from the item that a condition is about.
 #[derive(Debug)]
 pub(super) struct JsonPath {
@@ -77,10 +80,10 @@ impl JsonPath {
             return Err(reader.wrong());
         }
         let steps = reader.steps()?;
-        match reader.rest.trim_start().is_empty() {
-            true => Ok(Self { is_from_item: false, steps }),
-            false => Err(reader.wrong()),
+        if !reader.rest.trim_start().is_empty() {
+            return Err(reader.wrong());
         }
+        Ok(Self { is_from_item: false, steps })
     }
 }
 
@@ -135,6 +138,7 @@ impl<'a> Reader<'a> {
 
     fn steps(&mut self) -> Result<Vec<PathStep>> {
         let mut steps = Vec::new();
+        let mut repeats = 1_usize;
         loop {
             if self.takes(".**") {
                 return Err(refused(self.text, ".**"));
@@ -143,7 +147,14 @@ impl<'a> Reader<'a> {
             } else if self.takes(".") {
                 steps.push(self.member_or_method()?);
             } else if self.takes("[") {
-                steps.push(self.elements()?);
+                let elements = self.elements()?;
+                if let PathStep::Positions(positions) = &elements {
+                    repeats = repeats.saturating_mul(positions.len());
+                    if repeats > REPEATS_MAX {
+                        return Err(sql_error(format!("the JSON path \"{:.60}\" lists too many positions", self.text)));
+                    }
+                }
+                steps.push(elements);
             } else if self.takes("?") {
                 self.expect("(")?;
                 let condition = self.condition()?;

@@ -63,9 +63,9 @@ impl Kernel for DayShift {
             None => Ok(None),
         });
         let moved = moved.collect::<Result<Date32Array>>()?;
-        match operands.iter().all(|operand| matches!(operand, ColumnarValue::Scalar(_))) {
-            true => ScalarValue::try_from_array(&moved as &dyn Array, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(Arc::new(moved))),
+        if operands.iter().all(|operand| matches!(operand, ColumnarValue::Scalar(_))) {
+            return ScalarValue::try_from_array(&moved as &dyn Array, 0).map(ColumnarValue::Scalar);
         }
+        Ok(ColumnarValue::Array(Arc::new(moved)))
     }
 }
