@@ -152,8 +152,8 @@ impl Batch {
     }
 
     /// Hands the prepared change to the store, again under the present definitions if these changed in a way that does
-    /// not matter to the batch. After an error a batch with guards has its chunks and changes again, so that they can be
-    /// raised. No snapshot is held meanwhile: it would keep an SQLite log from being reused.
+    /// not matter to the batch. After an error a batch with guards has its chunks and changes again, so that the guards
+    /// can be raised. No snapshot is held meanwhile: it would keep an SQLite log from being reused.
     fn hand_over(&mut self) -> Result<CommitOutcome> {
         let (stage, add) = self.chunks.take_chunks();
         if stage.is_none() && add.is_empty() && self.id.is_none() && self.changes.is_empty() {
