@@ -14,10 +14,16 @@ impl TableDefinition {
         self.checks.iter().position(|check| same_name(&check.name, name))
     }
 
-    /// Returns the constraints that rows may break that were added under an older definition of the table.
+    /// Returns the constraints that rows may break that were added under an older definition of the table. A condition
+    /// over a column of another type may have another value, as of the column's text.
     pub fn checks_added_to(&self, older: &Self) -> Vec<&Check> {
+        let has_same_type = |id: &ColumnId| {
+            let type_in = |definition: &Self| definition.column_by_id(*id).map(|column| column.column_type);
+            type_in(self) == type_in(older)
+        };
         let holds = |check: &Check| {
-            older.checks.iter().any(|held| held.condition == check.condition && held.columns == check.columns)
+            let is_same = |held: &Check| held.condition == check.condition && held.columns == check.columns;
+            older.checks.iter().any(is_same) && check.columns.iter().all(has_same_type)
         };
         self.checks.iter().filter(|check| !holds(check)).collect()
     }
@@ -140,6 +146,9 @@ mod tests {
         newer.checks.push(check("w", "a > 0", &[1]));
         let names: Vec<&str> = newer.checks_added_to(&older).iter().map(|check| check.name.as_str()).collect();
         assert_eq!(names, ["z", "w"]);
+        older.columns[0].column_type = ColumnType::Int32;
+        let names: Vec<&str> = newer.checks_added_to(&older).iter().map(|check| check.name.as_str()).collect();
+        assert_eq!(names, ["y", "z", "w"], "the type of a has changed");
         newer.drop_checks_of(ColumnId(1));
         assert_eq!(newer.checks.len(), 1);
     }

@@ -32,7 +32,11 @@ pub(crate) fn altered(
     times: CurrentTimes,
 ) -> Result<TableDefinition> {
     let place = format!("table {}", from.name);
-    let in_place = |error| as_sql_error(error).context(&place);
+    // An unknown column is already reported with its table.
+    let in_place = |error| match as_sql_error(error) {
+        error if error.message().starts_with(&format!("{place}:")) => error,
+        error => error.context(&place),
+    };
     let step = |definition, operation| alter(from, definition, operation, times);
     let definition = operations.iter().try_fold(from.clone(), step).map_err(in_place)?;
     definition.check().map_err(as_sql_error)?;

@@ -58,6 +58,18 @@ fn keys_of_rows_that_a_transaction_deleted_are_free_in_it() {
     }
 }
 
+#[test]
+fn an_unknown_column_is_reported_with_its_table_once() {
+    let (session, _directory) = session("memory");
+    count(&session, "CREATE TABLE k (id BIGINT)");
+    for added in ["UNIQUE (other)", "CHECK (other > 1)"] {
+        let sql = format!("ALTER TABLE k ADD {added}");
+        let statement = session.statements(&sql).next().unwrap().unwrap();
+        let Err(error) = session.execute(&statement, &[]) else { panic!("{added}") };
+        assert_eq!(error.message(), "table k: no column named other", "{added}");
+    }
+}
+
 fn rows(session: &Session) -> Vec<String> {
     let statement = session.statements("SELECT * FROM k ORDER BY id").next().unwrap().unwrap();
     let Answer::Rows(rows) = session.execute(&statement, &[]).unwrap() else { panic!("no rows") };
