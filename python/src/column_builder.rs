@@ -98,6 +98,8 @@ fn push_value(values: &mut ColumnValues, form: ValueForm, value: &Bound<'_, PyAn
             Err(_) if value.is_instance_of::<PyInt>() => {
                 return Err(PyTypeError::new_err("bytes are expected, not an int"));
             }
+            // NumPy's missing times have bytes.
+            Err(_) if is_missing(value) => return Err(PyTypeError::new_err("the value is missing")),
             Err(_) => builder.append_value(value.py().get_type::<PyBytes>().call1((value,))?.extract::<&[u8]>()?),
         },
         ColumnValues::Timestamp(builder, unit) => builder.append_value(count(value, unit.per_second())?),
