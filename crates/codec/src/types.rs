@@ -100,7 +100,7 @@ pub fn interval_text_field(field: Field) -> Field {
     declared_field(field.with_data_type(DataType::Utf8), ColumnType::Interval)
 }
 
-/// Whether a field's values are intervals as text.
+/// Whether a field holds intervals that are written as text.
 pub fn is_interval_text(field: &Field) -> bool {
     let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
     field.data_type().is_string() && named == Some(ColumnType::Interval)

@@ -101,7 +101,7 @@ impl SearchPath {
     }
 }
 
-/// Whether a name means the schema `public`.
+/// Returns whether this is a name of the schema `public`: its own, or SQLite's.
 pub fn is_public(schema: &str) -> bool {
     same_name(schema, PUBLIC_SCHEMA) || same_name(schema, MAIN)
 }

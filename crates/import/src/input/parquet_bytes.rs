@@ -18,7 +18,7 @@ pub(crate) enum ParquetBytes {
 }
 
 impl ParquetBytes {
-    /// The same bytes, for another reader.
+    /// Opens the same file for another reader.
     pub(crate) fn again(&self) -> Self {
         match self {
             Self::File(file) => Self::File(file.at(0)),

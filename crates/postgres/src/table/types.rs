@@ -34,7 +34,7 @@ pub(super) enum Encoding {
 pub(super) struct Mapping {
     pub(super) column_type: ColumnType,
     pub(super) encoding: Encoding,
-    /// Whether the server converts it to text.
+    /// Whether the query casts the column to text on the server.
     pub(super) as_text: bool,
     pub(super) remark: Option<String>,
 }

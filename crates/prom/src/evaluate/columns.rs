@@ -71,7 +71,7 @@ impl Column {
         self.histograms.get(step)?.as_ref()
     }
 
-    /// Whether a step has a number or a histogram.
+    /// Returns whether the series has a sample at a step, a number or a histogram.
     pub(super) fn has(&self, step: usize) -> bool {
         !is_gap(self.values[step]) || self.histogram(step).is_some()
     }

@@ -11,7 +11,7 @@ impl Evaluator<'_> {
         Ok(numbers_of(&self.columns(arg)?, number))
     }
 
-    /// The same for a number that needs no buckets.
+    /// Computes a number of each histogram from its totals, without its buckets.
     pub(super) fn of_totals(&self, arg: &Expr, number: impl Fn(&Histogram) -> f64) -> Result<Vec<Column>> {
         Ok(numbers_of(&self.with_hints_determined().columns(arg)?, number))
     }

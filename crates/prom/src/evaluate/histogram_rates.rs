@@ -9,7 +9,7 @@ use crate::histogram::{Histogram, Parts, ResetHint};
 use crate::promql::Edge;
 use std::sync::Arc;
 
-/// What is computed over a range.
+/// The function that is applied to the histograms of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     /// `delta`

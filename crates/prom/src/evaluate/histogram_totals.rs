@@ -4,7 +4,7 @@ use super::sums::Sum;
 use crate::histogram::{Added, Histogram, Incompatible, Parts, ResetHint};
 use std::sync::Arc;
 
-/// What is computed.
+/// The function that is applied to a set of histograms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Total {
     Sum,

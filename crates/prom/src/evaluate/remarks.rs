@@ -11,7 +11,7 @@ pub(super) struct Context<'a> {
     pub(super) metric: &'a str,
 }
 
-/// What histograms were added for.
+/// The operation that adds or subtracts histograms, as annotations name it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
     Addition,

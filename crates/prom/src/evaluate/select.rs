@@ -44,7 +44,7 @@ pub(super) struct Sampled {
     pub(super) histograms: Vec<(i64, Arc<Histogram>)>,
 }
 
-/// What a selector yields at each step.
+/// The values of a selector at each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Yield {
     Samples,
@@ -339,7 +339,7 @@ fn unhinted(histogram: Arc<Histogram>) -> Arc<Histogram> {
     }
 }
 
-/// Whether a histogram is a stale marker.
+/// Returns whether a histogram marks the end of its series.
 fn is_stale(histogram: &Histogram) -> bool {
     is_gap(histogram.sum)
 }

@@ -108,7 +108,7 @@ struct Recheck<'a> {
     own: Scan,
     /// The chunks that the batch sees and that are not its own.
     known: BTreeSet<ChunkId>,
-    /// What the batch sees.
+    /// The batch's view of the store, with its own changes.
     snapshot: &'a ReadSnapshot,
     /// Whether a row whose key another writer has added is reported as a duplicate.
     names_duplicates: bool,
