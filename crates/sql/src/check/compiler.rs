@@ -9,22 +9,15 @@ use atsdb_engine::{ConditionCompiler, Engine, ReadSnapshot, RowCondition};
 use std::sync::Arc;
 
 /// Lets an engine test rows against CHECK constraints. Each session does so for its engine, and a program without
-/// sessions calls it.
+/// sessions calls it. A condition means the same whatever the options of sessions are.
 pub fn compile_conditions_of(engine: &Engine) {
-    engine.set_condition_compiler(Arc::new(Compiler::new(&SessionOptions::default())));
+    let options = SessionOptions { threads: 1, file_access: false, time_limit: None, ..SessionOptions::default() };
+    engine.set_condition_compiler(Arc::new(Compiler { worker: Worker::new(&options) }));
 }
 
 /// Compiles conditions on one thread, which is started for the first one.
-pub(crate) struct Compiler {
+struct Compiler {
     worker: Worker,
-}
-
-impl Compiler {
-    /// Creates it with the resources of a session.
-    pub(crate) fn new(options: &SessionOptions) -> Self {
-        let options = SessionOptions { threads: 1, file_access: false, time_limit: None, ..options.clone() };
-        Self { worker: Worker::new(&options) }
-    }
 }
 
 impl ConditionCompiler for Compiler {

@@ -4,6 +4,7 @@ use crate::ddl::defaults::default_type;
 use crate::operators::gapfill::is_gapfill_mark;
 use crate::parse::statement::parse_over;
 use crate::plan::names::{GivenTables, logical_plan};
+use crate::plan::refusals::check_plan;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkTable, select_of, work_query};
 use crate::run::wait::block_on;
@@ -18,7 +19,6 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Check, Column, Error, Result, Table, TableDefinition, TableId};
 use atsdb_engine::ReadSnapshot;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_plan::ExecutionPlan;
@@ -64,7 +64,7 @@ fn planned(
     let given = GivenTables { work_table: Some(&work_table), files: &[] };
     let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), given, &Parameters::none());
     let plan = plan.map_err(from_datafusion)?;
-    refuse_unsuitable(&plan)?;
+    check_plan(&plan, refused_node, refused_expr)?;
     if !plan.schema().fields().iter().all(|field| matches!(field.data_type(), DataType::Boolean | DataType::Null)) {
         return Err(sql_error("argument of CHECK must be type boolean").with_hint("write a condition: CHECK (a > 0)"));
     }
@@ -85,35 +85,14 @@ fn schema_of(definition: &TableDefinition) -> Schema {
     Schema::new(definition.columns.iter().map(field).collect::<Vec<_>>())
 }
 
-fn refuse_unsuitable(plan: &LogicalPlan) -> Result<()> {
-    let mut refused: Option<Error> = None;
-    let seen = plan.apply_with_subqueries(|node| {
-        match node {
-            LogicalPlan::Projection(_) | LogicalPlan::TableScan(_) | LogicalPlan::SubqueryAlias(_) => {}
-            LogicalPlan::Aggregate(_) => {
-                refused.get_or_insert(sql_error("aggregate functions are not allowed in check constraints"));
-            }
-            LogicalPlan::Window(_) => {
-                refused.get_or_insert(sql_error("window functions are not allowed in check constraints"));
-            }
-            LogicalPlan::Unnest(_) => {
-                refused.get_or_insert(sql_error("set-returning functions are not allowed in check constraints"));
-            }
-            _ => {
-                refused.get_or_insert(not_supported("a query in a CHECK constraint"));
-            }
-        }
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                if let Some(error) = refusal(expr) {
-                    refused.get_or_insert(error);
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    });
-    seen.map_err(from_datafusion)?;
-    refused.map_or(Ok(()), Err)
+fn refused_node(node: &LogicalPlan) -> Option<Error> {
+    match node {
+        LogicalPlan::Projection(_) | LogicalPlan::TableScan(_) | LogicalPlan::SubqueryAlias(_) => None,
+        LogicalPlan::Aggregate(_) => Some(sql_error("aggregate functions are not allowed in check constraints")),
+        LogicalPlan::Window(_) => Some(sql_error("window functions are not allowed in check constraints")),
+        LogicalPlan::Unnest(_) => Some(sql_error("set-returning functions are not allowed in check constraints")),
+        _ => Some(not_supported("a query in a CHECK constraint")),
+    }
 }
 
 fn changes(function: &str) -> Error {
@@ -121,7 +100,7 @@ fn changes(function: &str) -> Error {
         .with_hint("write a condition over the columns of one row")
 }
 
-fn refusal(expr: &Expr) -> Option<Error> {
+fn refused_expr(expr: &Expr) -> Option<Error> {
     match expr {
         Expr::ScalarFunction(call) if is_gapfill_mark(&call.func) => {
             Some(not_supported(format_args!("{} in a CHECK constraint", call.func.name())))

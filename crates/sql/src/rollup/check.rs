@@ -5,6 +5,7 @@ use crate::parse::headings::Headings;
 use crate::parse::statement::parse_over;
 use crate::plan::buckets::{Bucketing, bucketing_of};
 use crate::plan::names::{GivenTables, logical_plan};
+use crate::plan::refusals::check_plan;
 use crate::plan::rollups::Focus;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::{not_supported, sql_error};
@@ -15,7 +16,7 @@ use crate::text::table_names::Scope;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_engine::ReadSnapshot;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -50,7 +51,7 @@ pub(crate) fn describe_rollup(
     let (given, parameters) = (GivenTables::default(), Parameters::none());
     let plan = logical_plan(statement, state, snapshot, &spellings, &focus, given, &parameters);
     let plan = plan.map_err(from_datafusion)?;
-    check(&plan)?;
+    check_plan(&plan, refused_node, refused_expr)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
     let reads = names_read(&plan).map_err(from_datafusion)?;
     Ok(RollupDescription { schema, bucketing: bucketing_of(&plan, source)?, reads })
@@ -68,38 +69,23 @@ fn names_read(plan: &LogicalPlan) -> datafusion::common::Result<BTreeSet<String>
     Ok(names)
 }
 
-fn check(plan: &LogicalPlan) -> Result<()> {
-    let mut refused: Option<Error> = None;
-    let seen = plan.apply_with_subqueries(|node| {
-        match node {
-            LogicalPlan::Projection(_)
-            | LogicalPlan::Filter(_)
-            | LogicalPlan::Aggregate(_)
-            | LogicalPlan::TableScan(_)
-            | LogicalPlan::SubqueryAlias(_) => {}
-            LogicalPlan::Window(_) => {
-                refused.get_or_insert_with(windowed);
-            }
-            other => {
-                let text = other.display().to_string();
-                let what = text.split([':', ' ']).next().unwrap_or_default().to_owned();
-                refused.get_or_insert(not_supported(format_args!("{what} in the query of a rollup")));
-            }
+fn refused_node(node: &LogicalPlan) -> Option<Error> {
+    match node {
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Aggregate(_)
+        | LogicalPlan::TableScan(_)
+        | LogicalPlan::SubqueryAlias(_) => None,
+        LogicalPlan::Window(_) => Some(windowed()),
+        other => {
+            let text = other.display().to_string();
+            let what = text.split([':', ' ']).next().unwrap_or_default();
+            Some(not_supported(format_args!("{what} in the query of a rollup")))
         }
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                if let Some(error) = refusal(expr) {
-                    refused.get_or_insert(error);
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    });
-    seen.map_err(from_datafusion)?;
-    refused.map_or(Ok(()), Err)
+    }
 }
 
-fn refusal(expr: &Expr) -> Option<Error> {
+fn refused_expr(expr: &Expr) -> Option<Error> {
     let changes = |name: &str| {
         sql_error(format!("{name} does not return the same value each time, so a rollup cannot use it"))
             .with_hint(format!("use {name} in queries of the rollup"))

@@ -2,7 +2,7 @@
 
 use super::files::FileWriter;
 use super::open_transaction::Transaction;
-use crate::check::compiler::Compiler;
+use crate::check::compiler::compile_conditions_of;
 use crate::dml::files::FileReader;
 use crate::functions::session::identity::SessionIdentity;
 use crate::functions::session::lock_table::{OpenScope, SessionLocks};
@@ -69,7 +69,7 @@ impl Session {
     /// Creates a session over an engine. This is cheap, because threads are started by the first query.
     pub fn new(engine: Engine, options: SessionOptions) -> Result<Self> {
         engine.set_maintenance_task(Arc::new(RollupMaintenance::new(&options)));
-        engine.set_condition_compiler(Arc::new(Compiler::new(&options)));
+        compile_conditions_of(&engine);
         let worker = Arc::new(Worker::new(&options));
         Ok(Self::on(worker, engine, options))
     }
@@ -115,7 +115,7 @@ impl Session {
     /// in common: sessions that [`share`](Self::sharing) with the new one are over the other engine.
     pub fn for_other_engine(&self, engine: Engine) -> Self {
         engine.set_maintenance_task(Arc::new(RollupMaintenance::new(&self.options)));
-        engine.set_condition_compiler(Arc::new(Compiler::new(&self.options)));
+        compile_conditions_of(&engine);
         Self::on(Arc::new(self.worker.for_other_store()), engine, self.options.clone())
     }
 

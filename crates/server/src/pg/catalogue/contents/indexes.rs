@@ -3,7 +3,7 @@
 use super::super::lookup::quoted;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::{CheckObject, IndexObject, Object, Objects};
+use super::objects::{IndexObject, Object, Objects};
 use super::row::row;
 use crate::pg::types::{known, layout};
 
@@ -94,66 +94,56 @@ pub(super) fn indexes(objects: &Objects) -> Vec<Row> {
 }
 
 pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
-    let keys = each(objects).filter(|(_, index)| index.is_key);
-    let made = keys.map(|(object, index)| {
-        row(
-            "pg_catalog",
-            "pg_constraint",
+    let array = |columns: Vec<i64>| Value::Array(columns.into_iter().map(Value::Int).collect());
+    let keys = each(objects).filter(|(_, index)| index.is_key).map(|(object, index)| {
+        constraint_row(
+            object,
             &[
                 ("oid", Value::Int(index.constraint_number())),
                 ("conname", Value::text(index.name.as_str())),
-                ("connamespace", Value::Int(object.namespace)),
                 ("contype", Value::text(if index.is_primary { "p" } else { "u" })),
-                ("condeferrable", Value::Bool(false)),
-                ("condeferred", Value::Bool(false)),
-                ("convalidated", Value::Bool(true)),
-                ("conrelid", Value::Int(object.number)),
-                ("contypid", Value::Int(0)),
                 ("conindid", Value::Int(index.number)),
-                ("conparentid", Value::Int(0)),
-                ("confrelid", Value::Int(0)),
-                ("confupdtype", Value::text(" ")),
-                ("confdeltype", Value::text(" ")),
-                ("confmatchtype", Value::text(" ")),
-                ("conislocal", Value::Bool(true)),
-                ("coninhcount", Value::Int(0)),
                 ("connoinherit", Value::Bool(true)),
-                ("conkey", Value::Array(index.columns.iter().copied().map(Value::Int).collect())),
+                ("conkey", array(index.columns.clone())),
             ],
         )
     });
-    made.chain(objects.checks().map(|(object, check)| check_row(object, check))).collect()
+    let checks = objects.checks().map(|(object, check)| {
+        let columns = Some(check.columns).filter(|columns| !columns.is_empty());
+        constraint_row(
+            object,
+            &[
+                ("oid", Value::Int(check.number)),
+                ("conname", Value::text(check.name)),
+                ("contype", Value::text("c")),
+                ("conindid", Value::Int(0)),
+                ("connoinherit", Value::Bool(false)),
+                ("conkey", columns.map_or(Value::Null, array)),
+                ("conbin", Value::text(check.condition)),
+            ],
+        )
+    });
+    keys.chain(checks).collect()
 }
 
-fn check_row(object: &Object, check: CheckObject<'_>) -> Row {
-    let has_columns = !check.columns.is_empty();
-    let columns = has_columns.then(|| Value::Array(check.columns.into_iter().map(Value::Int).collect()));
-    row(
-        "pg_catalog",
-        "pg_constraint",
-        &[
-            ("oid", Value::Int(check.number)),
-            ("conname", Value::text(check.name)),
-            ("connamespace", Value::Int(object.namespace)),
-            ("contype", Value::text("c")),
-            ("condeferrable", Value::Bool(false)),
-            ("condeferred", Value::Bool(false)),
-            ("convalidated", Value::Bool(true)),
-            ("conrelid", Value::Int(object.number)),
-            ("contypid", Value::Int(0)),
-            ("conindid", Value::Int(0)),
-            ("conparentid", Value::Int(0)),
-            ("confrelid", Value::Int(0)),
-            ("confupdtype", Value::text(" ")),
-            ("confdeltype", Value::text(" ")),
-            ("confmatchtype", Value::text(" ")),
-            ("conislocal", Value::Bool(true)),
-            ("coninhcount", Value::Int(0)),
-            ("connoinherit", Value::Bool(false)),
-            ("conkey", columns.unwrap_or(Value::Null)),
-            ("conbin", Value::text(check.condition)),
-        ],
-    )
+/// A row of `pg_constraint`: the columns that differ between constraints, and those that all have in common.
+fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
+    let common = [
+        ("connamespace", Value::Int(object.namespace)),
+        ("condeferrable", Value::Bool(false)),
+        ("condeferred", Value::Bool(false)),
+        ("convalidated", Value::Bool(true)),
+        ("conrelid", Value::Int(object.number)),
+        ("contypid", Value::Int(0)),
+        ("conparentid", Value::Int(0)),
+        ("confrelid", Value::Int(0)),
+        ("confupdtype", Value::text(" ")),
+        ("confdeltype", Value::text(" ")),
+        ("confmatchtype", Value::text(" ")),
+        ("conislocal", Value::Bool(true)),
+        ("coninhcount", Value::Int(0)),
+    ];
+    row("pg_catalog", "pg_constraint", &[own, &common].concat())
 }
 
 /// The columns of an index, as listed in its declaration.

@@ -1,0 +1,26 @@
+//! Looking for what a plan may not contain.
+
+use crate::text::datafusion_errors::from_datafusion;
+use atsdb_core::{Error, Result};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+/// Returns the first refusal of a node of a plan or of one of its expressions, those of subqueries included.
+pub(crate) fn check_plan(
+    plan: &LogicalPlan,
+    refused_node: impl Fn(&LogicalPlan) -> Option<Error>,
+    refused_expr: impl Fn(&Expr) -> Option<Error>,
+) -> Result<()> {
+    let mut refused: Option<Error> = None;
+    let seen = plan.apply_with_subqueries(|node| {
+        refused = refused.take().or_else(|| refused_node(node));
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                refused = refused.take().or_else(|| refused_expr(expr));
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    seen.map_err(from_datafusion)?;
+    refused.map_or(Ok(()), Err)
+}
