@@ -25,7 +25,7 @@ server write ``create_engine("atsdb://", connect_args={"database": URL})`` with 
 
 A table takes ``atsdb_time``, ``atsdb_time_unit``, ``atsdb_slice``, ``atsdb_key``, ``atsdb_retention``, ``atsdb_preload`` and
 ``atsdb_on_conflict``, and a column ``atsdb_map``. An integer that is the primary key, or has ``sa.Identity()``, numbers the rows.
-Foreign keys and CHECK constraints do not exist.
+Foreign keys do not exist.
 """
 
 from __future__ import annotations

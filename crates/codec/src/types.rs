@@ -102,14 +102,17 @@ pub fn interval_text_field(field: Field) -> Field {
 
 /// Whether a field holds intervals that are written as text.
 pub fn is_interval_text(field: &Field) -> bool {
-    let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
-    field.data_type().is_string() && named == Some(ColumnType::Interval)
+    field.data_type().is_string() && named_type(field) == Some(ColumnType::Interval)
 }
 
 /// Returns the column type that a [`logical_field`] declares beside its Arrow type: UUID, array of UUIDs, or JSON.
 pub fn declared_type(field: &Field) -> Option<ColumnType> {
-    let named = field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name));
-    named.filter(|column_type| plain_type(*column_type) == *field.data_type())
+    named_type(field).filter(|column_type| plain_type(*column_type) == *field.data_type())
+}
+
+/// The column type that the metadata of a field names.
+fn named_type(field: &Field) -> Option<ColumnType> {
+    field.metadata().get(TYPE_KEY).and_then(|name| ColumnType::of_name(name))
 }
 
 /// Returns the Arrow schema of a table: its columns' [fields](logical_field).

@@ -112,6 +112,7 @@ fn sample_file(
         unpivot: None,
         skip_bad: options.skip_bad,
         array_header_count: 0,
+        array_text_columns: Vec::new(),
         is_geojson: source.json.is_geojson,
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
@@ -179,9 +180,10 @@ fn name_arrays(
     let header = if options.header == Some(false) { None } else { header_names(&block.text, &block.records) };
     match header {
         Some(names) => {
-            let has_types = has_types_below(&block.text, &block.records);
-            facts.parser.array_header_count = 1 + usize::from(has_types);
-            facts.notes.extend(has_types.then(|| TYPES_LEFT_OUT.to_owned()));
+            let texts = types_below(&block.text, &block.records);
+            facts.parser.array_header_count = 1 + usize::from(texts.is_some());
+            facts.notes.extend(texts.as_ref().map(|_| TYPES_LEFT_OUT.to_owned()));
+            facts.parser.array_text_columns = texts.unwrap_or_default();
             block.names = proper_names(&names);
             block.records.remove_first(facts.parser.array_header_count);
         }
@@ -194,17 +196,17 @@ fn name_arrays(
     Ok(())
 }
 
-/// Whether the second of some records has types of ClickHouse, below the names of the first. A list of names of types
-/// is none.
-fn has_types_below(text: &str, records: &Records) -> bool {
-    let are_types = |record: usize| {
-        let fields = records.fields.get(record * records.width..(record + 1) * records.width).unwrap_or(&[]);
+/// Which columns are texts, if the second of some records has types of ClickHouse, below the names of the first. A list
+/// of names of types is none.
+fn types_below(text: &str, records: &Records) -> Option<Vec<bool>> {
+    let types_of = |record: usize| {
+        let fields = records.fields.get(record * records.width..(record + 1) * records.width)?;
         let cells: Vec<String> = fields.iter().map(|field| field.unescaped(text)).collect();
-        fields.iter().all(|field| field.is_json_string()) && text_columns(&cells).is_some()
+        fields.iter().all(|field| field.is_json_string()).then(|| text_columns(&cells)).flatten()
     };
     let has_strings = || records.column(0).skip(2).any(Field::is_json_string);
-    let is_list = are_types(2) || (records.width == 1 && has_strings());
-    are_types(1) && !is_list
+    let is_list = || types_of(2).is_some() || (records.width == 1 && has_strings());
+    types_of(1).filter(|_| !is_list())
 }
 
 /// The dialect of a file's beginning.
@@ -232,7 +234,8 @@ fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect
 
 fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nulls: &NullTexts) -> Vec<Facts> {
     let text = block.text.as_bytes();
-    let texts = parser.dialect.as_ref().filter(|_| parser.unpivot.is_none()).map(|dialect| &dialect.text_columns);
+    let declared = parser.dialect.as_ref().map_or(&parser.array_text_columns, |dialect| &dialect.text_columns);
+    let texts = Some(declared).filter(|_| parser.unpivot.is_none());
     let observe = |position: usize| {
         let mut facts = Facts::new();
         if texts.is_some_and(|texts| texts.get(position) == Some(&true)) {

@@ -27,6 +27,8 @@ pub(crate) struct RecordParser {
     pub(crate) skip_bad: bool,
     /// For JSON arrays: how many of the first ones are the header: names, and types below them.
     pub(crate) array_header_count: usize,
+    /// For JSON arrays: which columns are texts, by the types in their header; empty without types.
+    pub(crate) array_text_columns: Vec<bool>,
     /// Whether the records are features of GeoJSON.
     pub(crate) is_geojson: bool,
 }

@@ -17,7 +17,7 @@ pub(crate) fn comment_note(count: u64) -> Option<String> {
     } else {
         format!("{count} comment lines, which begin")
     };
-    (count > 0).then(|| format!("left out {what} with #; --skip 0 reads all lines"))
+    (count > 0).then(|| format!("left out {what} with #; --skip 0 reads them as records"))
 }
 
 /// A note about files without content, if there are some.

@@ -164,6 +164,10 @@ fn arrays_are_records_whose_first_may_be_the_header() {
         (vec!["*t timestamp_us".into(), "v int64".into()], vec!["1".into()])
     );
     assert!(typed.report.notes.join("\n").contains("types of ClickHouse"), "{:?}", typed.report.notes);
+    let named_types = "[\"t\",\"s\",\"e\"]\n[\"DateTime\",\"String\",\"Enum8('a' = 1)\"]";
+    let texts = json(&format!("{named_types}\n[\"2024-01-01 00:00:00\",\"17\",\"2024-01-02\"]\n")).unwrap();
+    assert_eq!((texts.texts("s"), texts.texts("e")), (vec!["17".into()], vec!["2024-01-02".into()]));
+    assert!(texts.columns()[1..].iter().all(|column| column.contains(" text")), "{:?}", texts.columns());
     let words = json("[\"word\"]\n[\"Time\"]\n[\"and tide\"]\n").unwrap();
     assert_eq!(words.texts("word"), ["Time", "and tide"]);
     let bare = json("[1,\"x\"]\n[2,\"y\",true]\n").unwrap();

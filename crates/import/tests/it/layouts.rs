@@ -61,7 +61,7 @@ fn so_many_lines_are_skipped_as_are_named() {
 fn comments_between_records_are_left_out_where_the_file_begins_with_one() {
     let imported = csv("# by hand\ntime,v\n2024-01-01,1\n# the sensor was changed\n2024-01-02,2\n");
     assert_eq!(imported.texts("v"), ["1", "2"]);
-    assert_eq!(imported.report.notes, ["left out 2 comment lines, which begin with #; --skip 0 reads all lines"]);
+    assert_eq!(imported.report.notes, ["left out 2 comment lines, which begin with #; --skip 0 reads them as records"]);
     assert!(refused("time,v\n2024-01-01,1\n# no comment\n2024-01-02,2\n").message().contains("line 3"));
     let named = csv("#time,v\n2024-01-01,1\n");
     assert_eq!((named.columns()[0].as_str(), named.report.notes.len()), ("*time date", 0));

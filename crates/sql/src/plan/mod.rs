@@ -1,9 +1,9 @@
 //! From a statement's syntax tree to DataFusion's logical plan, over the tables of one snapshot. Owned here: resolving
 //! names of tables ([`names`]), the plans for a view ([`views`]), a rollup ([`rollups`]), a file ([`files`],
 //! [`stored_rows`]) and the work table of a statement ([`work_table`]), the columns that are computed ([`computed`]),
-//! the types of parameters ([`parameter_types`]), names of tables that are not read (`read_tables`), what a plan may not
-//! contain ([`refusals`]), and cached plans ([`over`]). Not owned: reading tables (`scan`, `resident`, `catalogue`) and rewriting plans (`operators`,
-//! `workarounds`).
+//! the types of parameters ([`parameter_types`]), names of tables that are not read (`read_tables`), what a plan may
+//! not contain ([`refusals`]), and cached plans ([`over`]). Not owned: reading tables (`scan`, `resident`, `catalogue`)
+//! and rewriting plans (`operators`, `workarounds`).
 
 pub(crate) mod buckets;
 pub(crate) mod computed;
