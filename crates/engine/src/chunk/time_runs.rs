@@ -1,8 +1,9 @@
 //! The times of a chunk as runs in ascending order, in which the rows of a time range are found without comparing
 //! each time.
 //!
-//! Rows that are sorted by series have one run for each series. Instruments are usually read at equal intervals, and
-//! then the rows of a range follow from a division, or are near the place that it yields.
+//! Rows that are sorted by series have one run for each series. Instruments are usually read at nearly equal intervals.
+//! Then the first row of a range follows from a division, up to the largest distance between a time and where it would
+//! be at equal intervals, and few times are read, if any.
 
 use arrow::array::{BooleanArray, BooleanBufferBuilder, Int64Array};
 use arrow::buffer::BooleanBuffer;
@@ -31,8 +32,12 @@ pub(crate) struct TimeRun {
     end: u32,
     first: i64,
     last: i64,
-    /// The difference of each two adjacent times, if they are all equal.
-    step: Option<u64>,
+    /// The mean difference of two adjacent times, rounded down.
+    step: u64,
+    /// How far times are at most before and after the time that their row would have at equal steps. `None` if such a
+    /// distance exceeds 64 bits.
+    early: Option<u64>,
+    late: Option<u64>,
 }
 
 impl TimeRuns {
@@ -76,16 +81,16 @@ impl TimeRuns {
         let first = runs.partition_point(|run| run.end as usize <= rows.start);
         for run in runs[first..].iter().take_while(|run| (run.start as usize) < rows.end) {
             let mut before = |bound: i64| -> Result<usize> {
-                match run.steady_rows_before(bound) {
-                    Some(count) => Ok(count),
-                    None => {
-                        let times = match &mut loaded {
-                            Some(times) => times,
-                            empty => empty.insert(times()?),
-                        };
-                        Ok(rows_before(&times.values()[run.start as usize..run.end as usize], bound))
-                    }
+                let Range { start, end } = run.rows_before(bound);
+                if start == end {
+                    return Ok(start);
                 }
+                let times = match &mut loaded {
+                    Some(times) => times,
+                    empty => empty.insert(times()?),
+                };
+                let candidates = &times.values()[run.start as usize..][start..end];
+                Ok(start + candidates.partition_point(|time| *time < bound))
             };
             let start = range.start.map_or(Ok(0), &mut before)?;
             let end = range.end.map_or(Ok(run.len()), before)?.max(start);
@@ -101,63 +106,43 @@ impl TimeRuns {
 impl TimeRun {
     /// The longest run that begins at a row.
     fn at(times: &[i64], start: usize) -> Self {
-        let first = times[start];
-        let mut end = start + 1;
-        let mut step = times.get(end).filter(|next| **next >= first).map(|next| next.abs_diff(first));
-        while end < times.len() && times[end] >= times[end - 1] {
-            step = step.filter(|step| times[end].abs_diff(times[end - 1]) == *step);
-            end += 1;
+        let rest = &times[start..];
+        let length = 1 + rest.windows(2).take_while(|pair| pair[0] <= pair[1]).count();
+        let (first, last) = (rest[0], rest[length - 1]);
+        let step = last.abs_diff(first).checked_div(length as u64 - 1).unwrap_or(0);
+        // In 128 bits, because two times may be further apart than 64 bits count.
+        let (mut early, mut late) = (0, 0);
+        let mut expected = i128::from(first);
+        for time in &rest[..length] {
+            let distance = i128::from(*time) - expected;
+            (early, late) = (early.max(-distance), late.max(distance));
+            expected += i128::from(step);
         }
-        Self { start: start as u32, end: end as u32, first, last: times[end - 1], step }
+        let (early, late) = (u64::try_from(early).ok(), u64::try_from(late).ok());
+        Self { start: start as u32, end: (start + length) as u32, first, last, step, early, late }
     }
 
     fn len(&self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// The number of rows before a time. `None` if that depends on times other than the first and the last.
-    fn steady_rows_before(&self, bound: i64) -> Option<usize> {
+    /// The number of rows before a time is at least the start of this range, and at most its end.
+    fn rows_before(&self, bound: i64) -> Range<usize> {
+        let (offset, length) = (bound.abs_diff(self.first), self.len());
         if bound <= self.first {
-            Some(0)
-        } else if bound > self.last {
-            Some(self.len())
-        } else {
-            // The bound is above the first time and not above the last, so the step is not 0 here.
-            self.step.map(|step| bound.abs_diff(self.first).div_ceil(step) as usize)
+            return 0..0;
+        }
+        if bound > self.last {
+            return length..length;
+        }
+        // The number of rows whose time would be before the bound, at equal steps, if the bound were later or earlier.
+        let rows = |offset: u64| usize::try_from(offset.div_ceil(self.step)).map_or(length, |rows| rows.min(length));
+        match (self.early, self.late, self.step) {
+            (_, _, 0) => 0..length,
+            (Some(early), Some(late), _) => rows(offset.saturating_sub(late))..rows(offset.saturating_add(early)),
+            _ => 0..length,
         }
     }
-}
-
-/// The number of ascending times before a bound, which is above the first and not above the last. It is searched for
-/// from where it would be at equal intervals, in steps that double: at nearly equal ones that reads few times, which
-/// are close to each other in memory.
-fn rows_before(times: &[i64], bound: i64) -> usize {
-    let end = times.len() - 1;
-    let (offset, length) = (bound.abs_diff(times[0]), times[end].abs_diff(times[0]));
-    let expected = u128::from(offset) * end as u128 / u128::from(length);
-    let expected = usize::try_from(expected).map_or(end, |expected| expected.min(end));
-    // The times below `low` are before the bound, those from `high` on are not.
-    let (mut low, mut high, mut step) = (0, times.len(), 1);
-    if times[expected] < bound {
-        low = expected + 1;
-        while let Some(time) = times.get(low + step) {
-            if *time >= bound {
-                high = low + step;
-                break;
-            }
-            (low, step) = (low + step + 1, 2 * step);
-        }
-    } else {
-        high = expected;
-        while high > step {
-            if times[high - step] < bound {
-                low = high - step + 1;
-                break;
-            }
-            (high, step) = (high - step, 2 * step);
-        }
-    }
-    low + times[low..high].partition_point(|time| *time < bound)
 }
 
 /// Returns for each time whether a range contains it.
@@ -254,16 +239,6 @@ mod tests {
                 prop_assert_eq!(found, times_within(&array.slice(rows.start, rows.len()), range));
             }
         }
-
-        #[test]
-        fn rows_before_a_bound_are_counted_among_any_times(times in vec(any::<i64>(), 2..300), bound: i64) {
-            let mut times = times;
-            times.sort_unstable();
-            let bounds = times.iter().flat_map(|time| [*time, time.saturating_add(1)]).chain([bound]);
-            for bound in bounds.filter(|bound| *bound > times[0] && *bound <= times[times.len() - 1]) {
-                prop_assert_eq!(rows_before(&times, bound), times.partition_point(|time| *time < bound));
-            }
-        }
     }
 
     #[test]
@@ -276,5 +251,20 @@ mod tests {
             Ok(Int64Array::from(times.clone()))
         });
         assert_eq!((found.unwrap().true_count(), reads.get()), (44, 0));
+    }
+    #[test]
+    fn times_near_equal_intervals_are_read_only_near_the_bound() {
+        // A minute apart, up to two seconds late or early.
+        let times: Vec<i64> = (0..400).map(|row| row % 100 * 60 + row * 7 % 5 - 2).collect();
+        let runs = TimeRuns::of(&times);
+        let TimeRuns::Runs(of_times) = &runs else { panic!("{runs:?}") };
+        assert_eq!(of_times.len(), 4);
+        let reads = Cell::new(0);
+        let found = runs.within(TimeRange::from(630..1_230), 0..400, || {
+            reads.set(reads.get() + 1);
+            Ok(Int64Array::from(times.clone()))
+        });
+        assert_eq!((found.unwrap().true_count(), reads.get()), (40, 0));
+        assert!(of_times.iter().all(|run| run.rows_before(1_200).len() == 1));
     }
 }

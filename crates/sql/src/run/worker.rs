@@ -305,7 +305,7 @@ pub(crate) fn read_directly(
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<RecordBatch>>> {
     let limits = QueryLimits::of_time(interrupt.time_limit());
-    direct.read(snapshot, parameters, &mut || interrupt.check().and_then(|()| limits.check_time()))
+    direct.read(snapshot, parameters, &|| interrupt.check().and_then(|()| limits.check_time()))
 }
 
 async fn run(

@@ -234,9 +234,9 @@ mod tests {
             let Some(TemplateState::Direct(read)) = state(&session, &form.replace('%', "3")) else { panic!("{form}") };
             let parameters = Parameters::Values(bound(&read.types, &["s0".into()]).unwrap());
             let (snapshot, _) = session.snapshot().unwrap();
-            let stopped = read.direct.read(&snapshot, &parameters, &mut || Err(interrupted()));
+            let stopped = read.direct.read(&snapshot, &parameters, &|| Err(interrupted()));
             assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted, "{form}");
-            assert!(read.direct.read(&snapshot, &parameters, &mut || Ok(())).unwrap().is_some(), "{form}");
+            assert!(read.direct.read(&snapshot, &parameters, &|| Ok(())).unwrap().is_some(), "{form}");
         }
     }
 

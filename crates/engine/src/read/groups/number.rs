@@ -23,20 +23,33 @@ pub(super) trait Number: ArrowNativeType {
 
 /// The first number in the order of [`Number::is_below`], of at least one.
 pub(super) fn smallest<T: Number>(values: &[T]) -> T::Wide {
-    let mut smallest = values[0];
-    for value in values {
-        smallest = if value.is_below(smallest) { *value } else { smallest };
-    }
-    smallest.widen()
+    select(values, |a, b| if b.is_below(a) { b } else { a }).widen()
 }
 
 /// The last number in the order of [`Number::is_below`], of at least one.
 pub(super) fn largest<T: Number>(values: &[T]) -> T::Wide {
-    let mut largest = values[0];
-    for value in values {
-        largest = if largest.is_below(*value) { *value } else { largest };
+    select(values, |a, b| if a.is_below(b) { b } else { a }).widen()
+}
+
+/// The number of values that are compared in parallel.
+const LANES: usize = 16;
+
+/// One of at least one value: the one that remains if one of two is chosen again and again. The values are compared in
+/// lanes, so that a comparison does not wait for the preceding one.
+fn select<T: Number>(values: &[T], choose: impl Fn(T, T) -> T) -> T {
+    let (blocks, rest) = values.as_chunks::<LANES>();
+    let Some((first, blocks)) = blocks.split_first() else { return fold(rest[0], rest, choose) };
+    let mut lanes = *first;
+    for block in blocks {
+        for (lane, value) in lanes.iter_mut().zip(block) {
+            *lane = choose(*lane, *value);
+        }
     }
-    largest.widen()
+    fold(fold(lanes[0], &lanes, &choose), rest, choose)
+}
+
+fn fold<T: Number>(first: T, values: &[T], choose: impl Fn(T, T) -> T) -> T {
+    values.iter().fold(first, |chosen, value| choose(chosen, *value))
 }
 
 macro_rules! integer {

@@ -12,7 +12,8 @@ use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{ErrorKind, Result, Table, TableDefinition, TableId};
+use atsdb_core::parallel::parallel_map;
+use atsdb_core::{Error, ErrorKind, Result, Table, TableDefinition, TableId};
 use atsdb_engine::{Groups, Predicate, ReadSnapshot, Scan};
 use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -23,9 +24,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// If there are more chunks or rows to read, a plan is executed, which reads them on several threads.
-const CHUNKS_MAX: usize = 16;
-const ROWS_MAX: u64 = 1 << 19;
+/// If there are more chunks to read, a plan is executed: what it costs to make one does not matter then.
+const CHUNKS_MAX: usize = 64;
+
+/// If there are more rows to read, several threads read them.
+const ROWS_OF_A_THREAD: u64 = 1 << 18;
 
 /// If the groups need more memory, a plan is executed, which accounts for it and can write to disk.
 const MEMORY_MAX: usize = 16 << 20;
@@ -144,7 +147,7 @@ impl DirectGroups {
         let scan = self.form.conditions.scan(parameters, table, snapshot, &self.columns)?;
         let Some(scan) = scan else { return Ok(None) };
         let scan = scan.with_indices(self.as_indices.clone())?;
-        if scan.chunks().len() > CHUNKS_MAX || scan.row_count_max() > ROWS_MAX {
+        if scan.chunks().len() > CHUNKS_MAX {
             return Ok(None);
         }
         let Some(mut groups) = self.groups(&scan, watch)? else { return Ok(None) };
@@ -166,29 +169,29 @@ impl DirectGroups {
     /// The groups of all chunks, as so many threads would form them; `None` if they need much memory.
     fn groups(&self, scan: &Scan, watch: Watch<'_>) -> Result<Option<Groups>> {
         let none = self.aggregation.no_groups(scan).map_err(from_datafusion)?;
-        let (chunk_count, mut all) = (scan.chunks().len(), none.clone());
-        let threads = self.threads.min(chunk_count);
-        for first in 0..threads {
+        let threads = self.threads.min(scan.chunks().len());
+        let part = |first| {
             let mut part = none.clone();
-            for position in (first..chunk_count).step_by(threads) {
+            for position in (first..scan.chunks().len()).step_by(threads) {
                 watch()?;
-                match scan.add_to(&mut part, position) {
-                    Err(error) if error.kind() == ErrorKind::Resources => return Ok(None),
-                    added => added?,
-                };
-                if all.memory_bytes() + part.memory_bytes() > MEMORY_MAX {
-                    return Ok(None);
-                }
+                scan.add_to(&mut part, position)?;
+                within_memory(&part, MEMORY_MAX / threads)?;
             }
-            match first {
-                0 => all = part,
-                _ => match all.merge(&part) {
-                    Err(error) if error.kind() == ErrorKind::Resources => return Ok(None),
-                    merged => merged?,
-                },
+            Ok(part)
+        };
+        let all = || {
+            let at_once = if scan.row_count_max() > ROWS_OF_A_THREAD { threads } else { 1 };
+            let mut parts = parallel_map(at_once, 0..threads, part)?.into_iter();
+            let mut all = parts.next().unwrap_or_else(|| none.clone());
+            for part in parts {
+                all.merge(&part)?;
             }
+            Ok(all)
+        };
+        match all() {
+            Err(error) if Error::kind(&error) == ErrorKind::Resources => Ok(None),
+            groups => groups.map(Some),
         }
-        Ok(Some(all))
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
@@ -207,6 +210,13 @@ impl DirectGroups {
             && self.aggregation == other.aggregation
             && self.steps == other.steps
             && self.form.conditions.is_same(parameters, &other.form.conditions, definition)
+    }
+}
+
+fn within_memory(groups: &Groups, bytes_max: usize) -> Result<()> {
+    match groups.memory_bytes() > bytes_max {
+        true => Err(Error::new(ErrorKind::Resources, "the groups need much memory")),
+        false => Ok(()),
     }
 }
 
