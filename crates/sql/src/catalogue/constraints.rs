@@ -1,8 +1,8 @@
-//! Keys and CHECK constraints: `atsdb.checks`, and `table_constraints`, `key_column_usage` and `check_constraints` of
-//! the SQL standard.
+//! Keys and CHECK constraints: `atsdb.checks`, and the relations of the SQL standard about constraints.
 
 use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
-use atsdb_core::{Result, Table, TableDefinition, Unique};
+use atsdb_core::{ColumnId, Result, Table, TableDefinition};
+use atsdb_engine::ReadSnapshot;
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
     name: "table_constraints",
@@ -47,6 +47,37 @@ pub(super) const CHECK_CONSTRAINTS: Relation = Relation {
     source: Source::Tables("table_name", check_constraints),
 };
 
+pub(super) const CONSTRAINT_COLUMN_USAGE: Relation = Relation {
+    name: "constraint_column_usage",
+    columns: &[
+        ("table_catalog", ColumnKind::Text),
+        ("table_schema", ColumnKind::Text),
+        ("table_name", ColumnKind::Text),
+        ("column_name", ColumnKind::Text),
+        ("constraint_catalog", ColumnKind::Text),
+        ("constraint_schema", ColumnKind::Text),
+        ("constraint_name", ColumnKind::Text),
+    ],
+    source: Source::Tables("table_name", constraint_column_usage),
+};
+
+/// The constraints that refer to another table. No table has any.
+pub(super) const REFERENTIAL_CONSTRAINTS: Relation = Relation {
+    name: "referential_constraints",
+    columns: &[
+        ("constraint_catalog", ColumnKind::Text),
+        ("constraint_schema", ColumnKind::Text),
+        ("constraint_name", ColumnKind::Text),
+        ("unique_constraint_catalog", ColumnKind::Text),
+        ("unique_constraint_schema", ColumnKind::Text),
+        ("unique_constraint_name", ColumnKind::Text),
+        ("match_option", ColumnKind::Text),
+        ("update_rule", ColumnKind::Text),
+        ("delete_rule", ColumnKind::Text),
+    ],
+    source: Source::Engine(no_rows),
+};
+
 pub(super) const CHECKS: Relation = Relation {
     name: "checks",
     columns: &[("table_name", ColumnKind::Text), ("check_name", ColumnKind::Text), ("condition", ColumnKind::Text)],
@@ -85,7 +116,7 @@ fn checks(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) ->
 
 fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in &table.definition.unique {
-        for (position, name) in column_names(&table.definition, unique).into_iter().enumerate() {
+        for (position, name) in column_names(&table.definition, &unique.columns).enumerate() {
             let mut row = place(table, &table.definition.key_name(unique));
             row.extend([Cell::text(name), Cell::count(position as u64 + 1), Cell::Null]);
             rows.push(row);
@@ -94,13 +125,28 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
     Ok(())
 }
 
+fn constraint_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    let definition = &table.definition;
+    let keys = definition.unique.iter().map(|unique| (definition.key_name(unique), &unique.columns));
+    let checks = definition.checks.iter().map(|check| (check.name.clone(), &check.columns));
+    let (schema, local) = (schema_of(table), definition.local_name());
+    for (constraint, columns) in keys.chain(checks) {
+        for column in column_names(definition, columns) {
+            rows.push([CATALOG, schema, local, column, CATALOG, schema, constraint.as_str()].map(Cell::text).into());
+        }
+    }
+    Ok(())
+}
+
+fn no_rows(_: &ReadSnapshot, _: &mut RelationBuilder) {}
+
 /// Catalog, schema and name of a constraint, then of its table.
 fn place(table: &Table, name: &str) -> Vec<Cell> {
     let schema = schema_of(table);
     [CATALOG, schema, name, CATALOG, schema, table.definition.local_name()].map(Cell::text).into()
 }
 
-/// The names of a key's columns.
-fn column_names<'a>(definition: &'a TableDefinition, unique: &Unique) -> Vec<&'a str> {
-    unique.columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()).collect()
+/// The names of the columns of a constraint.
+fn column_names<'a>(definition: &'a TableDefinition, columns: &'a [ColumnId]) -> impl Iterator<Item = &'a str> {
+    columns.iter().filter_map(move |id| definition.column_by_id(*id)).map(|column| column.name.as_str())
 }

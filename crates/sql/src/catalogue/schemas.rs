@@ -31,6 +31,8 @@ pub(super) const SCHEMAS: Schemas = &[
             constraints::TABLE_CONSTRAINTS,
             constraints::KEY_COLUMN_USAGE,
             constraints::CHECK_CONSTRAINTS,
+            constraints::CONSTRAINT_COLUMN_USAGE,
+            constraints::REFERENTIAL_CONSTRAINTS,
         ],
     ),
 ];

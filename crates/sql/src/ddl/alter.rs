@@ -95,14 +95,14 @@ fn alter(
         Do::SetOptionsParens { options } => {
             definition = TableOptions::read(options)?.amend(from, definition)?;
         }
-        Do::AddConstraint { constraint, not_valid: false } => {
+        Do::AddConstraint { constraint, not_valid } => {
             let mut constraints = Constraints::default();
             constraints.table_constraint(constraint)?;
+            if *not_valid {
+                return Err(not_supported("ADD CONSTRAINT ... NOT VALID")
+                    .with_hint("leave NOT VALID out: the existing rows are checked, too"));
+            }
             add_constraints(&mut definition, constraints)?;
-        }
-        Do::AddConstraint { not_valid: true, .. } => {
-            return Err(not_supported("ADD CONSTRAINT ... NOT VALID")
-                .with_hint("leave NOT VALID out: the existing rows are checked, too"));
         }
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
         Do::DropConstraint { if_exists, name, .. } => drop_constraint(&mut definition, name, *if_exists)?,
