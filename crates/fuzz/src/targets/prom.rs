@@ -7,7 +7,7 @@ use atsdb_prom::histogram::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint, Span};
 use atsdb_prom::labels::{Labels, Matcher, read_series};
 use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::promql::parse;
-use atsdb_prom::remote::{WriteRequest, WriteVersion, decode_read, decode_write, decompress};
+use atsdb_prom::remote::{WriteRequest, WriteVersion, decode_read, decode_write, decompress, read_exemplar_labels};
 use atsdb_prom::{RawSeries, SeriesSource};
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ pub(super) fn all() -> Vec<Target> {
                     let rows = request.write.samples.to_batch().expect("columns of one length");
                     assert_eq!(rows.num_rows(), request.write.samples.len());
                     check_histograms(&request.write);
+                    check_exemplars(&request.write);
                 }
             },
         },
@@ -84,6 +85,9 @@ fn write_requests() -> Vec<Vec<u8>> {
     v1.extend(histogram);
     v2.extend(b"\x2a\x1f\x0a\x02\x01\x02\x1a\x19");
     v2.extend(histogram);
+    // An exemplar with a label.
+    v1.extend(b"\x0a\x1f\x0a\x0d\x0a\x08__name__\x12\x01h\x1a\x0e\x0a\x08\x0a\x03job\x12\x01x\x10\x01\x18\x07");
+    v2.extend(b"\x2a\x0c\x0a\x02\x01\x02\x22\x06\x0a\x02\x01\x02\x18\x07");
     vec![v1, v2]
 }
 
@@ -99,7 +103,8 @@ fn otlp_requests() -> Vec<Vec<u8>> {
     ];
     let json = br#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]},
         "scopeMetrics":[{"metrics":[{"name":"m","histogram":{"aggregationTemporality":2,"dataPoints":[
-        {"timeUnixNano":"1","count":"2","sum":1.5,"bucketCounts":["1","1"],"explicitBounds":[1]}]}}]}]}]}"#;
+        {"timeUnixNano":"1","count":"2","sum":1.5,"bucketCounts":["1","1"],"explicitBounds":[1],
+        "exemplars":[{"timeUnixNano":"1","asDouble":1.5,"traceId":"ab","spanId":"cd"}]}]}}]}]}]}"#;
     let exponential = br#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"m","exponentialHistogram":{
         "aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"1","count":"7","sum":1.5,"scale":9,"zeroCount":"1",
         "positive":{"offset":-3,"bucketCounts":["1","0",2]},"negative":{"bucketCounts":[3]}}]}}]}]}]}"#;
@@ -115,6 +120,14 @@ fn check_histograms(request: &WriteRequest) {
     }
 }
 
+fn check_exemplars(request: &WriteRequest) {
+    let rows = request.exemplars.to_batch(&request.samples).expect("columns of one length");
+    assert_eq!(rows.num_rows(), request.exemplars.len());
+    for (_, _, _, labels) in request.exemplars.iter() {
+        assert!(read_exemplar_labels(labels).is_some(), "{labels} can be read back");
+    }
+}
+
 fn read_write(bytes: &[u8]) {
     for version in [WriteVersion::V1, WriteVersion::V2] {
         if let Ok(request) = decode_write(bytes, version, PLAIN_BYTES_MAX) {
@@ -122,6 +135,7 @@ fn read_write(bytes: &[u8]) {
             let rows = request.samples.to_batch().expect("columns of one length");
             assert_eq!(rows.num_rows(), request.samples.len());
             check_histograms(&request);
+            check_exemplars(&request);
             for series in request.samples.series() {
                 assert!(read_series(series).is_some(), "{series} can be read back");
             }

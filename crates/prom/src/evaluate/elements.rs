@@ -55,7 +55,7 @@ pub(super) fn smaller(one: f64, other: f64) -> f64 {
 }
 
 /// A number as Prometheus shows it in labels and messages.
-pub(super) fn shown(value: f64) -> String {
+pub(crate) fn shown(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "+Inf".to_owned() } else { "-Inf".to_owned() };
     }

@@ -39,6 +39,7 @@ mod top;
 mod trend;
 mod window_calls;
 
+pub(crate) use elements::shown;
 pub use limits::{LOOKBACK_MS, Limits};
 pub use outcome::{EvaluateError, Outcome, ResultSeries, ResultValue, Sample};
 pub use query::{evaluate_instant, evaluate_range};

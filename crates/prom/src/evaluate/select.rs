@@ -44,7 +44,7 @@ pub(super) struct Sampled {
     pub(super) histograms: Vec<(i64, Arc<Histogram>)>,
 }
 
-/// The values of a selector at each step.
+/// What a selector yields at each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Yield {
     Samples,
@@ -224,28 +224,32 @@ impl Evaluator<'_> {
                     None => SUBQUERY_STEP_MS,
                 };
                 let before = time_shift.time(self.grid.start).saturating_sub(range);
-                // The first multiple of the step that is in the range, which is open on the left.
-                let mut start = before / step * step;
-                if start <= before {
-                    start = start.saturating_add(step);
-                }
-                let grid = Grid::new(start, time_shift.time(self.grid.end()), step);
-                let inner = Self { query: self.query, grid, hints: Hints::Kept };
-                let columns = inner.columns(expr)?;
-                self.query.charge(columns.len() * grid.count)?;
-                let series = columns.into_iter().map(|column| {
-                    let points = grid.times().zip(column.values).filter(|(_, value)| !is_gap(*value));
-                    let (times, values) = points.unzip();
-                    let histograms = grid.times().zip(column.histograms);
-                    let histograms = histograms.filter_map(|(time, histogram)| Some((time, unhinted(histogram?))));
-                    let histograms = histograms.collect();
-                    Sampled { labels: column.labels, drop_name: column.drop_name, times, values, histograms }
-                });
-                let series = series.filter(|one| !one.times.is_empty() || !one.histograms.is_empty()).collect();
+                let series = self.subquery(expr, before, time_shift.time(self.grid.end()), step)?;
                 Ok(Ranged { series, time_shift, range, edge: Edge::Inside })
             }
             _ => fail("expected a range vector"),
         }
+    }
+
+    /// The values of an expression at the multiples of a step after one time and up to another.
+    fn subquery(&self, expr: &Expr, before: i64, end: i64, step: i64) -> Result<Vec<Sampled>> {
+        let mut start = before / step * step;
+        if start <= before {
+            start = start.saturating_add(step);
+        }
+        let grid = Grid::new(start, end, step);
+        let inner = Self { query: self.query, grid, hints: Hints::Kept };
+        let columns = inner.columns(expr)?;
+        self.query.charge(columns.len() * grid.count)?;
+        let series = columns.into_iter().map(|column| {
+            let points = grid.times().zip(column.values).filter(|(_, value)| !is_gap(*value));
+            let (times, values) = points.unzip();
+            let histograms = grid.times().zip(column.histograms);
+            let histograms = histograms.filter_map(|(time, histogram)| Some((time, unhinted(histogram?))));
+            let histograms = histograms.collect();
+            Sampled { labels: column.labels, drop_name: column.drop_name, times, values, histograms }
+        });
+        Ok(series.filter(|one| !one.times.is_empty() || !one.histograms.is_empty()).collect())
     }
 
     /// The samples of a range vector that is the whole query.
@@ -313,7 +317,7 @@ fn joined(numbers: Vec<Sampled>, native: Vec<RawHistograms>) -> Vec<Sampled> {
     series
 }
 
-/// Replaces unknown hints by those that the sample before tells. The first sample of a series keeps its own.
+/// Determines unknown hints by comparing each sample with the previous one. The first sample of a series keeps its own.
 fn determine_hints(histograms: &mut [(i64, Arc<Histogram>)]) {
     let all: Vec<ResetHint> = histograms
         .windows(2)
@@ -339,7 +343,7 @@ fn unhinted(histogram: Arc<Histogram>) -> Arc<Histogram> {
     }
 }
 
-/// Returns whether a histogram marks the end of its series.
+/// Whether a histogram marks the end of its series.
 fn is_stale(histogram: &Histogram) -> bool {
     is_gap(histogram.sum)
 }

@@ -31,7 +31,7 @@ pub fn error_protobuf(message: &str) -> Vec<u8> {
     status.finish()
 }
 
-/// The same answer as JSON.
+/// The same error as JSON.
 pub fn error_json(message: &str) -> String {
     json!({ "message": message }).to_string()
 }

@@ -3,12 +3,12 @@
 use super::exponential::histogram_of;
 use super::naming::{label_name, metric_name, unit_name};
 use super::points::{
-    Attributes, ExponentialPoint, HistogramPoint, MetricHead, NumberPoint, PointHead, PointKind, SummaryPoint,
-    Temporality,
+    Attributes, ExponentialPoint, HistogramPoint, MetricHead, NumberPoint, PointExemplar, PointHead, PointKind,
+    SummaryPoint, Temporality,
 };
-use crate::evaluate::STALE_BITS;
+use crate::evaluate::{STALE_BITS, shown};
 use crate::labels::METRIC_NAME;
-use crate::remote::{Metadata, MetricKind, RemoteError, WriteRequest};
+use crate::remote::{Metadata, MetricKind, RemoteError, SentExemplar, WriteRequest};
 use std::collections::BTreeMap;
 
 /// The attributes of a resource that identify the target.
@@ -51,16 +51,24 @@ struct Metric {
     refused: Option<String>,
 }
 
-fn milliseconds(time_ns: u64) -> i64 {
-    (time_ns / 1_000_000) as i64
+/// A point whose labels are known, without its values.
+struct BegunPoint {
+    labels: LabelMap,
+    /// In milliseconds.
+    time: i64,
+    is_empty: bool,
+    exemplars: Vec<PointExemplar>,
 }
 
-/// A number as a label: without an exponent.
-fn as_label(number: f64) -> String {
-    if number.is_infinite() {
-        return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+impl BegunPoint {
+    /// The value to store: a stale marker if the point has none.
+    fn value(&self, value: f64) -> f64 {
+        if self.is_empty { f64::from_bits(STALE_BITS) } else { value }
     }
-    number.to_string()
+}
+
+fn milliseconds(time_ns: u64) -> i64 {
+    (time_ns / 1_000_000) as i64
 }
 
 impl Converter {
@@ -166,26 +174,53 @@ impl Converter {
 
     pub(super) fn number(&mut self, point: NumberPoint) -> Result<(), RemoteError> {
         let Some(name) = self.accepted() else { return Ok(()) };
-        let (labels, time, is_empty) = self.begin_point(point.head);
-        self.push(&name, &labels, None, time, value(point.value, is_empty))
+        let begun = self.begin_point(point.head);
+        if let Some(series) = self.series(&name, &begun.labels, None)? {
+            self.request.write.push_sample(series, begun.time, begun.value(point.value))?;
+            self.push_exemplars(series, &begun, &begun.exemplars)?;
+        }
+        Ok(())
     }
 
     pub(super) fn histogram(&mut self, point: HistogramPoint) -> Result<(), RemoteError> {
         let Some(name) = self.accepted() else { return Ok(()) };
-        let (labels, time, is_empty) = self.begin_point(point.head);
+        let mut begun = self.begin_point(point.head);
+        // NaN is in the last bucket.
+        begun.exemplars.sort_by(|one, other| {
+            let (one, other) = (one.value, other.value);
+            one.is_nan().cmp(&other.is_nan()).then(one.total_cmp(&other))
+        });
         if let Some(sum) = point.sum {
-            self.push(&format!("{name}_sum"), &labels, None, time, value(sum, is_empty))?;
+            self.push(&format!("{name}_sum"), &begun.labels, None, begun.time, begun.value(sum))?;
         }
-        let count = value(point.count as f64, is_empty);
-        self.push(&format!("{name}_count"), &labels, None, time, count)?;
-        let bucket = format!("{name}_bucket");
+        let count = begun.value(point.count as f64);
+        self.push(&format!("{name}_count"), &begun.labels, None, begun.time, count)?;
+        let mut exemplars = &begun.exemplars[..];
         let mut total = 0_u64;
         for (bound, own) in point.bounds.iter().zip(&point.bucket_counts) {
             total = total.saturating_add(*own);
-            let le = as_label(*bound);
-            self.push(&bucket, &labels, Some(("le", &le)), time, value(total as f64, is_empty))?;
+            let (inside, above) = exemplars.split_at(exemplars.partition_point(|exemplar| exemplar.value <= *bound));
+            self.bucket(&name, &begun, *bound, begun.value(total as f64), inside)?;
+            exemplars = above;
         }
-        self.push(&bucket, &labels, Some(("le", "+Inf")), time, count)
+        self.bucket(&name, &begun, f64::INFINITY, count, exemplars)
+    }
+
+    /// Adds the bucket up to a bound, with the exemplars in it.
+    fn bucket(
+        &mut self,
+        name: &str,
+        begun: &BegunPoint,
+        bound: f64,
+        count: f64,
+        exemplars: &[PointExemplar],
+    ) -> Result<(), RemoteError> {
+        let le = shown(bound);
+        let Some(series) = self.series(&format!("{name}_bucket"), &begun.labels, Some(("le", &le)))? else {
+            return Ok(());
+        };
+        self.request.write.push_sample(series, begun.time, count)?;
+        self.push_exemplars(series, begun, exemplars)
     }
 
     pub(super) fn exponential(&mut self, point: ExponentialPoint) -> Result<(), RemoteError> {
@@ -197,33 +232,54 @@ impl Converter {
                 return Ok(());
             }
         };
-        let (labels, time, _) = self.begin_point(point.head);
+        let begun = self.begin_point(point.head);
         for side in [&histogram.positive, &histogram.negative] {
             self.spend(size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]))?;
         }
-        if let Some(series) = self.series(&name, &labels, None)? {
-            self.request.write.push_histogram(series, time, histogram)?;
+        if let Some(series) = self.series(&name, &begun.labels, None)? {
+            self.request.write.push_histogram(series, begun.time, histogram)?;
+            self.push_exemplars(series, &begun, &begun.exemplars)?;
         }
         Ok(())
     }
 
     pub(super) fn summary(&mut self, point: SummaryPoint) -> Result<(), RemoteError> {
         let Some(name) = self.accepted() else { return Ok(()) };
-        let (labels, time, is_empty) = self.begin_point(point.head);
-        self.push(&format!("{name}_sum"), &labels, None, time, value(point.sum, is_empty))?;
-        self.push(&format!("{name}_count"), &labels, None, time, value(point.count as f64, is_empty))?;
+        let begun = self.begin_point(point.head);
+        let (labels, time) = (&begun.labels, begun.time);
+        self.push(&format!("{name}_sum"), labels, None, time, begun.value(point.sum))?;
+        self.push(&format!("{name}_count"), labels, None, time, begun.value(point.count as f64))?;
         for (quantile, own) in point.quantiles {
-            let quantile = as_label(quantile);
-            self.push(&name, &labels, Some(("quantile", &quantile)), time, value(own, is_empty))?;
+            let quantile = shown(quantile);
+            self.push(&name, labels, Some(("quantile", &quantile)), time, begun.value(own))?;
         }
         Ok(())
     }
 
-    fn begin_point(&mut self, head: PointHead) -> (LabelMap, i64, bool) {
+    fn begin_point(&mut self, head: PointHead) -> BegunPoint {
         let time = milliseconds(head.time_ns);
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
-        (self.labels(head.attributes), time, head.is_empty)
+        let labels = self.labels(head.attributes);
+        BegunPoint { labels, time, is_empty: head.is_empty, exemplars: head.exemplars }
+    }
+
+    /// Adds exemplars of a point. One without a time has the point's. Their attributes keep their names, as in
+    /// Prometheus.
+    fn push_exemplars(
+        &mut self,
+        series: u32,
+        begun: &BegunPoint,
+        exemplars: &[PointExemplar],
+    ) -> Result<(), RemoteError> {
+        for exemplar in exemplars {
+            let attributes = exemplar.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let ids = [("trace_id", exemplar.trace_id.as_str()), ("span_id", exemplar.span_id.as_str())];
+            let labels = attributes.chain(ids.into_iter().filter(|(_, id)| !id.is_empty())).collect();
+            let time = if exemplar.time_ns == 0 { begun.time } else { milliseconds(exemplar.time_ns) };
+            self.request.write.push_exemplar(series, &SentExemplar { time, value: exemplar.value, labels })?;
+        }
+        Ok(())
     }
 
     /// Attributes as labels, sorted by their own names. Values of names that become the same are joined. The target's
@@ -269,8 +325,4 @@ impl Converter {
         }
         Ok(())
     }
-}
-
-fn value(value: f64, is_empty: bool) -> f64 {
-    if is_empty { f64::from_bits(STALE_BITS) } else { value }
 }

@@ -10,7 +10,7 @@ use crate::remote::histogram::check_whole;
 const SCALE_MIN: i32 = -4;
 const SCALE_MAX: i32 = 8;
 
-/// The bound of the zero bucket, which Prometheus assumes whatever the sender says.
+/// The bound of the zero bucket. Prometheus ignores the sender's, too.
 const ZERO_THRESHOLD: f64 = 1e-128;
 
 /// The error is the reason why a point can never be stored.

@@ -2,8 +2,8 @@
 
 use super::convert::{Converter, OtlpRequest};
 use super::points::{
-    ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead,
-    PointKind, SummaryPoint, Temporality,
+    ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointExemplar,
+    PointHead, PointKind, SummaryPoint, Temporality,
 };
 use super::values::attributes_of_json;
 use crate::remote::RemoteError;
@@ -89,12 +89,33 @@ fn head(point: &Value) -> PointHead {
         attributes: attributes_of_json(&point["attributes"]),
         time_ns: unsigned(&point["timeUnixNano"]),
         is_empty: unsigned(&point["flags"]) & NO_RECORDED_VALUE != 0,
+        exemplars: all(point, "exemplars").map(exemplar).collect(),
     }
 }
 
+fn exemplar(exemplar: &Value) -> PointExemplar {
+    PointExemplar {
+        time_ns: unsigned(&exemplar["timeUnixNano"]),
+        value: number(exemplar),
+        attributes: attributes_of_json(&exemplar["filteredAttributes"]),
+        trace_id: id(&exemplar["traceId"]),
+        span_id: id(&exemplar["spanId"]),
+    }
+}
+
+/// The ID of a trace or a span. One of zeros means that there is none.
+fn id(value: &Value) -> String {
+    let digits = value.as_str().unwrap_or_default();
+    if digits.bytes().all(|digit| digit == b'0') { String::new() } else { digits.to_ascii_lowercase() }
+}
+
+/// The number of a point or an exemplar.
+fn number(owner: &Value) -> f64 {
+    float(&owner["asDouble"]).or_else(|| float(&owner["asInt"])).unwrap_or_default()
+}
+
 fn number_point(point: &Value) -> NumberPoint {
-    let value = float(&point["asDouble"]).or_else(|| float(&point["asInt"])).unwrap_or_default();
-    NumberPoint { head: head(point), value }
+    NumberPoint { head: head(point), value: number(point) }
 }
 
 fn histogram_point(point: &Value) -> HistogramPoint {

@@ -48,6 +48,21 @@ pub(super) struct PointHead {
     pub(super) time_ns: u64,
     /// Whether the point is marked as having no value.
     pub(super) is_empty: bool,
+    pub(super) exemplars: Vec<PointExemplar>,
+}
+
+/// An exemplar of a point.
+#[derive(Debug, Default)]
+pub(super) struct PointExemplar {
+    /// 0 if it is not given.
+    pub(super) time_ns: u64,
+    pub(super) value: f64,
+    /// The attributes that the point does not have.
+    pub(super) attributes: Attributes,
+    /// In hexadecimal; empty if there is none.
+    pub(super) trace_id: String,
+    /// Like the trace's.
+    pub(super) span_id: String,
 }
 
 /// A point of a gauge or a sum.

@@ -2,10 +2,10 @@
 
 use super::convert::{Converter, OtlpRequest};
 use super::points::{
-    ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointHead,
-    PointKind, SummaryPoint, Temporality,
+    ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointExemplar,
+    PointHead, PointKind, SummaryPoint, Temporality,
 };
-use super::values::push_attribute;
+use super::values::{hexadecimal, push_attribute};
 use crate::remote::RemoteError;
 use crate::remote::fields::{FieldValue, Fields, each_fixed64, each_varint, signed32, text};
 
@@ -53,9 +53,18 @@ fn metric(message: &[u8], converter: &mut Converter) -> Result<()> {
     let [name, description, unit] = [name, description, unit].map(str::to_owned);
     converter.begin_metric(&MetricHead { name, description, unit, kind })?;
     each(data, 1, |point| match kind {
-        PointKind::Gauge | PointKind::Sum { .. } => converter.number(number_point(point)?),
-        PointKind::Histogram { .. } => converter.histogram(histogram_point(point)?),
-        PointKind::Summary => converter.summary(summary_point(point)?),
+        PointKind::Gauge | PointKind::Sum { .. } => {
+            let point = number_point(point, converter)?;
+            converter.number(point)
+        }
+        PointKind::Histogram { .. } => {
+            let point = histogram_point(point, converter)?;
+            converter.histogram(point)
+        }
+        PointKind::Summary => {
+            let point = summary_point(point, converter)?;
+            converter.summary(point)
+        }
         PointKind::Exponential { .. } => {
             let point = exponential_point(point, converter)?;
             converter.exponential(point)
@@ -82,20 +91,20 @@ fn kind(number: u32, data: &[u8]) -> Result<PointKind> {
     })
 }
 
-fn number_point(message: &[u8]) -> Result<NumberPoint> {
+fn number_point(message: &[u8], converter: &mut Converter) -> Result<NumberPoint> {
     let mut point = NumberPoint::default();
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
         match field {
             (4, FieldValue::Fixed64(bits)) => point.value = f64::from_bits(bits),
-            (6, FieldValue::Fixed64(bits)) => point.value = bits as i64 as f64,
-            (number, value) => head(&mut point.head, number, value, 7, 8)?,
+            (6, FieldValue::Fixed64(bits)) => point.value = bits.cast_signed() as f64,
+            (number, value) => NUMBER_HEAD.read(&mut point.head, number, value, converter)?,
         }
     }
     Ok(point)
 }
 
-fn histogram_point(message: &[u8]) -> Result<HistogramPoint> {
+fn histogram_point(message: &[u8], converter: &mut Converter) -> Result<HistogramPoint> {
     let mut point = HistogramPoint::default();
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
@@ -110,7 +119,7 @@ fn histogram_point(message: &[u8]) -> Result<HistogramPoint> {
                 point.bounds.push(f64::from_bits(bits));
                 Ok(())
             })?,
-            (number, value) => head(&mut point.head, number, value, 9, 10)?,
+            (number, value) => HISTOGRAM_HEAD.read(&mut point.head, number, value, converter)?,
         }
     }
     Ok(point)
@@ -127,7 +136,7 @@ fn exponential_point(message: &[u8], converter: &mut Converter) -> Result<Expone
             (7, FieldValue::Fixed64(count)) => point.zero_count = count,
             (8, FieldValue::Bytes(message)) => point.positive = buckets(message, converter)?,
             (9, FieldValue::Bytes(message)) => point.negative = buckets(message, converter)?,
-            (number, value) => head(&mut point.head, number, value, 1, 10)?,
+            (number, value) => EXPONENTIAL_HEAD.read(&mut point.head, number, value, converter)?,
         }
     }
     Ok(point)
@@ -151,7 +160,7 @@ fn buckets(message: &[u8], converter: &mut Converter) -> Result<ConsecutiveBucke
     Ok(buckets)
 }
 
-fn summary_point(message: &[u8]) -> Result<SummaryPoint> {
+fn summary_point(message: &[u8], converter: &mut Converter) -> Result<SummaryPoint> {
     let mut point = SummaryPoint::default();
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
@@ -170,20 +179,59 @@ fn summary_point(message: &[u8]) -> Result<SummaryPoint> {
                 }
                 point.quantiles.push((quantile, value));
             }
-            (number, value) => head(&mut point.head, number, value, 7, 8)?,
+            (number, value) => SUMMARY_HEAD.read(&mut point.head, number, value, converter)?,
         }
     }
     Ok(point)
 }
 
-/// Reads a field that points of all kinds have: the time, and attributes and flags, whose field numbers differ between
-/// kinds.
-fn head(head: &mut PointHead, number: u32, value: FieldValue<'_>, attributes: u32, flags: u32) -> Result<()> {
-    match value {
-        FieldValue::Fixed64(time) if number == 3 => head.time_ns = time,
-        FieldValue::Bytes(pair) if number == attributes => push_attribute(pair, &mut head.attributes)?,
-        FieldValue::Varint(own) if number == flags => head.is_empty = own & NO_RECORDED_VALUE != 0,
-        _ => {}
+/// The numbers of the fields that points of all kinds have, and that differ between kinds.
+struct HeadFields {
+    attributes: u32,
+    flags: u32,
+    exemplars: Option<u32>,
+}
+
+const NUMBER_HEAD: HeadFields = HeadFields { attributes: 7, flags: 8, exemplars: Some(5) };
+const HISTOGRAM_HEAD: HeadFields = HeadFields { attributes: 9, flags: 10, exemplars: Some(8) };
+const EXPONENTIAL_HEAD: HeadFields = HeadFields { attributes: 1, flags: 10, exemplars: Some(11) };
+const SUMMARY_HEAD: HeadFields = HeadFields { attributes: 7, flags: 8, exemplars: None };
+
+impl HeadFields {
+    /// Reads one of these fields, or the time.
+    fn read(&self, head: &mut PointHead, number: u32, value: FieldValue<'_>, converter: &mut Converter) -> Result<()> {
+        match value {
+            FieldValue::Fixed64(time) if number == 3 => head.time_ns = time,
+            FieldValue::Bytes(pair) if number == self.attributes => push_attribute(pair, &mut head.attributes)?,
+            FieldValue::Varint(own) if number == self.flags => head.is_empty = own & NO_RECORDED_VALUE != 0,
+            FieldValue::Bytes(message) if Some(number) == self.exemplars => {
+                converter.spend(size_of::<PointExemplar>())?;
+                head.exemplars.push(exemplar(message)?);
+            }
+            _ => {}
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+fn exemplar(message: &[u8]) -> Result<PointExemplar> {
+    let mut exemplar = PointExemplar::default();
+    let mut fields = Fields::new(message);
+    while let Some(field) = fields.next()? {
+        match field {
+            (2, FieldValue::Fixed64(time)) => exemplar.time_ns = time,
+            (3, FieldValue::Fixed64(bits)) => exemplar.value = f64::from_bits(bits),
+            (4, FieldValue::Bytes(bytes)) => exemplar.span_id = id(bytes),
+            (5, FieldValue::Bytes(bytes)) => exemplar.trace_id = id(bytes),
+            (6, FieldValue::Fixed64(bits)) => exemplar.value = bits.cast_signed() as f64,
+            (7, FieldValue::Bytes(pair)) => push_attribute(pair, &mut exemplar.attributes)?,
+            _ => {}
+        }
+    }
+    Ok(exemplar)
+}
+
+/// The ID of a trace or a span. One of zeros means that there is none.
+fn id(bytes: &[u8]) -> String {
+    if bytes.iter().all(|byte| *byte == 0) { String::new() } else { hexadecimal(bytes) }
 }

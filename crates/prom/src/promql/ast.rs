@@ -18,16 +18,16 @@ pub struct Expr {
 
 impl Expr {
     pub(super) fn new(start: usize, kind: ExprKind) -> Self {
-        let inside = match &kind {
-            ExprKind::Number(_) | ExprKind::Text(_) | ExprKind::Selector(_) | ExprKind::Range { .. } => 0,
-            ExprKind::Subquery { expr, .. } | ExprKind::Paren(expr) | ExprKind::Unary { expr, .. } => expr.depth,
-            ExprKind::Binary(binary) => binary.left.depth.max(binary.right.depth),
-            ExprKind::Call { args, .. } => args.iter().map(|arg| arg.depth).max().unwrap_or_default(),
-            ExprKind::Aggregate(aggregate) => {
-                aggregate.expr.depth.max(aggregate.param.as_ref().map_or(0, |param| param.depth))
-            }
-        };
+        let inside = kind.operands().iter().map(|operand| operand.depth).max().unwrap_or_default();
         Self { start, kind, depth: inside + 1 }
+    }
+
+    /// All selectors in the expression, in the order of the text.
+    pub fn selectors(&self) -> Vec<&Selector> {
+        match &self.kind {
+            ExprKind::Selector(selector) | ExprKind::Range { selector, .. } => vec![selector],
+            other => other.operands().into_iter().flat_map(Self::selectors).collect(),
+        }
     }
 
     /// The expression inside its parentheses.
@@ -86,6 +86,19 @@ pub enum ExprKind {
     },
     /// `sum by (label) (expr)`
     Aggregate(Box<Aggregate>),
+}
+
+impl ExprKind {
+    /// The expressions that this one is made of.
+    fn operands(&self) -> Vec<&Expr> {
+        match self {
+            Self::Number(_) | Self::Text(_) | Self::Selector(_) | Self::Range { .. } => Vec::new(),
+            Self::Subquery { expr, .. } | Self::Paren(expr) | Self::Unary { expr, .. } => vec![expr.as_ref()],
+            Self::Binary(binary) => vec![&binary.left, &binary.right],
+            Self::Call { args, .. } => args.iter().collect(),
+            Self::Aggregate(aggregate) => aggregate.param.iter().chain([&aggregate.expr]).collect(),
+        }
+    }
 }
 
 /// Which series, and when.

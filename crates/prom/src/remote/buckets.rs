@@ -5,8 +5,8 @@ use crate::histogram::{Buckets, Span};
 /// So many empty buckets between two others are stored; more begin a new span.
 const GAP_MAX: i64 = 2;
 
-/// The buckets of counts by ascending index. Counts of the same index are added. `None` if an index is no number of 32
-/// bits.
+/// The buckets of counts by ascending index. Counts of the same index are added. `None` if an index does not fit
+/// in 32 bits.
 pub(crate) fn buckets_of(counts: impl Iterator<Item = (i64, f64)>) -> Option<Buckets> {
     let mut buckets = Buckets::default();
     // The index after the last bucket.

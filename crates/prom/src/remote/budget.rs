@@ -2,7 +2,7 @@
 
 use super::error::RemoteError;
 
-/// The maximum number of labels of a series.
+/// The maximum number of labels of a series or an exemplar.
 const LABELS_MAX: usize = 10_000;
 
 /// The bytes that a decoded request may hold, and those that it holds.
@@ -40,10 +40,10 @@ impl Budget {
     }
 }
 
-/// Fails if a series has too many labels.
+/// Fails if a series or an exemplar has too many labels.
 pub(crate) fn check_label_count(count: usize) -> Result<(), RemoteError> {
     if count > LABELS_MAX {
-        return Err(RemoteError::malformed(format!("a series has more than {LABELS_MAX} labels")));
+        return Err(RemoteError::malformed(format!("a series or an exemplar has more than {LABELS_MAX} labels")));
     }
     Ok(())
 }

@@ -43,7 +43,8 @@ pub struct LabelRow {
     pub value: String,
 }
 
-/// Samples in columns. Each series and each metric is held once, also those of [`Histograms`](super::Histograms).
+/// Samples in columns. Each series and each metric is held once, also those of [`Histograms`](super::Histograms) and
+/// [`Exemplars`](super::Exemplars).
 #[derive(Debug, Default)]
 pub struct Samples {
     times: Vec<i64>,
@@ -67,7 +68,7 @@ impl Samples {
         self.times.is_empty()
     }
 
-    /// The series as text, by their numbers. Those that have only histograms are among them.
+    /// The series as text, by their numbers. Those without samples are among them.
     pub fn series(&self) -> impl ExactSizeIterator<Item = &str> {
         self.series.iter()
     }

@@ -2,7 +2,7 @@
 
 use super::encode::Message;
 use super::error::RemoteError;
-use super::fields::{FieldValue, Fields, text};
+use super::fields::{FieldValue, Fields, each_varint, text};
 use super::histogram;
 use crate::evaluate::{RawHistograms, RawSeries};
 use crate::labels::{MatchOp, Matcher};
@@ -28,18 +28,11 @@ pub fn decode_read(body: &[u8]) -> Result<Vec<ReadQuery>, RemoteError> {
     while let Some(field) = fields.next()? {
         match field {
             (1, FieldValue::Bytes(message)) => queries.push(query(message)?),
-            (2, FieldValue::Varint(kind)) => {
+            (2, value) => each_varint(value, |kind| {
                 samples |= kind == 0;
                 others |= kind != 0;
-            }
-            (2, FieldValue::Bytes(packed)) => {
-                let mut packed = Fields::new(packed);
-                while packed.left() > 0 {
-                    let kind = packed.varint()?;
-                    samples |= kind == 0;
-                    others |= kind != 0;
-                }
-            }
+                Ok(())
+            })?,
             _ => {}
         }
     }

@@ -1,8 +1,9 @@
 //! A write request, decoded.
 
-use super::budget::Budget;
+use super::budget::{Budget, check_label_count};
 use super::columns::Samples;
 use super::error::RemoteError;
+use super::exemplars::{Exemplars, SentExemplar};
 use super::histogram_columns::Histograms;
 use crate::histogram::Histogram;
 use strum::{FromRepr, IntoStaticStr};
@@ -12,6 +13,9 @@ const SAMPLE_BYTES: usize = 20;
 
 /// The bytes of a histogram without its buckets, with its series and time.
 const HISTOGRAM_BYTES: usize = size_of::<Histogram>() + 12;
+
+/// The bytes of an exemplar without its labels.
+const EXEMPLAR_BYTES: usize = 20 + size_of::<String>();
 
 /// The size of a series in bytes without its text, and of a metric's metadata without its texts.
 const SERIES_BYTES: usize = 32;
@@ -65,6 +69,8 @@ pub struct Refused {
     pub series: usize,
     /// The number of native histograms, with those of these series.
     pub histograms: usize,
+    /// The number of exemplars of these series.
+    pub exemplars: usize,
     /// Why the first of them.
     pub reason: String,
 }
@@ -85,8 +91,8 @@ pub struct WriteRequest {
     pub metadata: Vec<Metadata>,
     /// The native histograms, whose series are among those of the samples.
     pub histograms: Histograms,
-    /// The number of exemplars that were sent. They are not stored.
-    pub exemplars: usize,
+    /// The exemplars, whose series are among those of the samples.
+    pub exemplars: Exemplars,
     /// The series and histograms that were left out.
     pub refused: Refused,
     budget: Budget,
@@ -99,7 +105,7 @@ impl WriteRequest {
             samples: Samples::default(),
             metadata: Vec::new(),
             histograms: Histograms::default(),
-            exemplars: 0,
+            exemplars: Exemplars::default(),
             refused: Refused::default(),
             budget: Budget::new(bytes_max),
         }
@@ -152,6 +158,16 @@ impl WriteRequest {
         self.budget.spend(HISTOGRAM_BYTES)?;
         self.histograms.push(series, time, histogram);
         Ok(())
+    }
+
+    /// Adds an exemplar of a series that has a number.
+    pub(crate) fn push_exemplar(&mut self, series: u32, exemplar: &SentExemplar<'_>) -> Result<(), RemoteError> {
+        check_label_count(exemplar.labels.len())?;
+        // In JSON, a byte becomes at most six.
+        let byte_count: usize = exemplar.labels.iter().map(|(name, value)| name.len() + value.len() + 6).sum();
+        self.budget.check(byte_count.saturating_mul(6))?;
+        let label_bytes = self.exemplars.push(series, exemplar);
+        self.budget.spend(EXEMPLAR_BYTES + label_bytes)
     }
 
     /// Counts a histogram that can never be stored.

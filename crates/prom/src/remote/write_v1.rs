@@ -2,6 +2,7 @@
 
 use super::budget::check_label_count;
 use super::error::RemoteError;
+use super::exemplars::SentExemplar;
 use super::fields::{FieldValue, Fields, sample, text};
 use super::histogram;
 use super::request::{Metadata, MetricKind, WriteRequest};
@@ -25,7 +26,7 @@ fn series<'a>(
     request: &mut WriteRequest,
 ) -> Result<(), RemoteError> {
     labels.clear();
-    let mut histograms = 0;
+    let (mut histograms, mut exemplars) = (0, 0);
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
         match field {
@@ -33,13 +34,14 @@ fn series<'a>(
                 labels.push(label(message)?);
                 check_label_count(labels.len())?;
             }
-            (3, FieldValue::Bytes(_)) => request.exemplars += 1,
+            (3, FieldValue::Bytes(_)) => exemplars += 1,
             (4, FieldValue::Bytes(_)) => histograms += 1,
             _ => {}
         }
     }
     let Some(number) = request.series_number(labels)? else {
         request.refused.histograms += histograms;
+        request.refused.exemplars += exemplars;
         return Ok(());
     };
     let mut fields = Fields::new(message);
@@ -49,6 +51,7 @@ fn series<'a>(
                 let (time, value) = sample(message)?;
                 request.push_sample(number, time, value)?;
             }
+            (3, FieldValue::Bytes(message)) => request.push_exemplar(number, &exemplar(message)?)?,
             (4, FieldValue::Bytes(message)) => histogram::read(number, message, request)?,
             _ => {}
         }
@@ -56,7 +59,7 @@ fn series<'a>(
     Ok(())
 }
 
-pub(super) fn label(message: &[u8]) -> Result<(&str, &str), RemoteError> {
+fn label(message: &[u8]) -> Result<(&str, &str), RemoteError> {
     let mut fields = Fields::new(message);
     let mut label = ("", "");
     while let Some(field) = fields.next()? {
@@ -69,18 +72,35 @@ pub(super) fn label(message: &[u8]) -> Result<(&str, &str), RemoteError> {
     Ok(label)
 }
 
-fn metadata(message: &[u8]) -> Result<Metadata, RemoteError> {
+fn exemplar(message: &[u8]) -> Result<SentExemplar<'_>, RemoteError> {
     let mut fields = Fields::new(message);
-    let mut found =
-        Metadata { metric: String::new(), kind: MetricKind::Unknown, help: String::new(), unit: String::new() };
+    let mut exemplar = SentExemplar::default();
     while let Some(field) = fields.next()? {
         match field {
-            (1, FieldValue::Varint(number)) => found.kind = MetricKind::of(number),
-            (2, FieldValue::Bytes(bytes)) => found.metric = text(bytes)?.to_owned(),
-            (4, FieldValue::Bytes(bytes)) => found.help = text(bytes)?.to_owned(),
-            (5, FieldValue::Bytes(bytes)) => found.unit = text(bytes)?.to_owned(),
+            (1, FieldValue::Bytes(message)) => {
+                exemplar.labels.push(label(message)?);
+                check_label_count(exemplar.labels.len())?;
+            }
+            (2, FieldValue::Fixed64(bits)) => exemplar.value = f64::from_bits(bits),
+            (3, FieldValue::Varint(milliseconds)) => exemplar.time = milliseconds.cast_signed(),
             _ => {}
         }
     }
-    Ok(found)
+    Ok(exemplar)
+}
+
+fn metadata(message: &[u8]) -> Result<Metadata, RemoteError> {
+    let mut fields = Fields::new(message);
+    let mut metadata =
+        Metadata { metric: String::new(), kind: MetricKind::Unknown, help: String::new(), unit: String::new() };
+    while let Some(field) = fields.next()? {
+        match field {
+            (1, FieldValue::Varint(number)) => metadata.kind = MetricKind::of(number),
+            (2, FieldValue::Bytes(bytes)) => metadata.metric = text(bytes)?.to_owned(),
+            (4, FieldValue::Bytes(bytes)) => metadata.help = text(bytes)?.to_owned(),
+            (5, FieldValue::Bytes(bytes)) => metadata.unit = text(bytes)?.to_owned(),
+            _ => {}
+        }
+    }
+    Ok(metadata)
 }

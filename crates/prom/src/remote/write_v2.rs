@@ -2,12 +2,27 @@
 
 use super::budget::check_label_count;
 use super::error::RemoteError;
-use super::fields::{FieldValue, Fields, sample, text};
+use super::exemplars::SentExemplar;
+use super::fields::{FieldValue, Fields, each_varint, sample, text};
 use super::histogram;
 use super::request::{Metadata, MetricKind, WriteRequest};
 use crate::labels::METRIC_NAME;
 
-pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
+type Result<T> = std::result::Result<T, RemoteError>;
+
+pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<()> {
+    let symbols = symbols(body, request)?;
+    let mut fields = Fields::new(body);
+    let mut decoder = SeriesDecoder { symbols: Symbols(&symbols), references: Vec::new(), labels: Vec::new() };
+    while let Some(field) = fields.next()? {
+        if let (5, FieldValue::Bytes(message)) = field {
+            decoder.decode(message, request)?;
+        }
+    }
+    Ok(())
+}
+
+fn symbols<'a>(body: &'a [u8], request: &mut WriteRequest) -> Result<Vec<&'a str>> {
     let mut symbols = Vec::new();
     let mut fields = Fields::new(body);
     while let Some(field) = fields.next()? {
@@ -19,66 +34,79 @@ pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), Remo
     if symbols.first().is_some_and(|first| !first.is_empty()) {
         return Err(RemoteError::malformed("the first symbol is not empty"));
     }
-    let mut fields = Fields::new(body);
-    let mut series = Series { symbols: &symbols, references: Vec::new(), labels: Vec::new() };
-    while let Some(field) = fields.next()? {
-        if let (5, FieldValue::Bytes(message)) = field {
-            series.decode(message, request)?;
-        }
-    }
-    Ok(())
+    Ok(symbols)
 }
 
-struct Series<'a> {
-    symbols: &'a [&'a str],
+/// The texts of a request. Messages refer to them by their positions.
+#[derive(Clone, Copy)]
+struct Symbols<'a>(&'a [&'a str]);
+
+impl<'a> Symbols<'a> {
+    fn get(self, reference: u64) -> Result<&'a str> {
+        let symbol = usize::try_from(reference).ok().and_then(|index| self.0.get(index));
+        symbol
+            .copied()
+            .ok_or_else(|| RemoteError::malformed(format!("symbol {reference} is not among {} symbols", self.0.len())))
+    }
+
+    /// Adds the labels whose names and values alternate in the references. `owner` is what has the labels.
+    fn push_labels(self, references: &[u64], owner: &str, labels: &mut Vec<(&'a str, &'a str)>) -> Result<()> {
+        let (pairs, []) = references.as_chunks::<2>() else {
+            return Err(RemoteError::malformed(format!("{owner} has an odd number of label references")));
+        };
+        for [name, value] in pairs {
+            labels.push((self.get(*name)?, self.get(*value)?));
+        }
+        Ok(())
+    }
+}
+
+/// Adds the references of a field, one or packed.
+fn push_references(value: FieldValue<'_>, references: &mut Vec<u64>) -> Result<()> {
+    each_varint(value, |reference| {
+        references.push(reference);
+        check_label_count(references.len() / 2)
+    })
+}
+
+/// Decodes one series after the other.
+struct SeriesDecoder<'a> {
+    symbols: Symbols<'a>,
     references: Vec<u64>,
+    /// The labels of the series.
     labels: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Series<'a> {
-    fn symbol(&self, reference: u64) -> Result<&'a str, RemoteError> {
-        let symbol = usize::try_from(reference).ok().and_then(|index| self.symbols.get(index));
-        symbol.copied().ok_or_else(|| {
-            RemoteError::malformed(format!("symbol {reference} is not among {} symbols", self.symbols.len()))
-        })
-    }
-
-    fn reference(&mut self, reference: u64) -> Result<(), RemoteError> {
-        self.references.push(reference);
-        check_label_count(self.references.len() / 2)
-    }
-
-    fn decode(&mut self, message: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
+impl<'a> SeriesDecoder<'a> {
+    fn decode(&mut self, message: &[u8], request: &mut WriteRequest) -> Result<()> {
         self.references.clear();
-        let (mut metadata, mut histograms) = (None, 0);
+        let (mut metadata, mut histograms, mut exemplars) = (None, 0, 0);
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {
             match field {
-                (1, FieldValue::Varint(reference)) => self.reference(reference)?,
-                (1, FieldValue::Bytes(packed)) => {
-                    let mut packed = Fields::new(packed);
-                    while packed.left() > 0 {
-                        self.reference(packed.varint()?)?;
-                    }
-                }
+                (1, value) => push_references(value, &mut self.references)?,
                 (3, FieldValue::Bytes(_)) => histograms += 1,
-                (4, FieldValue::Bytes(_)) => request.exemplars += 1,
+                (4, FieldValue::Bytes(_)) => exemplars += 1,
                 (5, FieldValue::Bytes(message)) => metadata = Some(message),
                 _ => {}
             }
         }
-        if self.references.len() % 2 == 1 {
-            return Err(RemoteError::malformed("a series has an odd number of label references"));
-        }
         self.labels.clear();
-        for index in (0..self.references.len()).step_by(2) {
-            let label = (self.symbol(self.references[index])?, self.symbol(self.references[index + 1])?);
-            self.labels.push(label);
-        }
+        self.symbols.push_labels(&self.references, "a series", &mut self.labels)?;
         let Some(number) = request.series_number(&mut self.labels)? else {
             request.refused.histograms += histograms;
+            request.refused.exemplars += exemplars;
             return Ok(());
         };
+        self.push_values(number, message, request)?;
+        if let Some(message) = metadata {
+            self.push_metadata(message, request)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the samples, histograms and exemplars of a series that has a number.
+    fn push_values(&mut self, number: u32, message: &[u8], request: &mut WriteRequest) -> Result<()> {
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {
             match field {
@@ -87,31 +115,44 @@ impl<'a> Series<'a> {
                     request.push_sample(number, time, value)?;
                 }
                 (3, FieldValue::Bytes(message)) => histogram::read(number, message, request)?,
+                (4, FieldValue::Bytes(message)) => request.push_exemplar(number, &self.exemplar(message)?)?,
                 _ => {}
             }
-        }
-        if let Some(message) = metadata {
-            let metric = self.labels.iter().find(|label| label.0 == METRIC_NAME).map_or("", |label| label.1);
-            let (kind, help, unit) = self.about(message)?;
-            request.check_text(metric.len() + help.len() + unit.len())?;
-            let [metric, help, unit] = [metric, help, unit].map(str::to_owned);
-            request.push_metadata(Metadata { metric, kind, help, unit })?;
         }
         Ok(())
     }
 
-    /// The kind of a metric, its description, and its unit.
-    fn about(&self, message: &[u8]) -> Result<(MetricKind, &'a str, &'a str), RemoteError> {
+    fn exemplar(&mut self, message: &[u8]) -> Result<SentExemplar<'a>> {
+        self.references.clear();
+        let mut exemplar = SentExemplar::default();
         let mut fields = Fields::new(message);
-        let (mut kind, mut help, mut unit) = (MetricKind::Unknown, "", "");
         while let Some(field) = fields.next()? {
             match field {
-                (1, FieldValue::Varint(number)) => kind = MetricKind::of(number),
-                (3, FieldValue::Varint(reference)) => help = self.symbol(reference)?,
-                (4, FieldValue::Varint(reference)) => unit = self.symbol(reference)?,
+                (1, value) => push_references(value, &mut self.references)?,
+                (2, FieldValue::Fixed64(bits)) => exemplar.value = f64::from_bits(bits),
+                (3, FieldValue::Varint(milliseconds)) => exemplar.time = milliseconds.cast_signed(),
                 _ => {}
             }
         }
-        Ok((kind, help, unit))
+        self.symbols.push_labels(&self.references, "an exemplar", &mut exemplar.labels)?;
+        Ok(exemplar)
+    }
+
+    /// Adds the metadata of the series' metric.
+    fn push_metadata(&self, message: &[u8], request: &mut WriteRequest) -> Result<()> {
+        let metric = self.labels.iter().find(|label| label.0 == METRIC_NAME).map_or("", |label| label.1);
+        let (mut kind, mut help, mut unit) = (MetricKind::Unknown, "", "");
+        let mut fields = Fields::new(message);
+        while let Some(field) = fields.next()? {
+            match field {
+                (1, FieldValue::Varint(number)) => kind = MetricKind::of(number),
+                (3, FieldValue::Varint(reference)) => help = self.symbols.get(reference)?,
+                (4, FieldValue::Varint(reference)) => unit = self.symbols.get(reference)?,
+                _ => {}
+            }
+        }
+        request.check_text(metric.len() + help.len() + unit.len())?;
+        let [metric, help, unit] = [metric, help, unit].map(str::to_owned);
+        request.push_metadata(Metadata { metric, kind, help, unit })
     }
 }

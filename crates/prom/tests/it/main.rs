@@ -1,6 +1,7 @@
 //! PromQL, tested by scripts in the language of Prometheus' own tests.
 
 mod compare;
+mod exemplars;
 mod histograms;
 mod hostile;
 mod limits;

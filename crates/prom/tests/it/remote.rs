@@ -34,7 +34,7 @@ fn both_versions_say_the_same() {
         assert_eq!(request.samples.series().collect::<Vec<_>>(), ["requests_total{code=\"200\"}"], "{version:?}");
         assert_eq!(request.samples.iter().collect::<Vec<_>>(), [(1000, 0, 1.0)]);
         // An empty message is a histogram without observations.
-        assert_eq!((request.histograms.len(), request.exemplars), (1, 1));
+        assert_eq!((request.histograms.len(), request.exemplars.len()), (1, 1));
         let [about] = request.metadata.as_slice() else { panic!("{:?}", request.metadata) };
         assert_eq!((about.metric.as_str(), about.kind), ("requests_total", MetricKind::Counter));
         assert_eq!(about.help, "How many.");

@@ -1,5 +1,6 @@
 //! JSON in the form of Prometheus' API.
 
+use super::source::SeriesExemplars;
 use atsdb_prom::evaluate::{Outcome, ResultValue, Sample};
 use atsdb_prom::histogram::Histogram;
 use atsdb_prom::labels::Labels;
@@ -114,6 +115,28 @@ fn push_histogram(json: &mut String, time: i64, histogram: &Histogram) {
         json.push(']');
     }
     json.push_str("}]");
+}
+
+/// The exemplars of series, as `query_exemplars` answers with them.
+pub(crate) fn exemplars(all: &[SeriesExemplars]) -> String {
+    let mut json = String::from("[");
+    for (index, series) in all.iter().enumerate() {
+        json.push_str(if index > 0 { ",{\"seriesLabels\":" } else { "{\"seriesLabels\":" });
+        push_labels(&mut json, &series.labels);
+        json.push_str(",\"exemplars\":[");
+        for (index, exemplar) in series.exemplars.iter().enumerate() {
+            json.push_str(if index > 0 { ",{\"labels\":" } else { "{\"labels\":" });
+            push_labels(&mut json, &exemplar.labels);
+            json.push_str(",\"value\":");
+            push_value(&mut json, exemplar.value);
+            json.push_str(",\"timestamp\":");
+            push_time(&mut json, exemplar.time);
+            json.push('}');
+        }
+        json.push_str("]}");
+    }
+    json.push(']');
+    json
 }
 
 /// The result of a query. `series_max` limits the number of series; 0 means no limit.

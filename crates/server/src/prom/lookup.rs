@@ -1,8 +1,8 @@
-//! Lists of series, names and values of labels, and metadata.
+//! Lists of series, names and values of labels, exemplars and metadata.
 
 use super::answer::{ApiError, success};
 use super::context::Prom;
-use super::json::{array, push_labels, quoted};
+use super::json::{self, array, push_labels, quoted};
 use super::params::Params;
 use super::source::StoreSource;
 use super::tables::METADATA;
@@ -10,7 +10,7 @@ use super::work::blocking;
 use atsdb::arrow::array::{AsArray, RecordBatch};
 use atsdb::{Database, ScanRequest, TimeRange};
 use atsdb_prom::labels::{Labels, Matcher};
-use atsdb_prom::promql::parse_selector;
+use atsdb_prom::promql::{parse, parse_selector};
 use axum::response::Response;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,6 +82,19 @@ pub(crate) async fn label_values(prom: Prom, name: &str, params: Params) -> Resu
     let values: BTreeSet<&str> = all.iter().map(|labels| labels.get(name)).filter(|value| !value.is_empty()).collect();
     let json = array(values.iter().copied().take(shown(values.len(), limit)));
     Ok(success(&json, &truncated(values.len(), limit), &[]))
+}
+
+/// The exemplars of all series that a query selects.
+pub(crate) async fn exemplars(prom: Prom, params: Params) -> Result<Response, ApiError> {
+    let range = time_range(&params)?;
+    let text = params.get("query").unwrap_or_default();
+    let expr = parse(text).map_err(|error| ApiError::bad_data(error.to_string()))?;
+    let selectors: Vec<Vec<Matcher>> = expr.selectors().into_iter().map(|one| one.matchers.clone()).collect();
+    let (database, labels, bytes_max) = (prom.database.clone(), prom.labels.clone(), prom.memory_bytes);
+    let all = blocking(&prom, move |stop| {
+        Ok(StoreSource::new(&database, labels, stop)?.exemplars(&selectors, range, bytes_max)?)
+    });
+    Ok(success(&json::exemplars(&all.await?), &[], &[]))
 }
 
 /// Kind, help and unit by metric.

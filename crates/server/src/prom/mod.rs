@@ -7,8 +7,9 @@
 //! API             parameters -> PromQL over a snapshot -> JSON                    query, lookup, json
 //! ```
 //!
-//! Samples are rows of `prom_samples(time, metric, series, value)`, native histograms rows of `prom_histograms`, and
-//! labels rows of `prom_labels(series, name, value)`.
+//! Samples are rows of `prom_samples(time, metric, series, value)`, native histograms rows of `prom_histograms`,
+//! exemplars rows of `prom_exemplars`, and labels rows of `prom_labels(series, name, value)`.
+//!
 //! Not owned: reading bodies and grouping requests (`ingest`), the formats and PromQL itself (crates/prom).
 
 mod answer;

@@ -46,7 +46,7 @@ pub(crate) fn router(prom: Prom) -> Router {
         .route("/api/v1/labels", get(label_names).post(label_names))
         .route("/api/v1/label/{name}/values", get(label_values))
         .route("/api/v1/metadata", get(metadata))
-        .route("/api/v1/query_exemplars", get(nothing).post(nothing))
+        .route("/api/v1/query_exemplars", get(exemplars).post(exemplars))
         .route("/api/v1/rules", get(no_rules))
         .route("/api/v1/alerts", get(no_alerts))
         .route("/api/v1/status/buildinfo", get(build_info))
@@ -113,9 +113,8 @@ async fn metadata(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, bo
     answered(prom, uri, headers, body, lookup::metadata).await
 }
 
-/// Answers with an empty list.
-async fn nothing() -> Response {
-    success("[]", &[], &[])
+async fn exemplars(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+    answered(prom, uri, headers, body, lookup::exemplars).await
 }
 
 async fn no_rules() -> Response {

@@ -1,6 +1,9 @@
 //! Series from a snapshot of the store.
 
-use super::tables::{HISTOGRAM, HISTOGRAMS, METRIC, SAMPLES, SERIES, TIME, VALUE, check_histograms, check_samples};
+use super::tables::{
+    EXEMPLAR_LABELS, EXEMPLARS, HISTOGRAM, HISTOGRAMS, METRIC, SAMPLES, SERIES, TIME, VALUE, check_exemplars,
+    check_histograms, check_samples,
+};
 use atsdb::arrow::array::{ArrayRef, AsArray, UInt32Array};
 use atsdb::arrow::compute::cast;
 use atsdb::arrow::datatypes::{DataType, Float64Type, TimestampMillisecondType, UInt32Type};
@@ -9,7 +12,7 @@ use atsdb::{Comparison, Database, Error, Predicate, ReadSnapshot, Result, ScanRe
 use atsdb_prom::evaluate::{EvaluateError, RawHistograms};
 use atsdb_prom::histogram::Histogram;
 use atsdb_prom::labels::{Labels, METRIC_NAME, MatchOp, Matcher, read_series};
-use atsdb_prom::remote::{HISTOGRAM_COLUMNS, StoredHistograms};
+use atsdb_prom::remote::{HISTOGRAM_COLUMNS, StoredHistograms, read_exemplar_labels};
 use atsdb_prom::{RawSeries, SeriesSource};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -19,11 +22,15 @@ use std::sync::Arc;
 /// The maximum size of remembered labels, by the bytes of their texts.
 const CACHED_BYTES_MAX: usize = 64 << 20;
 
-/// The labels of series by their numbers in the dictionaries of the two tables with samples.
+/// How many bytes a byte of an exemplar's labels takes in memory and in an answer.
+const EXEMPLAR_BYTES_FACTOR: usize = 8;
+
+/// The labels of series by their numbers in the dictionaries of the tables with samples and exemplars.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LabelCache {
     samples: TableLabels,
     histograms: TableLabels,
+    exemplars: TableLabels,
 }
 
 /// The labels of series by their numbers in a dictionary. A number keeps its meaning as long as the table exists.
@@ -34,6 +41,22 @@ struct Cached {
     table: Option<i64>,
     labels: HashMap<u32, Labels>,
     text_bytes: usize,
+}
+
+/// An exemplar that is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Exemplar {
+    /// Milliseconds since 1970.
+    pub(crate) time: i64,
+    pub(crate) value: f64,
+    pub(crate) labels: Labels,
+}
+
+/// The exemplars of a series, by time.
+#[derive(Debug)]
+pub(crate) struct SeriesExemplars {
+    pub(crate) labels: Labels,
+    pub(crate) exemplars: Vec<Exemplar>,
 }
 
 /// The samples in one snapshot.
@@ -85,6 +108,54 @@ impl<'a> StoreSource<'a> {
         }
         all.sort_unstable();
         all.dedup();
+        Ok(all)
+    }
+
+    /// The exemplars of all series that satisfy one of several selectors, each series once. They take at most
+    /// `bytes_max` bytes.
+    pub(crate) fn exemplars(
+        &self,
+        selectors: &[Vec<Matcher>],
+        range: TimeRange,
+        bytes_max: usize,
+    ) -> Result<Vec<SeriesExemplars>, EvaluateError> {
+        let Some(table) = self.table(EXEMPLARS) else { return Ok(Vec::new()) };
+        check_exemplars(table)?;
+        let (mut all, mut byte_count) = (Vec::new(), 0);
+        for matchers in selectors {
+            let columns = vec![VALUE, EXEMPLAR_LABELS];
+            let wanted = SeriesRead { table, cache: &self.cache.exemplars, matchers, range, columns };
+            let found = self.read(&wanted, |rows, chosen| {
+                let values = rows.column(2).as_primitive::<Float64Type>();
+                let times = rows.column(1).as_primitive::<TimestampMillisecondType>();
+                let texts = cast(rows.column(3), &DataType::Utf8).map_err(Error::from)?;
+                let texts = texts.as_string::<i32>();
+                chosen.add(rows, |range, to| {
+                    for row in range {
+                        let text = texts.value(row);
+                        byte_count += size_of::<Exemplar>() + EXEMPLAR_BYTES_FACTOR * text.len();
+                        if byte_count > bytes_max {
+                            return Err(EvaluateError::TooManySamples);
+                        }
+                        let labels = read_exemplar_labels(text).ok_or_else(|| {
+                            Error::invalid(format!("table {EXEMPLARS} holds the labels {text:?}, which are not valid"))
+                        })?;
+                        to.push(Exemplar { time: times.value(row), value: values.value(row), labels });
+                    }
+                    Ok(())
+                })?;
+                Ok(())
+            })?;
+            all.extend(found.into_iter().map(|own| SeriesExemplars { labels: own.labels, exemplars: own.values }));
+        }
+        all.sort_by(|one, other| one.labels.cmp(&other.labels));
+        all.dedup_by(|one, other| one.labels == other.labels);
+        for series in &mut all {
+            series.exemplars.sort_by(|one, other| {
+                let by_value = one.value.total_cmp(&other.value);
+                one.time.cmp(&other.time).then(by_value).then_with(|| one.labels.cmp(&other.labels))
+            });
+        }
         Ok(all)
     }
 

@@ -10,6 +10,9 @@
 //!         custom_bounds DOUBLE[], UNIQUE (series, time))
 //!     WITH (time = 'time', slice = 'day', key = 'series', map = 'metric:u32, series:u32, reset_hint:u8',
 //!         on_conflict = 'replace')
+//! CREATE TABLE prom_exemplars (time TIMESTAMP(3), metric TEXT, series TEXT, value DOUBLE, labels TEXT,
+//!         UNIQUE (series, time, value, labels))
+//!     WITH (time = 'time', slice = 'day', key = 'series', map = 'metric:u32, series:u32', on_conflict = 'replace')
 //! CREATE TABLE prom_labels (series TEXT, name TEXT, value TEXT, UNIQUE (series, name))
 //!     WITH (map = 'series:u32, name:u16', on_conflict = 'replace')
 //! CREATE TABLE prom_metadata (metric TEXT, kind TEXT, help TEXT, unit TEXT, UNIQUE (metric))
@@ -24,14 +27,19 @@ use atsdb_prom::remote::HISTOGRAM_COLUMNS;
 
 pub(crate) const SAMPLES: &str = "prom_samples";
 pub(crate) const HISTOGRAMS: &str = "prom_histograms";
+pub(crate) const EXEMPLARS: &str = "prom_exemplars";
 pub(crate) const LABELS: &str = "prom_labels";
 pub(crate) const METADATA: &str = "prom_metadata";
 
-/// The positions of the columns of `prom_samples`. The first three are those of `prom_histograms`, too.
+/// The positions of the columns of `prom_samples` and of `prom_exemplars`. The first three are also those of
+/// `prom_histograms`.
 pub(crate) const TIME: usize = 0;
 pub(crate) const METRIC: usize = 1;
 pub(crate) const SERIES: usize = 2;
 pub(crate) const VALUE: usize = 3;
+
+/// The position of the labels of exemplars.
+pub(crate) const EXEMPLAR_LABELS: usize = 4;
 
 /// The position of the first of the columns of `prom_histograms` that hold the histogram.
 pub(crate) const HISTOGRAM: usize = 3;
@@ -53,15 +61,16 @@ fn by_series(name: &str) -> TableDefinition {
         .with_column("series", ColumnType::Text, Some(MapWidth::U32))
 }
 
-/// The same with all columns.
-fn keyed_by_series(definition: TableDefinition) -> Result<TableDefinition> {
+/// The same with all columns. Rows of a series and a time are distinguished by further columns of the key, if there are
+/// any.
+fn keyed_by_series(definition: TableDefinition, further: &[u16]) -> Result<TableDefinition> {
     let mut definition = definition.with_time("time", TimeUnit::Millisecond)?;
     definition.key = vec![ColumnId(SERIES as u16)];
-    Ok(keyed(definition, &[SERIES as u16, TIME as u16]))
+    Ok(keyed(definition, &[&[SERIES as u16, TIME as u16][..], further].concat()))
 }
 
 fn samples() -> Result<TableDefinition> {
-    keyed_by_series(by_series(SAMPLES).with_column("value", ColumnType::Float64, None))
+    keyed_by_series(by_series(SAMPLES).with_column("value", ColumnType::Float64, None), &[])
 }
 
 fn histograms() -> Result<TableDefinition> {
@@ -77,7 +86,13 @@ fn histograms() -> Result<TableDefinition> {
         };
         definition.with_column(name, column_type, map)
     };
-    keyed_by_series(HISTOGRAM_COLUMNS.into_iter().fold(by_series(HISTOGRAMS), column))
+    keyed_by_series(HISTOGRAM_COLUMNS.into_iter().fold(by_series(HISTOGRAMS), column), &[])
+}
+
+/// A series may have several exemplars at one time: those of a native histogram. So the whole row is the key.
+fn exemplars() -> Result<TableDefinition> {
+    let definition = by_series(EXEMPLARS).with_column("value", ColumnType::Float64, None);
+    keyed_by_series(definition.with_column("labels", ColumnType::Text, None), &[3, 4])
 }
 
 fn labels() -> TableDefinition {
@@ -97,18 +112,25 @@ fn metadata() -> TableDefinition {
     keyed(definition, &[0])
 }
 
+/// Which of the tables are needed that most servers do without.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RareTables {
+    pub(crate) histograms: bool,
+    pub(crate) exemplars: bool,
+}
+
 /// The tables, which exist or are created by a batch.
 pub(crate) struct PromTables {
     pub(crate) samples: Table,
-    /// Only if it is needed: most servers get no native histograms.
     pub(crate) histograms: Option<Table>,
+    pub(crate) exemplars: Option<Table>,
     pub(crate) labels: Table,
     pub(crate) metadata: Table,
 }
 
 impl PromTables {
     /// Finds the tables, and lets the batch create those that are missing.
-    pub(crate) fn of(batch: &mut Batch, existing: &[Table], with_histograms: bool) -> Result<Self> {
+    pub(crate) fn of(batch: &mut Batch, existing: &[Table], needed: RareTables) -> Result<Self> {
         let mut table = |wanted: TableDefinition| {
             let found = existing.iter().find(|table| table.definition.name.eq_ignore_ascii_case(&wanted.name));
             match found {
@@ -118,7 +140,8 @@ impl PromTables {
         };
         Ok(Self {
             samples: table(samples()?)?,
-            histograms: if with_histograms { Some(table(histograms()?)?) } else { None },
+            histograms: if needed.histograms { Some(table(histograms()?)?) } else { None },
+            exemplars: if needed.exemplars { Some(table(exemplars()?)?) } else { None },
             labels: table(labels())?,
             metadata: table(metadata())?,
         })
@@ -136,7 +159,7 @@ pub(crate) fn check(table: &Table, wanted: &TableDefinition) -> Result<()> {
     }
     let name = &wanted.name;
     Err(Error::usage(format!("table {name} is not one of the server's own")).with_hint(format!(
-        "rename it: what Prometheus sends is stored in {SAMPLES}, {HISTOGRAMS}, {LABELS} and {METADATA}"
+        "rename it: what Prometheus sends is stored in {SAMPLES}, {HISTOGRAMS}, {EXEMPLARS}, {LABELS} and {METADATA}"
     )))
 }
 
@@ -148,4 +171,9 @@ pub(crate) fn check_samples(table: &Table) -> Result<()> {
 /// Checks a table of histograms before it is read.
 pub(crate) fn check_histograms(table: &Table) -> Result<()> {
     check(table, &histograms()?)
+}
+
+/// Checks a table of exemplars before it is read.
+pub(crate) fn check_exemplars(table: &Table) -> Result<()> {
+    check(table, &exemplars()?)
 }

@@ -32,11 +32,11 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
         Some(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason.clone()).into_response(),
     };
     if kind.version == WriteVersion::V2 {
-        // The numbers of stored items. Exemplars are never stored.
+        // The numbers of stored items.
         let headers = response.headers_mut();
         headers.insert("x-prometheus-remote-write-samples-written", HeaderValue::from(report.samples));
         headers.insert("x-prometheus-remote-write-histograms-written", HeaderValue::from(report.histograms));
-        headers.insert("x-prometheus-remote-write-exemplars-written", HeaderValue::from(0));
+        headers.insert("x-prometheus-remote-write-exemplars-written", HeaderValue::from(report.exemplars));
     }
     response
 }
@@ -47,6 +47,8 @@ pub(crate) struct Report {
     pub(crate) samples: usize,
     /// How many native histograms are stored.
     pub(crate) histograms: usize,
+    /// How many exemplars are stored.
+    pub(crate) exemplars: usize,
     /// Why series or histograms were left out.
     pub(crate) reason: Option<String>,
 }
@@ -65,9 +67,9 @@ pub(crate) async fn store<T: Send + 'static>(
         Err(error) => return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     };
     room.grow(write.byte_count()).await.map_err(|_| Refusal::from(&BodyError::Full))?;
-    let (samples, histograms, exemplars) = (write.samples.len(), write.histograms.len(), write.exemplars);
+    let (samples, histograms, exemplars) = (write.samples.len(), write.histograms.len(), write.exemplars.len());
     let left_out = write.refused.clone();
-    if samples > 0 || histograms > 0 || !write.metadata.is_empty() {
+    if samples > 0 || histograms > 0 || exemplars > 0 || !write.metadata.is_empty() {
         let request = SampleRequest { write, _room: room };
         prom.queue.store(request).await.map_err(|error| Refusal::from(&error))?;
     }
@@ -75,6 +77,7 @@ pub(crate) async fn store<T: Send + 'static>(
     prom.metrics.histograms.add(histograms as u64);
     prom.metrics.refused_histograms.add(left_out.histograms as u64);
     prom.metrics.exemplars.add(exemplars as u64);
+    prom.metrics.refused_exemplars.add(left_out.exemplars as u64);
     prom.metrics.refused_series.add(left_out.series as u64);
     let reason = (!left_out.is_empty()).then(|| {
         let counts = [(left_out.series, "series"), (left_out.histograms, "histograms")];
@@ -85,5 +88,5 @@ pub(crate) async fn store<T: Send + 'static>(
             .collect();
         format!("{} ({})", left_out.reason, counts.join(", "))
     });
-    Ok((Report { samples, histograms, reason }, other))
+    Ok((Report { samples, histograms, exemplars, reason }, other))
 }

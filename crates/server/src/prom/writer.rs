@@ -1,6 +1,6 @@
 //! Stores the samples of many requests in one commit.
 
-use super::tables::PromTables;
+use super::tables::{PromTables, RareTables};
 use crate::ingest::attempts;
 use crate::ingest::gate::Room;
 use crate::ingest::queue::{GroupQueue, GroupWriter};
@@ -29,7 +29,7 @@ pub(crate) struct SampleRequest {
     pub(crate) _room: Room,
 }
 
-/// Stores samples, native histograms, new labels, and metadata of metrics.
+/// Stores samples, native histograms, exemplars, new labels, and metadata of metrics.
 pub(crate) struct SampleWriter {
     database: Database,
     known: Mutex<StoredSeries>,
@@ -78,14 +78,17 @@ impl StoredSeries {
     fn store(&mut self, database: &Database, group: &[SampleRequest]) -> Result<()> {
         let snapshot = database.snapshot()?;
         let mut batch = database.batch(None);
-        let with_histograms = group.iter().any(|request| !request.write.histograms.is_empty());
-        let tables = PromTables::of(&mut batch, snapshot.tables(), with_histograms)?;
+        let needed = RareTables {
+            histograms: group.iter().any(|request| !request.write.histograms.is_empty()),
+            exemplars: group.iter().any(|request| !request.write.exemplars.is_empty()),
+        };
+        let tables = PromTables::of(&mut batch, snapshot.tables(), needed)?;
         drop(snapshot);
         self.forget_other(&tables);
         let (mut new_series, mut label_rows) = (HashSet::new(), Vec::new());
         let mut new_metadata: BTreeMap<&str, &Metadata> = BTreeMap::new();
         for request in group {
-            let WriteRequest { samples, histograms, metadata, .. } = &request.write;
+            let WriteRequest { samples, histograms, exemplars, metadata, .. } = &request.write;
             for series in samples.series() {
                 let print = fingerprint(series);
                 if !self.series.contains(&print) && new_series.insert(print) {
@@ -100,6 +103,9 @@ impl StoredSeries {
             }
             if let Some(table) = tables.histograms.as_ref().filter(|_| !histograms.is_empty()) {
                 batch.append(table, &histograms.to_batch(samples)?)?;
+            }
+            if let Some(table) = tables.exemplars.as_ref().filter(|_| !exemplars.is_empty()) {
+                batch.append(table, &exemplars.to_batch(samples)?)?;
             }
         }
         if !label_rows.is_empty() {

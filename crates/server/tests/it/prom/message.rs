@@ -66,6 +66,12 @@ pub(super) fn with_histograms(series: Message, histograms: &[Message]) -> Messag
     histograms.iter().fold(series, |series, histogram| series.bytes(4, &histogram.0))
 }
 
+/// An exemplar of version 1 with one label.
+pub(super) fn exemplar_v1(label: (&str, &str), value: f64, time: i64) -> Message {
+    let label = Message::default().bytes(1, label.0.as_bytes()).bytes(2, label.1.as_bytes());
+    Message::default().bytes(1, &label.0).double(2, value).varint(3, time as u64)
+}
+
 pub(super) fn sample(time: i64, value: f64) -> Message {
     Message::default().double(1, value).varint(2, time as u64)
 }

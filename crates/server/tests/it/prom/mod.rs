@@ -3,6 +3,7 @@
 mod api;
 mod client;
 mod compliance;
+mod exemplars;
 mod histograms;
 mod limits;
 pub(crate) mod message;

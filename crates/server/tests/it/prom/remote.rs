@@ -64,7 +64,7 @@ fn version_2_says_what_was_written() {
     let request = symbols.iter().fold(Message::default(), |request, symbol| request.bytes(4, symbol.as_bytes()));
     let reply = served.write_v2(&request.clone().bytes(5, &series.0).snappy());
     assert_eq!(reply.status, 204, "{}", reply.text());
-    for (what, count) in [("samples", "2"), ("histograms", "1"), ("exemplars", "0")] {
+    for (what, count) in [("samples", "2"), ("histograms", "1"), ("exemplars", "1")] {
         assert_eq!(reply.header(&format!("x-prometheus-remote-write-{what}-written")), Some(count), "{what}");
     }
     assert_eq!(served.rows("SELECT series FROM prom_samples LIMIT 1"), [["requests_total{code=\"200\"}"]]);
@@ -76,7 +76,7 @@ fn version_2_says_what_was_written() {
     assert!(metrics.contains("atsdb_prom_samples_stored_total 2\n"), "{metrics}");
     assert!(metrics.contains("atsdb_prom_histograms_stored_total 1\n"), "{metrics}");
     assert!(metrics.contains("atsdb_prom_histograms_dropped_total 0\n"), "{metrics}");
-    assert!(metrics.contains("atsdb_prom_exemplars_dropped_total 1\n"), "{metrics}");
+    assert!(metrics.contains("atsdb_prom_exemplars_stored_total 1\n"), "{metrics}");
 
     let outside = Message::default().packed(1, &[1, 99]);
     let reply = served.write_v2(&request.bytes(5, &outside.0).snappy());
