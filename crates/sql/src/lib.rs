@@ -58,6 +58,7 @@ pub use run::function_kind::FunctionKind;
 pub use run::function_list::{FunctionInfo, function_names, functions};
 pub use run::options::SessionOptions;
 pub use run::permission::Permission;
+pub use run::skipped::Skipped;
 pub use run::statement_waits::StatementWaits;
 pub use session::files::FileWriter;
 pub use session::parameter_value::ParameterValue;

@@ -72,7 +72,7 @@ pub fn read_pg_frames(bytes: &[u8]) {
 
 fn read_statement(text: &str) {
     StatementKind::of(text).map_or_else(|error| check(&error), drop);
-    let _ = (CatalogueQuery::read(text, &[]), ignored_parameters(text));
+    let _ = (CatalogueQuery::read(text, &[], &|_, _| false), ignored_parameters(text));
 }
 
 /// Reads a value of every type, as text and in binary.

@@ -11,9 +11,8 @@ pub(in crate::pg) const SEARCH_PATH: &str = "search_path";
 /// Returns the value in its stored form, if the server supports it.
 pub(super) fn checked(key: &str, value: String) -> Result<(String, Option<PgError>), PgError> {
     let lower = value.to_lowercase();
-    let only = |supported: bool| match supported {
-        true => Ok(()),
-        false => Err(PgError::not_supported(format_args!("{key} = {value}"))),
+    let only = |supported: bool| {
+        if supported { Ok(()) } else { Err(PgError::not_supported(format_args!("{key} = {value}"))) }
     };
     let is_off = ["off", "false", "no", "0"].contains(&lower.as_str());
     match key {

@@ -50,7 +50,7 @@ pub(in crate::pg) const ROLE: &str = "role";
 /// The setting with the user that has connected.
 pub(in crate::pg) const SESSION_AUTHORIZATION: &str = "session_authorization";
 
-const DEFAULTS: [(&str, &str); 52] = [
+const DEFAULTS: [(&str, &str); 54] = [
     ("application_name", ""),
     ("block_size", "8192"),
     ("bytea_output", "hex"),
@@ -58,6 +58,7 @@ const DEFAULTS: [(&str, &str); 52] = [
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
     ("DateStyle", "ISO, MDY"),
+    ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
     ("default_transaction_isolation", "repeatable read"),
@@ -103,6 +104,7 @@ const DEFAULTS: [(&str, &str); 52] = [
     ("wal_block_size", "8192"),
     ("work_mem", "4MB"),
     ("xmlbinary", "base64"),
+    ("xmloption", "content"),
 ];
 
 /// The settings of one session.

@@ -8,7 +8,9 @@ use crate::shared::state::State;
 use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use atsdb::sql::{Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session};
+use atsdb::sql::{
+    Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, Skipped,
+};
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
 use parking_lot::Mutex;
@@ -92,6 +94,11 @@ impl StoreSession {
     /// Takes what the client should know about the table that was created last.
     pub(in crate::pg) fn take_notice(&self) -> Option<String> {
         self.session.take_notice()
+    }
+
+    /// Takes what the last definition has left out.
+    pub(in crate::pg) fn take_skipped(&self) -> Vec<Skipped> {
+        self.session.take_skipped()
     }
 
     pub(in crate::pg) fn in_transaction(&self) -> bool {

@@ -81,7 +81,34 @@ fn the_catalogue_has_the_sequences() {
         "public|down|bigint|64|-1|-9223372036854775808|-1|-1|NO\n\
          s|up|smallint|16|5|1|32767|2|NO\n\
          down|bigint|-1|-1|-9223372036854775808|-1|f\n\
+         numbered_id_seq|integer|1|1|1|2147483647|f\n\
          up|smallint|5|2|1|32767|f",
+    );
+}
+
+#[test]
+fn the_catalogue_has_the_sequences_of_identity_columns() {
+    check(
+        "CREATE SEQUENCE up;\n\
+         CREATE TABLE numbered (id INT GENERATED ALWAYS AS IDENTITY (START WITH 5), v INT);\n\
+         SELECT (SELECT json_build_object('always', a.attidentity = 'a', 'start', s.seqstart, 'none', NULL) FROM \
+         pg_sequence s WHERE s.seqrelid = pg_get_serial_sequence('numbered', 'id')::regclass::oid) \
+         FROM pg_attribute a WHERE attrelid = 'numbered'::regclass AND attnum = 1;\n\
+         SELECT relname, relkind, relam FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'S' \
+         ORDER BY 1;\n\
+         SELECT deptype, refobjid::regclass, refobjsubid FROM pg_depend WHERE objid = 'numbered_id_seq'::regclass \
+         AND deptype = 'i';\n\
+         INSERT INTO numbered (v) VALUES (1);\n\
+         SELECT last_value, is_called FROM numbered_id_seq;\n\
+         SELECT attname FROM pg_attribute WHERE attrelid = 'up'::regclass AND attnum > 0 ORDER BY attnum;\n\
+         SELECT quote_ident('order'), quote_ident('time'), quote_ident('action');",
+        "{\"always\" : true, \"start\" : 5, \"none\" : null}\n\
+         numbered_id_seq|S|0\n\
+         up|S|0\n\
+         i|numbered|1\n\
+         5|t\n\
+         last_value\nlog_cnt\nis_called\n\
+         \"order\"|\"time\"|action",
     );
 }
 

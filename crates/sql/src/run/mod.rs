@@ -26,6 +26,7 @@ mod query_limits;
 mod query_session;
 mod query_times;
 mod running;
+pub(crate) mod skipped;
 mod statement_query;
 pub(crate) mod statement_waits;
 mod temporary_files;

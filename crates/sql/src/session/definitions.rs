@@ -95,7 +95,7 @@ impl Session {
             Some(table) if create.or_replace && table.definition.view.is_some() => {
                 self.redefine(table, definition)?;
             }
-            Some(_) if create.if_not_exists => {}
+            Some(_) if create.if_not_exists => self.skip_existing(&create.name),
             Some(table) => {
                 let what = if table.definition.view.is_some() { "view" } else { "table" };
                 let error = atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} already exists"));
@@ -152,7 +152,10 @@ impl Session {
         let name = new.shown();
         if self.of_same_kind(&new, create.temporary)?.is_some() {
             return match create.if_not_exists {
-                true => Ok(Answer::Done { verb: "CREATE TABLE", row_count: None }),
+                true => {
+                    self.skip_existing(&create.name);
+                    Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
+                }
                 false => {
                     let message = format!("a table named {name} already exists");
                     Err(atsdb_core::Error::new(ErrorKind::Exists, message))
@@ -193,7 +196,10 @@ impl Session {
         }
         let altered = self.retried(|| {
             let table = match self.base_table(&alter.name) {
-                Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => return Ok(None),
+                Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => {
+                    self.skip_missing("relation", &alter.name);
+                    return Ok(None);
+                }
                 table => table?,
             };
             let from = self.engine.with_unused_numbers(&table, added_count(&alter.operations))?;
@@ -252,7 +258,12 @@ impl Session {
             let is_taken = |name: &&String| definition.index(name).is_some() || definition.key_position(name).is_some();
             if let Some(name) = name.as_ref().filter(is_taken) {
                 return match create.if_not_exists {
-                    true => Ok(None),
+                    true => {
+                        if let Some(name) = &create.name {
+                            self.skip_existing(name);
+                        }
+                        Ok(None)
+                    }
                     false => {
                         let message = format!("table {} already has an index named {name}", definition.name);
                         Err(atsdb_core::Error::new(ErrorKind::Exists, message))
@@ -289,7 +300,7 @@ impl Session {
         };
         let path = self.search_path();
         for name in names {
-            let named = TableName::of(name)?;
+            let (written, named) = (name, TableName::of(name)?);
             let schemas = if table.is_some() { vec![named.schema.clone()] } else { named.schemas(&path) };
             let name = named.name;
             let holds = |of: &TableDefinition| of.index(&name).is_some() || unique_index(of, &name).is_some();
@@ -304,7 +315,7 @@ impl Session {
                     drop_index(&mut definition, &name)?;
                     self.redefine(table, definition)?;
                 }
-                [] if if_exists => {}
+                [] if if_exists => self.skip_missing("index", written),
                 [] => {
                     let searched = tables.iter().filter(|table| schemas.iter().any(|schema| schema.has(table)));
                     let names: Vec<String> = searched.flat_map(|table| index_names(&table.definition)).collect();

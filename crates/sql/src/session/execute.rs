@@ -149,6 +149,7 @@ impl Session {
     }
 
     fn declare(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+        self.skipped.lock().clear();
         match main_word(statement.text()).as_str() {
             "COPY" => return self.copy(statement.text(), statement.position(), parameters),
             "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.position()),
@@ -257,7 +258,7 @@ impl Session {
         self.check_conditions(&definition)?;
         let notice = notice_of_time(create, &definition)?;
         match self.create_kept(&definition, on_commit) {
-            Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => {}
+            Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => self.skip_existing(&create.name),
             Err(error) if error.kind() == ErrorKind::Exists => {
                 return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
             }
@@ -287,7 +288,7 @@ impl Session {
                 }
                 Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
                 Ok(_) => {}
-                Err(error) if if_exists && error.kind() == ErrorKind::Sql => {}
+                Err(error) if if_exists && error.kind() == ErrorKind::Sql => self.skip_missing(kind.noun(), name),
                 Err(error) => return Err(error),
             }
         }
@@ -324,6 +325,13 @@ enum DroppedKind {
 }
 
 impl DroppedKind {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::View => "view",
+        }
+    }
+
     fn verb(self) -> &'static str {
         match self {
             Self::Table => "DROP TABLE",

@@ -22,6 +22,7 @@ mod savepoint;
 mod schemas;
 mod sequences;
 mod show;
+mod skipped;
 pub(crate) mod state;
 mod store;
 mod summarize;

@@ -60,7 +60,10 @@ impl Session {
         let (name, tables, path) = (new.shown(), self.tables()?, self.search_path());
         if let Some(table) = self.of_same_kind(&new, false)? {
             return match (create.if_not_exists, &table.definition.rollup) {
-                (true, Some(_)) => Ok(done),
+                (true, Some(_)) => {
+                    self.skip_existing(&create.name);
+                    Ok(done)
+                }
                 (_, Some(_)) => {
                     Err(exists("rollup", &name).with_hint("CREATE ROLLUP IF NOT EXISTS leaves it as it is"))
                 }
@@ -113,7 +116,7 @@ impl Session {
                 }
                 Ok(table) if rollups.iter().all(|other| other.id != table.id) => rollups.push(table),
                 Ok(_) => {}
-                Err(error) if if_exists && error.kind() == ErrorKind::Sql => {}
+                Err(error) if if_exists && error.kind() == ErrorKind::Sql => self.skip_missing("rollup", name),
                 Err(error) => return Err(error),
             }
         }

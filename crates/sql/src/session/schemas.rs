@@ -163,7 +163,10 @@ impl Session {
         check_name("schema", &name)?;
         if exists(&name) || self.schema_named(&name).is_ok() {
             return match if_not_exists {
-                true => Ok(done),
+                true => {
+                    self.skip_existing_schema(&name);
+                    Ok(done)
+                }
                 false => Err(Error::new(ErrorKind::Exists, format!("the schema {name} already exists"))
                     .with_hint("CREATE SCHEMA IF NOT EXISTS leaves it as it is")),
             };
@@ -184,14 +187,14 @@ impl Session {
     fn drop_schemas_once(&self, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<Answer> {
         let mut schemas: Vec<String> = Vec::new();
         for name in names {
-            let name = simple_name(name)?;
+            let (written, name) = (name, simple_name(name)?);
             if exists(&name) {
                 return Err(not_supported(format_args!("DROP SCHEMA {name}"))
                     .with_hint("every store has this schema: DROP its tables and views"));
             }
             match self.schema_named(&name) {
                 Ok(schema) => schemas.push(schema),
-                Err(_) if if_exists => {}
+                Err(_) if if_exists => self.skip_missing("schema", written),
                 Err(error) => return Err(error),
             }
         }

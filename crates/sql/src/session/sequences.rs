@@ -44,7 +44,10 @@ impl Session {
         if self.of_same_kind(&name, create.is_temporary)?.is_some() {
             let shown = &definition.name;
             return match create.if_not_exists {
-                true => Ok(done),
+                true => {
+                    self.skip_existing(&create.name);
+                    Ok(done)
+                }
                 false => Err(Error::new(ErrorKind::Exists, format!("relation {shown} already exists"))
                     .with_hint("CREATE SEQUENCE IF NOT EXISTS leaves it as it is")),
             };
@@ -83,7 +86,7 @@ impl Session {
             match self.sequence_named(name)? {
                 Some(sequence) if dropped.iter().all(|other| other.id != sequence.id) => dropped.push(sequence),
                 Some(_) => {}
-                None if if_exists => {}
+                None if if_exists => self.skip_missing("sequence", name),
                 None => return Err(unknown_sequence(&name.to_string())),
             }
         }
@@ -133,7 +136,11 @@ impl Session {
     ) -> Result<Answer> {
         let done = Answer::Done { verb: "ALTER SEQUENCE", row_count: None };
         let Some(sequence) = self.sequence_named(name)? else {
-            return if if_exists { Ok(done) } else { Err(unknown_sequence(&name.to_string())) };
+            if !if_exists {
+                return Err(unknown_sequence(&name.to_string()));
+            }
+            self.skip_missing("relation", name);
+            return Ok(done);
         };
         let mut renamed = sequence.definition.clone();
         rename(&mut renamed)?;

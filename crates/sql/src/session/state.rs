@@ -10,6 +10,7 @@ use crate::rollup::background::RollupMaintenance;
 use crate::run::interrupt::Interrupt;
 use crate::run::options::SessionOptions;
 use crate::run::permission::{Permission, Restriction};
+use crate::run::skipped::Skipped;
 use crate::run::statement_waits::StatementWaits;
 use crate::run::worker::Worker;
 use crate::text::script::Statements;
@@ -40,6 +41,8 @@ pub struct Session {
     pub(super) transaction: Mutex<Option<Transaction>>,
     /// What to know about the table that was created last.
     pub(super) notice: Mutex<Option<String>>,
+    /// What the last definition has left out.
+    pub(super) skipped: Mutex<Vec<Skipped>>,
     /// The reader for files that statements name; without one, no file is opened.
     pub(super) files: Option<Arc<dyn FileReader>>,
     /// The writer for files that statements name.
@@ -96,6 +99,7 @@ impl Session {
             _lock_scope: lock_scope,
             transaction,
             notice: Mutex::new(None),
+            skipped: Mutex::default(),
             files: None,
             file_writer: None,
         }

@@ -45,6 +45,9 @@ pub(in crate::pg) enum Purpose {
 pub(in crate::pg) trait Source {
     /// Returns the table with this schema and name, or `None` if it does not exist.
     fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError>;
+
+    /// Returns the state of the sequence with this schema and name, as a table, or `None` if it does not exist.
+    fn sequence(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError>;
 }
 
 /// Executes queries.

@@ -383,6 +383,11 @@ fn of_part(
             "n" => Ok(parts.get(1).cloned().unwrap_or(Value::Null)),
             other => Err(no_column(other)),
         },
+        // The letters of a value of type `name` are numbered from 0.
+        (Value::Text(name), AccessExpr::Subscript(Subscript::Index { index })) if first == 0 => {
+            let position = evaluate_int(context, index, frame)?.and_then(|index| usize::try_from(index).ok());
+            Ok(Value::maybe(position.and_then(|position| name.chars().nth(position)).map(String::from)))
+        }
         (Value::Array(items), AccessExpr::Subscript(Subscript::Index { index })) => {
             let index = evaluate_int(context, index, frame)?;
             let position = index.and_then(|index| usize::try_from(index.checked_sub(first)?).ok());

@@ -5,6 +5,7 @@ use super::evaluate::evaluate;
 use super::functions::{call, result_type};
 use super::names::{ident, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
+use super::search_path::searched;
 use super::sets::{elements, is_set_function, set_of};
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -166,7 +167,7 @@ fn join(
     let mut equal: Vec<(usize, usize)> = Vec::new();
     let shared = |name: &String| Some((find(&left.columns, None, name)?, find(&right.columns, None, name)?));
     let names: Vec<String> = match kind.is_natural {
-        true => left.columns.iter().map(|column| column.name.clone()).collect(),
+        true => left.columns.iter().filter(|column| !column.is_hidden).map(|column| column.name.clone()).collect(),
         false => kind.using.clone(),
     };
     let merged: Vec<(usize, usize)> = names.iter().filter_map(shared).collect();
@@ -375,10 +376,19 @@ fn relation(context: &Context<'_>, factor: &TableFactor, frame: &Frame<'_>) -> R
 }
 
 fn named(context: &Context<'_>, schema: Option<&str>, table: &str) -> Result<Option<Relation>, PgError> {
-    match schema {
-        Some(schema) => context.source.relation(schema, table),
-        None => context.source.relation("pg_catalog", table),
+    if let Some(found) = context.source.relation(schema.unwrap_or("pg_catalog"), table)? {
+        return Ok(Some(found));
     }
+    let schemas = match schema {
+        Some(schema) => vec![schema.to_owned()],
+        None => searched(context, true)?,
+    };
+    for schema in schemas {
+        if let Some(found) = context.source.sequence(&schema, table)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// Evaluates a function in FROM.

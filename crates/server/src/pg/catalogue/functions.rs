@@ -3,13 +3,16 @@
 use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
-use super::lookup::{format_type, number_of, parts, quoted, sequence_of, type_number};
-use super::privileges::{has_privilege, has_role};
+use super::json::json_object;
+use super::lookup::{description, expression, format_type, number_of, parts, quoted, sequence_of, type_number};
+use super::privileges::{default_privileges, has_privilege, has_role};
 use super::search_path::{is_visible, searched};
 use super::value::Value;
+use super::view_text::with_schemas;
 use crate::pg::error::{PgError, Severity};
 use crate::pg::types::known;
 use crate::shared::clock;
+use atsdb::PUBLIC_SCHEMA;
 use atsdb::sql::version_text;
 
 /// Whether a name is a function that is called without parentheses.
@@ -98,6 +101,7 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         | "getdatabaseencoding"
         | "pg_client_encoding" => known::NAME,
         "current_schemas" => 1003,
+        "acldefault" => 1034,
         "pg_backend_pid" | "array_upper" | "array_lower" | "array_length" | "cardinality" | "length" | "strpos"
         | "position" | "inet_server_port" | "inet_client_port" | "array_position" => known::INT4,
         "count"
@@ -183,7 +187,6 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             let settings = context.settings.borrow();
             match settings.get(&setting) {
                 Some(value) => Value::text(value),
-                None if setting == "default_table_access_method" => Value::text("heap"),
                 None if is_missing_ok => Value::Null,
                 None => Value::text(settings.show(&setting)?),
             }
@@ -205,7 +208,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "to_regrole" => named(context, "regrole", text(0))?,
         "to_regnamespace" => named(context, "regnamespace", text(0))?,
         "to_regproc" | "to_regprocedure" => named(context, "regproc", text(0))?,
-        "pg_get_expr" => argument(0).clone(),
+        "pg_get_expr" => expression(context, argument(0))?,
         "pg_get_constraintdef" => {
             let definition = by_number(context, ("internal", "constraints"), argument(0), "definition")?;
             match (definition, argument(1)) {
@@ -227,7 +230,13 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
                 Value::Text(name) => number_of(context, "regclass", name)?.map_or(Value::Null, Value::Int),
                 number => number.clone(),
             };
-            by_number(context, ("internal", "views"), &number, "definition")?
+            match by_number(context, ("internal", "views"), &number, "definition")? {
+                // Names without a schema are those of `public`.
+                Value::Text(query) if !searched(context, false)?.iter().any(|schema| schema == PUBLIC_SCHEMA) => {
+                    Value::Text(with_schemas(&query).map_or(query, |query| format!(" {query};")))
+                }
+                definition => definition,
+            }
         }
         "pg_table_is_visible" => is_visible(context, argument(0))?,
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
@@ -239,8 +248,9 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_tablespace_size" if argument(0).is_null() => Value::Null,
         "pg_tablespace_size" => database_size(context, &Value::text(context.database))?,
         "pg_size_pretty" => argument(0).int().map_or(Value::Null, |bytes| Value::Text(pretty_size(bytes))),
-        "obj_description"
-        | "col_description"
+        "obj_description" => description(context, argument(0), argument(1))?,
+        "acldefault" => default_privileges(context, argument(0), argument(1))?,
+        "col_description"
         | "shobj_description"
         | "pg_tablespace_location"
         | "pg_get_partkeydef"
@@ -381,6 +391,7 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
             None => Value::text("NULL"),
         },
         "length" | "char_length" => text(0).map_or(Value::Null, |text| Value::Int(text.chars().count() as i64)),
+        "json_build_object" => json_object(arguments)?,
         "concat" => Value::Text(arguments.iter().filter_map(Value::shown).collect()),
         "starts_with" => match (text(0), text(1)) {
             (Some(text), Some(start)) => Value::Bool(text.starts_with(&start)),

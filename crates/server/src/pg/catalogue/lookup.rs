@@ -2,11 +2,13 @@
 
 use super::context::Context;
 use super::find_row::{by_number, look_up};
+use super::key_words::is_quoted;
 use super::relation::find;
 use super::search_path::{class_number, is_visible, schema_of_class};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
+use atsdb::PUBLIC_SCHEMA;
 use atsdb::name::same_name;
 
 /// The table and the column that contain the names of a kind of objects.
@@ -80,7 +82,48 @@ pub(super) fn sequence_of(context: &Context<'_>, table: &Value, column: &Value) 
     let table = by_number(context, ("pg_catalog", "pg_class"), &Value::Int(number), "relname")?;
     let (table, column) = (table.shown().unwrap_or_default(), row[column].shown().unwrap_or_default());
     let schema = schema_of_class(context, &Value::Int(number))?.unwrap_or_default();
-    Ok(Value::Text(format!("{}.{}", quoted(&schema), quoted(&format!("{table}_{column}_seq")))))
+    Ok(Value::Text(format!("{}.{}", quoted(&schema), quoted(&identity_sequence_name(&table, &column)))))
+}
+
+/// The name of the sequence of an identity column.
+pub(in crate::pg) fn identity_sequence_name(table: &str, column: &str) -> String {
+    format!("{table}_{column}_seq")
+}
+
+/// An expression of the catalogue, as text. The name of a sequence in it has its schema if the search path does not
+/// find it.
+pub(super) fn expression(context: &Context<'_>, expression: &Value) -> Result<Value, PgError> {
+    let Value::Text(text) = expression else { return Ok(expression.clone()) };
+    let name = text.strip_prefix("nextval('").and_then(|rest| rest.strip_suffix("'::regclass)"));
+    let Some(name) = name else { return Ok(expression.clone()) };
+    let exact = if parts(name).len() > 1 { name.to_owned() } else { format!("{PUBLIC_SCHEMA}.{name}") };
+    let shown = match number_of(context, "regclass", &exact)? {
+        Some(number) => name_of(context, "regclass", number)?,
+        None => None,
+    };
+    Ok(shown.map_or_else(|| expression.clone(), |name| Value::Text(format!("nextval('{name}'::regclass)"))))
+}
+
+/// The comment on an object of a table of the catalogue; NULL if there is none. Without a table, on any object with
+/// this number.
+pub(super) fn description(context: &Context<'_>, number: &Value, table: &Value) -> Result<Value, PgError> {
+    let (Some(number), Some(comments)) = (number.int(), context.source.relation("pg_catalog", "pg_description")?)
+    else {
+        return Ok(Value::Null);
+    };
+    let class = match table.shown() {
+        Some(table) => Some(class_number(context, Some("pg_catalog"), &table)?),
+        None => None,
+    };
+    let at = |column: &str| find(&comments.columns, None, column);
+    let (Some(object), Some(of_class), Some(text)) = (at("objoid"), at("classoid"), at("description")) else {
+        return Ok(Value::Null);
+    };
+    let found = comments
+        .rows
+        .iter()
+        .find(|row| row[object].int() == Some(number) && class.is_none_or(|class| row[of_class].int() == class));
+    Ok(found.map_or(Value::Null, |row| row[text].clone()))
 }
 
 /// The number of a type by its name in SQL.
@@ -125,7 +168,7 @@ pub(super) fn parts(name: &str) -> Vec<String> {
 pub(super) fn quoted(name: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
     let begins_well = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
-    match begins_well && name.chars().all(is_plain) {
+    match begins_well && name.chars().all(is_plain) && !is_quoted(name) {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::databases::is_own_database;
-use super::find_row::look_up;
+use super::find_row::{by_number, look_up};
 use super::lookup::number_of;
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -88,6 +88,36 @@ pub(super) fn has_role(context: &Context<'_>, arguments: &[Value]) -> Result<Val
     let (user, role) = (role_number(context, user)?, role_number(context, role)?);
     let is_member = user == role || is_super(context, user)? || memberships(context, user)?.contains(&role);
     Ok(Value::Bool(is_member))
+}
+
+/// `acldefault(kind, owner)`: the privileges on an object of this kind while nobody has granted or revoked any.
+pub(super) fn default_privileges(context: &Context<'_>, kind: &Value, owner: &Value) -> Result<Value, PgError> {
+    let (Some(kind), Some(number)) = (kind.shown(), owner.int()) else { return Ok(Value::Null) };
+    let (of_all, of_owner) = match kind.as_str() {
+        "c" => ("", ""),
+        "r" => ("", "arwdDxt"),
+        "s" => ("", "rwU"),
+        "d" => ("Tc", "CTc"),
+        "f" => ("X", "X"),
+        "l" | "T" => ("U", "U"),
+        "L" => ("", "rw"),
+        "n" => ("", "UC"),
+        "t" => ("", "C"),
+        "F" | "S" => ("", "U"),
+        "p" => ("", "sA"),
+        _ => return Err(PgError::error("XX000", format!("unrecognized objtype abbreviation: {kind}"))),
+    };
+    let role = by_number(context, ("pg_catalog", "pg_roles"), owner, "rolname")?.shown();
+    let role = in_privileges(&role.unwrap_or_else(|| number.to_string()));
+    let of_all = (!of_all.is_empty()).then(|| format!("={of_all}/{role}"));
+    let of_owner = (!of_owner.is_empty()).then(|| format!("{role}={of_owner}/{role}"));
+    Ok(Value::Array(of_all.into_iter().chain(of_owner).map(Value::Text).collect()))
+}
+
+/// The name of a role as it is written in a privilege.
+fn in_privileges(role: &str) -> String {
+    let is_plain = role.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if is_plain { role.to_owned() } else { format!("\"{}\"", role.replace('"', "\"\"")) }
 }
 
 /// Whether an object exists. As in PostgreSQL, an unknown name is an error, but not an unknown number.

@@ -5,6 +5,7 @@ use super::contents::{self, Contents};
 use super::context::{Context, Frame, Purpose, Queries};
 use super::functions::{is_about_the_server, special_name};
 use super::names::{function_name, ident, schema_and_name};
+use super::not_tables::NotTables;
 use super::relation::Row;
 use super::select::Executor;
 use super::type_names::type_id;
@@ -18,11 +19,10 @@ use crate::pg::types::{known, text};
 use crate::pg::wire::outgoing::ResultColumn;
 use arrow::array::{Array, ArrayRef};
 use atsdb::sql::is_of_sequences;
-use atsdb::sql::tree_walk::{visit, visit_expressions, visit_relations};
+use atsdb::sql::tree_walk::{visit_expressions, visit_relations};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, TableFactor, Value as Literal,
-    Visitor,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, Value as Literal,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -36,6 +36,9 @@ const DEPTH_MAX: usize = 60;
 
 /// The maximum length of a query's text in bytes. A longer one is not about the catalogue.
 const TEXT_BYTES_MAX: usize = 1 << 17;
+
+/// Whether a name, with or without a schema, is that of a sequence.
+pub(in crate::pg) type IsSequence<'a> = &'a dyn Fn(Option<&str>, &str) -> bool;
 
 /// A query about the catalogue.
 #[derive(Debug)]
@@ -66,7 +69,7 @@ pub(in crate::pg) struct CatalogueAnswer {
 impl CatalogueQuery {
     /// Parses a query. Returns `None` if it is not about the catalogue or cannot be parsed; the store then reports the
     /// error.
-    pub(in crate::pg) fn read(text: &str, types: &[u32]) -> Option<Self> {
+    pub(in crate::pg) fn read(text: &str, types: &[u32], is_sequence: IsSequence<'_>) -> Option<Self> {
         if !may_be(text) {
             return None;
         }
@@ -74,7 +77,7 @@ impl CatalogueQuery {
         let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX);
         let mut parser = parser.with_tokens_with_locations(with_plain_comparisons(tokens));
         let Ok(Statement::Query(query)) = parser.parse_statement() else { return None };
-        if !is_about_the_catalogue(&query) {
+        if !is_about_the_catalogue(&query, is_sequence) {
             return None;
         }
         let parameter_types = parameter_types(&query, types);
@@ -171,26 +174,37 @@ fn may_be(text: &str) -> bool {
 fn is_sign(word: &str) -> bool {
     const BEGINNINGS: [&str; 5] = ["pg_", "current_", "to_reg", "has_", "inet_"];
     const ENDS: [&str; 2] = ["_description", "_ident"];
-    const WORDS: [&str; 6] = ["information_schema", "version", "set_config", "session_user", "user", "format_type"];
+    const WORDS: [&str; 8] = [
+        "information_schema",
+        "version",
+        "set_config",
+        "session_user",
+        "user",
+        "format_type",
+        // The columns of sequences.
+        "last_value",
+        "is_called",
+    ];
     WORDS.contains(&word)
         || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
         || ENDS.iter().any(|end| word.ends_with(end))
 }
 
-/// Whether all tables of a query belong to the catalogue, or a query without a table is about the server.
-fn is_about_the_catalogue(query: &Query) -> bool {
-    let mut names = NotTables::default();
-    let _: ControlFlow<()> = visit(query, &mut names);
+/// Whether all tables of a query belong to the catalogue or are sequences, or a query without a table is about the
+/// server.
+fn is_about_the_catalogue(query: &Query, is_sequence: IsSequence<'_>) -> bool {
+    let names = NotTables::of(query);
     let mut found = false;
     let outcome = visit_relations(query, |name: &ObjectName| {
         let (schema, table) = schema_and_name(name);
-        let is_cte = schema.is_none() && names.ctes.contains(&table);
-        let is_function = names.functions.contains(&table);
         let is_about_it = ["pg_get_keywords", "_pg_expandarray"].contains(&table.as_str());
         if contents::is_relation(schema.as_deref(), &table) || is_about_it {
             found = true;
-        } else if !is_cte && !is_function {
-            return ControlFlow::Break(());
+        } else if !names.has(schema.as_deref(), &table) {
+            if !is_sequence(schema.as_deref(), &table) {
+                return ControlFlow::Break(());
+            }
+            found = true;
         }
         ControlFlow::Continue(())
     });
@@ -218,29 +232,6 @@ fn is_about_the_catalogue(query: &Query) -> bool {
         if is_asked { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     asked.is_break()
-}
-
-/// The names in FROM that are not tables, also in subqueries: common table expressions and functions.
-#[derive(Default)]
-struct NotTables {
-    ctes: Vec<String>,
-    functions: Vec<String>,
-}
-
-impl Visitor for NotTables {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.ctes.extend(query.with.iter().flat_map(|with| &with.cte_tables).map(|cte| ident(&cte.alias.name)));
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        if let TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } = factor {
-            self.functions.push(schema_and_name(name).1);
-        }
-        ControlFlow::Continue(())
-    }
 }
 
 /// The types of the parameters: the declared ones, or else those of the expressions they are compared with, or else

@@ -10,7 +10,8 @@ pub(in crate::pg) struct ColumnName {
     pub(in crate::pg) table: Option<String>,
     pub(in crate::pg) name: String,
     pub(in crate::pg) type_id: u32,
-    /// A hidden column is found only by its qualified name: one merged by a join, or [`SYSTEM_COLUMN`].
+    /// `*` does not include a hidden column: one merged by a join, which is found only by its qualified name, or
+    /// [`SYSTEM_COLUMN`].
     pub(in crate::pg) is_hidden: bool,
 }
 
@@ -59,7 +60,7 @@ impl Relation {
 pub(in crate::pg) fn find(columns: &[ColumnName], table: Option<&str>, name: &str) -> Option<usize> {
     let is_it = |column: &ColumnName| match table {
         Some(table) => column.table.as_deref() == Some(table) && column.name == name,
-        None => !column.is_hidden && column.name == name,
+        None => (!column.is_hidden || column.is_system()) && column.name == name,
     };
     columns.iter().position(is_it)
 }

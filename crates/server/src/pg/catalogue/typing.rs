@@ -92,6 +92,7 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
                 Some(AccessExpr::Subscript(_)) => match of(&root) {
                     22 => known::INT2,
                     30 => known::OID,
+                    known::NAME => known::CHAR,
                     array => known::element_of(array).map_or(known::TEXT, |element| element.id),
                 },
                 Some(AccessExpr::Dot(Expr::Identifier(field))) if ident(field) == "n" => known::INT4,
@@ -107,9 +108,10 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
     }
 }
 
-/// The subscript of the first element of an array: 0 for `int2vector` and `oidvector`, otherwise 1.
+/// The subscript of the first element of an array: 0 for `int2vector`, `oidvector` and the letters of a `name`,
+/// otherwise 1.
 pub(super) fn first_subscript(context: &Context<'_>, array: &Expr, frame: &Frame<'_>) -> i64 {
-    i64::from(!matches!(type_of(context, array, frame), 22 | 30))
+    i64::from(!matches!(type_of(context, array, frame), 22 | 30 | known::NAME))
 }
 
 /// The type of the single column of a subquery.

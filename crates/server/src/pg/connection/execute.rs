@@ -6,17 +6,18 @@ use super::deadline::Deadline;
 use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
 use crate::pg::catalogue::value::Value;
-use crate::pg::catalogue::{CatalogueQuery, Surroundings};
+use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::settings::{SEARCH_PATH, spelled};
 use crate::pg::statement::copy::query_of;
-use crate::pg::statement::kind::{Discarded, StatementKind};
+use crate::pg::statement::discard::Discarded;
+use crate::pg::statement::kind::StatementKind;
 use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
 use atsdb::SearchPath;
-use atsdb::sql::{Answer, CopyStatement};
+use atsdb::sql::{Answer, CopyStatement, Skipped};
 use datafusion::common::ScalarValue;
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ impl Connection {
     pub(super) fn execute_text(&mut self, text: &str, kind: &StatementKind) -> Result<Outcome, Failure> {
         match kind {
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
-                match CatalogueQuery::read(text, &[]) {
+                match self.catalogue_query(text, &[]) {
                     Some(query) => self.run_catalogue(&query, &[]),
                     None => {
                         self.take_permit()?;
@@ -78,15 +79,18 @@ impl Connection {
 
     fn of_answer(&mut self, kind: &StatementKind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
         if *kind == StatementKind::Other {
+            for Skipped { sqlstate, message } in self.session.take_skipped() {
+                self.notice(&PgError::new(Severity::Notice, sqlstate, message));
+            }
             for name in ignored_parameters(text) {
                 let notice = format!("storage parameter \"{name}\" is ignored: the store chooses how rows are stored");
-                self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
+                self.notice(&PgError::new(Severity::Notice, "00000", notice));
             }
         }
         if let Answer::Done { verb: "CREATE TABLE", .. } = &answer
             && let Some(notice) = self.session.take_notice()
         {
-            self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
+            self.notice(&PgError::new(Severity::Notice, "00000", notice));
         }
         let verb = match kind {
             StatementKind::Report(verb) | StatementKind::Change(verb) => *verb,
@@ -101,6 +105,18 @@ impl Connection {
             }
             Answer::Done { verb, .. } => Outcome::Done(verb.to_owned()),
         })
+    }
+
+    /// Sends a notice, unless the client wants only warnings and errors.
+    fn notice(&mut self, notice: &PgError) {
+        if !matches!(self.settings.get("client_min_messages"), Some("warning" | "error")) {
+            self.io.out.error(notice);
+        }
+    }
+
+    /// Parses a query about the catalogue; `None` if it is another statement.
+    pub(super) fn catalogue_query(&self, text: &str, types: &[u32]) -> Option<CatalogueQuery> {
+        CatalogueQuery::read(text, types, &|schema, name| is_sequence(&self.session, schema, name))
     }
 
     /// The context for queries of the catalogue.
@@ -208,6 +224,7 @@ impl Connection {
                 return Ok(Outcome::Fetched { cursor: cursor.clone(), count: *count, is_move: *is_move });
             }
             StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
+            StatementKind::LockShared(tables) => self.lock_shared(tables)?,
             StatementKind::Unlisten => "UNLISTEN".to_owned(),
             StatementKind::Maintenance(tag) => {
                 let notice = "the store seals, merges and frees by itself: nothing is left to do";

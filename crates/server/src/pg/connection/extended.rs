@@ -4,7 +4,6 @@ use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
 use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
-use crate::pg::catalogue::CatalogueQuery;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::columns_of;
 use crate::pg::statement::kind::StatementKind;
@@ -101,7 +100,7 @@ impl Connection {
         }
         match &prepared.kind {
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
-                if let Some(query) = CatalogueQuery::read(&prepared.text, types) {
+                if let Some(query) = self.catalogue_query(&prepared.text, types) {
                     prepared.parameter_types = query.parameter_types.clone();
                     prepared.columns = Some(query.columns(self.surroundings())?);
                     prepared.plan = Plan::Catalogue(Arc::new(query));

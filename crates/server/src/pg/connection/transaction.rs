@@ -95,6 +95,22 @@ impl Connection {
         Ok(tag.to_owned())
     }
 
+    /// Locks tables against changes of their definitions. A transaction reads the definitions and the rows of one
+    /// snapshot anyway, so the lock only checks the names.
+    pub(super) fn lock_shared(&self, tables: &[Vec<String>]) -> Result<String, Failure> {
+        if self.block == Block::None {
+            return Err(PgError::error("25P01", "LOCK TABLE can only be used in transaction blocks").into());
+        }
+        for parts in tables {
+            if self.session.table(parts)?.definition.sequence {
+                let message = format!("cannot lock relation \"{}\"", parts.last().map_or("", String::as_str));
+                let detail = Some("This operation is not supported for sequences.".into());
+                return Err(PgError { detail, ..PgError::error("42809", message) }.into());
+            }
+        }
+        Ok("LOCK TABLE".to_owned())
+    }
+
     fn begin(&mut self, read_only: Option<bool>) -> Result<String, Failure> {
         match self.block {
             Block::None => drop(self.session.execute("BEGIN")?),

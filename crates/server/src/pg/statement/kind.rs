@@ -2,6 +2,8 @@
 
 use super::copy::copy_of_client;
 use super::cursors::{declare, fetch};
+use super::discard::Discarded;
+use super::lock::shared_lock;
 use super::with_clause::main_word;
 use crate::pg::error::PgError;
 use crate::pg::settings::{ROLE, SEARCH_PATH, SESSION_AUTHORIZATION};
@@ -58,6 +60,8 @@ pub(in crate::pg) enum StatementKind {
         is_move: bool,
     },
     CloseCursor(Option<String>),
+    /// `LOCK TABLE ... IN ACCESS SHARE MODE`: the tables' names.
+    LockShared(Vec<Vec<String>>),
     /// `UNLISTEN`. There are never any notifications.
     Unlisten,
     Copy(Box<CopyStatement>),
@@ -71,33 +75,6 @@ pub(in crate::pg) enum StatementKind {
     Change(&'static str),
     /// Everything else.
     Other,
-}
-
-/// What `DISCARD` resets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::pg) enum Discarded {
-    /// Everything that a session has.
-    All,
-    /// Temporary tables and views.
-    Temporary,
-    /// The numbers that were drawn from sequences.
-    Sequences,
-    /// Plans, which are kept by the store.
-    Plans,
-}
-
-impl Discarded {
-    fn of(mut words: Words<'_>) -> Result<Self, PgError> {
-        let discarded = match words.next() {
-            Some(Word::Name(name)) if name == "all" => Self::All,
-            Some(Word::Name(name)) if name == "temp" || name == "temporary" => Self::Temporary,
-            Some(Word::Name(name)) if name == "plans" => Self::Plans,
-            Some(Word::Name(name)) if name == "sequences" => Self::Sequences,
-            other => return Err(words.unexpected(other).into()),
-        };
-        words.end()?;
-        Ok(discarded)
-    }
 }
 
 impl StatementKind {
@@ -134,6 +111,7 @@ impl StatementKind {
                 let (cursor, count) = fetch(words)?;
                 Self::Fetch { cursor, count, is_move: first == "move" }
             }
+            "lock" => shared_lock(words).map_or(Self::Other, Self::LockShared),
             "close" if words.accept("all") => Self::CloseCursor(None),
             "close" => Self::CloseCursor(Some(words.name()?)),
             "listen" => {

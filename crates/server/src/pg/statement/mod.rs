@@ -6,6 +6,8 @@
 
 pub(in crate::pg) mod copy;
 mod cursors;
+pub(in crate::pg) mod discard;
 pub(in crate::pg) mod kind;
+mod lock;
 pub(in crate::pg) mod storage;
 mod with_clause;

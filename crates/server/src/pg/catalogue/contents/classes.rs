@@ -36,7 +36,7 @@ fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usiz
                 "relam",
                 Value::Int(match kind {
                     "i" => 403,
-                    "v" => 0,
+                    "v" | "S" => 0,
                     _ => 2,
                 }),
             ),
@@ -134,6 +134,11 @@ fn attribute_row(table: i64, position: i64, type_id: u32, name: &str, others: &[
     row("pg_catalog", "pg_attribute", &values)
 }
 
+/// The number of a column's default.
+pub(super) fn default_number(object: &Object, position: i64) -> i64 {
+    object.number * 4_096 + position
+}
+
 pub(super) fn defaults(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for object in objects.own() {
@@ -143,7 +148,7 @@ pub(super) fn defaults(objects: &Objects) -> Vec<Row> {
                     "pg_catalog",
                     "pg_attrdef",
                     &[
-                        ("oid", Value::Int(object.number * 4_096 + position)),
+                        ("oid", Value::Int(default_number(object, position))),
                         ("adrelid", Value::Int(object.number)),
                         ("adnum", Value::Int(position)),
                         ("adbin", Value::text(default.as_str())),

@@ -5,6 +5,7 @@
 
 mod activity;
 mod classes;
+mod dependencies;
 mod indexes;
 mod keywords;
 mod objects;
@@ -88,6 +89,9 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_tables" | "pg_views" | "pg_matviews" | "pg_indexes") => {
                 Ok(indexes::listed(name, self.objects()?, self.roles().owner()))
             }
+            ("pg_catalog", "pg_rewrite") => Ok(dependencies::rules(self.objects()?)),
+            ("pg_catalog", "pg_depend") => Ok(dependencies::dependencies(self.objects()?)),
+            ("pg_catalog", "pg_description") => Ok(schemas::comments()),
             ("pg_catalog", "pg_namespace") => Ok(schemas::namespaces(&self.objects()?.schemas)),
             ("internal", name) => self.internal(name),
             ("pg_catalog", "pg_sequence") => Ok(sequences::sequences(self.objects()?)),
@@ -160,6 +164,15 @@ impl Source for Contents<'_> {
         self.made.borrow_mut().insert(key, relation.clone());
         Ok(Some(relation))
     }
+
+    fn sequence(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError> {
+        sequences::state(self.objects()?, self.session.engine(), schema, name)
+    }
+}
+
+/// Whether a name, with or without a schema, is that of a sequence.
+pub(in crate::pg) fn is_sequence(session: &StoreSession, schema: Option<&str>, name: &str) -> bool {
+    sequences::is_sequence(session, schema, name)
 }
 
 /// Whether the catalogue has this table.

@@ -1,12 +1,13 @@
 //! The tables, views, rollups, keys, indexes and CHECK constraints of the store, with the numbers by which clients
 //! refer to them.
 
-use super::super::lookup::quoted;
+use super::super::lookup::{identity_sequence_name, quoted};
 use super::schemas::{TEMPORARY, numbered};
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
+use atsdb::name::same_name;
 use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
@@ -18,6 +19,10 @@ const INDEXES_FROM: i64 = 1 << 28;
 const CONSTRAINTS_FROM: i64 = 1 << 28;
 /// The numbers of CHECK constraints begin here, 64 for each table.
 const CHECKS_FROM: i64 = 3 << 28;
+/// The numbers of the sequences of identity columns begin here, 64 for each table.
+const SEQUENCES_FROM: i64 = 5 << 28;
+/// A view's number plus this is the number of the rule that its query is.
+const RULES_FROM: i64 = 7 << 28;
 /// A table's number plus this is the number of its row type.
 const TYPES_FROM: i64 = 1 << 30;
 /// A table's number plus this is the number of the type of arrays of its rows.
@@ -42,8 +47,19 @@ pub(super) struct Object {
     pub(super) indexes: Vec<IndexObject>,
     /// The query of a view or a rollup.
     pub(super) query: Option<String>,
-    /// `None` for tables of the catalogue itself.
+    /// `None` for tables of the catalogue itself, and for sequences of identity columns.
     pub(super) table: Option<Table>,
+    /// The column whose rows the sequence numbers, if it is that of an identity column.
+    pub(super) numbered: Option<NumberedColumn>,
+}
+
+/// An identity column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NumberedColumn {
+    /// The number of its table.
+    pub(super) table: i64,
+    /// Its position, from 1.
+    pub(super) position: i64,
 }
 
 /// A column.
@@ -93,9 +109,19 @@ pub(super) struct Objects {
 }
 
 impl Object {
-    /// The number of its row type, or 0 for the catalogue's own tables.
+    /// The number of its row type, or 0 for sequences and the catalogue's own tables.
     pub(super) fn row_type(&self) -> i64 {
-        if self.is_own() { self.number + TYPES_FROM } else { 0 }
+        if self.has_row_type() { self.number + TYPES_FROM } else { 0 }
+    }
+
+    /// Whether its rows have a type.
+    pub(super) fn has_row_type(&self) -> bool {
+        self.is_own() && self.kind != 'S'
+    }
+
+    /// The number of the rule that the query of a view or a rollup is.
+    pub(super) fn rule(&self) -> i64 {
+        self.number + RULES_FROM
     }
 
     /// Whether it is a user's own object.
@@ -153,6 +179,8 @@ impl Objects {
         let stored = session.tables()?;
         let schemas = numbered(session.schemas()?, stored.iter().any(TemporaryTables::contain));
         let mut tables: Vec<Object> = stored.into_iter().map(|table| object(session, table)).collect();
+        let sequences: Vec<Object> = tables.iter().flat_map(identity_sequences).collect();
+        tables.extend(sequences);
         tables.sort_by(|one, two| one.name.cmp(&two.name));
         tables.extend(super::shapes::system_tables().map(system_object));
         for object in &mut tables {
@@ -165,6 +193,11 @@ impl Objects {
     /// The CHECK constraints, with their tables.
     pub(super) fn checks(&self) -> impl Iterator<Item = (&Object, CheckObject<'_>)> {
         self.own().flat_map(|object| object.checks().map(move |check| (object, check)))
+    }
+
+    /// The table, view or sequence with a name in a schema.
+    pub(super) fn named(&self, schema: &str, name: &str) -> Option<&Object> {
+        self.tables.iter().find(|object| same_name(&object.schema, schema) && same_name(&object.name, name))
     }
 
     /// The user's own objects.
@@ -194,7 +227,40 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
         indexes: Vec::new(),
         query: None,
         table: None,
+        numbered: None,
     }
+}
+
+/// The sequences of a table's identity columns.
+fn identity_sequences(object: &Object) -> Vec<Object> {
+    let identities = object.numbered_attributes().filter(|(_, attribute)| attribute.identity.is_some());
+    let sequence = |(at, (position, attribute)): (i64, (i64, &Attribute))| Object {
+        number: SEQUENCES_FROM + object.number * 64 + at,
+        name: identity_sequence_name(&object.name, &attribute.name),
+        schema: object.schema.clone(),
+        namespace: 0,
+        kind: 'S',
+        attributes: sequence_attributes(),
+        indexes: Vec::new(),
+        query: None,
+        table: None,
+        numbered: Some(NumberedColumn { table: object.number, position }),
+    };
+    (0..64).zip(identities).map(sequence).collect()
+}
+
+/// The columns that every sequence has.
+fn sequence_attributes() -> Vec<Attribute> {
+    let attribute = |(name, type_id): (&str, u32)| Attribute {
+        name: name.to_owned(),
+        type_id,
+        is_nullable: false,
+        default: None,
+        time_digits: None,
+        decimal_digits: None,
+        identity: None,
+    };
+    [("last_value", known::INT8), ("log_cnt", known::INT8), ("is_called", known::BOOL)].map(attribute).into()
 }
 
 fn object(session: &StoreSession, table: Table) -> Object {
@@ -227,6 +293,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                 columns_of(&schema).into_iter().map(plain).collect()
             },
         ),
+        None if definition.sequence => sequence_attributes(),
         None => {
             let types = arrow_schema(definition);
             let fields = definition.columns.iter().zip(types.fields());
@@ -254,7 +321,8 @@ fn object(session: &StoreSession, table: Table) -> Object {
     };
     let indexes = indexes(number, &table);
     let name = definition.local_name().to_owned();
-    Object { number, name, schema, namespace: 0, kind, attributes, indexes, query, table: Some(table) }
+    let (namespace, numbered) = (0, None);
+    Object { number, name, schema, namespace, kind, attributes, indexes, query, table: Some(table), numbered }
 }
 
 fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {

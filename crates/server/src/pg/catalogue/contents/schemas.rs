@@ -4,10 +4,14 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::roles::{DATABASE_OWNER, OWNER};
 use super::row::row;
+use super::shapes::number_of;
 use atsdb::PUBLIC_SCHEMA;
 
 /// The number of `public`.
 const PUBLIC_NUMBER: i64 = 2_200;
+
+/// The privileges on `public` in a new database of PostgreSQL.
+const PUBLIC_PRIVILEGES: [&str; 2] = ["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"];
 
 /// The schema of temporary tables.
 pub(super) const TEMPORARY: &str = "pg_temp";
@@ -45,13 +49,31 @@ fn place_of(name: &str) -> i64 {
 
 pub(super) fn namespaces(schemas: &[(String, i64)]) -> Vec<Row> {
     let schema = |(name, number): &(String, i64)| {
-        let owner = if name == PUBLIC_SCHEMA { DATABASE_OWNER } else { OWNER };
+        let is_public = name == PUBLIC_SCHEMA;
+        let owner = if is_public { DATABASE_OWNER } else { OWNER };
         let name = Value::text(name.as_str());
+        let privileges = is_public.then(|| Value::Array(PUBLIC_PRIVILEGES.map(Value::text).into()));
         row(
             "pg_catalog",
             "pg_namespace",
-            &[("oid", Value::Int(*number)), ("nspname", name), ("nspowner", Value::Int(owner))],
+            &[
+                ("oid", Value::Int(*number)),
+                ("nspname", name),
+                ("nspowner", Value::Int(owner)),
+                ("nspacl", privileges.unwrap_or(Value::Null)),
+            ],
         )
     };
     schemas.iter().map(schema).collect()
+}
+
+/// The comments on schemas: the one on `public` that every database of PostgreSQL begins with.
+pub(super) fn comments() -> Vec<Row> {
+    let of_public = [
+        ("objoid", Value::Int(PUBLIC_NUMBER)),
+        ("classoid", Value::Int(number_of("pg_namespace"))),
+        ("objsubid", Value::Int(0)),
+        ("description", Value::text("standard public schema")),
+    ];
+    vec![row("pg_catalog", "pg_description", &of_public)]
 }

@@ -342,12 +342,13 @@ const STANDARD: [(&str, &str); 14] = [
 ];
 
 /// Internal tables in which functions look up values, and functions that return tables.
-const INTERNAL: [(&str, &str, &str); 7] = [
+const INTERNAL: [(&str, &str, &str); 8] = [
     ("internal", "constraints", "oid oid, definition text"),
     ("internal", "indexes", "oid oid, definition text, columns _text"),
     ("internal", "views", "oid oid, definition text"),
     ("internal", "sizes", "oid oid, bytes int8"),
     ("function", "pg_get_keywords", "word text, catcode char, barelabel bool, catdesc text, baredesc text"),
+    ("function", "pg_options_to_table", "option_name text, option_value text"),
     ("function", "pg_stat_get_activity", "pid int4, datid oid"),
     ("function", "pg_partition_tree", "relid regclass, parentrelid regclass, isleaf bool, level int4"),
 ];

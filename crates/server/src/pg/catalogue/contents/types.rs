@@ -53,7 +53,7 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             ));
         }
     }
-    for object in objects.own() {
+    for object in objects.own().filter(|object| object.has_row_type()) {
         let (schema, alignment) = (("typnamespace", Value::Int(object.namespace)), ("typalign", Value::text("d")));
         rows.push(type_row(
             object.row_type(),

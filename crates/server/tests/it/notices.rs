@@ -1,0 +1,51 @@
+//! Notices about what a statement leaves out, as psql shows them.
+
+use crate::support::Served;
+
+#[test]
+fn what_is_left_out_is_said() {
+    let served = Served::with_tables();
+    let statements = "CREATE SCHEMA s;\nCREATE SEQUENCE up;\n\
+        DROP TABLE IF EXISTS nowhere.t, public.Nope, \"No\";\n\
+        DROP VIEW IF EXISTS s.v;\n\
+        DROP INDEX IF EXISTS i, s.i;\n\
+        DROP SEQUENCE IF EXISTS no.seq, seq;\n\
+        DROP SCHEMA IF EXISTS q;\n\
+        CREATE INDEX IF NOT EXISTS readings_count ON readings (count);\n\
+        CREATE SCHEMA IF NOT EXISTS s;\n\
+        CREATE TABLE IF NOT EXISTS sensors (a INT);\n\
+        CREATE TABLE IF NOT EXISTS public.sensors AS SELECT 1 AS a;\n\
+        CREATE SEQUENCE IF NOT EXISTS up;\n\
+        ALTER TABLE IF EXISTS nope ADD COLUMN c INT;\n\
+        DROP TABLE IF EXISTS sensors;\n";
+    let Some(found) = served.psql(&[], statements) else { return };
+    let notices: Vec<&str> = found.lines().filter(|line| line.contains("NOTICE") || line.contains("ERROR")).collect();
+    let expected = [
+        "00000: schema \"nowhere\" does not exist, skipping",
+        "00000: table \"nope\" does not exist, skipping",
+        "00000: table \"No\" does not exist, skipping",
+        "00000: view \"v\" does not exist, skipping",
+        // PostgreSQL says it twice.
+        "00000: index \"i\" does not exist, skipping",
+        "00000: schema \"no\" does not exist, skipping",
+        "00000: sequence \"seq\" does not exist, skipping",
+        "00000: schema \"q\" does not exist, skipping",
+        "42P07: relation \"readings_count\" already exists, skipping",
+        "42P06: schema \"s\" already exists, skipping",
+        "42P07: relation \"sensors\" already exists, skipping",
+        "42P07: relation \"sensors\" already exists, skipping",
+        "42P07: relation \"up\" already exists, skipping",
+        "00000: relation \"nope\" does not exist, skipping",
+    ];
+    assert_eq!(notices, expected.map(|notice| format!("NOTICE:  {notice}")), "{found}");
+}
+
+#[test]
+fn clients_may_silence_notices() {
+    let served = Served::with_tables();
+    for (level, is_silent) in [("notice", false), ("warning", true), ("error", true), ("log", false)] {
+        let script = format!("SET client_min_messages = {level};\nDROP TABLE IF EXISTS nope;\n");
+        let Some(found) = served.psql(&[], &script) else { return };
+        assert_eq!(found.is_empty(), is_silent, "{level}: {found}");
+    }
+}
