@@ -9,7 +9,9 @@ pub(crate) fn may_write(text: &str) -> bool {
         let verb = verb_of(without_lead(statement.text()));
         match verb.as_str() {
             // It contains a query, but the rows are stored in a table.
-            "WITH" | "FROM" => ["INSERT", "UPDATE", "DELETE"].iter().any(|verb| has_word(statement.text(), verb)),
+            "WITH" | "FROM" => {
+                ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|verb| has_word(statement.text(), verb))
+            }
             "COPY" => !has_word(statement.text(), "TO"),
             verb => matches!(verb_kind(verb), Some(VerbKind::Change | VerbKind::Definition)),
         }

@@ -1,13 +1,15 @@
-//! The change that an `UPDATE` or `DELETE` makes.
+//! The change that an `UPDATE`, `DELETE` or `MERGE` makes.
 
 use super::returning::Returning;
+use super::target::Target;
 use crate::scan::numbered_scan::NumberedScan;
-use atsdb_core::Table;
+use atsdb_core::{Result, Table};
+use std::ops::Range;
 
 /// The change that a statement makes.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
-    /// `UPDATE` or `DELETE`.
+    /// `UPDATE`, `DELETE` or `MERGE`.
     pub(crate) verb: &'static str,
     pub(crate) table: Table,
     /// The columns whose new values the query returns, by position, after the rows' locations.
@@ -19,6 +21,59 @@ pub(crate) struct Change {
     pub(crate) returning: Option<Returning>,
     /// The scan that reads the rows; `None` if the plan reads none.
     pub(crate) source: Option<NumberedScan>,
+    /// What each row of the query does, if the statement is a `MERGE`.
+    pub(crate) merge: Option<Merge>,
+}
+
+impl Change {
+    /// For each value in a row of the query, the position of the column that it is assigned to, if any.
+    pub(crate) fn assigned(&self) -> Result<Vec<Option<usize>>> {
+        let Some(merge) = &self.merge else {
+            return Ok([None, None].into_iter().chain(self.columns.iter().copied().map(Some)).collect());
+        };
+        let mut assigned = vec![None; Merge::FIRST_VALUE];
+        for action in &merge.actions {
+            match action {
+                MergeAction::Nothing | MergeAction::Delete => {}
+                MergeAction::Update { .. } => assigned.extend(self.columns.iter().copied().map(Some)),
+                MergeAction::Insert { target, .. } => {
+                    let (_, positions) = target.resolve_among(std::slice::from_ref(&self.table))?;
+                    assigned.extend(positions.into_iter().map(Some));
+                }
+            }
+        }
+        Ok(assigned)
+    }
+}
+
+/// The actions of a `MERGE`. A row of its query has the number of its action behind the location of the matched row,
+/// or NULL for none. The values for each action follow, in the actions' order.
+#[derive(Debug, Clone)]
+pub(crate) struct Merge {
+    pub(crate) actions: Vec<MergeAction>,
+}
+
+impl Merge {
+    /// The position of the number of the action in a row.
+    pub(crate) const ACTION: usize = 2;
+    /// The position of the first value in a row.
+    pub(crate) const FIRST_VALUE: usize = 3;
+}
+
+/// The action of one `WHEN` clause.
+#[derive(Debug, Clone)]
+pub(crate) enum MergeAction {
+    Nothing,
+    Delete,
+    /// The matched row gets these values in [`Change::columns`].
+    Update {
+        values: Range<usize>,
+    },
+    /// These values become a row.
+    Insert {
+        target: Box<Target>,
+        values: Range<usize>,
+    },
 }
 
 /// How rows change.

@@ -12,9 +12,9 @@ use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query, Select,
-    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement as Ast, TableAlias, TableFactor, TableWithJoins,
-    Update, UpdateTableFromKind,
+    Assignment, Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement as Ast, TableAlias, TableFactor,
+    TableWithJoins, Update, UpdateTableFromKind,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -44,24 +44,8 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings, has_w
     refuse(&refused)?;
     let target = Target::take(&update.table, tables)?;
     let definition = &target.table.definition;
-    let mut set: Vec<(usize, Expr)> = Vec::new();
-    for (name, mut value) in assignments(&mut update.assignments)? {
-        let position = definition.position(&name).map_err(as_sql_error)?;
-        place_assigned(&target.table, position, &mut value)?;
-        if set.iter().any(|(other, _)| *other == position) {
-            return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
-        }
-        set.push((position, value));
-    }
-    // Rows in memory never change: they are replaced by others.
-    let in_memory = definition.is_in_memory();
-    let in_key = |position: usize| {
-        let id = definition.columns[position].id;
-        in_memory
-            || definition.time.is_some_and(|time| time.column == id)
-            || definition.unique.iter().any(|unique| unique.columns.contains(&id))
-    };
-    let kind = if set.iter().any(|(position, _)| in_key(*position)) { ChangeKind::Move } else { ChangeKind::Set };
+    let mut set = assigned_values(&target.table, &mut update.assignments)?;
+    let kind = kind_of_update(&target.table, &set);
     if kind == ChangeKind::Move {
         for (position, column) in definition.columns.iter().enumerate() {
             if set.iter().all(|(other, _)| *other != position) {
@@ -88,7 +72,36 @@ fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings, has_w
     };
     let query = target.query(values, others, which)?;
     let table = target.table;
-    Ok((query, Change { verb: "UPDATE", table, columns, others: rest, kind, returning, source: None }))
+    Ok((query, Change { verb: "UPDATE", table, columns, others: rest, kind, returning, source: None, merge: None }))
+}
+
+/// The assigned columns, by position, and their new values.
+pub(super) fn assigned_values(table: &Table, set: &mut Vec<Assignment>) -> Result<Vec<(usize, Expr)>> {
+    let definition = &table.definition;
+    let mut values: Vec<(usize, Expr)> = Vec::new();
+    for (name, mut value) in assignments(set)? {
+        let position = definition.position(&name).map_err(as_sql_error)?;
+        place_assigned(table, position, &mut value)?;
+        if values.iter().any(|(other, _)| *other == position) {
+            return Err(sql_error(format!("UPDATE {}: column {name} is set twice", definition.name)));
+        }
+        values.push((position, value));
+    }
+    Ok(values)
+}
+
+/// How rows change that get these values.
+pub(super) fn kind_of_update(table: &Table, set: &[(usize, Expr)]) -> ChangeKind {
+    let definition = &table.definition;
+    // Rows in memory never change: they are replaced by others.
+    let in_memory = definition.is_in_memory();
+    let in_key = |position: usize| {
+        let id = definition.columns[position].id;
+        in_memory
+            || definition.time.is_some_and(|time| time.column == id)
+            || definition.unique.iter().any(|unique| unique.columns.contains(&id))
+    };
+    if set.iter().any(|(position, _)| in_key(*position)) { ChangeKind::Move } else { ChangeKind::Set }
 }
 
 fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings, has_with: bool) -> Result<(Query, Change)> {
@@ -115,7 +128,7 @@ fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings, has_w
     };
     let query = target.query(values, others, which)?;
     let (table, columns) = (target.table, Vec::new());
-    Ok((query, Change { verb: "DELETE", table, columns, others: rest, kind, returning, source: None }))
+    Ok((query, Change { verb: "DELETE", table, columns, others: rest, kind, returning, source: None, merge: None }))
 }
 
 /// Selects the rows that change: all that satisfy a condition, or a limited number of them in some order.
@@ -125,7 +138,7 @@ struct RowSelection {
     limit: Option<Expr>,
 }
 
-fn refuse(refused: &[(bool, &str)]) -> Result<()> {
+pub(super) fn refuse(refused: &[(bool, &str)]) -> Result<()> {
     match refused.iter().find(|(found, _)| *found) {
         Some((_, what)) => Err(not_supported(what)),
         None => Ok(()),
@@ -133,15 +146,15 @@ fn refuse(refused: &[(bool, &str)]) -> Result<()> {
 }
 
 /// The table that changes, and its name in the statement.
-struct Target {
-    table: Table,
-    relation: TableWithJoins,
-    alias: Ident,
+pub(super) struct Target {
+    pub(super) table: Table,
+    pub(super) relation: TableWithJoins,
+    pub(super) alias: Ident,
 }
 
 impl Target {
     /// Replaces the table by one whose rows have their locations.
-    fn take(relation: &TableWithJoins, tables: &[Table]) -> Result<Self> {
+    pub(super) fn take(relation: &TableWithJoins, tables: &[Table]) -> Result<Self> {
         let mut relation = relation.clone();
         let TableFactor::Table { name, alias, args: None, .. } = &mut relation.relation else {
             return Err(not_supported("UPDATE or DELETE of anything but a table"));
@@ -166,7 +179,7 @@ impl Target {
         Ok(Self { table, relation, alias })
     }
 
-    fn column(&self, name: &str) -> Expr {
+    pub(super) fn column(&self, name: &str) -> Expr {
         Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::new(name)])
     }
 
@@ -222,12 +235,7 @@ impl Target {
         };
         let select: &mut Select = select;
         let places = [self.column(CHUNK), self.column(ROW)];
-        // Each has a distinct name, because two columns may be set to the same expression.
-        let named = |(position, expr): (usize, Expr)| SelectItem::ExprWithAlias {
-            expr,
-            alias: Ident::new(format!("\u{1}{position}")),
-        };
-        select.projection = places.into_iter().chain(values).enumerate().map(named).collect();
+        select.projection = numbered_items(places.into_iter().chain(values));
         select.from = std::iter::once(self.relation.clone()).chain(others).collect();
         select.selection = selection;
         // An order without a limit has no effect.
@@ -242,7 +250,16 @@ impl Target {
     }
 }
 
-fn empty_query() -> Result<Query> {
+/// Selects expressions under distinct names, because two columns may be set to the same expression.
+pub(super) fn numbered_items(values: impl Iterator<Item = Expr>) -> Vec<SelectItem> {
+    let named = |(position, expr): (usize, Expr)| SelectItem::ExprWithAlias {
+        expr,
+        alias: Ident::new(format!("\u{1}{position}")),
+    };
+    values.enumerate().map(named).collect()
+}
+
+pub(super) fn empty_query() -> Result<Query> {
     let statements = Parser::parse_sql(&GenericDialect, "SELECT 1").map_err(|error| Error::internal(error.to_string()));
     match statements?.pop() {
         Some(Ast::Query(query)) => Ok(*query),

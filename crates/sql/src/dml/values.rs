@@ -2,7 +2,7 @@
 //! parameter for a text column is text, even if it looks like a number, a number for a decimal has the digits of the
 //! column, and a text beside values of other types has the column's type.
 
-use super::target::{Overriding, Target};
+use super::target::{Overriding, Target, first_columns};
 use crate::ddl::defaults::{call_of, value_sql};
 use crate::parse::parameter_types::numeric_parameter;
 use crate::text::errors::{as_sql_error, sql_error};
@@ -11,7 +11,7 @@ use crate::text::time_text::TimeWord;
 use crate::workarounds::{is_default, select_rows};
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, CastKind, DataType, Expr, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
+    ArrayElemTypeDef, CastKind, DataType, Expr, Ident, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
     TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Values,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -136,6 +136,33 @@ pub(crate) fn source_with_defaults(insert: &mut Insert, target: &mut Target, tab
     Ok(source)
 }
 
+/// The values of one row for a target, with `DEFAULT` replaced by its values; without a row, all defaults.
+pub(crate) fn row_with_defaults(row: Option<Vec<Expr>>, target: &mut Target, tables: &[Table]) -> Result<Vec<Expr>> {
+    if let (None, Some(row)) = (&target.columns, &row) {
+        target.columns = target.table.find(tables).and_then(|table| first_columns(table, row.len()));
+    }
+    let (table, positions) = target.resolve_among(tables)?;
+    let columns: Vec<&Column> = positions.iter().map(|position| &table.definition.columns[*position]).collect();
+    let default = || Expr::Identifier(Ident::new("DEFAULT"));
+    let mut row = row.unwrap_or_else(|| columns.iter().map(|_| default()).collect());
+    if row.len() != columns.len() {
+        return Err(sql_error(format!("{} values for {} columns of table {}", row.len(), columns.len(), target.alias)));
+    }
+    let overrides = target.overriding == Some(Overriding::User);
+    let is_generated = |(column, value): (&&Column, &Expr)| {
+        (column.identity.is_some() && (overrides || is_default(value))).then(|| column.name.clone())
+    };
+    target.generated = columns.iter().zip(&row).filter_map(is_generated).collect();
+    target.refuse_given(&table, &positions)?;
+    for ((column, position), value) in columns.iter().zip(&positions).zip(&mut row) {
+        match target.is_generated(column) {
+            true => *value = Expr::value(Value::Null),
+            false => place_value(&table, *position, value)?,
+        }
+    }
+    Ok(row)
+}
+
 /// Casts texts to the types of their columns where other rows have values of other kinds: the rows of `VALUES` have one
 /// type, and DataFusion knows none for a text and a time. A text alone keeps its type, because assigning it accepts
 /// more. A date for a column of times becomes a time, because DataFusion would make nanoseconds of it and of the other
@@ -144,7 +171,12 @@ fn type_texts(values: &mut Values, columns: &[&Column]) {
     for (position, column) in columns.iter().enumerate() {
         let Some(data_type) = type_beside_text(column.column_type) else { continue };
         let has_other = values.rows.iter().filter_map(|row| row.content.get(position)).any(|value| match value {
-            Expr::Value(ValueWithSpan { value, .. }) => matches!(value, Value::Boolean(_) | Value::HexStringLiteral(_)),
+            Expr::Value(ValueWithSpan { value, .. }) => match value {
+                Value::Boolean(_) | Value::HexStringLiteral(_) => true,
+                // Beside numbers, 'NaN' would be read as a decimal.
+                Value::Number(..) => matches!(data_type, DataType::Real | DataType::DoublePrecision),
+                _ => false,
+            },
             _ => true,
         });
         if !has_other {
@@ -179,6 +211,8 @@ fn is_date(value: &Expr) -> bool {
 fn type_beside_text(column_type: ColumnType) -> Option<DataType> {
     Some(match column_type {
         ColumnType::Bool => DataType::Boolean,
+        ColumnType::Float32 => DataType::Real,
+        ColumnType::Float64 => DataType::DoublePrecision,
         ColumnType::Binary => DataType::Bytea,
         ColumnType::Date => DataType::Date,
         ColumnType::Time => DataType::Time(None, TimezoneInfo::None),

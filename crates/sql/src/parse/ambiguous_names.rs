@@ -80,6 +80,10 @@ impl Visitor for SharedNames {
                 let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
                 from.iter().chain(delete.using.iter().flatten()).for_each(|from| shown_tables(from, &mut shown));
             }
+            Statement::Merge(merge) => {
+                shown_table(&merge.table, &mut shown);
+                shown_table(&merge.source, &mut shown);
+            }
             _ => return ControlFlow::Continue(()),
         }
         // The rows to change have the name of their table alone.
@@ -95,24 +99,29 @@ impl Visitor for SharedNames {
 /// The tables of an item of a `FROM`.
 pub(super) fn shown_tables<'a>(from: &'a TableWithJoins, shown: &mut Vec<ShownTable<'a>>) {
     for relation in std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)) {
-        match relation {
-            TableFactor::NestedJoin { table_with_joins, alias: None } => shown_tables(table_with_joins, shown),
-            TableFactor::Table { name, alias: None, .. } => {
-                let mut parts = name.0.iter().rev().filter_map(|part| part.as_ident());
-                if let Some(name) = parts.next() {
-                    shown.push(ShownTable { name, schema: parts.next().map(|schema| schema.value.as_str()) });
-                }
+        shown_table(relation, shown);
+    }
+}
+
+/// The tables of one part of an item of a `FROM`.
+pub(super) fn shown_table<'a>(relation: &'a TableFactor, shown: &mut Vec<ShownTable<'a>>) {
+    match relation {
+        TableFactor::NestedJoin { table_with_joins, alias: None } => shown_tables(table_with_joins, shown),
+        TableFactor::Table { name, alias: None, .. } => {
+            let mut parts = name.0.iter().rev().filter_map(|part| part.as_ident());
+            if let Some(name) = parts.next() {
+                shown.push(ShownTable { name, schema: parts.next().map(|schema| schema.value.as_str()) });
             }
-            TableFactor::Table { alias: Some(alias), .. }
-            | TableFactor::Derived { alias: Some(alias), .. }
-            | TableFactor::TableFunction { alias: Some(alias), .. }
-            | TableFactor::Function { alias: Some(alias), .. }
-            | TableFactor::UNNEST { alias: Some(alias), .. }
-            | TableFactor::NestedJoin { alias: Some(alias), .. } => {
-                shown.push(ShownTable { name: &alias.name, schema: None });
-            }
-            _ => {}
         }
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. }
+        | TableFactor::TableFunction { alias: Some(alias), .. }
+        | TableFactor::Function { alias: Some(alias), .. }
+        | TableFactor::UNNEST { alias: Some(alias), .. }
+        | TableFactor::NestedJoin { alias: Some(alias), .. } => {
+            shown.push(ShownTable { name: &alias.name, schema: None });
+        }
+        _ => {}
     }
 }
 

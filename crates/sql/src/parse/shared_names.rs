@@ -2,7 +2,7 @@
 //! by the names of tables alone, and the rows that a statement changes have the name of their table alone. Such a table
 //! gets an alias, so that `s.t.x` and `r.t.x` stay apart. Not owned: which names are refused (`ambiguous_names`).
 
-use super::ambiguous_names::{AmbiguousColumns, ShownTable, shown_tables};
+use super::ambiguous_names::{AmbiguousColumns, ShownTable, shown_table, shown_tables};
 use crate::text::tree_walk::{visit, visit_mut, visit_relations};
 use atsdb_core::name::same_name;
 use atsdb_core::{PUBLIC_SCHEMA, Result};
@@ -107,6 +107,7 @@ fn changed_table(statement: &Statement) -> Option<NamedTable> {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
             &from.first()?.relation
         }
+        Statement::Merge(merge) => &merge.table,
         _ => return None,
     };
     match relation {
@@ -127,6 +128,7 @@ fn reads_other(statement: &Statement, changed: &NamedTable) -> bool {
         Statement::Delete(delete) => {
             delete.using.iter().flatten().for_each(|from| shown_tables(from, &mut others));
         }
+        Statement::Merge(merge) => shown_table(&merge.source, &mut others),
         _ => {}
     }
     others.iter().any(|other| changed.shares_name_with(other))

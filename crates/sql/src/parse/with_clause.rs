@@ -1,12 +1,12 @@
-//! `WITH ...` before `INSERT`, `UPDATE` and `DELETE`. The parser makes a query of it, whose body is the statement;
-//! DataFusion plans only queries. So the clause moves to the query whose rows are inserted, or that finds the rows to
-//! change. Not owned: items of the clause that change rows themselves (`with_steps`).
+//! `WITH ...` before `INSERT`, `UPDATE`, `DELETE` and `MERGE`. The parser makes a query of it, whose body is the
+//! statement; DataFusion plans only queries. So the clause moves to the query whose rows are inserted, or that finds
+//! the rows to change. Not owned: items of the clause that change rows themselves (`with_steps`).
 
 use crate::text::verbs::verb_of;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast, With};
 
 /// Statements that may follow the clause and change rows.
-const VERBS: [&str; 3] = ["INSERT", "UPDATE", "DELETE"];
+const VERBS: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
 /// Moves the clause before an `INSERT` to its rows.
 pub(super) fn settle_with(statement: &mut Ast) {
@@ -22,10 +22,10 @@ pub(super) fn settle_with(statement: &mut Ast) {
     }
 }
 
-/// Separates an `UPDATE` or `DELETE` from the clause before it. Other statements keep theirs.
+/// Separates an `UPDATE`, `DELETE` or `MERGE` from the clause before it. Other statements keep theirs.
 pub(crate) fn split_with(statement: Ast) -> (Option<With>, Ast) {
     if let Ast::Query(query) = &statement
-        && let SetExpr::Update(change) | SetExpr::Delete(change) = query.body.as_ref()
+        && let SetExpr::Update(change) | SetExpr::Delete(change) | SetExpr::Merge(change) = query.body.as_ref()
     {
         return (query.with.clone(), change.clone());
     }
@@ -52,7 +52,7 @@ pub(crate) fn main_word(text: &str) -> String {
     }
 }
 
-/// The verb of the `INSERT`, `UPDATE` or `DELETE` that follows the clause.
+/// The verb of the statement that changes rows and follows the clause.
 fn change_after_with(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut follows_parenthesis) = (0, 0_usize, false);
@@ -121,6 +121,7 @@ mod tests {
             ("with x as (select 1) insert into t select * from x", "INSERT"),
             ("WITH x(a, b) AS (SELECT ')', 2), y AS NOT MATERIALIZED (SELECT 1) -- (\n UPDATE t SET a = 1", "UPDATE"),
             ("WITH RECURSIVE \"delete\" AS (SELECT 1 /* ) insert */ ) delete FROM t", "DELETE"),
+            ("WITH x AS (SELECT 1 AS a) MERGE INTO t USING x ON t.a = x.a WHEN MATCHED THEN DELETE", "MERGE"),
             ("WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "WITH"),
             ("WITH x AS (SELECT 1) SELECT (1) insert FROM x", "WITH"),
             ("WITH x AS (SELECT 1", "WITH"),

@@ -52,6 +52,10 @@ pub(super) fn items_to_execute(statement: &Ast) -> Result<Option<Vec<WithItem>>>
     };
     let mut items = Vec::new();
     for (position, item) in with.cte_tables.iter().enumerate() {
+        if matches!(item.query.body.as_ref(), SetExpr::Merge(_)) {
+            return Err(not_supported("MERGE in an item of WITH")
+                .with_hint("write it as the main statement, or use INSERT ... ON CONFLICT"));
+        }
         let later: usize = with.cte_tables[position + 1..].iter().map(|later| references(&later.query, item)).sum();
         let count = later + references(&query.body, item) + references(&query.order_by, item);
         let has_rows = !changes_rows(item) || has_returning(item);

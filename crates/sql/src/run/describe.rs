@@ -39,7 +39,7 @@ pub(crate) struct Description {
     pub(crate) schema: SchemaRef,
     /// The target of the rows, if it is an INSERT.
     pub(crate) insert: Option<Target>,
-    /// The change of the rows, if it is an UPDATE or DELETE.
+    /// The change of the rows, if it is an UPDATE, DELETE or MERGE.
     pub(crate) change: Option<Change>,
     pub(crate) spellings: SharedSpellings,
     pub(crate) reads_files: bool,
@@ -69,9 +69,8 @@ fn described(statement_query: StatementQuery, query: &Query, state: &SessionStat
         }
         (None, Some(change)) => {
             let columns = &change.table.definition.columns;
-            let set = change.columns.iter().map(|position| type_of(&columns[*position]));
-            // The first two are the location of a row.
-            [None, None].into_iter().chain(set).collect()
+            let assigned = change.assigned()?.into_iter();
+            assigned.map(|position| position.and_then(|position| type_of(&columns[position]))).collect()
         }
         (None, None) => Vec::new(),
     };

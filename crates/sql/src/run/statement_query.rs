@@ -4,6 +4,7 @@ use super::query::Query;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::change_query::query_of_change;
+use crate::dml::merge_query::query_of_merge;
 use crate::dml::target::Target;
 use crate::dml::values::source_with_defaults;
 use crate::parse::refuse::refused;
@@ -60,7 +61,10 @@ impl StatementQuery {
     ) -> Result<Self> {
         let tables = query.snapshot.tables();
         let (with, mut statement) = split_with(statement);
-        let change = query_of_change(&mut statement, tables, &spellings, with.is_some())?;
+        let change = match &mut statement {
+            Ast::Merge(merge) => Some(query_of_merge(merge, tables, &spellings)?),
+            other => query_of_change(other, tables, &spellings, with.is_some())?,
+        };
         let (statement, insert, change) = match change {
             Some((mut query, change)) => {
                 add_with(&mut query, with);

@@ -83,7 +83,7 @@ struct Parts {
 pub(crate) struct Started {
     /// The target of the rows, if it is an INSERT.
     pub(crate) insert: Option<Target>,
-    /// The change of the rows, if it is an UPDATE or DELETE.
+    /// The change of the rows, if it is an UPDATE, DELETE or MERGE.
     pub(crate) change: Option<Change>,
     /// The spelling of names in the statement.
     pub(crate) spellings: SharedSpellings,

@@ -1,13 +1,14 @@
-//! `UPDATE` and `DELETE`.
+//! `UPDATE`, `DELETE` and `MERGE`.
 
 use super::state::Session;
-use crate::dml::change::{Change, ChangeKind};
+use crate::dml::change::{Change, ChangeKind, Merge};
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
+use crate::write::merge::{MergedRows, append_new_rows};
 use crate::write::resident_change::change_resident;
 use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
@@ -42,20 +43,52 @@ impl Session {
         rows: Rows,
         context: &StatementContext<'_>,
     ) -> Result<Answer> {
+        if let Some(merge) = &change.merge {
+            return self.merge(batch, change, merge, rows, context);
+        }
         let others = change.returning.as_ref().map(|returning| returning.other_fields(&rows.schema()));
-        let ChangedRows { row_count, returned } = match change.table.definition.is_in_memory() {
-            true => {
-                let found_in = context.snapshot.resident(&change.table)?;
-                change_resident(batch, change, &found_in, rows)?
-            }
-            false => ChangeWriter::new(batch, change, self.limits(), &self.interrupt).run(rows)?,
-        };
+        let ChangedRows { row_count, returned } = self.change_rows(batch, change, rows, context)?;
         let Some(returning) = &change.returning else {
             return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
         };
         let (others, bytes_max) = (others.unwrap_or_default(), self.options.memory_bytes);
         let rows = returning.answer(context, &change.table, returned, others, bytes_max)?;
         Ok(Answer::Rows(Rows::fixed(rows)))
+    }
+
+    fn change_rows(
+        &self,
+        batch: &mut Batch,
+        change: &Change,
+        rows: Rows,
+        context: &StatementContext<'_>,
+    ) -> Result<ChangedRows> {
+        if change.table.definition.is_in_memory() {
+            let found_in = context.snapshot.resident(&change.table)?;
+            return change_resident(batch, change, &found_in, rows);
+        }
+        ChangeWriter::new(batch, change, self.limits(), &self.interrupt).run(rows)
+    }
+
+    /// Applies a `MERGE`: matched rows are changed before others are added.
+    fn merge(
+        &self,
+        batch: &mut Batch,
+        change: &Change,
+        merge: &Merge,
+        rows: Rows,
+        context: &StatementContext<'_>,
+    ) -> Result<Answer> {
+        let MergedRows { changed, added } = MergedRows::of(merge, rows, self.options.memory_bytes)?;
+        let mut row_count = 0;
+        if let Some(first) = changed.first() {
+            let rows = Rows::read(first.schema(), changed);
+            row_count += self.change_rows(batch, change, rows, context)?.row_count;
+        }
+        for (target, rows) in added {
+            row_count += append_new_rows(batch, &change.table, target, rows)?;
+        }
+        Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) })
     }
 
     pub(super) fn limits(&self) -> Limits {

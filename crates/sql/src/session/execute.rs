@@ -70,7 +70,7 @@ impl Session {
                 self.insert_on_conflict(statement, parameters)
             }
             "INSERT" | "REPLACE" => self.query(statement, parameters),
-            "UPDATE" | "DELETE" => self.change(statement, parameters),
+            "UPDATE" | "DELETE" | "MERGE" => self.change(statement, parameters),
             "SELECT" => self.select(statement, parameters),
             "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, parameters),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {

@@ -89,7 +89,7 @@ impl Session {
         types.resize(count.max(declared.len()), None);
         let (types, schema) = match verb_of(statement.text()).as_str() {
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
-            | "DELETE" | "" => {
+            | "DELETE" | "MERGE" | "" => {
                 let described = self.described(statement, types);
                 described.map_err(|error| with_quotes_hint(error, statement.text()))?
             }

@@ -22,6 +22,7 @@ const VERBS: [(&str, VerbKind); 35] = [
     ("INSERT", Change),
     ("UPDATE", Change),
     ("DELETE", Change),
+    ("MERGE", Change),
     ("WITH", Query),
     ("VALUES", Query),
     ("FROM", Query),
@@ -51,7 +52,6 @@ const VERBS: [(&str, VerbKind); 35] = [
     ("ALTER", Definition),
     ("ANALYZE", Definition),
     ("VACUUM", Definition),
-    ("MERGE", Definition),
     ("COMMENT", Definition),
 ];
 

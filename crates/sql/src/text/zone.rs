@@ -42,12 +42,17 @@ impl Zone {
     pub(crate) fn named(name: &str) -> Result<Arc<Self>> {
         static KNOWN: Mutex<Option<HashMap<Tz, Arc<Zone>>>> = Mutex::new(None);
         if let Some(ahead) = fixed_offset(name) {
-            return Ok(Arc::new(Self { spans: vec![Span { start: i64::MIN, ahead }] }));
+            return Ok(Arc::new(Self::always_ahead(ahead)));
         }
         let zone = zone_named(name).ok_or_else(|| unknown(name))?;
         let mut known = KNOWN.lock();
         let known = known.get_or_insert_with(HashMap::new);
         Ok(Arc::clone(known.entry(zone).or_insert_with(|| Arc::new(Self::of(zone, STEP)))))
+    }
+
+    /// The zone whose clocks are always so many seconds ahead of UTC.
+    pub(crate) fn always_ahead(ahead: i64) -> Self {
+        Self { spans: vec![Span { start: i64::MIN, ahead }] }
     }
 
     /// Whether a text is the name of a zone.

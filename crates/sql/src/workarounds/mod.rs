@@ -51,6 +51,7 @@ pub(crate) use syntax::names::output_names;
 pub(crate) use syntax::names::stars::Stars;
 pub(crate) use syntax::rows::values_of_subqueries::{is_default, select_rows};
 pub(crate) use syntax::tokens::dialect::StatementDialect;
+pub(crate) use syntax::tokens::merge_words::{DEFAULT_VALUES, NOTHING};
 pub(crate) use syntax::tokens::statement_words::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 pub(crate) use times::date_trunc::{DateTrunc, cut as cut_by_unit};
 pub(crate) use times::words::{has_time_words, read_time_words};
@@ -74,6 +75,7 @@ pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Res
     syntax::tokens::texts::join_texts(tokens)?;
     syntax::tokens::texts::write_null_tests(tokens);
     syntax::tokens::between::mark_symmetric(tokens);
+    syntax::tokens::merge_words::write_merge_actions(tokens);
     syntax::tokens::statement_words::write_statements(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_containment(tokens);
@@ -201,6 +203,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     aggregates::extremes::register(context);
     resources::first_values::register(context);
     aggregates::collected_order::register(context);
+    texts::letter_cases::register(context);
     texts::regexp_match::register(context);
     texts::regexp_replace::register(context);
     casts::row_texts::register(context);

@@ -177,7 +177,8 @@ impl<'a> ChangeWriter<'a> {
             self.finish(running, scan)?;
         }
         if self.change.kind == ChangeKind::Move {
-            for values in std::mem::take(&mut chunk.values) {
+            // Rows without new values are only removed.
+            for values in std::mem::take(&mut chunk.values).into_iter().filter(|values| !values.is_empty()) {
                 self.moved.push(self.named(values)?);
             }
         }

@@ -66,6 +66,12 @@ fn a_parameter_gets_its_type_from_its_place() {
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
         ("INSERT INTO t (n, time, b) VALUES ($1, $2, $3)", "int32 time binary", None),
         (
+            "MERGE INTO k USING t ON k.id = t.n WHEN MATCHED THEN UPDATE SET hits = $1
+             WHEN NOT MATCHED AND t.x > $2 THEN INSERT (id, s) VALUES ($3, $4)",
+            "int32 float64 int64 text",
+            None,
+        ),
+        (
             "INSERT INTO t (time, n, sensor) SELECT time, $1, $2 FROM t UNION ALL SELECT time, n, $3 FROM t",
             "int32 text text",
             None,

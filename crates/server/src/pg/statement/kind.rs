@@ -148,6 +148,7 @@ fn of_rows(first: &str) -> Option<StatementKind> {
         "insert" | "replace" => StatementKind::Change("INSERT"),
         "update" => StatementKind::Change("UPDATE"),
         "delete" => StatementKind::Change("DELETE"),
+        "merge" => StatementKind::Change("MERGE"),
         _ => return None,
     })
 }

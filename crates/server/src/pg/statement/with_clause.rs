@@ -3,7 +3,7 @@
 use atsdb::sql::{Word, Words};
 
 /// Words that begin such a statement.
-const STATEMENTS: [&str; 6] = ["select", "values", "table", "insert", "update", "delete"];
+const STATEMENTS: [&str; 7] = ["select", "values", "table", "insert", "update", "delete", "merge"];
 
 /// The first word of the statement; `None` if it is a query in parentheses. The words are those behind `WITH`.
 pub(super) fn main_word(words: Words<'_>) -> Option<String> {

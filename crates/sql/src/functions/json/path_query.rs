@@ -2,7 +2,7 @@
 //! are opened where a step needs their elements, and what is missing is no error.
 
 use super::jsonb::{Json, written};
-use super::path_syntax::{Comparison, Condition, JsonPath, Operand, PathStep, Position};
+use super::path_syntax::{Comparison, Condition, JsonPath, Operand, Path, PathStart, PathStep, Position};
 use super::read::{Documents, text};
 use crate::functions::base::plain::{Compute, Plain, Returns};
 use crate::functions::base::text_types::TextType;
@@ -14,6 +14,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -80,48 +81,111 @@ fn each_row<T>(name: &str, args: &[ArrayRef], make: impl Fn(Items<'_>) -> T) -> 
             Some((text, known)) if text == path => known,
             _ => JsonPath::parse(path).map_err(external)?,
         };
-        made.push(Some(make(found(&known, &document, &document))));
+        made.push(Some(make(Evaluation::new(&known, &document).found(&known.path, &document))));
         last = Some((path, known));
     }
     Ok(made)
 }
 
-/// What a path finds. `item` is the item that a condition is about.
-fn found<'a>(path: &JsonPath, document: &'a Json, item: &'a Json) -> Items<'a> {
-    let start = if path.is_from_item { item } else { document };
-    path.steps.iter().fold(vec![Cow::Borrowed(start)], |items, step| after_step(step, items, document))
+/// Finds what a path means in one document. What does not depend on the item of a condition is computed once.
+struct Evaluation<'a> {
+    document: &'a Json,
+    /// What paths in conditions find from the document, by their numbers, with arrays opened.
+    inner: Vec<OnceCell<Items<'a>>>,
+    /// The answers of conditions that do not depend on the item, by their numbers.
+    answers: Vec<OnceCell<Option<bool>>>,
 }
 
-fn after_step<'a>(step: &PathStep, items: Items<'a>, document: &'a Json) -> Items<'a> {
-    match step {
-        PathStep::Member(key) => {
-            let member = |item: Cow<'a, Json>| match item {
-                Cow::Borrowed(Json::Object(members)) => members.get(key).map(Cow::Borrowed),
-                _ => None,
-            };
-            items.into_iter().flat_map(opened).filter_map(member).collect()
+impl<'a> Evaluation<'a> {
+    fn new(path: &JsonPath, document: &'a Json) -> Self {
+        let inner = (0..path.inner_count).map(|_| OnceCell::new()).collect();
+        let answers = (0..path.once_count).map(|_| OnceCell::new()).collect();
+        Self { document, inner, answers }
+    }
+
+    /// What a path finds. `item` is the item that a condition is about.
+    fn found<'b>(&self, path: &Path, item: &'b Json) -> Items<'b>
+    where
+        'a: 'b,
+    {
+        let start: &'b Json = if path.start == PathStart::Item { item } else { self.document };
+        path.steps.iter().fold(vec![Cow::Borrowed(start)], |items, step| self.after_step(step, items))
+    }
+
+    fn after_step<'b>(&self, step: &PathStep, items: Items<'b>) -> Items<'b> {
+        match step {
+            PathStep::Member(key) => {
+                let member = |item: Cow<'b, Json>| match item {
+                    Cow::Borrowed(Json::Object(members)) => members.get(key).map(Cow::Borrowed),
+                    _ => None,
+                };
+                items.into_iter().flat_map(opened).filter_map(member).collect()
+            }
+            PathStep::Members => {
+                let members = |item: Cow<'b, Json>| -> Items<'b> {
+                    match item {
+                        Cow::Borrowed(Json::Object(members)) => members.values().map(Cow::Borrowed).collect(),
+                        _ => Vec::new(),
+                    }
+                };
+                items.into_iter().flat_map(opened).flat_map(members).collect()
+            }
+            PathStep::Elements => items.into_iter().flat_map(opened).collect(),
+            PathStep::Positions(positions) => {
+                items.into_iter().flat_map(|item| at_positions(&opened(item), positions)).collect()
+            }
+            PathStep::Filter(condition) => {
+                let is_kept = |item: &Cow<'b, Json>| self.holds(condition, item) == Some(true);
+                items.into_iter().flat_map(opened).filter(is_kept).collect()
+            }
+            PathStep::TypeName => {
+                items.iter().map(|item| Cow::Owned(Json::Scalar(format!("\"{}\"", type_name(item))))).collect()
+            }
+            PathStep::Size => items.iter().map(|item| Cow::Owned(Json::Scalar(size(item).to_string()))).collect(),
         }
-        PathStep::Members => {
-            let members = |item: Cow<'a, Json>| -> Items<'a> {
-                match item {
-                    Cow::Borrowed(Json::Object(members)) => members.values().map(Cow::Borrowed).collect(),
-                    _ => Vec::new(),
-                }
-            };
-            items.into_iter().flat_map(opened).flat_map(members).collect()
+    }
+
+    /// Whether a condition holds for an item; `None` if that is unknown.
+    fn holds(&self, condition: &Condition, item: &Json) -> Option<bool> {
+        match condition {
+            Condition::Any(conditions) => any(conditions.iter().map(|inner| self.holds(inner, item))),
+            Condition::All(conditions) => {
+                // All hold where it is wrong that any does not.
+                let fails = |inner: &Condition| self.holds(inner, item).map(|holds| !holds);
+                any(conditions.iter().map(fails)).map(|fails| !fails)
+            }
+            Condition::Not(inner) => self.holds(inner, item).map(|holds| !holds),
+            Condition::Exists(path) => Some(!self.found(path, item).is_empty()),
+            Condition::Once(number, inner) => match self.answers.get(*number) {
+                Some(answer) => *answer.get_or_init(|| self.holds(inner, item)),
+                None => self.holds(inner, item),
+            },
+            Condition::Compare(left, comparison, right) => {
+                let (left, right) = (self.values(left, item), self.values(right, item));
+                any(left.iter().flat_map(|left| right.iter().map(move |right| compared(left, *comparison, right))))
+            }
+            Condition::StartsWith(operand, start) => {
+                any(self.values(operand, item).iter().map(|value| match &**value {
+                    Json::Scalar(text) if text.starts_with('"') => Some(as_text(text)?.starts_with(start)),
+                    _ => None,
+                }))
+            }
         }
-        PathStep::Elements => items.into_iter().flat_map(opened).collect(),
-        PathStep::Positions(positions) => {
-            items.into_iter().flat_map(|item| at_positions(&opened(item), positions)).collect()
+    }
+
+    /// The values of an operand. Arrays are opened.
+    fn values<'b>(&'b self, operand: &'b Operand, item: &'b Json) -> Cow<'b, [Cow<'b, Json>]> {
+        let path = match operand {
+            Operand::Value(value) => return Cow::Owned(vec![Cow::Borrowed(value)]),
+            Operand::Path(path) => path,
+        };
+        if let PathStart::Inner(number) = path.start
+            && let Some(known) = self.inner.get(number)
+        {
+            let from_document = || self.found(path, self.document).into_iter().flat_map(opened).collect();
+            return Cow::Borrowed(known.get_or_init(from_document).as_slice());
         }
-        PathStep::Filter(condition) => {
-            let is_kept = |item: &Cow<'a, Json>| holds(condition, document, item) == Some(true);
-            items.into_iter().flat_map(opened).filter(is_kept).collect()
-        }
-        PathStep::TypeName => {
-            items.iter().map(|item| Cow::Owned(Json::Scalar(format!("\"{}\"", type_name(item))))).collect()
-        }
-        PathStep::Size => items.iter().map(|item| Cow::Owned(Json::Scalar(size(item).to_string()))).collect(),
+        Cow::Owned(self.found(path, item).into_iter().flat_map(opened).collect())
     }
 }
 
@@ -165,38 +229,6 @@ fn size(item: &Json) -> usize {
     match item {
         Json::Array(elements) => elements.len(),
         _ => 1,
-    }
-}
-
-/// Whether a condition holds for an item; `None` if that is unknown.
-fn holds(condition: &Condition, document: &Json, item: &Json) -> Option<bool> {
-    match condition {
-        Condition::Any(conditions) => any(conditions.iter().map(|inner| holds(inner, document, item))),
-        Condition::All(conditions) => {
-            // All hold where it is wrong that any does not.
-            let fails = |inner: &Condition| holds(inner, document, item).map(|holds| !holds);
-            any(conditions.iter().map(fails)).map(|fails| !fails)
-        }
-        Condition::Not(inner) => holds(inner, document, item).map(|holds| !holds),
-        Condition::Exists(path) => Some(!found(path, document, item).is_empty()),
-        Condition::Compare(left, comparison, right) => {
-            let (left, right) = (values(left, document, item), values(right, document, item));
-            any(left.iter().flat_map(|left| right.iter().map(move |right| compared(left, *comparison, right))))
-        }
-        Condition::StartsWith(operand, start) => {
-            any(values(operand, document, item).iter().map(|value| match &**value {
-                Json::Scalar(text) if text.starts_with('"') => Some(as_text(text)?.starts_with(start)),
-                _ => None,
-            }))
-        }
-    }
-}
-
-/// The values of an operand. Arrays are opened.
-fn values<'a>(operand: &'a Operand, document: &'a Json, item: &'a Json) -> Items<'a> {
-    match operand {
-        Operand::Path(path) => found(path, document, item).into_iter().flat_map(opened).collect(),
-        Operand::Value(value) => vec![Cow::Borrowed(value)],
     }
 }
 

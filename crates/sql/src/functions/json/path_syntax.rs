@@ -14,11 +14,29 @@ const DEPTH_MAX: usize = 64;
 /// How often a path may list one element: `[0, 0]` lists it twice, and `[0, 0][0, 0]` four times.
 const REPEATS_MAX: usize = 10_000;
 
-/// A path from the document, or from the item that a condition is about.
+/// The path of a text.
 #[derive(Debug)]
 pub(super) struct JsonPath {
-    pub(super) is_from_item: bool,
+    pub(super) path: Path,
+    /// The number of paths in conditions that begin at the document.
+    pub(super) inner_count: usize,
+    /// The number of [`Condition::Once`]s.
+    pub(super) once_count: usize,
+}
+
+/// A path from the document, or from the item that a condition is about.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) start: PathStart,
     pub(super) steps: Vec<PathStep>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathStart {
+    Document,
+    /// The document, in a condition. The path has this number, and finds the same for each item.
+    Inner(usize),
+    Item,
 }
 
 #[derive(Debug)]
@@ -47,15 +65,23 @@ pub(super) enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
     Not(Box<Condition>),
-    Exists(JsonPath),
+    Exists(Path),
+    /// A condition that does not depend on the item, and its number.
+    Once(usize, Box<Condition>),
     Compare(Operand, Comparison, Operand),
     StartsWith(Operand, String),
 }
 
 #[derive(Debug)]
 pub(super) enum Operand {
-    Path(JsonPath),
+    Path(Path),
     Value(Json),
+}
+
+impl Operand {
+    fn is_of_item(&self) -> bool {
+        matches!(self, Self::Path(path) if path.start == PathStart::Item)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +97,7 @@ pub(super) enum Comparison {
 impl JsonPath {
     /// Reads a path.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut reader = Reader { text, rest: text, depth: 0 };
+        let mut reader = Reader { text, rest: text, depth: 0, inner_count: 0, once_count: 0 };
         if reader.takes_word("strict") {
             return Err(refused(text, "the mode strict"));
         }
@@ -83,7 +109,8 @@ impl JsonPath {
         if !reader.rest.trim_start().is_empty() {
             return Err(reader.wrong());
         }
-        Ok(Self { is_from_item: false, steps })
+        let path = Path { start: PathStart::Document, steps };
+        Ok(Self { path, inner_count: reader.inner_count, once_count: reader.once_count })
     }
 }
 
@@ -97,6 +124,8 @@ struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
     depth: usize,
+    inner_count: usize,
+    once_count: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -294,7 +323,9 @@ impl<'a> Reader<'a> {
                 return Err(self.wrong());
             }
             self.rest = self.rest.trim_start();
-            return Ok(Condition::StartsWith(left, self.string()?));
+            let is_of_item = left.is_of_item();
+            let condition = Condition::StartsWith(left, self.string()?);
+            return Ok(self.settled(condition, is_of_item));
         }
         for word in ["like_regex", "is"] {
             if self.takes_word(word) {
@@ -302,7 +333,18 @@ impl<'a> Reader<'a> {
             }
         }
         let comparison = self.comparison()?;
-        Ok(Condition::Compare(left, comparison, self.operand()?))
+        let right = self.operand()?;
+        let is_of_item = left.is_of_item() || right.is_of_item();
+        Ok(self.settled(Condition::Compare(left, comparison, right), is_of_item))
+    }
+
+    /// Numbers a condition that does not depend on the item.
+    fn settled(&mut self, condition: Condition, is_of_item: bool) -> Condition {
+        if is_of_item {
+            return condition;
+        }
+        self.once_count += 1;
+        Condition::Once(self.once_count - 1, Box::new(condition))
     }
 
     /// A condition in parentheses, or `exists (path)`.
@@ -311,7 +353,8 @@ impl<'a> Reader<'a> {
             self.expect("(")?;
             let Operand::Path(path) = self.operand()? else { return Err(self.wrong()) };
             self.expect(")")?;
-            return Ok(Condition::Exists(path));
+            let is_of_item = path.start == PathStart::Item;
+            return Ok(self.settled(Condition::Exists(path), is_of_item));
         }
         self.expect("(")?;
         let condition = self.condition()?;
@@ -336,12 +379,19 @@ impl<'a> Reader<'a> {
     }
 
     fn operand(&mut self) -> Result<Operand> {
-        for (sign, is_from_item) in [("@", true), ("$", false)] {
+        for sign in ["@", "$"] {
             if self.takes(sign) {
                 if self.rest.starts_with(is_of_word) || self.rest.starts_with('"') {
                     return Err(refused(self.text, "a variable"));
                 }
-                return Ok(Operand::Path(JsonPath { is_from_item, steps: self.steps()? }));
+                let start = match sign {
+                    "@" => PathStart::Item,
+                    _ => {
+                        self.inner_count += 1;
+                        PathStart::Inner(self.inner_count - 1)
+                    }
+                };
+                return Ok(Operand::Path(Path { start, steps: self.steps()? }));
             }
         }
         if self.rest.starts_with('"') {

@@ -8,6 +8,7 @@
 use crate::functions::base::arguments::{per_second, strictly, text_of};
 use crate::text::datafusion_errors::external;
 use crate::text::zone::Zone;
+use atsdb_core::Error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
@@ -15,6 +16,8 @@ use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::sync::Arc;
+
+const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let at_zone = [false, true].into_iter().map(|is_instant| ScalarUDF::new_from_impl(AtZone::new(is_instant)));
@@ -178,16 +181,33 @@ impl ScalarUDFImpl for AtZone {
         };
         let is_scalar = matches!(time, ColumnarValue::Scalar(_));
         let times = time.clone().into_array(1)?;
-        let moved = match text_of(zone) {
-            Some(zone) => moved(&times, unit, Zone::named(zone).map_err(external)?.as_ref(), is_local)?,
-            None if zone.is_null() => Int64Array::new_null(times.len()),
-            None => return exec_err!("AT TIME ZONE takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
+        let moved = match zone_of(zone)? {
+            Some(zone) => moved(&times, unit, &zone, is_local)?,
+            None => Int64Array::new_null(times.len()),
         };
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
         match is_scalar {
             true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
             false => Ok(ColumnarValue::Array(moved)),
         }
+    }
+}
+
+/// The zone of a name, or of an interval by which its clocks are ahead of UTC; `None` of NULL.
+fn zone_of(zone: &ScalarValue) -> Result<Option<Arc<Zone>>> {
+    if zone.is_null() {
+        return Ok(None);
+    }
+    if let ScalarValue::IntervalMonthDayNano(Some(ahead)) = zone {
+        if ahead.months != 0 || ahead.days != 0 {
+            let error = Error::invalid("an interval time zone must not include months or days");
+            return Err(external(error.with_hint("write hours and minutes: INTERVAL '02:00'")));
+        }
+        return Ok(Some(Arc::new(Zone::always_ahead(ahead.nanoseconds / NANOSECONDS_PER_SECOND))));
+    }
+    match text_of(zone) {
+        Some(name) => Zone::named(name).map(Some).map_err(external),
+        None => exec_err!("AT TIME ZONE takes the name of a zone, such as 'Europe/Berlin' or '+02:00', or an INTERVAL"),
     }
 }
 

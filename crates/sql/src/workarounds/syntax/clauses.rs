@@ -26,6 +26,7 @@ use super::queries::group_keys::complete_groups;
 use super::queries::groups::regroup;
 use super::queries::limits::settle_limits;
 use super::queries::natural::name_natural_columns;
+use super::queries::order_all::order_by_positions;
 use super::queries::order_names::settle_order_names;
 use super::queries::set_all::count_rows;
 use super::queries::using::merge_columns;
@@ -54,6 +55,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    order_by_positions(statement, tables);
     complete_aliases(statement, tables);
     settle_order_names(statement, tables)?;
     complete_groups(statement, tables);

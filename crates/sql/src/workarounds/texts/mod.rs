@@ -1,5 +1,6 @@
 //! Functions and operators of texts, and texts of mapped columns, which are dictionaries.
 
+pub(super) mod letter_cases;
 pub(super) mod mapped_operands;
 pub(super) mod outputs;
 pub(super) mod plain_results;

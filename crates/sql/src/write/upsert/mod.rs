@@ -84,7 +84,7 @@ fn change_of(table: &Table, set: &[usize]) -> Change {
         false => (ChangeKind::Set, set.to_vec()),
     };
     let (table, others) = (table.clone(), Vec::new());
-    Change { verb: "INSERT", table, columns, others, kind, returning: None, source: None }
+    Change { verb: "INSERT", table, columns, others, kind, returning: None, source: None, merge: None }
 }
 
 /// Rows in the form that a change expects: chunk, row, values.

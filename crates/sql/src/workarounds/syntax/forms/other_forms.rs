@@ -1,7 +1,7 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
-//! of a list; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`; `COLLATE` of the
-//! order that texts have anyway.
+//! of a list; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR
+//! escape`; `COLLATE` of the order that texts have anyway.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -9,6 +9,7 @@
 use super::line_ends::match_line_ends;
 use super::row_members::opposite;
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::similar_pattern::regular_expression;
 use crate::workarounds::syntax::{any_of, expression, set_arguments, set_first_argument};
 use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
@@ -70,6 +71,12 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = found;
             Ok(())
         }
+        Expr::Substring { expr: text, substring_from: Some(pattern), substring_for: Some(escape), .. }
+            if let (Some(pattern), Some(escape)) = (text_in(pattern), text_in(escape)) =>
+        {
+            *expr = similar_part(text, &pattern, &escape)?;
+            Ok(())
+        }
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
             *expr = in_list(left, list, false);
             Ok(())
@@ -97,6 +104,30 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// `substring(text FROM pattern FOR escape)`, whose pattern is one of `SIMILAR TO`.
+fn similar_part(text: &Expr, pattern: &str, escape: &str) -> Result<Expr> {
+    let mut letters = escape.chars();
+    let (escape, None) = (letters.next(), letters.next()) else {
+        return Err(sql_error("invalid escape string").with_hint("the escape string must be empty or one character"));
+    };
+    let regular = Expr::value(Value::SingleQuotedString(regular_expression(pattern, escape)?));
+    let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
+    if let Expr::CompoundFieldAccess { root, .. } = &mut found
+        && let Expr::Nested(call) = root.as_mut()
+    {
+        set_arguments(call, vec![text.clone(), regular]);
+    }
+    Ok(found)
+}
+
+/// The text of a literal.
+fn text_in(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text.clone()),
+        _ => None,
     }
 }
 

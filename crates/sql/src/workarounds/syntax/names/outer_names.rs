@@ -97,6 +97,10 @@ impl VisitorMut for OuterTables<'_> {
                 let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
                 scope.add_all(from.iter().chain(delete.using.iter().flatten()), &self.tables);
             }
+            Statement::Merge(merge) => {
+                scope.add(&merge.table, &self.tables);
+                scope.add(&merge.source, &self.tables);
+            }
             _ => return ControlFlow::Continue(()),
         }
         self.scopes.push(scope);

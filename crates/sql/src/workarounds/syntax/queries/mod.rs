@@ -5,6 +5,7 @@ pub(super) mod group_keys;
 pub(super) mod groups;
 pub(super) mod limits;
 pub(super) mod natural;
+pub(super) mod order_all;
 pub(super) mod order_names;
 pub(super) mod set_all;
 pub(super) mod using;

@@ -72,6 +72,10 @@ impl Dialect for StatementDialect {
         character != '#' && GenericDialect.is_identifier_part(character)
     }
 
+    fn supports_order_by_all(&self) -> bool {
+        true
+    }
+
     fn is_reserved_for_identifier(&self, word: Keyword) -> bool {
         NEVER_FUNCTIONS.contains(&word) || GenericDialect.is_reserved_for_identifier(word)
     }

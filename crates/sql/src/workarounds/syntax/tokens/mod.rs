@@ -5,6 +5,7 @@ pub(crate) mod binding;
 pub(crate) mod column_names;
 pub(crate) mod dialect;
 pub(crate) mod distinct_from;
+pub(crate) mod merge_words;
 pub(crate) mod operand_names;
 pub(crate) mod row_fields;
 pub(crate) mod statement_words;

@@ -1,12 +1,13 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
-//! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`, `INSERT
-//! INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, and `OVERRIDING ...
-//! VALUE` becomes a mark. `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not kept.
+//! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`,
+//! `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`, `INSERT INTO t AS x` inserts into `t`, whose name
+//! replaces `x` after `ON CONFLICT` and `RETURNING`, and `OVERRIDING ... VALUE` becomes a mark. `COMMENT ON CONSTRAINT
+//! c ON t` is a comment on an index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
-use super::words::{after, is_significant, is_word};
+use super::words::{after, before, is_significant, is_word, opening};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 /// The mark of an `INSERT` with `OVERRIDING SYSTEM VALUE`.
@@ -17,6 +18,7 @@ pub(crate) const OVERRIDING_USER: &str = "\u{1}overriding user value";
 /// Rewrites the tokens of a statement.
 pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     sort_by_operators(tokens);
+    write_similar_substrings(tokens);
     if first_is(tokens, "INSERT") {
         name_target(tokens);
     }
@@ -62,6 +64,25 @@ fn sort_by_operators(tokens: &mut [TokenWithSpan]) {
         };
         tokens[at].token = Token::make_keyword(direction);
         tokens[next].token = Token::Whitespace(Whitespace::Space);
+    }
+}
+
+/// `substring(text SIMILAR pattern ESCAPE escape)`, which is `substring(text FROM pattern FOR escape)`.
+fn write_similar_substrings(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        if !is_word(&tokens[at], "SIMILAR") || after(tokens, at).is_some_and(|next| is_word(&tokens[next], "TO")) {
+            continue;
+        }
+        let open = opening(tokens, at).filter(|open| {
+            let name = before(tokens, *open);
+            name.is_some_and(|name| is_word(&tokens[name], "SUBSTRING"))
+        });
+        let Some(open) = open else { continue };
+        let is_escape = |at: &usize| is_word(&tokens[*at], "ESCAPE") && opening(tokens, *at) == Some(open);
+        if let Some(escape) = (at + 1..tokens.len()).find(is_escape) {
+            tokens[at].token = Token::make_keyword("FROM");
+            tokens[escape].token = Token::make_keyword("FOR");
+        }
     }
 }
 

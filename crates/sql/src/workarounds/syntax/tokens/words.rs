@@ -126,7 +126,7 @@ fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
 }
 
 /// The position of the parenthesis that is open at a token.
-fn opening(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+pub(super) fn opening(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     (0..at).rev().find(|at| match tokens[*at].token {
         Token::RParen => {
