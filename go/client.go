@@ -65,7 +65,12 @@ func NewClient(address string, options ClientOptions) (*Client, error) {
 	}
 	if options.HTTP == nil {
 		refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		options.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(), CheckRedirect: refuse}
+		transport := http.DefaultTransport
+		// The program may have replaced it, for example to trace requests.
+		if standard, ok := transport.(*http.Transport); ok {
+			transport = standard.Clone()
+		}
+		options.HTTP = &http.Client{Transport: transport, CheckRedirect: refuse}
 	}
 	if options.RequestTime <= 0 {
 		options.RequestTime = time.Minute

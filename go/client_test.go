@@ -243,6 +243,25 @@ func TestAddressesAndHeaders(t *testing.T) {
 	}
 }
 
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
+func TestAReplacedDefaultTransportIsUsed(t *testing.T) {
+	standard := http.DefaultTransport
+	defer func() { http.DefaultTransport = standard }()
+	http.DefaultTransport = roundTripper(func(*http.Request) (*http.Response, error) {
+		return answer(http.StatusOK, `{"rows": 1}`), nil
+	})
+	client, err := NewClient("http://127.0.0.1:1", ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := client.AppendStream(t.Context(), "t", "", smallStream(t)); err != nil || done.Rows != 1 {
+		t.Fatal(done, err)
+	}
+}
+
 func TestRetryAfterInSecondsAndAsADate(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{

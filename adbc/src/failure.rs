@@ -2,6 +2,7 @@
 
 use adbc_core::error::{Error, Result, Status};
 use atsdb::ErrorKind;
+use atsdb::sql::sqlstate_of;
 use std::any::Any;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +29,7 @@ pub(crate) fn status_of(kind: ErrorKind) -> Status {
 /// An error of a store.
 pub(crate) fn of_store(error: atsdb::Error) -> Error {
     let kind = error.kind();
-    let mut failure = with_state(status_of(kind), kind.sqlstate(), error.to_string());
+    let mut failure = with_state(status_of(kind), sqlstate_of(&error), error.to_string());
     let mut details = vec![("atsdb.kind".to_owned(), kind.name().as_bytes().to_vec())];
     details.extend(error.hint().map(|hint| ("atsdb.hint".to_owned(), hint.as_bytes().to_vec())));
     failure.details = Some(details);
@@ -80,10 +81,10 @@ mod tests {
 
     #[test]
     fn an_error_has_its_status_its_sqlstate_and_its_hint() {
-        let error = of_store(atsdb::Error::not_found("unknown table a\0b").with_hint("did you mean ab?"));
+        let error = of_store(atsdb::Error::not_found("no table named a\0b").with_hint("did you mean ab?"));
         assert_eq!(error.status, Status::NotFound);
         assert_eq!(error.sqlstate.map(|letter| letter as u8), *b"42P01");
-        assert_eq!(error.message, "unknown table a\u{fffd}b (did you mean ab?)");
+        assert_eq!(error.message, "no table named a\u{fffd}b (did you mean ab?)");
         let details = error.details.unwrap();
         assert_eq!(details[0], ("atsdb.kind".to_owned(), b"not_found".to_vec()));
         assert_eq!(details[1].1, b"did you mean ab?");

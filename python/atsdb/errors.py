@@ -1,6 +1,7 @@
 """The exceptions of atsdb: those of PEP 249, and below them one class for each kind of error.
 
-Every exception has a ``kind`` (``"not_found"``), a ``sqlstate`` and a ``hint``, which says what to do next or is ``None``.
+Every exception has a ``kind`` (``"not_found"``), PostgreSQL's ``sqlstate`` (``"42P01"``) and a ``hint``, which says what to do
+next or is ``None``.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ class Error(Exception):
     kind: str | None = None
     sqlstate: str | None = None
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, hint: str | None = None, sqlstate: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        # The class has the SQLSTATE of its kind; that of an error of the database is more precise.
+        if sqlstate is not None:
+            self.sqlstate = sqlstate
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
-    def __reduce__(self) -> tuple[type[Error], tuple[str, str | None]]:
-        return type(self), (self.message, self.hint)
+    def __reduce__(self) -> tuple[type[Error], tuple[str, str | None, str | None]]:
+        return type(self), (self.message, self.hint, self.sqlstate)
 
 
 class InterfaceError(Error):

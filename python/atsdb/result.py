@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 #: The number of rows that iteration converts at a time.
 _ROWS_AT_A_TIME = 1024
+
+#: The number of rows that a notebook shows.
+_ROWS_SHOWN = 20
+
+#: The number of characters of a value that a notebook shows.
+_CHARACTERS_SHOWN = 200
 
 
 class Result:
@@ -80,6 +87,17 @@ class Result:
         rows = self._waiting[::-1]
         self._waiting = []
         return rows + self._fetch(None)
+
+    def _peek(self, count: int) -> list[tuple[Any, ...]]:
+        """The next ``count`` rows, fewer only at the end. They stay unread."""
+        rows = self._waiting[-1 : -count - 1 : -1]
+        if len(rows) == count:
+            return rows
+        try:
+            return rows + self._rows.peek(count - len(rows))
+        except BaseException:
+            self.close()
+            raise
 
     def _fetch(self, count: int | None) -> list[tuple[Any, ...]]:
         try:
@@ -168,7 +186,31 @@ class Result:
     def __repr__(self) -> str:
         if self._rows.description is None:
             return f"<atsdb.Result {self.verb}, {self.row_count} rows>"
-        return f"<atsdb.Result {', '.join(self.columns)}>"
+        described = ", ".join(f"{name}: {arrow}" for name, arrow in zip(self.columns, self.types, strict=True))
+        return f"<atsdb.Result {described}>"
+
+    def _repr_html_(self) -> str:
+        """The next rows as a table, for notebooks. They stay unread."""
+        if self._rows.description is None:
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        rows = self._peek(_ROWS_SHOWN + 1)
+        columns = zip(map(html.escape, self.columns), map(html.escape, self.types), strict=True)
+        names = "".join(f"<th>{name}<br><small>{arrow}</small></th>" for name, arrow in columns)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_ROWS_SHOWN])
+        table = f"<table><thead><tr>{names}</tr></thead><tbody>{body}</tbody></table>"
+        if len(rows) > _ROWS_SHOWN:
+            return f"{table}<p>The next {_ROWS_SHOWN} rows; more follow.</p>"
+        return table if rows else f"{table}<p>No rows are left to read.</p>"
+
+
+def _cell(value: Any) -> str:
+    """A value as a cell of a table in HTML."""
+    if value is None:
+        return "<td><em>NULL</em></td>"
+    text = str(value)
+    if len(text) > _CHARACTERS_SHOWN:
+        text = f"{text[:_CHARACTERS_SHOWN]}…"
+    return f"<td>{html.escape(text)}</td>"
 
 
 class _WithDurations:

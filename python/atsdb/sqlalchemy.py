@@ -130,6 +130,7 @@ class AtsdbCompiler(compiler.SQLCompiler):
     _on_conflict_target = PGCompiler._on_conflict_target
     visit_on_conflict_do_nothing = PGCompiler.visit_on_conflict_do_nothing
     visit_on_conflict_do_update = PGCompiler.visit_on_conflict_do_update
+    visit_array = PGCompiler.visit_array
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
         if not select._distinct_on:

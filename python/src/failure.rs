@@ -1,20 +1,21 @@
 //! Errors as Python exceptions: one class for each kind of error, made from the table of kinds.
 
+use atsdb::sql::sqlstate_of;
 use atsdb::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 
-/// For each kind: its name, the exception of PEP 249 that its class is derived from, and its SQLSTATE.
+/// For each kind: its name, the exception of PEP 249 that its class is derived from, and its general SQLSTATE.
 pub(crate) fn kinds() -> Vec<(&'static str, &'static str, &'static str)> {
     ErrorKind::ALL.iter().map(|kind| (kind.name(), kind.python_base(), kind.sqlstate())).collect()
 }
 
-/// The exception of an error, with its message, hint and kind.
+/// The exception of an error, with its message, hint, kind and SQLSTATE.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     match classes(py).and_then(|classes| {
         let class = classes.as_any().get_item(error.kind().name())?;
-        class.call1((error.message(), error.hint()))
+        class.call1((error.message(), error.hint(), sqlstate_of(error)))
     }) {
         Ok(exception) => PyErr::from_value(exception),
         Err(failure) => failure,

@@ -14,6 +14,8 @@ use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
+use std::collections::VecDeque;
+use std::iter::Fuse;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -51,9 +53,9 @@ impl Drop for Rows {
 
 /// Rows that are not read yet.
 struct UnreadRows {
-    rows: atsdb::sql::Rows,
-    /// The batch that is being read, and how many of its rows are.
-    batch: Option<(RecordBatch, usize)>,
+    rows: Fuse<atsdb::sql::Rows>,
+    /// The batches that come before those of `rows`: what is left of one that is being read, and peeked rows.
+    ahead: VecDeque<RecordBatch>,
     /// Keeps the session for as long as it is read from.
     session: Arc<Session>,
 }
@@ -65,7 +67,8 @@ impl Rows {
         match answer {
             Answer::Rows(rows) => {
                 let schema = Some(rows.schema());
-                let reading = Mutex::new(Some(UnreadRows { rows, batch: None, session }));
+                let unread = UnreadRows { rows: rows.fuse(), ahead: VecDeque::new(), session };
+                let reading = Mutex::new(Some(unread));
                 Self { schema, verb: "SELECT", row_count: None, reading, interrupt, failure, process }
             }
             Answer::Done { verb, row_count } => {
@@ -118,23 +121,43 @@ impl Rows {
         let Some(mut reading) = self.reading.lock().take() else { return Ok(fetched) };
         let wanted = count.unwrap_or(usize::MAX);
         while fetched.len() < wanted {
-            let Some((batch, read)) = reading.batch.take() else {
+            let Some(batch) = reading.ahead.pop_front() else {
                 let next = wait_for(py, || self.interrupt.interrupt(), || reading.rows.next().transpose())?;
                 match next {
-                    Some(batch) => reading.batch = Some((batch, 0)),
+                    Some(batch) => reading.ahead.push_back(batch),
                     // Dropping it frees the session.
                     None => return Ok(fetched),
                 }
                 continue;
             };
-            let count = (batch.num_rows() - read).min(wanted - fetched.len());
-            append_rows(py, &batch.slice(read, count), &fetched)?;
-            if read + count < batch.num_rows() {
-                reading.batch = Some((batch, read + count));
+            let count = batch.num_rows().min(wanted - fetched.len());
+            append_rows(py, &batch.slice(0, count), &fetched)?;
+            if count < batch.num_rows() {
+                reading.ahead.push_front(batch.slice(count, batch.num_rows() - count));
             }
         }
         *self.reading.lock() = Some(reading);
         Ok(fetched)
+    }
+
+    /// The next rows, at most `count`, as tuples; fewer only at the end. They stay unread.
+    fn peek<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        raised(py, self.process.check())?;
+        let peeked = PyList::empty(py);
+        let Some(mut reading) = self.reading.lock().take() else { return Ok(peeked) };
+        let mut known: usize = reading.ahead.iter().map(RecordBatch::num_rows).sum();
+        while known < count {
+            let next = wait_for(py, || self.interrupt.interrupt(), || reading.rows.next().transpose())?;
+            let Some(batch) = next else { break };
+            known += batch.num_rows();
+            reading.ahead.push_back(batch);
+        }
+        for batch in &reading.ahead {
+            let shown = batch.num_rows().min(count - peeked.len());
+            append_rows(py, &batch.slice(0, shown), &peeked)?;
+        }
+        *self.reading.lock() = Some(reading);
+        Ok(peeked)
     }
 
     /// The rest of the rows as a stream in a capsule. With `durations`, intervals are durations.
@@ -230,23 +253,22 @@ impl Drop for StreamReader {
 enum Source {
     Empty,
     /// The calling thread reads the rows.
-    Direct(Option<RecordBatch>, Box<UnreadRows>),
+    Direct(Box<UnreadRows>),
     /// A separate thread reads the rows, so that the calling one, Python's main thread, can check for Ctrl-C in the
     /// meantime.
     Pumped(Mutex<Receiver<Result<RecordBatch>>>),
 }
 
 impl Source {
-    fn direct(mut reading: UnreadRows) -> Self {
-        Self::Direct(rest_of(&mut reading), Box::new(reading))
+    fn direct(reading: UnreadRows) -> Self {
+        Self::Direct(Box::new(reading))
     }
 
-    fn pumped(mut reading: UnreadRows) -> Result<Self> {
+    fn pumped(reading: UnreadRows) -> Result<Self> {
         let (sender, receiver) = sync_channel(WAITING_BATCHES);
         let pump = move || {
-            let first = rest_of(&mut reading).map(Ok);
-            let UnreadRows { rows, session, .. } = reading;
-            for batch in first.into_iter().chain(rows) {
+            let UnreadRows { rows, ahead, session } = reading;
+            for batch in ahead.into_iter().map(Ok).chain(rows) {
                 if sender.send(batch).is_err() {
                     break;
                 }
@@ -260,18 +282,13 @@ impl Source {
     }
 }
 
-/// The rows of the batch that was being read.
-fn rest_of(reading: &mut UnreadRows) -> Option<RecordBatch> {
-    reading.batch.take().map(|(batch, read)| batch.slice(read, batch.num_rows() - read))
-}
-
 impl Iterator for StreamReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.source {
             Source::Empty => return None,
-            Source::Direct(first, reading) => first.take().map(Ok).or_else(|| reading.rows.next()),
+            Source::Direct(reading) => reading.ahead.pop_front().map(Ok).or_else(|| reading.rows.next()),
             Source::Pumped(batches) => {
                 let batches = batches.get_mut();
                 match crate::waiting::receive(batches, || Self::interrupt(self.session.as_ref())) {

@@ -35,13 +35,38 @@ def test_an_exception_says_what_happened_and_what_to_do(db):
     with pytest.raises(atsdb.SqlError) as raised:
         db.sql("SELECT valeu FROM t")
     error = raised.value
-    assert (error.kind, error.sqlstate) == ("sql", "42601")
+    assert (error.kind, error.sqlstate) == ("sql", "42703")
     assert error.message == "no column named valeu"
     assert error.hint == "did you mean value?"
     assert str(error) == "no column named valeu (did you mean value?)"
 
 
+@pytest.mark.parametrize(
+    ("text", "sqlstate"),
+    [
+        ("SELEC 1", "42601"),
+        ("SELECT * FROM nope", "42P01"),
+        ("DROP TABLE nope", "42P01"),
+        ("SELECT nope FROM t", "42703"),
+        ("SELECT nope(1)", "42883"),
+        ("SELECT a, count(*) FROM t", "42803"),
+        ("CREATE TABLE t (a INT)", "42P07"),
+        ("INSERT INTO t VALUES ('x')", "22P02"),
+        ("SELECT a / 0 FROM (VALUES (1)) AS v(a)", "22012"),
+        ("SELECT CAST('99999999999' AS INT)", "22003"),
+        ("RELEASE SAVEPOINT nope", "25P01"),
+    ],
+)
+def test_an_error_has_the_sqlstate_of_postgres(db, text, sqlstate):
+    db.sql("CREATE TABLE t (a INT)")
+    with pytest.raises(atsdb.DatabaseError) as raised:
+        db.sql(text).fetchall()
+    assert raised.value.sqlstate == sqlstate
+
+
 def test_an_exception_survives_pickling():
+    unknown = pickle.loads(pickle.dumps(atsdb.SqlError("no table named t", None, "42P01")))
+    assert (unknown.sqlstate, atsdb.SqlError.sqlstate) == ("42P01", "42601")
     error = pickle.loads(pickle.dumps(atsdb.ConflictError("somebody was faster", "try again")))
     assert (type(error), str(error)) == (atsdb.ConflictError, "somebody was faster (try again)")
 

@@ -119,6 +119,30 @@ def test_elements_of_arrays(engine):
         nested.create(engine)
 
 
+def test_arrays_compare_as_in_postgres(engine):
+    from sqlalchemy.dialects import postgresql
+
+    metadata = sa.MetaData()
+    columns = [sa.Column("a", postgresql.ARRAY(sa.Integer)), sa.Column("s", postgresql.ARRAY(sa.Text))]
+    table = sa.Table("t", metadata, sa.Column("n", sa.Integer), *columns)
+    metadata.create_all(engine)
+    a, s = table.c.a, table.c.s
+    with engine.begin() as connection:
+        connection.execute(table.insert(), [{"n": 1, "a": [1, 2], "s": ["x"]}, {"n": 2, "a": [3], "s": ["y", "z"]}])
+        for condition, found in [
+            (a.contains([1]), [1]),
+            (a.contains(postgresql.array([3])), [2]),
+            (a.contained_by([1, 2, 5]), [1]),
+            (a.overlap([3, 4]), [2]),
+            (s.overlap(postgresql.array(["x", "w"])), [1]),
+            (s.contains(["y"]), [2]),
+            (a.contains(postgresql.array([], type_=sa.Integer)), [1, 2]),
+            (sa.any_(a) == 2, [1]),
+            (sa.all_(a) == 3, [2]),
+        ]:
+            assert connection.scalars(sa.select(table.c.n).where(condition).order_by(table.c.n)).all() == found
+
+
 def test_times_have_a_zone_if_their_type_has(engine):
     metadata = sa.MetaData()
     types = {"plain": sa.DateTime(), "zoned": sa.DateTime(timezone=True), "length": sa.Interval()}

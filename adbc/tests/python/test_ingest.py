@@ -157,6 +157,14 @@ def test_lists_become_arrays(connection):
         assert found.schema.field("numbers").type == pyarrow.list_(pyarrow.int32())
 
 
+def test_the_extension_type_of_uuids_becomes_a_uuid(connection):
+    identities = pyarrow.array([bytes(15) + b"\7", None], pyarrow.uuid())
+    with connection.cursor() as cursor:
+        cursor.adbc_ingest("identities", pyarrow.table({"id": identities}))
+        cursor.execute("SELECT id, pg_typeof(id) FROM identities WHERE id = '00000000-0000-0000-0000-000000000007'")
+        assert cursor.fetchall() == [("00000000-0000-0000-0000-000000000007", "uuid")]
+
+
 def test_tables_in_schemas(connection):
     more = pyarrow.table({"value": [9.0]})
     with connection.cursor() as cursor:

@@ -125,7 +125,7 @@ def test_errors_have_a_kind_a_state_and_a_hint(readings):
     with readings.cursor() as cursor:
         with pytest.raises(readings.ProgrammingError, match="did you mean sensor") as wrong:
             cursor.execute("SELECT sensr FROM readings")
-        assert wrong.value.sqlstate == "42601"
+        assert wrong.value.sqlstate == "42703"
         assert dict(wrong.value.details)[b"atsdb.kind"] == b"sql"
         with pytest.raises(readings.IntegrityError) as twice:
             cursor.execute("INSERT INTO readings SELECT * FROM readings")

@@ -112,7 +112,7 @@ test("errors have a status, a state and a hint", {
   execute_adbc(connection, "CREATE TABLE t (sensor TEXT)")
   failure <- failure_of(read_adbc(connection, "SELECT sensr FROM t"))
   stopifnot(inherits(failure, "adbc_status_invalid_argument"), grepl("sensr", conditionMessage(failure)))
-  same(sqlstate_of(failure), "42601")
+  same(sqlstate_of(failure), "42703")
   same(rawToChar(failure$error$details[["atsdb.hint"]]), "did you mean sensor?")
   same(sqlstate_of(failure_of(adbc_connection_get_table_schema(connection, NULL, NULL, "nothing"))), "42P01")
 })

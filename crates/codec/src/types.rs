@@ -165,8 +165,14 @@ pub fn plain_type(column_type: ColumnType) -> DataType {
 pub fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
     match declared_type(field) {
         Some(declared) => Some((declared, None)),
+        None if is_uuid_extension(field) => Some((ColumnType::Uuid, None)),
         None => column_type_of_values(field.data_type()),
     }
+}
+
+/// Whether a field has Arrow's canonical extension type for UUIDs.
+fn is_uuid_extension(field: &Field) -> bool {
+    *field.data_type() == DataType::FixedSizeBinary(16) && field.extension_type_name() == Some("arrow.uuid")
 }
 
 fn column_type_of_values(data_type: &DataType) -> Option<(ColumnType, Option<MapWidth>)> {
@@ -286,6 +292,19 @@ pub fn dictionary_keys(dictionary: &dyn AnyDictionaryArray) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_extension_type_of_uuids_is_a_uuid() {
+        let bytes = Field::new("id", DataType::FixedSizeBinary(16), true);
+        assert_eq!(column_type_of(&bytes), Some((ColumnType::Binary, None)));
+        let name = HashMap::from([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())]);
+        let uuid = bytes.with_metadata(name.clone());
+        assert_eq!(column_type_of(&uuid), Some((ColumnType::Uuid, None)));
+        let list = Field::new("ids", DataType::List(uuid.with_name("item").into()), true);
+        assert_eq!(column_type_of(&list), Some((ColumnType::Array(ElementType::Uuid), None)));
+        let text = Field::new("id", DataType::Utf8, true).with_metadata(name);
+        assert_eq!(column_type_of(&text), Some((ColumnType::Text, None)));
+    }
 
     #[test]
     fn the_page_of_types_names_each_and_its_arrow_type() {

@@ -51,7 +51,7 @@ impl Role {
 }
 
 /// The start of the message if a role is not sufficient.
-pub(crate) const PERMISSION_DENIED: &str = "permission denied";
+pub(crate) const PERMISSION_DENIED: &str = atsdb::sql::PERMISSION_DENIED;
 
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,9 +1,8 @@
 //! Errors and notices in PostgreSQL's form: a severity, an SQLSTATE, a message.
 
-use super::sqlstate;
 use super::violation::{ErrorObject, Violation};
 use atsdb::Error;
-use atsdb::sql::StatementError;
+use atsdb::sql::{StatementError, sqlstate_of};
 use std::borrow::Cow;
 use strum::IntoStaticStr;
 
@@ -193,7 +192,7 @@ fn position(query: &str, line: usize, column: usize) -> Option<usize> {
 
 impl From<Error> for PgError {
     fn from(error: Error) -> Self {
-        let code = sqlstate::of(&error);
+        let code = sqlstate_of(&error);
         let violation = Violation::of(&error, code);
         // PostgreSQL has the values of a key in the detail alone.
         let message = match &violation {
@@ -218,5 +217,11 @@ mod tests {
         let error = PgError::syntax("syntax error at line 2, column 5: Expected").placed_in(text);
         assert_eq!(error.position, Some(17));
         assert_eq!(PgError::syntax("syntax error").placed_in(text).position, None);
+    }
+
+    #[test]
+    fn a_refusal_of_a_role_has_its_own_code() {
+        let refusal = Error::new(atsdb::ErrorKind::ReadOnly, crate::access::role::Role::Read.refusal());
+        assert_eq!(PgError::from(refusal).code, "42501");
     }
 }

@@ -16,7 +16,6 @@ mod sessions;
 mod setting_values;
 mod settings;
 mod shared;
-mod sqlstate;
 mod statement;
 mod store;
 mod types;

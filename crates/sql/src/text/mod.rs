@@ -25,6 +25,7 @@ pub(crate) mod script;
 pub(crate) mod sequence_names;
 pub(crate) mod similar_pattern;
 pub(crate) mod source_position;
+pub(crate) mod sqlstate;
 pub(crate) mod statement_error;
 pub(crate) mod table_names;
 pub(crate) mod template;

@@ -1,10 +1,12 @@
-//! The SQLSTATEs of errors, as PostgreSQL gives them. An error's kind decides, and for errors of SQL and of values also
-//! its message, because the libraries below report them as text alone. Not owned: what an error says about the table it
-//! is about (`violation`).
+//! The SQLSTATEs of errors, as PostgreSQL gives them, for everything that reports them: the server, the package for
+//! Python, the ADBC driver. An error's kind decides, and for errors of SQL and of values also its message, because the
+//! libraries below report them as text alone.
 
-use crate::access::role::PERMISSION_DENIED;
-use atsdb::sql::has_form_of_time;
-use atsdb::{Error, ErrorKind};
+use super::time_text::has_form_of_time;
+use atsdb_core::{Error, ErrorKind};
+
+/// The start of a message that refuses a statement to a user.
+pub const PERMISSION_DENIED: &str = "permission denied";
 
 /// The parts that a message must have, and its code.
 type Rule = (&'static [&'static str], &'static str);
@@ -29,6 +31,8 @@ const OF_SQL: &[Rule] = &[
     (&["no view named"], "42P01"),
     (&["no rollup named"], "42P01"),
     (&["table '", "not found"], "42P01"),
+    (&["there is no table "], "42P01"),
+    (&["table ", " was dropped"], "42P01"),
     (&["no column named"], "42703"),
     (&["is not a column"], "42703"),
     (&["specified more than once"], "42712"),
@@ -205,8 +209,8 @@ const OF_VALUES: &[Rule] = &[
     (&["invalid"], "22P02"),
 ];
 
-/// The SQLSTATE of an error.
-pub(super) fn of(error: &Error) -> &'static str {
+/// The SQLSTATE that PostgreSQL has for an error.
+pub fn sqlstate_of(error: &Error) -> &'static str {
     let message = error.message();
     let has = |part: &str| message.contains(part);
     match error.kind() {
@@ -299,13 +303,15 @@ fn of_value(value: NamedValue<'_>, type_name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
-    use atsdb::{Error, ErrorKind};
+    use super::sqlstate_of;
+    use atsdb_core::{Error, ErrorKind, array_text};
 
     #[test]
     fn every_kind_has_a_code() {
-        let code = |kind, message: &str| of(&Error::new(kind, message));
+        let code = |kind, message: &str| sqlstate_of(&Error::new(kind, message));
         assert_eq!(code(ErrorKind::Sql, "no table named t"), "42P01");
+        assert_eq!(code(ErrorKind::NotFound, "no table named t"), "42P01");
+        assert_eq!(code(ErrorKind::NotFound, "table t was dropped"), "42P01");
         assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
         assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
         assert_eq!(code(ErrorKind::Sql, "DEFAULT: 'many' is not a valid INT, or is out of its range"), "22P02");
@@ -336,14 +342,13 @@ mod tests {
         assert_eq!(code(ErrorKind::InvalidValue, "300 is out of range for type TINYINT"), "22003");
         assert_eq!(code(ErrorKind::InvalidValue, "1234.5 is out of range for type DECIMAL(4, 1)"), "22003");
         assert_eq!(code(ErrorKind::InvalidValue, "the interval is out of range"), "22008");
-        let malformed =
-            |text| code(ErrorKind::InvalidValue, &atsdb::array_text::parse(text).unwrap_err().message(text));
+        let malformed = |text| code(ErrorKind::InvalidValue, &array_text::parse(text).unwrap_err().message(text));
         assert_eq!([malformed("{1,}"), malformed("{{1},{2}}")], ["22P02", "0A000"]);
         assert_eq!(code(ErrorKind::Exists, "t is there"), "42P07");
         assert_eq!(code(ErrorKind::Exists, "the schema s already exists"), "42P06");
         assert_eq!(code(ErrorKind::Exists, "the transaction is rolled back: the schema s already exists"), "42P06");
         assert_eq!(code(ErrorKind::ReadOnly, "cannot execute INSERT in a read-only transaction"), "25006");
-        assert_eq!(code(ErrorKind::ReadOnly, &crate::access::role::Role::Read.refusal()), "42501");
+        assert_eq!(code(ErrorKind::ReadOnly, "permission denied: the role read may not change anything"), "42501");
         assert_eq!(code(ErrorKind::Unavailable, "disk full at air.db: this call stored nothing"), "53100");
         assert_eq!(code(ErrorKind::Unavailable, "the server does not answer"), "58030");
     }
@@ -374,7 +379,7 @@ mod tests {
             ("parameter $1 is INT: 3000000000 does not fit", "22003"),
             ("time 7 does not fit the type of the time column", "22008"),
         ] {
-            assert_eq!(of(&Error::invalid(message)), code, "{message}");
+            assert_eq!(sqlstate_of(&Error::invalid(message)), code, "{message}");
         }
     }
 }
