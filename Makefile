@@ -16,40 +16,40 @@ MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test \
 	measure-python measure-extension measure-go measure-static clean
 
-help: ## what there is
+help: ## List what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-setup: ## checks what is needed to build, and says how to get it
+setup: ## Check what is needed to build, and say how to get it
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install a Rust toolchain, 1.95 or later" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "a C compiler is missing: apt-get install gcc libc6-dev" >&2; exit 1; }
 
-servers: ## DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
+servers: ## Get DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
 
-clickhouse: ## ClickHouse's library, with which the lab's tests take minutes longer
+clickhouse: ## Get ClickHouse's library, with which the lab's tests take minutes longer
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette $(BUILT)/chdb
 
-timeseries: ## QuestDB, InfluxDB and VictoriaMetrics, with which the lab's tests take minutes longer
+timeseries: ## Get QuestDB, InfluxDB and VictoriaMetrics, with which the lab's tests take minutes longer
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette '' $(BUILT)/questdb
 
-clients: ## clients of PostgreSQL in Python, Go, JavaScript and Java for the server's tests, where pip, go, npm and mvn are there
+clients: ## Get clients of PostgreSQL in Python, Go, JavaScript and Java for the server's tests, where pip, go, npm and mvn are there
 	@.ci/clients $(abspath $(BUILT))/clients
 
-browser: ## Chromium for the test of the server's page, where apt-get has it
+browser: ## Get Chromium for the test of the server's page, where apt-get has it
 	@.ci/browser
 
-build: setup ## the atsdb program, optimised
+build: setup ## Build the atsdb program, optimised
 	$(CARGO) build --release
 
-extension: setup ## atsdb.so, which programs that speak to SQLite load to read a store
+extension: setup ## Build atsdb.so, which programs that speak to SQLite load to read a store
 	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) build --release --locked
 	@cp $(BUILT)/release/libatsdb_sqlite_extension.so $(BUILT)/release/atsdb.so
 	@echo "the extension: $(BUILT)/release/atsdb.so"
 
-demo: build ## the main job: a year of weather and a month of round trips into one SQLite file, measured, asked, drawn
+demo: build ## Show the main job: import a year of weather and a month of round trips into one SQLite file, measure, query and draw them
 	@$(ATSDB) demo examples/weather.csv.gz
 
-docs: ## this documentation as a site with search, by mdBook
+docs: ## Build this documentation as a site with search, by mdBook
 	@command -v $(MDBOOK) >/dev/null || { echo "mdbook is missing: cargo install mdbook --locked --version $(MDBOOK_VERSION) --root $(BUILT)/mdbook" >&2; exit 1; }
 	@command -v python3 >/dev/null || { echo "python3 is missing: apt-get install python3" >&2; exit 1; }
 	$(MDBOOK) build docs --dest-dir $(abspath $(BUILT))/book
@@ -62,60 +62,60 @@ docs-test:
 		echo "the site is not built: mdbook or python3 is missing; make docs says how to get them" >&2; \
 	fi
 
-test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## everything that CI checks
+test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## Run everything that CI checks
 
-python-test: setup ## the package for Python: built, installed into an environment of its own, tested
+python-test: setup ## Build the package for Python, install it into an environment of its own, and test it
 	@.ci/python test $(abspath $(BUILT))
 
-go-test: build ## the package for Go: format, vet and tests with the race detector, against the program
+go-test: build ## Check the package for Go: format, vet, and tests with the race detector against the program
 	@.ci/go $(abspath $(ATSDB))
 
-wheel: setup ## the package for Python, with the program inside, for pip install
+wheel: setup ## Build the package for Python, with the program inside, for pip install
 	@.ci/python wheel $(abspath $(BUILT))
 
 install-test: build
 	@CARGO="$(CARGO)" .ci/install $(abspath $(BUILT))
 
-deb: build ## a Debian package: the program, man pages, completions, a service for systemd
+deb: build ## Build a Debian package: the program, man pages, completions, a service for systemd
 	@.ci/deb build $(abspath $(BUILT))
 
 deb-test: build
 	@.ci/deb test $(abspath $(BUILT))
 
 # With the program, so that nothing below the driver is compiled again for it.
-adbc: setup ## libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go, Python and R load
+adbc: setup ## Build libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go, Python and R load
 	$(CARGO) build --release --locked -p atsdb-cli -p atsdb-adbc
 	@echo "the driver: $(BUILT)/release/libadbc_driver_atsdb.so"
 
-adbc-test: adbc ## the ADBC driver in the driver managers of Python, Go and R
+adbc-test: adbc ## Test the ADBC driver in the driver managers of Python, Go and R
 	@.ci/adbc $(abspath $(BUILT))
 
 # The figures of the documentation's pages. Nothing else should run on the machine.
-measure-python: setup ## the package for Python beside those of DuckDB and SQLite, as in docs/python.md: ROWS=10_000_000
+measure-python: setup ## Measure the package for Python beside those of DuckDB and SQLite, as in docs/python.md: ROWS=10_000_000
 	@.ci/python measure $(abspath $(BUILT)) $(or $(ROWS),10_000_000)
 
-measure-extension: build extension ## the extension beside a plain table of SQLite and atsdb sql, as in docs/sqlite-extension.md
+measure-extension: build extension ## Measure the extension beside a plain table of SQLite and atsdb sql, as in docs/sqlite-extension.md
 	@[ -n "$(EXTENSION_PYTHON)" ] || { echo "no python3 here can load extensions: apt-get install python3" >&2; exit 1; }
 	@rm -rf $(BUILT)/measure && mkdir -p $(BUILT)/measure
 	@ATSDB=$(abspath $(ATSDB)) ATSDB_EXTENSION=$(abspath $(BUILT))/release/atsdb.so \
 		$(EXTENSION_PYTHON) sqlite-extension/tests/measure.py $(abspath $(BUILT))/measure
 
-measure-go: ## what appending a row costs in Go, as in docs/go.md
+measure-go: ## Measure what appending a row costs in Go, as in docs/go.md
 	cd go && GOFLAGS="$$GOFLAGS -buildvcs=false" go test -run '^$$' -bench Append -benchmem -count 5 .
 
-measure-static: build ## the program beside a static one with musl, as in docs/building.md: ROWS=3_000_000
+measure-static: build ## Measure the program beside a static one with musl, as in docs/building.md: ROWS=3_000_000
 	@CARGO="$(CARGO)" .ci/static $(abspath $(BUILT)) $(or $(ROWS),3_000_000)
 
-fuzz: setup ## mutated inputs for what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
+fuzz: setup ## Feed mutated inputs to what reads bytes: make fuzz TARGET=csv SECONDS=600 SEED=1; without TARGET it lists them
 	$(CARGO) run --release -p atsdb-fuzz -- $(TARGET) $(or $(SECONDS),60) $(SEED)
 
-simulate: setup ## histories with faults, compared with a model: make simulate SECONDS=600 STORE=sqlite SEED=1
+simulate: setup ## Compare histories with faults with a model: make simulate SECONDS=600 STORE=sqlite SEED=1
 	$(CARGO) run --release -p atsdb-simulator -- $(or $(STORE),all) $(if $(COUNT),count $(COUNT),seconds $(or $(SECONDS),60)) $(SEED)
 
-soak: setup ## hours of mixed load from ten processes, some of which are killed: make soak SECONDS=7200 SEED=1
+soak: setup ## Run hours of mixed load from ten processes, some of which are killed: make soak SECONDS=7200 SEED=1
 	$(CARGO) run --release -p atsdb-soak -- $(or $(SECONDS),7200) $(SEED)
 
-postgres-parity: setup ## a folder of sqllogictest files on atsdb and on PostgreSQL, differences by cause: make postgres-parity FOLDER=tests/slt
+postgres-parity: setup ## Run a folder of sqllogictest files on atsdb and on PostgreSQL, and list differences by cause: make postgres-parity FOLDER=tests/slt
 	$(CARGO) run --release -p atsdb-server --example postgres_parity -- $(or $(FOLDER),tests/slt)
 
 format:
@@ -145,5 +145,5 @@ extension-tests: build extension
 			$(EXTENSION_PYTHON) sqlite-extension/tests/run.py; \
 	fi
 
-clean: ## removes what was built
+clean: ## Remove what was built
 	$(CARGO) clean

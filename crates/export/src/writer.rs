@@ -54,6 +54,7 @@ fn hint(kind: io::ErrorKind) -> Option<&'static str> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("free some space, or name a file on another disk")
         }
+        io::ErrorKind::FileTooLarge => Some("raise the limit on the size of files: ulimit -f unlimited"),
         _ => None,
     }
 }

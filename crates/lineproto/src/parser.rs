@@ -47,6 +47,7 @@ pub struct LineParser<'a> {
     value_count_max: usize,
     accepted: u64,
     refused: u64,
+    comments: u64,
     errors: Vec<LineError>,
 }
 
@@ -69,6 +70,7 @@ impl<'a> LineParser<'a> {
             value_count_max: BLOCK_VALUES_MAX,
             accepted: 0,
             refused: 0,
+            comments: 0,
             errors: Vec::new(),
         }
     }
@@ -87,6 +89,11 @@ impl<'a> LineParser<'a> {
     /// Lines that were refused so far.
     pub fn refused_lines(&self) -> u64 {
         self.refused
+    }
+
+    /// Lines that were comments so far.
+    pub fn comment_lines(&self) -> u64 {
+        self.comments
     }
 
     /// The first refused lines, in order.
@@ -117,6 +124,7 @@ impl<'a> LineParser<'a> {
             None => self.at = self.body.len(),
             Some(b'\n') => self.at = start + 1,
             Some(b'#') => {
+                self.comments += 1;
                 let length = memchr::memchr(b'\n', &self.body[start..]);
                 self.at = length.map_or(self.body.len(), |length| start + length + 1);
             }

@@ -2,13 +2,12 @@
 //!
 //! On Linux it has no name until then, so nothing is left when the process is killed. Where the file system does not
 //! allow that, it has a temporary name beside its target, `.atsdb-` and `.part`, and is locked while it is written. The
-//! next file that is created in the folder removes abandoned ones.
+//! next file that is created in the folder removes abandoned ones, which nobody has locked.
 
 use std::ffi::OsStr;
-use std::fs::{DirEntry, File};
+use std::fs::{DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 use tempfile::{Builder, TempPath};
 
 const PREFIX: &str = ".atsdb-";
@@ -16,9 +15,6 @@ const SUFFIX: &str = ".part";
 
 /// How many random letters and digits are between the prefix and the suffix.
 const RANDOM_LENGTH: usize = 6;
-
-/// A file that is not locked may be locked a moment later. So it is removed only if it was not written for this long.
-const IDLE_TIME_MIN: Duration = Duration::from_secs(3_600);
 
 /// A file that is being written. If it is dropped before it is [complete](Self::complete), nothing remains.
 #[derive(Debug)]
@@ -38,10 +34,14 @@ impl UnfinishedFile {
     pub fn create(target: PathBuf) -> io::Result<Self> {
         let folder = folder_of(&target);
         let (file, temporary) = match nameless::create(folder) {
-            Some(file) => (file, None),
+            Some(file) => {
+                // To replace another file, it gets a temporary name for a moment.
+                let _ = file.try_lock();
+                (file, None)
+            }
             None => named(folder).map(|(file, path)| (file, Some(path)))?,
         };
-        remove_abandoned(folder, &file);
+        remove_abandoned(folder);
         Ok(Self { file, temporary, target })
     }
 
@@ -89,10 +89,23 @@ fn builder() -> Builder<'static, 'static> {
 
 /// A file with a temporary name, locked.
 fn named(folder: &Path) -> io::Result<(File, TempPath)> {
-    let (file, path) = builder().tempfile_in(folder).map_err(without_path)?.into_parts();
-    // Where files cannot be locked, nobody can lock this one to remove it.
-    let _ = file.try_lock();
-    Ok((file, path))
+    loop {
+        let (file, path) = builder().tempfile_in(folder).map_err(without_path)?.into_parts();
+        if is_claimed(&file, &path) {
+            return Ok((file, path));
+        }
+    }
+}
+
+/// Locks a file that was just created. Until then it looks abandoned: returns false if somebody has removed it, or
+/// holds the lock to remove it.
+fn is_claimed(file: &File, path: &Path) -> bool {
+    match file.try_lock() {
+        Ok(()) => path.exists(),
+        Err(TryLockError::WouldBlock) => false,
+        // Where files cannot be locked, nobody can lock this one to remove it.
+        Err(TryLockError::Error(_)) => true,
+    }
 }
 
 /// Gives a file without a name its name.
@@ -109,13 +122,10 @@ fn link(file: &File, target: &Path, may_replace: bool) -> io::Result<()> {
 }
 
 /// Removes files of programs that were killed. A failure to remove one does not matter here.
-fn remove_abandoned(folder: &Path, created_now: &File) {
-    let now = created_now.metadata().and_then(|metadata| metadata.modified());
-    let (Ok(now), Ok(entries)) = (now, std::fs::read_dir(folder)) else { return };
+fn remove_abandoned(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| is_temporary_name(&entry.file_name())) {
-        if is_abandoned(&entry, now).unwrap_or(false) {
-            let _ = std::fs::remove_file(entry.path());
-        }
+        let _ = remove_unlocked(&entry);
     }
 }
 
@@ -124,10 +134,15 @@ fn is_temporary_name(name: &OsStr) -> bool {
     random.len() == RANDOM_LENGTH && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-fn is_abandoned(entry: &DirEntry, now: SystemTime) -> io::Result<bool> {
-    let metadata = entry.metadata()?;
-    let idle_time = now.duration_since(metadata.modified()?).unwrap_or_default();
-    Ok(metadata.is_file() && idle_time >= IDLE_TIME_MIN && File::open(entry.path())?.try_lock().is_ok())
+/// Removes a file if nobody has locked it. The lock is held meanwhile, so that its creator does not take it.
+fn remove_unlocked(entry: &DirEntry) -> io::Result<()> {
+    if entry.metadata()?.is_file() {
+        let file = File::options().write(true).open(entry.path())?;
+        if file.try_lock().is_ok() {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes the temporary name from an error.
@@ -246,21 +261,29 @@ mod tests {
     #[test]
     fn a_file_that_a_killed_program_left_is_removed_and_others_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-        let old = |name: &str| {
-            let file = File::create(folder.path().join(name)).unwrap();
-            file.set_modified(long_ago).unwrap();
-            file
-        };
+        let create = |name: &str| File::create(folder.path().join(name)).unwrap();
         for name in [".atsdb-Killed.part", ".atsdb-notes-of-mine.part", "x.part"] {
-            drop(old(name));
+            drop(create(name));
         }
-        let written = old(".atsdb-Locked.part");
+        let written = create(".atsdb-Locked.part");
         written.lock().unwrap();
-        File::create(folder.path().join(".atsdb-Recent.part")).unwrap();
         UnfinishedFile::create(folder.path().join("x.csv")).unwrap().complete(false).unwrap();
-        let left = [".atsdb-Locked.part", ".atsdb-Recent.part", ".atsdb-notes-of-mine.part", "x.csv", "x.part"];
+        let left = [".atsdb-Locked.part", ".atsdb-notes-of-mine.part", "x.csv", "x.part"];
         assert_eq!(names(folder.path()), left);
+    }
+
+    #[test]
+    fn a_file_that_others_are_about_to_remove_or_have_removed_is_not_claimed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".atsdb-Create.part");
+        let created = File::create(&path).unwrap();
+        let remover = File::open(&path).unwrap();
+        remover.lock().unwrap();
+        assert!(!is_claimed(&created, &path));
+        std::fs::remove_file(&path).unwrap();
+        drop(remover);
+        assert!(!is_claimed(&created, &path));
+        assert!(is_claimed(&File::create(&path).unwrap(), &path));
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Tables(ReportArgs),
     /// Show the CREATE TABLE of a table, or of all
     Schema(ReportArgs),
-    /// List the slices: the stretches of time in which a table, or each, is stored
+    /// List the slices of a table, or of all: their time ranges, rows and sizes
     Slices(ReportArgs),
     /// Show rows, bytes and encodings of a table, or of all
     Stats(StatsArgs),

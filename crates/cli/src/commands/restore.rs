@@ -13,7 +13,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     let which = which(args)?;
     // A path that does not exist may have been meant as either.
     if !args.source.contains(':') && !Path::new(&args.source).exists() {
-        return Err(Error::not_found(format!("there are no backups and no store at {}", args.source))
+        return Err(Error::not_found(format!("cannot restore from {}: it does not exist", args.source))
             .with_hint("name a directory of backups, s3://BUCKET/PREFIX, or a store"));
     }
     let selection = Selection { tables: args.tables.clone(), ..Selection::default() };

@@ -1,12 +1,16 @@
 //! Ctrl-C: the first one stops the work at its next safe point, the second one ends the process. SIGTERM and SIGHUP do
 //! the same. If the work has no safe point, the first one ends the process. For the store this is like a crash: the
 //! unfinished work has no effect.
+//!
+//! SIGXFSZ does not end the process, so that a file beyond the limit of `ulimit -f` is an error like a full disk.
 
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
@@ -23,6 +27,7 @@ pub(crate) const EXIT_CODE: i32 = 130;
 /// Installs the signal handlers. Without them, Ctrl-C ends the process at once. Signals that the process inherited as
 /// ignored stay ignored: SIGHUP under `nohup`, and SIGINT in the background of a script.
 pub(crate) fn listen() {
+    survive_large_files();
     let (ready, is_ready) = mpsc::channel();
     let listen = move || {
         // Registered in the thread: if the thread cannot be started, the default handlers stay in place.
@@ -45,6 +50,16 @@ pub(crate) fn listen() {
         let _: Result<(), _> = is_ready.recv();
     }
 }
+
+/// Handles SIGXFSZ by doing nothing: the write then fails. Unlike an ignored signal, programs that this one starts do
+/// not inherit this.
+#[cfg(unix)]
+fn survive_large_files() {
+    let _ = signal_hook::flag::register(signal_hook::consts::signal::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
+#[cfg(not(unix))]
+fn survive_large_files() {}
 
 /// Calls the function that is registered for SIGHUP. Returns false if there is none.
 fn reload() -> bool {

@@ -119,7 +119,7 @@ fn bars(plot: &Plot, number: usize, width: usize) -> String {
         series.values.iter().filter(|value| value.is_finite()).fold(0.0_f64, |most, value| most.max(value.abs()));
     let mut out = format!("{}\n", series.name);
     for ((label, value), text) in plot.labels.iter().zip(&series.values).zip(&texts) {
-        let label: String = label.chars().take(label_width).collect();
+        let label = beginning(label, label_width);
         let padding = " ".repeat(label_width.saturating_sub(label.width()));
         let eighths = if value.is_finite() && most > 0.0 {
             (value.abs() / most * columns as f64 * 8.0).round() as usize
@@ -136,6 +136,13 @@ fn bars(plot: &Plot, number: usize, width: usize) -> String {
         out.push_str(&format!("and {} more\n", series.values.len() - shown));
     }
     out
+}
+
+/// The beginning of a text, at most `width` columns wide.
+fn beginning(text: &str, width: usize) -> &str {
+    let ends = text.char_indices().map(|(start, letter)| start + letter.len_utf8());
+    let end = ends.take_while(|end| text[..*end].width() <= width).last().unwrap_or(0);
+    &text[..end]
 }
 
 #[cfg(test)]
@@ -159,6 +166,14 @@ mod tests {
         let full = "█".repeat(40 - 4 - 3 - 4);
         assert!(chart.contains(&format!("long │  2 {full}\n")), "{chart}");
         assert!(chart.contains("a    │  1 █") && chart.contains("c    │NULL\n") || chart.contains("c    │"), "{chart}");
+    }
+
+    #[test]
+    fn bars_of_wide_and_of_narrow_names_begin_in_one_column() {
+        let names = Arc::new(StringArray::from(vec!["東京都千代田区", "a"]));
+        let chart = drawn(names, vec![Some(1.0), Some(2.0)]);
+        let starts: Vec<usize> = chart.lines().filter_map(|line| Some(line.split_once('│')?.0.width())).collect();
+        assert_eq!(starts, [14, 14], "{chart}");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Charts as SVG and as a self-contained HTML page.
 
 use super::destination::Destination;
-use super::plot::{Plot, XKind, number_text};
+use super::plot::{Plot, PlotSeries, XKind, number_text};
 use super::ticks;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use atsdb::Result;
 use atsdb_export::ResultWriter;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 480.0;
@@ -15,6 +16,10 @@ const LEFT: f64 = 80.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
+
+/// The base of the first line of the legend, and the distance of its lines.
+const LEGEND_TOP: f64 = 22.0;
+const LEGEND_LINE: f64 = 18.0;
 
 /// The most parts of the vertical and of the horizontal scale.
 const Y_PARTS: usize = 6;
@@ -71,10 +76,12 @@ fn svg(plot: &Plot) -> String {
     let at =
         |value: f64, (low, high): (f64, f64), from: f64, to: f64| from + (value - low) / (high - low) * (to - from);
     let x_of = |x: f64| at(x, x_range, LEFT, WIDTH - RIGHT);
-    let y_of = |y: f64| at(y, y_range, HEIGHT - BOTTOM, TOP);
+    let (legend, legend_height) = legend(plot);
+    let height = HEIGHT + legend_height;
+    let y_of = |y: f64| at(y, y_range, height - BOTTOM, TOP + legend_height);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" \
+         font-size=\"12\">\n<rect width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n"
     );
     // Writing to a string does not fail.
     for value in ticks::numbers(y_range, Y_PARTS) {
@@ -95,15 +102,14 @@ fn svg(plot: &Plot) -> String {
             out,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             x_of(x).min(WIDTH - half),
-            HEIGHT - BOTTOM + 20.0,
+            height - BOTTOM + 20.0,
             escaped(&label)
         );
     }
-    let mut legend = LEFT;
-    for (number, series) in plot.series.iter().enumerate() {
+    for ((number, series), (name_x, name_y)) in plot.series.iter().enumerate().zip(legend) {
         let colour = COLOURS[number % COLOURS.len()];
-        let _ = writeln!(out, "<text x=\"{legend:.0}\" y=\"22\" fill=\"{colour}\">{}</text>", escaped(&series.name));
-        legend += series.name.len() as f64 * 7.0 + 24.0;
+        let name = escaped(&series.name);
+        let _ = writeln!(out, "<text x=\"{name_x:.0}\" y=\"{name_y:.0}\" fill=\"{colour}\">{name}</text>");
         if is_bars {
             let width = (WIDTH - LEFT - RIGHT) / plot.x.len().max(1) as f64 * 0.8 / plot.series.len() as f64;
             for (x, value) in plot.x.iter().zip(&series.values).filter(|(_, value)| value.is_finite()) {
@@ -134,6 +140,22 @@ fn svg(plot: &Plot) -> String {
     out
 }
 
+/// The positions of the series' names, in as many lines as they need, and the height of the lines below the first.
+fn legend(plot: &Plot) -> (Vec<(f64, f64)>, f64) {
+    let (mut x, mut y) = (LEFT, LEGEND_TOP);
+    let place = |series: &PlotSeries| {
+        let width = series.name.width() as f64 * 7.0 + 24.0;
+        if x > LEFT && x + width > WIDTH {
+            (x, y) = (LEFT, y + LEGEND_LINE);
+        }
+        let place = (x, y);
+        x += width;
+        place
+    };
+    let places = plot.series.iter().map(place).collect();
+    (places, y - LEGEND_TOP)
+}
+
 /// The positions on the horizontal scale, and their texts.
 fn labels(plot: &Plot, range: (f64, f64)) -> Vec<(f64, String)> {
     if plot.x_kind == XKind::Name {
@@ -147,4 +169,26 @@ fn labels(plot: &Plot, range: (f64, f64)) -> Vec<(f64, String)> {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_many_series_are_inside_the_picture() {
+        let series = |number: usize| PlotSeries { name: format!("series {number}"), values: vec![1.0, 2.0] };
+        let plot = |count: usize| Plot {
+            x_name: "x".to_owned(),
+            x_kind: XKind::Number,
+            x: vec![0.0, 1.0],
+            labels: vec!["0".to_owned(), "1".to_owned()],
+            series: (0..count).map(series).collect(),
+        };
+        let (places, height) = legend(&plot(40));
+        assert!(height > 0.0 && places.iter().all(|(x, _)| (LEFT..WIDTH).contains(x)), "{places:?}");
+        assert!(places.windows(2).all(|pair| pair[0] != pair[1]), "{places:?}");
+        assert!(svg(&plot(40)).contains(&format!("viewBox=\"0 0 960 {}\"", 480.0 + height)));
+        assert_eq!(legend(&plot(2)), (vec![(80.0, 22.0), (80.0 + 8.0 * 7.0 + 24.0, 22.0)], 0.0));
+    }
 }

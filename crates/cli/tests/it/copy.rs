@@ -80,7 +80,7 @@ fn backups_are_made_listed_checked_and_restored() {
         .failed(2, &["no backup of that time", "the oldest is of"]);
     for more in [&[][..], &["--at", "2001-01-01"]] {
         let missing = case.run(&[&["restore", "nowhere/", "d.db"][..], more].concat());
-        missing.failed(2, &["no backups and no store at nowhere/", "hint: name a directory of backups"]);
+        missing.failed(2, &["cannot restore from nowhere/: it does not exist", "hint: name a directory of backups"]);
     }
     assert!(!case.path("d.db").exists());
     case.run(&["backup", "a.db", "backups", "--keep", "1"]).reported(&["2 old backups"]);

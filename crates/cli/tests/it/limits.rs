@@ -23,6 +23,16 @@ fn text_nested_thousands_deep_is_refused() {
     assert!(case.run(&["sql", "memory:", &sql]).well().text().contains('1'));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_beyond_the_limit_on_sizes_is_an_error_and_leaves_nothing() {
+    let case = Case::new();
+    let sql = "SELECT * FROM generate_series(1, 1000000)";
+    let run = case.run_with_file_blocks(100, &["sql", "memory:", sql, "-o", "x.csv"]);
+    run.failed(2, &["cannot write x.csv: File too large", "hint: raise the limit on the size of files"]);
+    assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
 #[test]
 fn a_query_stops_at_its_time() {
     let case = Case::new();

@@ -119,9 +119,18 @@ impl Case {
 
     /// Runs the program with at most this many open files.
     pub(crate) fn run_with_handles<A: AsRef<OsStr>>(&self, count: u32, arguments: &[A]) -> Run {
+        self.run_with_limit("-n", count, arguments)
+    }
+
+    /// Runs the program with files of at most this many blocks of the shell, of 512 or 1,024 bytes.
+    pub(crate) fn run_with_file_blocks<A: AsRef<OsStr>>(&self, count: u32, arguments: &[A]) -> Run {
+        self.run_with_limit("-f", count, arguments)
+    }
+
+    fn run_with_limit<A: AsRef<OsStr>>(&self, flag: &str, count: u32, arguments: &[A]) -> Run {
         let own = self.command(arguments);
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -n \"$1\"; shift; exec \"$@\"", "sh", &count.to_string()]);
+        command.args(["-c", "ulimit \"$1\" \"$2\"; shift 2; exec \"$@\"", "sh", flag, &count.to_string()]);
         for (name, value) in own.get_envs() {
             match value {
                 Some(value) => command.env(name, value),

@@ -40,6 +40,8 @@ pub(crate) struct LineTable {
     measurements: BTreeMap<String, TableDefinition>,
     columns: Vec<LineColumn>,
     unit: TimeUnit,
+    /// The number of lines that are comments.
+    pub(crate) comment_count: u64,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,7 @@ impl LineTable {
             measurements: BTreeMap::new(),
             columns: Vec::new(),
             unit: TimeUnit::Second,
+            comment_count: 0,
         };
         let mut parts = Parts::new(input);
         let mut others: Vec<String> = Vec::new();
@@ -77,6 +80,7 @@ impl LineTable {
                     }
                 }
             }
+            table.comment_count += parser.comment_lines();
         }
         if let Some(chosen) = table.chosen.as_deref().filter(|_| table.measurements.is_empty()) {
             let error = unknown_name("measurement", chosen, others.iter().map(String::as_str));

@@ -45,7 +45,7 @@ pub(crate) struct TypedColumn {
     pub(crate) column_type: ColumnType,
 }
 
-/// Notes for the user about columns that are read as another type.
+/// Notes for the user about columns that are read as another type, and about comments that were left out.
 pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<Vec<String>> {
     let mut notes: Vec<String> = Vec::new();
     for source in sources {
@@ -74,6 +74,12 @@ pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<
                 notes.push(note);
             }
         }
+    }
+    let lines = sources.iter().filter_map(|source| source.lines.as_ref());
+    match lines.map(|lines| lines.comment_count).sum::<u64>() {
+        0 => {}
+        1 => notes.push("left out 1 comment line, which begins with #".to_owned()),
+        count => notes.push(format!("left out {count} comment lines, which begin with #")),
     }
     Ok(notes)
 }

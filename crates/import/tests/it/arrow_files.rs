@@ -1,8 +1,8 @@
 //! Arrow IPC: files and streams are read as Parquet is.
 
 use crate::support::{run, text};
-use arrow::array::{ArrayRef, Int64Array, ListArray, StringArray, TimestampMillisecondArray};
-use arrow::datatypes::{ArrowPrimitiveType, Int8Type, Int32Type, UInt32Type};
+use arrow::array::{ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, StringArray, TimestampMillisecondArray};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Int8Type, Int32Type, Schema, UInt32Type};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
@@ -77,6 +77,24 @@ fn lists_become_the_arrays_or_the_json_of_a_table() {
         assert_eq!(imported.texts("large"), ["[1, 4294967295, ∅]", "[]"]);
     }
     assert_eq!(created.texts("document"), ["[1, -2, ∅]", "[]"]);
+}
+
+#[test]
+fn the_extension_type_of_uuids_becomes_uuids() {
+    let bytes = |digit: u8| Some([digit; 16]);
+    let ids = FixedSizeBinaryArray::try_from_sparse_iter_with_size([bytes(0xa1), None].into_iter(), 16).unwrap();
+    let times = TimestampMillisecondArray::from_iter_values([1_000, 2_000]);
+    let plain = Field::new("plain", DataType::FixedSizeBinary(16), true);
+    let extension = [("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())];
+    let id = Field::new("id", DataType::FixedSizeBinary(16), true).with_metadata(extension.into());
+    let time = Field::new("time", times.data_type().clone(), true);
+    let columns: Vec<ArrayRef> = vec![Arc::new(times), Arc::new(ids.clone()), Arc::new(ids)];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![time, id, plain])), columns).unwrap();
+    let mut writer = FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    let imported = run(vec![text("a.arrow", writer.into_inner().unwrap())], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns()[1..], ["id uuid", "plain binary"]);
+    assert_eq!(imported.texts("id"), ["a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1", "∅"]);
 }
 
 #[test]

@@ -61,6 +61,16 @@ fn bad_lines_are_named_or_skipped() {
 }
 
 #[test]
+fn comments_are_counted() {
+    let one = csv("# of today\nm v=1 1700000000\n");
+    assert_eq!(one.report.notes, ["left out 1 comment line, which begins with #"]);
+    let several = csv("# of today\nm v=\"a\" 1700000000\n  # once more\n\
+        m v=\"b\n# no comment\" 1700000001\n#m v=\"c\" 1700000002\n");
+    assert_eq!(several.report.notes, ["left out 3 comment lines, which begin with #"]);
+    assert_eq!(several.report.row_count, 2);
+}
+
+#[test]
 fn lines_go_into_a_table() {
     let definition = TableDefinition::new("t")
         .with_column("at", ColumnType::Timestamp(TimeUnit::Second), None)
