@@ -164,6 +164,8 @@ pub enum Action {
         shape: Shape,
         /// The conflict policy.
         policy: Policy,
+        /// Whether the table has a CHECK constraint.
+        is_checked: bool,
     },
     /// A table is dropped.
     Drop {

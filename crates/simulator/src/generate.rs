@@ -132,7 +132,7 @@ impl Generator {
             }
         };
         let policy = if self.below(4) == 0 { Policy::Merge } else { self.policy() };
-        Action::Create { session, table, shape, policy }
+        Action::Create { session, table, shape, policy, is_checked: self.below(6) == 0 }
     }
 
     fn alteration(&mut self) -> Alteration {
@@ -181,7 +181,9 @@ impl Generator {
             17 => Action::Truncate { session, table },
             18 | 19 => Action::Read { session, table },
             20 | 21 => match self.create(table) {
-                Action::Create { table, shape, policy, .. } => Action::Create { session, table, shape, policy },
+                Action::Create { table, shape, policy, is_checked, .. } => {
+                    Action::Create { session, table, shape, policy, is_checked }
+                }
                 other => other,
             },
             22 => Action::Drop { session, table, cascade: self.below(4) == 0 },

@@ -8,6 +8,7 @@
 
 pub mod action;
 mod compare;
+mod conditions;
 mod environment;
 mod execute;
 pub mod generate;

@@ -4,8 +4,8 @@ use crate::subject::{Alteration, Cells, Policy, RowSelection, Shape, table_name}
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
 use atsdb_core::{
-    Column, ColumnType, ConflictPolicy, InMemory, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit, Unique,
-    Value,
+    Check, Column, ColumnType, ConflictPolicy, InMemory, MapWidth, Retention, SliceWidth, TableDefinition, TimeUnit,
+    Unique, Value,
 };
 use std::sync::Arc;
 
@@ -66,9 +66,48 @@ pub(crate) fn policy_of(policy: Policy) -> ConflictPolicy {
     }
 }
 
+/// The condition of a CHECK constraint: a count is small, or another column differs from a value.
+struct Condition {
+    counts_below: i64,
+    other: ColumnKind,
+    differs_from: i64,
+}
+
+impl Condition {
+    /// The condition of a table. An UPDATE changes notes, and no other column. Rows of a series may have expired, and
+    /// those in memory differ between processes, so there an UPDATE must not depend on the condition.
+    fn of(definition: &TableDefinition) -> Self {
+        match definition.time.is_none() && !definition.is_in_memory() {
+            true => Self { counts_below: 6, other: ColumnKind::Note, differs_from: 2 },
+            false => Self { counts_below: 7, other: ColumnKind::Sensor, differs_from: 3 },
+        }
+    }
+}
+
+/// Returns whether a row violates the CHECK constraint of its table, if it has one. `cell` returns the row's values.
+pub(crate) fn violates(definition: &TableDefinition, cell: impl Fn(ColumnKind) -> Option<i64>) -> bool {
+    if definition.checks.is_empty() {
+        return false;
+    }
+    // NULL satisfies a condition.
+    let Condition { counts_below, other, differs_from } = Condition::of(definition);
+    cell(ColumnKind::Count).is_some_and(|count| count >= counts_below) && cell(other) == Some(differs_from)
+}
+
+/// The CHECK constraint of a table.
+fn check(definition: &TableDefinition) -> Check {
+    let Condition { counts_below, other, differs_from } = Condition::of(definition);
+    let column = |wanted: ColumnKind| definition.columns.iter().find(|column| kind(column) == wanted);
+    let (count, other) = (column(ColumnKind::Count).expect("each table counts"), column(other).expect("a column"));
+    let condition = format!("count < {counts_below} OR {} <> '{}'", other.name, text(differs_from));
+    Check { name: "few".into(), condition, columns: vec![other.id, count.id] }
+}
+
 /// Returns the definition of a new table.
-pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDefinition {
+pub(crate) fn definition(table: usize, shape: Shape, policy: Policy, is_checked: bool) -> TableDefinition {
     let mut definition = TableDefinition::new(table_name(table));
+    // Rows of a table with constraints cannot be merged.
+    let policy = if is_checked && policy == Policy::Merge { Policy::Replace } else { policy };
     let is_in_memory = matches!(shape, Shape::Resident | Shape::ResidentCounted);
     let is_series = matches!(shape, Shape::Series | Shape::Keyed | Shape::Expiring);
     if is_series {
@@ -105,6 +144,9 @@ pub(crate) fn definition(table: usize, shape: Shape, policy: Policy) -> TableDef
     if shape == Shape::Expiring {
         definition.retention = Some(Retention { count: 2, unit: SliceWidth::Day });
     }
+    if is_checked {
+        definition.checks = vec![check(&definition)];
+    }
     definition
 }
 
@@ -130,6 +172,9 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
         Alteration::RenameNote => {
             let note = to.columns.iter_mut().find(|column| kind(column) == ColumnKind::Note)?;
             note.name = if note.name == "note" { "named".into() } else { "note".into() };
+            if !to.checks.is_empty() {
+                to.checks = vec![check(&to)];
+            }
         }
         Alteration::Rename(name) => to.name = table_name(name).into(),
         Alteration::Widen => {

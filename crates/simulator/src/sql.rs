@@ -43,8 +43,8 @@ pub(crate) fn perform(session: &Session, action: &Action) -> Option<Result<Answe
         Action::Update { table, rows, note, .. } => change(session, "UPDATE", table_name(*table), *rows, Some(*note)),
         Action::Truncate { table, .. } => run(session, &format!("TRUNCATE TABLE {}", table_name(*table))),
         Action::Read { table, .. } => read(session, table_name(*table)),
-        Action::Create { table, shape, policy, .. } => {
-            run(session, &create_table_sql(&definition(*table, *shape, *policy)))
+        Action::Create { table, shape, policy, is_checked, .. } => {
+            run(session, &create_table_sql(&definition(*table, *shape, *policy, *is_checked)))
         }
         Action::Drop { table, cascade, .. } => {
             run(session, &format!("DROP TABLE {}{}", table_name(*table), if *cascade { " CASCADE" } else { "" }))

@@ -2,6 +2,7 @@
 
 use crate::action::{Action, Step, Trouble, TroubleKind};
 use crate::compare::{SeenDatabase, see};
+use crate::conditions::Conditions;
 use crate::environment::SimulatedEnvironment;
 use crate::execute::archive::{Places, see_all};
 use crate::execute::{Process, perform};
@@ -12,6 +13,7 @@ use crate::stores::WorldStore;
 use atsdb_core::{Error, ErrorKind, Result, Store};
 use atsdb_engine::{Engine, EngineOptions, Environment};
 use atsdb_memory::MemoryStore;
+use atsdb_sql::compile_conditions_of;
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -35,7 +37,7 @@ impl World {
         let environment = Arc::new(SimulatedEnvironment::new((BEGINNING + 36 * 3_600) * 1_000));
         let store = WorldStore::new(setting.store)?;
         let of_places = Arc::clone(&environment);
-        let make = move || engine(Arc::new(MemoryStore::new(of_places.random()?)), &of_places);
+        let make = move || engine(Arc::new(MemoryStore::new(of_places.random()?)), &of_places, setting.language);
         let places = Arc::new(Places::new(Box::new(make))?);
         let mut world = Self { setting, environment, processes: Vec::new(), places, store };
         for number in 0..PROCESSES {
@@ -48,8 +50,9 @@ impl World {
     /// Starts a process.
     fn open(&self, number: usize) -> Result<Process> {
         let faults = Faults::new(Fails::Before);
-        let engine = engine(Arc::new(FaultyStore::new(self.store.open()?, &faults)), &self.environment)?;
-        Ok(Process::new(number, engine, faults, Arc::clone(&self.places), self.setting.language))
+        let language = self.setting.language;
+        let engine = engine(Arc::new(FaultyStore::new(self.store.open()?, &faults)), &self.environment, language)?;
+        Ok(Process::new(number, engine, faults, Arc::clone(&self.places), language))
     }
 
     /// Executes one step. Returns the outcome of its own action, and of the one that another process executed during
@@ -175,7 +178,7 @@ impl World {
     }
 }
 
-fn engine(store: Arc<dyn Store>, environment: &Arc<SimulatedEnvironment>) -> Result<Engine> {
+fn engine(store: Arc<dyn Store>, environment: &Arc<SimulatedEnvironment>, language: Language) -> Result<Engine> {
     let environment = Arc::clone(environment) as Arc<dyn Environment>;
     let options = EngineOptions {
         cache_bytes: 1 << 20,
@@ -185,7 +188,12 @@ fn engine(store: Arc<dyn Store>, environment: &Arc<SimulatedEnvironment>) -> Res
         environment,
         ..EngineOptions::default()
     };
-    Engine::new(store, options)
+    let engine = Engine::new(store, options)?;
+    match language {
+        Language::Calls => engine.set_condition_compiler(Arc::new(Conditions)),
+        Language::Sql => compile_conditions_of(&engine),
+    }
+    Ok(engine)
 }
 
 /// Panics that end processes are part of a history, so they are not printed.

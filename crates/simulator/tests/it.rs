@@ -1,5 +1,7 @@
 //! Runs a number of histories from one seed, all of which must keep the promises. `make simulate` runs more.
 
+use atsdb_simulator::action::{Action, Step};
+use atsdb_simulator::subject::{Cells, Policy, RowSelection, Shape};
 use atsdb_simulator::{Language, Limit, Setting, StoreKind, are_there, generate, run_history, simulate};
 
 fn run(store: StoreKind, language: Language, count: u64) {
@@ -51,4 +53,35 @@ fn a_history_follows_from_its_seed_alone() {
     }
     assert_ne!(generate::history(1, Language::Calls), generate::history(2, Language::Calls));
     run_history(Setting { store: StoreKind::Memory, language: Language::Calls }, &[]).unwrap();
+}
+
+#[test]
+fn transactions_that_insert_different_keys_commit_although_chunks_are_sealed() {
+    let append = |session: usize, count: i64, note: i64| {
+        let row = Cells { time: 60, sensor: Some(1), note: Some(note), count: Some(count), extra: None };
+        Action::Append { session, table: 0, policy: None, batch: None, rows: vec![row] }
+    };
+    let actions = [
+        Action::Create { session: 0, table: 0, shape: Shape::Counted, policy: Policy::Error, is_checked: true },
+        append(0, 0, 0),
+        Action::Begin { session: 0 },
+        append(0, 1, 0),
+        Action::Begin { session: 1 },
+        append(1, 2, 0),
+        append(2, 3, 0),
+        Action::Seal { process: 2 },
+        Action::Commit { session: 1 },
+        Action::Commit { session: 0 },
+        // The constraint refuses this row, and the other one has a key that exists.
+        append(0, 7, 2),
+        append(1, 3, 0),
+        Action::Update { session: 1, table: 0, rows: RowSelection::All, note: Some(2) },
+    ];
+    let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, trouble: None }).collect();
+    for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {
+        for language in [Language::Calls, Language::Sql] {
+            let setting = Setting { store, language };
+            run_history(setting, &steps).unwrap_or_else(|problem| panic!("{setting}: {problem}"));
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod lab;
 mod limits;
 mod load;
 mod manual;
+mod paths;
 mod queries;
 mod report;
 mod script;

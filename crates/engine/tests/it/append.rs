@@ -1,9 +1,9 @@
 //! Batches are stored completely or not at all, and exactly once, also from many threads.
 
 use crate::support::{append, batch_of, engines, read_all, readings, row, sorted};
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt64Array};
 use atsdb_core::{BatchId, ColumnType, CommitOutcome, ErrorKind, MapWidth, TableDefinition, TimeUnit};
-use atsdb_engine::{ColumnSpec, Field, Record, RowReader, RowWriter};
+use atsdb_engine::{ColumnSpec, Field, Record, RowReader, RowWriter, ScanRequest};
 use std::sync::Arc;
 
 struct Reading {
@@ -199,6 +199,28 @@ fn values_that_do_not_fit_a_column_are_refused_with_their_place() {
     assert!(text.contains("sensro") && text.contains("did you mean sensor?"), "{text}");
     let text = refused(vec![("count", times(vec![Some(1)]))]);
     assert!(text.contains("column time is missing"), "{text}");
+}
+
+#[test]
+fn a_time_beyond_63_bits_is_refused_with_its_row() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let definition = TableDefinition::new("t").with_column("at", ColumnType::UInt64, None);
+        let table = engine.create_table(&definition.with_time("at", TimeUnit::Second).unwrap()).unwrap();
+        let append = |times: Vec<u64>| {
+            let rows = RecordBatch::try_from_iter([("at", Arc::new(UInt64Array::from(times)) as ArrayRef)]).unwrap();
+            let mut batch = engine.batch(None);
+            batch.append(&table, &rows)?;
+            batch.commit().map(drop)
+        };
+        let refused = append(vec![5, 1 << 63]).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidValue);
+        let place = "row 2: time 9223372036854775808 does not fit";
+        assert!(refused.to_string().contains(place), "{refused}");
+        append(vec![5, i64::MAX.cast_unsigned()]).unwrap();
+        let scan = engine.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap();
+        assert_eq!(scan.row_count_exact(), Some(2));
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod dependencies;
 mod faults;
 mod groups;
 mod index;
+mod key_bounds;
 mod keys;
 mod large;
 mod later;

@@ -1,6 +1,6 @@
 //! Reads: pruning and filtering never lose a row; a snapshot stays as it was.
 
-use crate::support::{append, engine, engines, read_all, readings, row, rows_of, sorted};
+use crate::support::{Row, append, engine, engines, read_all, readings, row, rows_of, sorted};
 use atsdb_core::TimeRange;
 use atsdb_engine::{Comparison, Predicate, ScanRequest, SystemEnvironment, Value};
 use atsdb_memory::MemoryStore;
@@ -100,6 +100,33 @@ fn predicates_skip_chunks_and_never_lose_a_row() {
             let request = ScanRequest { predicates: vec![absent], ..ScanRequest::all(&table) };
             let scan = engine.snapshot().unwrap().scan(&table, &request).unwrap();
             assert!(scan.chunks().is_empty(), "a string that no row has rules every chunk out");
+        }
+    }
+}
+
+#[test]
+fn rows_that_use_few_of_many_strings_have_theirs() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        let many: Vec<Row> = (0..1_000).map(|number| row(number, &format!("s{number}"), "ok", 1)).collect();
+        append(&engine, &table, &many);
+        let later = 10 * 86_400;
+        let few = [
+            row(later, "s999", "ok", 2),
+            (later + 1, None, None, None),
+            row(later + 2, "s0", "late", 3),
+            row(later + 3, "s500", "ok", 4),
+            row(later + 4, "s500", "ok", 5),
+        ];
+        append(&engine, &table, &few);
+        let range = TimeRange { start: Some(later), end: None };
+        for use_cache in [false, true, true] {
+            let request = ScanRequest { range, use_cache, ..ScanRequest::all(&table) };
+            let scan = engine.snapshot().unwrap().scan(&table, &request).unwrap();
+            let mut rows = rows_of(scan.batches()).unwrap();
+            rows.sort();
+            assert_eq!(rows, sorted(&few));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::outcome::Answer;
 use crate::setting::Language;
 use crate::shape::{altered, batch_of, definition, indexed, policy_of};
 use crate::sql;
-use crate::subject::{Alteration, Cells, Policy, Shape, table_name};
+use crate::subject::{Alteration, Cells, Policy, table_name};
 use archive::Places;
 use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{Appender, Batch, CopyOptions, Engine, Maintenance, ReadSnapshot, Selection};
@@ -150,8 +150,8 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
                 session => in_transaction(session, |batch| read(&batch.snapshot()?)),
             }
         }
-        Action::Create { session: number, table, shape, policy } => {
-            create(&engine, session(sessions, *number), *table, *shape, *policy)
+        Action::Create { session: number, table, shape, policy, is_checked } => {
+            create(&engine, session(sessions, *number), &definition(*table, *shape, *policy, *is_checked))
         }
         Action::Drop { session: number, table, .. } => match session(sessions, *number) {
             Session { transaction: None, .. } => {
@@ -282,12 +282,11 @@ fn is_appended_unseen(definition: &TableDefinition) -> bool {
     definition.unique.is_empty() && !definition.is_in_memory()
 }
 
-fn create(engine: &Engine, session: &mut Session, table: usize, shape: Shape, policy: Policy) -> Result<Answer> {
-    let definition = definition(table, shape, policy);
+fn create(engine: &Engine, session: &mut Session, definition: &TableDefinition) -> Result<Answer> {
     if session.transaction.is_none() {
-        return engine.create_table(&definition).map(|_| Answer::Done);
+        return engine.create_table(definition).map(|_| Answer::Done);
     }
-    in_transaction(session, |batch| batch.create_table(&definition).map(|_| Answer::Done))
+    in_transaction(session, |batch| batch.create_table(definition).map(|_| Answer::Done))
 }
 
 fn alter(batch: &mut Batch, name: &str, alteration: Alteration) -> Result<Answer> {

@@ -1,7 +1,7 @@
 //! The tables and rollups that are visible at one moment.
 
 use super::rollup::RollupModel;
-use super::table::{Row, TableModel, number};
+use super::table::{Row, TableModel, number, violates};
 use crate::compare::SeenDatabase;
 use crate::shape::{ColumnKind, is_meant, kind};
 use crate::subject::RowSelection;
@@ -142,6 +142,10 @@ impl Database {
     pub(crate) fn upsert(&mut self, uid: u64, cells: &BTreeMap<u16, Option<i64>>) -> Result<(), NotAppended> {
         let table = self.by_uid_mut(uid).ok_or(NotAppended)?;
         let unique = table.definition.unique.first().ok_or(NotAppended)?.clone();
+        // The row is tested before it meets another one.
+        if table.refuses(cells) {
+            return Err(NotAppended);
+        }
         let row = Row { id: number(), cells: cells.clone(), may_be_dropped: false };
         let key = table.key(&row, &unique);
         let holder =
@@ -158,7 +162,7 @@ impl Database {
         Ok(())
     }
 
-    /// Changes rows of a table. Returns `None` if there is no such table.
+    /// Changes rows of a table. Returns `None` if there is no such table, or if a row would violate its constraint.
     pub(crate) fn change_rows(&mut self, name: &str, meant: RowSelection, change: &Change) -> Option<u64> {
         let table = self.table_mut(name)?;
         let note = table.definition.columns.iter().find(|column| kind(column) == ColumnKind::Note)?.id.0;
@@ -167,6 +171,14 @@ impl Database {
         match change {
             Change::Delete => table.rows.retain(|row| !ids.contains(&row.id)),
             Change::Note(value) => {
+                let is_violating = |row: &Row| {
+                    let mut cells = row.cells.clone();
+                    cells.insert(note, *value);
+                    violates(&table.definition, &cells)
+                };
+                if table.rows.iter().any(|row| ids.contains(&row.id) && is_violating(row)) {
+                    return None;
+                }
                 // A changed row counts as another row.
                 for row in table.rows.iter_mut().filter(|row| ids.contains(&row.id)) {
                     row.id = number();

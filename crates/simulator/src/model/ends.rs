@@ -172,8 +172,8 @@ impl Model {
         let policy = policy.map_or(table.definition.on_conflict, policy_of);
         if batch.is_some_and(|batch| self.batches.contains(&batch)) {
             // The table may have changed meanwhile: rows that no longer fit are refused before the batch's name is
-            // looked up.
-            let is_refused = cells_of(&table.definition, rows).iter().any(|cells| table.refuses(cells));
+            // looked up, but not those that violate a constraint.
+            let is_refused = cells_of(&table.definition, rows).iter().any(|cells| table.lacks_value(cells));
             let verdict = if is_refused { Verdict::Refused } else { Verdict::Duplicate };
             return vec![(verdict, self.clone())];
         }
@@ -253,6 +253,16 @@ impl Model {
     }
 
     fn push(&self, session: usize, rows: &[Cells], together: bool) -> Vec<End> {
+        let is_there = self.appenders.get(&session).is_some_and(|appender| appender.is_present(&self.database));
+        // Rows of a batch are pushed one by one if the table no longer has the definition of the appender.
+        let mut ends = self.push_rows(session, rows, together, is_there);
+        if together && !is_there {
+            ends.extend(self.push_rows(session, rows, false, is_there));
+        }
+        ends
+    }
+
+    fn push_rows(&self, session: usize, rows: &[Cells], together: bool, is_there: bool) -> Vec<End> {
         let mut next = self.clone();
         let Some(appender) = next.appenders.get_mut(&session) else { return vec![(Verdict::Nothing, next)] };
         let mut failed = self.clone();
@@ -265,7 +275,6 @@ impl Model {
             false => vec![(Verdict::Refused, next)],
             true => {
                 // Rows that the table's dictionaries or definition no longer accept also drop the rows before them.
-                let is_there = self.appenders.get(&session).is_some_and(|appender| appender.is_present(&self.database));
                 let mut ends = vec![(Verdict::Done, next)];
                 ends.extend((!is_there).then_some((Verdict::Refused, failed)));
                 ends

@@ -2,7 +2,7 @@
 
 use super::database::Database;
 use super::statement::cells_of;
-use super::table::TableModel;
+use super::table::{TableModel, violates};
 use crate::shape::policy_of;
 use crate::subject::{Cells, Policy};
 use atsdb_core::{ConflictPolicy, TableDefinition};
@@ -57,7 +57,16 @@ impl Appender {
         if self.is_broken {
             return false;
         }
+        // Rows that were pushed one by one are tested before a batch is added, or by the flush.
+        let is_violating = |rows: &[BTreeMap<u16, Option<i64>>]| rows.iter().any(|row| violates(&self.definition, row));
+        if together && is_violating(&self.pending.rows) {
+            self.is_broken = true;
+            return false;
+        }
         let (before, rows) = (self.pending.rows.len(), cells_of(&self.definition, rows));
+        if together && is_violating(&rows) {
+            return false;
+        }
         for row in rows {
             let is_null = |column: &atsdb_core::Column| !column.nullable && row.get(&column.id.0) == Some(&None);
             if self.definition.columns.iter().any(is_null) {

@@ -53,8 +53,8 @@ pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTr
         Action::Read { table, .. } => {
             database.table(table_name(*table))?;
         }
-        Action::Create { table, shape, policy, .. } => {
-            database.create(definition(*table, *shape, *policy))?;
+        Action::Create { table, shape, policy, is_checked, .. } => {
+            database.create(definition(*table, *shape, *policy, *is_checked))?;
         }
         Action::ReadRollup { rollup, .. } => {
             database.rollup(rollup_name(*rollup))?;

@@ -1,7 +1,7 @@
 //! A table as a list of rows.
 
 use crate::compare::SeenTable;
-use crate::shape::{ColumnKind, kind};
+use crate::shape::{self, ColumnKind, kind};
 use atsdb_core::{Column, TableDefinition, Unique, Value};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -60,9 +60,14 @@ impl TableModel {
     }
 
     /// Whether a row has NULL in a column that does not allow it.
-    pub(crate) fn refuses(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
+    pub(crate) fn lacks_value(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
         let is_null = |column: &Column| !column.nullable && cells.get(&column.id.0).copied().flatten().is_none();
         self.definition.columns.iter().any(is_null)
+    }
+
+    /// Whether a row is refused: it has NULL in a column that does not allow it, or violates the CHECK constraint.
+    pub(crate) fn refuses(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
+        self.lacks_value(cells) || violates(&self.definition, cells)
     }
 
     /// A row's values, in the order of the columns.
@@ -136,6 +141,14 @@ impl TableModel {
     }
 }
 
+/// Whether a row violates the CHECK constraint of its table.
+pub(crate) fn violates(definition: &TableDefinition, cells: &BTreeMap<u16, Option<i64>>) -> bool {
+    shape::violates(definition, |wanted| {
+        let column = definition.columns.iter().find(|column| kind(column) == wanted)?;
+        cells.get(&column.id.0).copied().flatten()
+    })
+}
+
 fn is_same(model: &TableDefinition, seen: &TableDefinition) -> bool {
     let names =
         |definition: &TableDefinition| definition.indexes.iter().map(|index| index.name.clone()).collect::<Vec<_>>();
@@ -144,7 +157,7 @@ fn is_same(model: &TableDefinition, seen: &TableDefinition) -> bool {
         definition.columns.iter().map(|column| Column { default: None, ..column.clone() }).collect()
     };
     (&model.name, columns(model), model.time, model.slice) == (&seen.name, columns(seen), seen.time, seen.slice)
-        && model.memory == seen.memory
+        && (&model.memory, &model.checks) == (&seen.memory, &seen.checks)
         && (&model.unique, model.on_conflict, model.retention) == (&seen.unique, seen.on_conflict, seen.retention)
         && names(model) == names(seen)
 }

@@ -23,6 +23,8 @@ struct TransactionView {
     view: Database,
     /// The tables whose rows it has read in order to change them.
     touched: BTreeSet<u64>,
+    /// The tables that other statements than appends have changed, or might have.
+    changed: BTreeSet<u64>,
     /// The rows added to tables in memory; `None` if there were other changes, which require that the tables are
     /// unchanged at the commit.
     additions: BTreeMap<u64, Option<Vec<Addition>>>,
@@ -77,7 +79,8 @@ impl Transaction {
     pub(crate) fn signature(&self) -> String {
         let shown = |looked: &TransactionView| {
             let (base, view) = (&looked.base, &looked.view);
-            format!("{}{}{}{:?}", base.signature(), base.counters(), view.signature(), looked.touched)
+            let (touched, changed) = (&looked.touched, &looked.changed);
+            format!("{}{}{}{touched:?}{changed:?}", base.signature(), base.counters(), view.signature())
         };
         let marks = self.marks.iter();
         let marks: Vec<_> = marks.map(|(mark, pending, looked)| (mark, pending, looked.as_ref().map(shown))).collect();
@@ -149,6 +152,7 @@ impl Transaction {
                 may_conflict |= looked.is_own_table(action) || looked.needs_dropped_dictionaries(action, database);
                 let additions = looked.additions.clone();
                 looked.note_additions(action);
+                looked.note_changed(action);
                 match change(&mut looked.view, action, &mut looked.touched) {
                     Some(true) => vec![(Verdict::Done, next)],
                     Some(false) => {
@@ -206,8 +210,8 @@ impl Transaction {
                 });
             }
         }
-        let (base, touched, unused) = (database.clone(), BTreeSet::new(), unused.clone());
-        Some((TransactionView { base, view, touched, additions, unused }, may_conflict))
+        let (base, touched, changed, unused) = (database.clone(), BTreeSet::new(), BTreeSet::new(), unused.clone());
+        Some((TransactionView { base, view, touched, changed, additions, unused }, may_conflict))
     }
 
     /// Returns the store after the commit, and whether the commit may also be refused; `None` if it must be.
@@ -238,6 +242,15 @@ impl TransactionView {
             }
             (_, additions) => *additions = None,
         }
+    }
+
+    /// Records the table of a statement that does not just append rows.
+    fn note_changed(&mut self, action: &Action) {
+        if matches!(action, Action::Append { .. } | Action::Read { .. }) {
+            return;
+        }
+        let table = action.table().and_then(|table| self.view.table(table_name(table)));
+        self.changed.extend(table.map(|table| table.uid));
     }
 
     /// Returns whether the action would change a table that the transaction itself has created.
@@ -305,9 +318,14 @@ impl TransactionView {
                 }
                 return None;
             };
-            may_conflict |= now.defined != before.defined || (touched && now.rewritten != before.rewritten);
-            let has_key = before.definition.has_unique() || after.is_some_and(|after| after.definition.has_unique());
-            may_conflict |= has_key && now.added != before.added;
+            may_conflict |= now.defined != before.defined;
+            // Rows that were only added conflict with nothing but rows of the same key.
+            if self.changed.contains(&uid) || !removed.is_empty() {
+                let has_key =
+                    before.definition.has_unique() || after.is_some_and(|after| after.definition.has_unique());
+                may_conflict |= touched && now.rewritten != before.rewritten;
+                may_conflict |= has_key && now.added != before.added;
+            }
             if (is_redefined || after.is_none()) && now.defined != before.defined {
                 return None;
             }

@@ -77,6 +77,21 @@ pub(super) fn a_dropped_table_gives_no_numbers(store: &dyn Store) {
     assert_eq!(store.verify().unwrap(), []);
 }
 
+pub(super) fn a_dropped_table_takes_no_counter_of_another(store: &dyn Store) {
+    // The first one's number begins the numbers of some others.
+    let tables: Vec<TableId> = (0..12).map(|number| create(store, &format!("t{number}"))).collect();
+    for table in &tables {
+        assert_eq!(reserve(store, request(*table, 5)), (1, 5));
+    }
+    for dropped in 1..4 {
+        store.drop_table(tables[dropped - 1]).unwrap();
+        for table in &tables[dropped..] {
+            assert_eq!(counter(store, *table), Some(Counter { restarts: 0, last: 5 }));
+        }
+    }
+    assert_eq!(store.verify().unwrap(), []);
+}
+
 pub(super) fn a_staged_table_counts_on_after_its_commit(store: &dyn Store) {
     let stage = store.open_stage(NOW_MS).unwrap();
     let table = store.create_table(&series_table("t"), Some(stage)).unwrap().id;

@@ -68,6 +68,7 @@ pub fn cases() -> Vec<Case> {
             a_restart_begins_anew_once,
             the_extremes_of_64_bits_are_numbers,
             a_dropped_table_gives_no_numbers,
+            a_dropped_table_takes_no_counter_of_another,
             a_staged_table_counts_on_after_its_commit,
             definitions_of_identities_come_back,
             threads_never_share_a_number;

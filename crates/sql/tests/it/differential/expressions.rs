@@ -2,7 +2,7 @@
 
 use super::generator::{Generator, Scope};
 use super::types::Type;
-use Type::{Bool, Bytea, Date, Float, Int, Interval, Numeric, Text, Timestamp, TimestampTz};
+use Type::{Bool, Bytea, Date, Float, Int, Interval, Numeric, Text, Time, Timestamp, TimestampTz, Uuid};
 
 impl Generator {
     /// An expression of a type, at most `depth` levels deep.
@@ -27,6 +27,8 @@ impl Generator {
             Bytea => self.bytes(scope, depth),
             Date => self.date(scope, depth),
             Timestamp | TimestampTz => self.time(scope, ty, depth),
+            Time => self.time_of_day(scope, depth),
+            Uuid => self.uuid(scope, depth),
             Interval => self.interval(scope, depth),
         }
     }
@@ -219,6 +221,31 @@ impl Generator {
                 format!("({} {} {})", self.expression(scope, Date, depth), self.of(&["+", "-"]), self.literal(Interval))
             }
             _ => time,
+        }
+    }
+
+    fn time_of_day(&mut self, scope: &Scope, depth: usize) -> String {
+        let time = self.expression(scope, Time, depth);
+        match self.below(5) {
+            0 => format!("({time} + {})", self.length_of_time()),
+            1 => format!("({time} - {})", self.length_of_time()),
+            2 => format!("CAST(CAST({time} AS TEXT) AS TIME)"),
+            3 => format!("CAST({} AS TIME)", self.expression(scope, Timestamp, depth)),
+            _ => time,
+        }
+    }
+
+    fn length_of_time(&mut self) -> String {
+        let lengths = ["1 day", "24 hours", "90 minutes", "36 hours", "-1 hour", "0.5 seconds", "1 month"];
+        format!("INTERVAL '{}'", self.of(&lengths))
+    }
+
+    fn uuid(&mut self, scope: &Scope, depth: usize) -> String {
+        let uuid = self.expression(scope, Uuid, depth);
+        match self.below(3) {
+            0 => format!("CAST(CAST({uuid} AS TEXT) AS UUID)"),
+            1 => format!("CAST(upper(CAST({uuid} AS TEXT)) AS UUID)"),
+            _ => uuid,
         }
     }
 

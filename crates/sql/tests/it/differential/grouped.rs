@@ -4,7 +4,7 @@ use super::generator::{Generator, Scope};
 use super::queries::named;
 use super::query::Query;
 use super::types::Type;
-use Type::{Bool, Bytea, Float, Int, Numeric, Text};
+use Type::{Bool, Bytea, Float, Int, Numeric, Text, Uuid};
 
 impl Generator {
     pub(crate) fn grouped(&mut self, depth: usize) -> Query {
@@ -62,8 +62,8 @@ impl Generator {
             0 => ("count(*)".to_owned(), Int),
             1 => (format!("count({argument})"), Int),
             2 => (format!("count(DISTINCT {argument})"), Int),
-            3 if !matches!(ty, Bool | Bytea) => (format!("min({argument})"), ty),
-            4 if !matches!(ty, Bool | Bytea) => (format!("max({argument})"), ty),
+            3 if !matches!(ty, Bool | Bytea | Uuid) => (format!("min({argument})"), ty),
+            4 if !matches!(ty, Bool | Bytea | Uuid) => (format!("max({argument})"), ty),
             5 if is_number => (format!("avg({argument})"), if ty == Numeric { Numeric } else { Float }),
             6 if is_number => (format!("sum(CASE WHEN {} THEN {argument} END)", self.condition(scope, 1)), ty),
             7 if is_number => (format!("sum(DISTINCT {argument})"), ty),

@@ -2,10 +2,11 @@
 //! the same for every layout of the rows.
 //!
 //! A seed stands for one run of [`run::STEPS`] statements. From it come the tables ([`schema`]) and the statements
-//! ([`queries`], [`grouped`], [`windows`], [`subqueries`], [`templates`], [`changes`], [`keys`]) with their expressions
-//! ([`expressions`], [`conditions`]). The oracle ([`sides::oracle`]) is PostgreSQL, or SQLite for what both support.
-//! atsdb takes part with many sides, one for each layout of the rows ([`sides::layout`]), of which one prepares the
-//! queries with parameters. The oracle is compared with the first layout, and that with the others.
+//! ([`queries`], [`grouped`], [`windows`], [`subqueries`], [`templates`], [`extensions`], [`changes`], [`keys`]) with
+//! their expressions ([`expressions`], [`conditions`]). The oracle ([`sides::oracle`]) is PostgreSQL, or SQLite for
+//! what both support. atsdb takes part with many sides, one for each layout of the rows ([`sides::layout`]), of which
+//! one prepares the queries with parameters. The oracle is compared with the first layout, and that with the others.
+//! Queries that only atsdb has are compared between the layouts.
 //! A condition is also checked by itself: the rows for which it is true, false and NULL must be all rows together.
 //!
 //! Statements that atsdb refuses are counted by cause; known differences are listed in [`exclusions`]. A failure is
@@ -24,6 +25,7 @@ pub(crate) mod choice;
 mod conditions;
 mod exclusions;
 mod expressions;
+mod extensions;
 mod generator;
 mod grouped;
 mod keys;

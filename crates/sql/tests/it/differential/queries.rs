@@ -24,6 +24,9 @@ impl Generator {
         if self.is_for_postgres() && self.percent(4) {
             return Step::Query(self.failing());
         }
+        if self.is_for_postgres() && self.percent(5) {
+            return Step::Query(self.extension());
+        }
         let query = self.query(1);
         if self.percent(33) || query.partition.is_some() && self.percent(50) {
             return Step::Query(query);

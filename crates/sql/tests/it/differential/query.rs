@@ -18,6 +18,8 @@ pub(crate) struct Query {
     pub(crate) is_ordered: bool,
     /// Whether it aggregates all rows, which always gives one row.
     pub(crate) is_single: bool,
+    /// Whether the oracle does not have what it uses.
+    pub(crate) is_extension: bool,
     /// The query without its condition, and the condition.
     pub(crate) partition: Option<(String, String)>,
 }

@@ -146,6 +146,9 @@ fn columns(choice: &mut Choice, dialect: Dialect, table: &str) -> Vec<Column> {
             ("day", Type::Date, "DATE"),
             ("ts", Type::Timestamp, "TIMESTAMP"),
             ("tz", Type::TimestampTz, "TIMESTAMPTZ"),
+            ("nu", Type::Numeric, "DECIMAL(10, 2)"),
+            ("ti", Type::Time, "TIME"),
+            ("id", Type::Uuid, "UUID"),
         ];
         let count = if table == "c" { 1 + choice.below(2) } else { 3 + choice.below(4) };
         for _ in 0..count {

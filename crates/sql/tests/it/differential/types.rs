@@ -14,6 +14,9 @@ pub(crate) enum Type {
     Date,
     Timestamp,
     TimestampTz,
+    /// A time of day.
+    Time,
+    Uuid,
     Interval,
 }
 
@@ -29,12 +32,14 @@ pub(crate) enum Dialect {
 impl Dialect {
     /// Returns a random type of a column of a query.
     pub(crate) fn any_type(self, choice: &mut Choice) -> Type {
-        use Type::{Bool, Bytea, Date, Float, Int, Numeric, Text, Timestamp, TimestampTz};
+        use Type::{Bool, Bytea, Date, Float, Int, Numeric, Text, Time, Timestamp, TimestampTz, Uuid};
         match self {
             Self::Sqlite => [Int, Int, Float, Text][choice.below(4)],
             Self::Postgres => {
-                [Int, Int, Int, Float, Float, Text, Text, Text, Bool, Timestamp, Date, TimestampTz, Numeric, Bytea]
-                    [choice.below(14)]
+                let common = [Int, Int, Int, Float, Float, Text, Text, Text];
+                let others = [Bool, Timestamp, Date, TimestampTz, Numeric, Bytea, Time, Uuid];
+                let types = if choice.percent(50) { common } else { others };
+                types[choice.below(types.len())]
             }
         }
     }
@@ -52,6 +57,8 @@ pub(crate) fn name_of(ty: Type) -> &'static str {
         Type::Date => "DATE",
         Type::Timestamp => "TIMESTAMP",
         Type::TimestampTz => "TIMESTAMPTZ",
+        Type::Time => "TIME",
+        Type::Uuid => "UUID",
         Type::Interval => "INTERVAL",
     }
 }
@@ -87,6 +94,16 @@ pub(crate) fn value(choice: &mut Choice, ty: Type) -> String {
         Type::Date => format!("DATE '{}'", date(choice)),
         Type::Timestamp => format!("TIMESTAMP '{}'", time(choice)),
         Type::TimestampTz => format!("TIMESTAMPTZ '{}+00'", time(choice)),
+        Type::Time => format!("TIME '{}'", clock(choice)),
+        Type::Uuid => {
+            let numbers = [
+                "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+                "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12",
+                "00000000-0000-0000-0000-000000000000",
+                "ffffffff-ffff-4fff-8fff-ffffffffffff",
+            ];
+            format!("CAST('{}' AS UUID)", choice.of(&numbers))
+        }
         Type::Interval => {
             let lengths = [
                 "1 day",
@@ -113,9 +130,12 @@ fn date(choice: &mut Choice) -> String {
 
 fn time(choice: &mut Choice) -> String {
     let day = date(choice);
-    let clock = match choice.below(3) {
+    format!("{day} {}", clock(choice))
+}
+
+fn clock(choice: &mut Choice) -> String {
+    match choice.below(3) {
         0 => choice.of(&["00:00:00", "12:00:00", "23:59:59.999999", "00:00:00.5"]).to_owned(),
         _ => format!("{:02}:{:02}:{:02}", choice.below(24), choice.below(4) * 15, choice.below(2) * 30),
-    };
-    format!("{day} {clock}")
+    }
 }

@@ -147,6 +147,15 @@ fn cells(array: &ArrayRef, ty: Type) -> Vec<Cell> {
                 Cell::Text(format!("{whole}{point}{fraction}"))
             })
         }
+        (Type::Time, DataType::Time64(_)) => {
+            let cells = texts(array, ty).into_iter();
+            let shortened = |cell| match cell {
+                // The fraction has as many digits as it needs.
+                Cell::Text(text) if text.contains('.') => Cell::Text(text.trim_end_matches('0').to_owned()),
+                other => other,
+            };
+            cells.map(shortened).collect()
+        }
         (Type::Date, DataType::Date32) => of(DataType::Date32, &|array, row| {
             Cell::Text(array.as_primitive::<Date32Type>().value_as_date(row).unwrap().to_string())
         }),
@@ -156,16 +165,18 @@ fn cells(array: &ArrayRef, ty: Type) -> Vec<Cell> {
                 Cell::Text(bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}")))
             })
         }
-        _ => {
-            let options = FormatOptions::default();
-            let formatter = ArrayFormatter::try_new(array.as_ref(), &options).unwrap();
-            let cell = |row| match array.is_null(row) {
-                true => Cell::Null,
-                false => Cell::of_number(&formatter.value(row).to_string(), ty),
-            };
-            (0..array.len()).map(cell).collect()
-        }
+        _ => texts(array, ty),
     }
+}
+
+fn texts(array: &ArrayRef, ty: Type) -> Vec<Cell> {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options).unwrap();
+    let cell = |row| match array.is_null(row) {
+        true => Cell::Null,
+        false => Cell::of_number(&formatter.value(row).to_string(), ty),
+    };
+    (0..array.len()).map(cell).collect()
 }
 
 /// Returns the same query with a LIMIT around each table, so that no condition is pushed down.

@@ -52,6 +52,8 @@ fn type_of(ty: &Known) -> Type {
         Known::DATE => Type::Date,
         Known::TIMESTAMP => Type::Timestamp,
         Known::TIMESTAMPTZ => Type::TimestampTz,
+        Known::TIME => Type::Time,
+        Known::UUID => Type::Uuid,
         Known::INTERVAL => Type::Interval,
         _ => Type::Text,
     }
