@@ -52,9 +52,20 @@ fn rewrite(expr: Expr) -> Result<Transformed<Expr>> {
 fn regular_expression(pattern: &str, escape: char) -> std::result::Result<String, Error> {
     let mut expression = String::from("(?s)^(?:");
     let mut rest = pattern.chars().peekable();
+    let mut separators = 0;
     while let Some(next) = rest.next() {
         match next {
             _ if next == escape => match rest.next() {
+                // The part between two of them is what SUBSTRING returns.
+                Some('"') => {
+                    separators += 1;
+                    if separators > 2 {
+                        let text =
+                            "SQL regular expression may not contain more than two escape-double-quote separators";
+                        return Err(sql_error(text));
+                    }
+                    expression.push_str(")(?:");
+                }
                 Some(literal) => push_literal(&mut expression, literal),
                 None => return Err(sql_error(format!("the pattern '{pattern:.60}' ends with its escape character"))),
             },
@@ -120,6 +131,8 @@ mod tests {
             assert_eq!(regular_expression(pattern, '\\').unwrap(), expected);
         }
         assert_eq!(regular_expression("a#%\\", '#').unwrap(), "(?s)^(?:a\\%\\\\)$");
+        assert_eq!(regular_expression("a|b#\"c#\"d", '#').unwrap(), "(?s)^(?:a|b)(?:c)(?:d)$");
+        assert!(regular_expression("#\"#\"#\"", '#').is_err());
         for pattern in ["a\\", "[a", "[]"] {
             assert!(regular_expression(pattern, '\\').is_err(), "{pattern}");
         }
