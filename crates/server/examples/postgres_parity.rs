@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        let is_script =
-            path.extension().and_then(|end| end.to_str()).is_some_and(|end| ["slt", "test", "sql"].contains(&end));
+        let end = path.extension().and_then(|end| end.to_str());
+        let is_script = end.is_some_and(|end| ["slt", "test", "sql", "part"].contains(&end));
         if path.is_dir() {
             collect(&path, files)?;
         } else if is_script {

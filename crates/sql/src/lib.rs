@@ -50,6 +50,7 @@ pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
 pub use functions::session::version::{POSTGRES_VERSION, version_text};
+pub use functions::texts::strings::identifier;
 pub use plan::parameter_types::TextForm;
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};

@@ -99,6 +99,28 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
 }
 
 #[test]
+fn functions_and_arrays_are_shown_as_by_postgresql() {
+    let served = Served::with_tables();
+    for (query, expected) in [
+        ("SELECT quote_ident('with'), quote_ident('name'), format('%I', 'table')", "\"with\"|name|\"table\""),
+        (
+            "SELECT pg_size_pretty(10239::bigint), pg_size_pretty(10240::bigint), pg_size_pretty(1000000::bigint), \
+             pg_size_pretty(-1000000::bigint), pg_size_pretty(1000000000000000::bigint), \
+             pg_size_pretty(-10485248::bigint)",
+            "10239 bytes|10 kB|977 kB|-977 kB|909 TB|-10 MB",
+        ),
+        ("SELECT ARRAY[ARRAY[1, 2], ARRAY[3, 4]], ARRAY[[ARRAY['a b', NULL]]]", "{{1,2},{3,4}}|{{{\"a b\",NULL}}}"),
+        ("SELECT array_agg(x) FROM (VALUES (ARRAY[1, 2]), (ARRAY[3, 4])) v(x)", "{{1,2},{3,4}}"),
+        ("SELECT ARRAY[1, 2] || ARRAY[ARRAY[3, 4]], ARRAY[ARRAY[]::int[]]", "{{1,2},{3,4}}|{}"),
+    ] {
+        match asked(&served, query) {
+            Some(found) => assert_eq!(found, expected, "{query}"),
+            None => return,
+        }
+    }
+}
+
+#[test]
 fn check_constraints_are_described_as_by_postgresql() {
     let served = Served::with_tables();
     let create = "CREATE TABLE limits (a int CHECK (a > 0), b int, CONSTRAINT \"In order\" CHECK (a < b))";

@@ -121,7 +121,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 140] = [
+pub(super) const NOTES: [FunctionNote; 145] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -134,6 +134,7 @@ pub(super) const NOTES: [FunctionNote; 140] = [
     ("asind", "x", "DOUBLE", "The arc sine in degrees."),
     ("atan2d", "y, x", "DOUBLE", "The arc tangent of y/x in degrees."),
     ("atand", "x", "DOUBLE", "The arc tangent in degrees."),
+    ("bit_count", "bytes", "BIGINT", "The number of bits that are 1."),
     ("cardinality", "array", "INT", "The number of all elements of an array."),
     ("chr", "code", "TEXT", "The character with a code of Unicode."),
     ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),
@@ -163,6 +164,8 @@ pub(super) const NOTES: [FunctionNote; 140] = [
     ("first", "v, t", "the type of v", "The value of the row with the least t."),
     ("format", "template, ...", "TEXT", "The template with %s, %I and %L replaced by the other arguments."),
     ("generate_series", "from, to [, step]", "rows", "Integers or times from the first to the last."),
+    ("get_bit", "bytes, n", "INT", "The bit at position n from 0, of each byte the least significant first."),
+    ("get_byte", "bytes, n", "INT", "The byte at position n from 0."),
     ("histogram", "v, min, max, n", "BIGINT[]", "How many values lie in each of n equal parts of a range."),
     ("increase", "v, t", "DOUBLE", "How much a counter increased, over restarts."),
     ("interpolate", "x [, max_gap]", "DOUBLE", "In a gap, the value on the line between its neighbours."),
@@ -250,6 +253,8 @@ pub(super) const NOTES: [FunctionNote; 140] = [
     ("row_to_json", "row [, lines]", "JSON", "A row as a JSON object; with true, a member a line."),
     ("scale", "x", "INT", "The digits after the point of a decimal."),
     ("session_user", "", "TEXT", "The same as current_user."),
+    ("set_bit", "bytes, n, bit", "BLOB", "The bytes with another bit at position n from 0."),
+    ("set_byte", "bytes, n, byte", "BLOB", "The bytes with another byte at position n from 0."),
     ("setval", "sequence, number [, given]", "BIGINT", "Sets the last number of a sequence; with false, the next one."),
     ("sha224", "TEXT or BLOB", "BLOB", "The SHA-224 hash."),
     ("sha256", "TEXT or BLOB", "BLOB", "The SHA-256 hash."),

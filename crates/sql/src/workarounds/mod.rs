@@ -183,6 +183,7 @@ pub(crate) fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 /// Changes the rules of the logical optimizer.
 pub(crate) fn change_logical_rules(optimizer: &mut Optimizer) {
     plans::distinct_beside_sums::keep_types(optimizer);
+    plans::null_keys::keep_keys(optimizer);
     plans::repeated_keys::name_each_key_once(optimizer);
 }
 

@@ -4,7 +4,7 @@ use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
 use super::json::json_object;
-use super::lookup::{description, expression, format_type, number_of, parts, quoted, sequence_of, type_number};
+use super::lookup::{description, expression, format_type, number_of, parts, sequence_of, type_number};
 use super::privileges::{default_privileges, has_privilege, has_role};
 use super::search_path::{is_visible, searched};
 use super::value::Value;
@@ -13,7 +13,7 @@ use crate::pg::error::{PgError, Severity};
 use crate::pg::types::known;
 use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
-use atsdb::sql::version_text;
+use atsdb::sql::{identifier, version_text};
 
 /// Whether a name is a function that is called without parentheses.
 pub(super) fn special_name(name: &str) -> bool {
@@ -314,14 +314,17 @@ fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Valu
 }
 
 fn pretty_size(bytes: i64) -> String {
-    let (mut size, mut unit) = (bytes, "bytes");
-    for next in ["kB", "MB", "GB", "TB"] {
-        if size.abs() < 10 * 1_024 {
-            break;
-        }
-        (size, unit) = ((size + 512) / 1_024, next);
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if bytes.unsigned_abs() < 10 * 1_024 {
+        return format!("{bytes} bytes");
     }
-    format!("{size} {unit}")
+    // Halves of a unit, which are rounded away from zero.
+    let (mut halves, mut unit) = (bytes / 512, 0);
+    while halves.unsigned_abs() >= 20 * 1_024 - 1 && unit + 1 < UNITS.len() {
+        (halves, unit) = (halves / 1_024, unit + 1);
+    }
+    let size = (halves + if halves < 0 { -1 } else { 1 }) / 2;
+    format!("{size} {}", UNITS[unit])
 }
 
 /// `format` with `%s`, `%I`, `%L` and `%%`.
@@ -341,7 +344,7 @@ fn formatted(arguments: &[Value]) -> Result<Value, PgError> {
         let value = values.next().ok_or_else(|| PgError::error("22023", "too few arguments for format()"))?.shown();
         match (kind, value) {
             (Some('s'), value) => made.push_str(&value.unwrap_or_default()),
-            (Some('I'), Some(value)) => made.push_str(&quoted(&value)),
+            (Some('I'), Some(value)) => made.push_str(&identifier(&value)),
             (Some('I'), None) => {
                 return Err(PgError::error("22004", "null values cannot be formatted as an SQL identifier"));
             }
@@ -384,7 +387,7 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
         "upper" => of_text(str::to_uppercase),
         "btrim" | "trim" => of_text(|text| text.trim().to_owned()),
         "format" => formatted(arguments)?,
-        "quote_ident" => of_text(quoted),
+        "quote_ident" => of_text(identifier),
         "quote_literal" => of_text(|text| format!("'{}'", text.replace('\'', "''"))),
         "quote_nullable" => match text(0) {
             Some(text) => Value::Text(format!("'{}'", text.replace('\'', "''"))),

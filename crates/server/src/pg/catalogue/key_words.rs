@@ -75,8 +75,3 @@ pub(super) fn key_words() -> impl Iterator<Item = (&'static str, Category, bool)
         .into_iter()
         .flat_map(|(category, is_label, words)| words.split(' ').map(move |word| (word, category, is_label)))
 }
-
-/// Whether a name is written in quotes because it is a key word.
-pub(super) fn is_quoted(name: &str) -> bool {
-    key_words().any(|(word, category, _)| word == name && category != UNRESERVED)
-}

@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::find_row::{by_number, look_up};
-use super::key_words::is_quoted;
 use super::relation::find;
 use super::search_path::{class_number, is_visible, schema_of_class};
 use super::value::Value;
@@ -10,6 +9,7 @@ use crate::pg::error::PgError;
 use crate::pg::types::known;
 use atsdb::PUBLIC_SCHEMA;
 use atsdb::name::same_name;
+use atsdb::sql::identifier;
 
 /// The table and the column that contain the names of a kind of objects.
 fn names_of(kind: &str) -> ((&'static str, &'static str), &'static str) {
@@ -34,9 +34,9 @@ pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<
     let Some(name) = name.shown() else { return Ok(None) };
     if kind == "regclass" && !is_visible(context, &Value::Int(number))?.is_true() {
         let schema = schema_of_class(context, &Value::Int(number))?.unwrap_or_default();
-        return Ok(Some(format!("{}.{}", quoted(&schema), quoted(&name))));
+        return Ok(Some(format!("{}.{}", identifier(&schema), identifier(&name))));
     }
-    Ok(Some(quoted(&name)))
+    Ok(Some(identifier(&name)))
 }
 
 /// The number of an object by its name, which may be quoted and qualified with a schema.
@@ -82,7 +82,7 @@ pub(super) fn sequence_of(context: &Context<'_>, table: &Value, column: &Value) 
     let table = by_number(context, ("pg_catalog", "pg_class"), &Value::Int(number), "relname")?;
     let (table, column) = (table.shown().unwrap_or_default(), row[column].shown().unwrap_or_default());
     let schema = schema_of_class(context, &Value::Int(number))?.unwrap_or_default();
-    Ok(Value::Text(format!("{}.{}", quoted(&schema), quoted(&identity_sequence_name(&table, &column)))))
+    Ok(Value::Text(format!("{}.{}", identifier(&schema), identifier(&identity_sequence_name(&table, &column)))))
 }
 
 /// The name of the sequence of an identity column.
@@ -162,16 +162,6 @@ pub(super) fn parts(name: &str) -> Vec<String> {
     }
     parts.push(part);
     parts
-}
-
-/// A name, quoted if necessary.
-pub(super) fn quoted(name: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
-    let begins_well = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_');
-    match begins_well && name.chars().all(is_plain) && !is_quoted(name) {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
 }
 
 /// A type's name with its modifier, as `format_type` returns it. The modifier is the number of fractional digits of a

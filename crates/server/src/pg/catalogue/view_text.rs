@@ -42,7 +42,7 @@ fn parsed(query: &str) -> Option<Box<Query>> {
     let parser = Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX);
     let mut parser = parser.try_with_sql(query).ok()?;
     let query = parser.parse_query().ok()?;
-    parser.consume_token(&Token::SemiColon);
+    let _ = parser.consume_token(&Token::SemiColon);
     (parser.peek_token().token == Token::EOF).then_some(query)
 }
 

@@ -6,6 +6,7 @@ use super::{known, numeric, text};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
 use atsdb::uuid_text;
+use std::sync::Arc;
 
 /// Appends the value for a column of this type. Returns `false` for NULL, for which nothing is appended.
 pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> Result<bool, PgError> {
@@ -54,19 +55,55 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
     Ok(true)
 }
 
-/// Appends an array with one dimension that begins at 1, or with none if it is empty.
+/// Appends an array with dimensions that begin at 1, or with none if it is empty.
 fn push_array(out: &mut Vec<u8>, element: u32, list: &ArrayRef) -> Result<(), PgError> {
-    out.extend(i32::from(!list.is_empty()).to_be_bytes());
-    out.extend(i32::from(list.null_count() > 0).to_be_bytes());
+    let (mut lengths, mut parts) = (Vec::new(), Vec::new());
+    flatten(list, 0, &mut lengths, &mut parts)?;
+    if lengths.contains(&0) {
+        lengths.clear();
+        parts.clear();
+    }
+    out.extend((lengths.len() as i32).to_be_bytes());
+    out.extend(i32::from(parts.iter().any(|part| part.null_count() > 0)).to_be_bytes());
     out.extend(element.to_be_bytes());
-    if list.is_empty() {
+    for length in lengths {
+        out.extend(length.to_be_bytes());
+        out.extend(1_i32.to_be_bytes());
+    }
+    for part in &parts {
+        let cells = Cells::new(part);
+        for row in 0..part.len() {
+            push_value(out, |out| push(out, element, &cells.get(row)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Collects the lengths of the dimensions of an array from this one on, and the innermost arrays.
+fn flatten(
+    list: &ArrayRef,
+    dimension: usize,
+    lengths: &mut Vec<i32>,
+    parts: &mut Vec<ArrayRef>,
+) -> Result<(), PgError> {
+    let uneven = || PgError::error("2202E", "the arrays in an array differ in length").with_hint("read it as text");
+    let here = i32::try_from(list.len())
+        .map_err(|_| PgError::error("54000", "an array is longer than the protocol allows"))?;
+    match lengths.get(dimension) {
+        None => lengths.push(here),
+        Some(length) if *length == here => {}
+        Some(_) => return Err(uneven()),
+    }
+    if !list.data_type().is_nested() {
+        parts.push(Arc::clone(list));
         return Ok(());
     }
-    out.extend((list.len() as i32).to_be_bytes());
-    out.extend(1_i32.to_be_bytes());
     let cells = Cells::new(list);
     for row in 0..list.len() {
-        push_value(out, |out| push(out, element, &cells.get(row)))?;
+        match cells.get(row) {
+            Cell::List(_, inner) => flatten(&inner, dimension + 1, lengths, parts)?,
+            _ => return Err(uneven()),
+        }
     }
     Ok(())
 }

@@ -153,15 +153,15 @@ impl<'a> Cells<'a> {
                 let keys = keys.map(|(row, key)| validity.is_valid(row).then_some(key)).collect();
                 Self::Dictionary { keys, values: Box::new(Self::new(dictionary.values())) }
             }
-            DataType::List(element) if !element.data_type().is_nested() => {
+            DataType::List(element) if is_element(element.data_type()) => {
                 let list = array.as_list::<i32>();
                 Self::List(Box::new(move |row| list.is_valid(row).then(|| list.value(row))))
             }
-            DataType::LargeList(element) if !element.data_type().is_nested() => {
+            DataType::LargeList(element) if is_element(element.data_type()) => {
                 let list = array.as_list::<i64>();
                 Self::List(Box::new(move |row| list.is_valid(row).then(|| list.value(row))))
             }
-            DataType::FixedSizeList(element, _) if !element.data_type().is_nested() => {
+            DataType::FixedSizeList(element, _) if is_element(element.data_type()) => {
                 let list = array.as_fixed_size_list();
                 Self::List(Box::new(move |row| list.is_valid(row).then(|| list.value(row))))
             }
@@ -200,6 +200,16 @@ impl<'a> Cells<'a> {
             }
             Self::Other(array) => or_null(array.is_valid(row), || Cell::Json(super::json::json(array.as_ref(), row))),
         }
+    }
+}
+
+/// Whether values of this type may be elements of an array: values without parts, and arrays of such.
+fn is_element(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+            is_element(element.data_type())
+        }
+        other => !other.is_nested(),
     }
 }
 

@@ -205,7 +205,11 @@ pub(in crate::pg) fn of_arrow(data_type: &DataType) -> u32 {
         DataType::Interval(_) | DataType::Duration(_) => INTERVAL,
         DataType::Dictionary(_, values) => of_arrow(values),
         DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
-            by_id(of_arrow(element.data_type())).map(|known| known.array).filter(|id| *id != 0).unwrap_or(JSON)
+            match element.data_type() {
+                // Arrays of any number of dimensions have one type.
+                inner @ (DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..)) => of_arrow(inner),
+                inner => by_id(of_arrow(inner)).map(|known| known.array).filter(|id| *id != 0).unwrap_or(JSON),
+            }
         }
         DataType::Struct(_) | DataType::Map(..) | DataType::Union(..) => JSON,
         _ => TEXT,

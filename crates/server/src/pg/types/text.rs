@@ -53,13 +53,18 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
     Ok(true)
 }
 
-/// `{1,NULL,"a b"}`.
+/// `{1,NULL,"a b"}`, and `{{1,2},{3,4}}` for an array of arrays. `{}` has no dimension, and no elements that are empty.
 fn array(element: u32, list: &ArrayRef) -> String {
     let cells = Cells::new(list);
-    array_text::format((0..list.len()).map(|row| match cells.get(row) {
+    let items = (0..list.len()).map(|row| match cells.get(row) {
         Cell::Null => None,
         cell => Some(of(element, &cell).unwrap_or_default()),
-    }))
+    });
+    if !list.data_type().is_nested() {
+        return array_text::format(items);
+    }
+    let parts: Vec<String> = items.map(|item| item.unwrap_or_else(|| "NULL".to_owned())).collect();
+    if parts.iter().all(|part| part == "{}") { "{}".to_owned() } else { format!("{{{}}}", parts.join(",")) }
 }
 
 /// The error for a time that does not fit 64 bits in microseconds.

@@ -1,16 +1,18 @@
-//! Functions of texts and bytes: [`strings`], [characters and bytes as numbers](codes), [regular expressions](regexps),
-//! the escape characters of `LIKE` ([`like_escape`]), and the [`keywords`] that are names only in quotes.
+//! Functions of texts and bytes: [`strings`], [characters and bytes as numbers](codes), [single bytes and bits](bits),
+//! [regular expressions](regexps), the escape characters of `LIKE` ([`like_escape`]), and the [`keywords`] that are
+//! names only in quotes.
 
+mod bits;
 mod codes;
 mod keywords;
 pub(crate) mod like_escape;
 mod regexps;
-mod strings;
+pub(crate) mod strings;
 
 use datafusion::prelude::SessionContext;
 
 pub(super) fn register(context: &SessionContext) {
-    for functions in [strings::functions(), codes::functions(), regexps::functions()] {
+    for functions in [strings::functions(), bits::functions(), codes::functions(), regexps::functions()] {
         for function in functions {
             context.register_udf(function);
         }

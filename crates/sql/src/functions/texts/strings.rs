@@ -182,7 +182,9 @@ fn width_of(value: Option<&Option<&str>>) -> Result<i64> {
     }
 }
 
-fn identifier(name: &str) -> String {
+/// A name as `quote_ident` writes it: in quotes if it is a keyword, or has characters other than small letters, digits
+/// and `_`.
+pub fn identifier(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit())
         && name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
         && !is_keyword(name);

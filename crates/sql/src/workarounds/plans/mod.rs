@@ -4,5 +4,6 @@ pub(super) mod computed_order;
 pub(super) mod constant_order;
 pub(super) mod distinct_beside_sums;
 pub(super) mod distinct_rows;
+pub(super) mod null_keys;
 pub(super) mod one_row;
 pub(super) mod repeated_keys;

@@ -35,12 +35,12 @@ use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
 use super::rows::row_texts::write_row_texts;
 use super::rows::rows_of_functions::{
-    narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
+    name_series, narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
 };
 use super::rows::values_of_subqueries::select_rows;
 use super::rows::whole_rows::write_whole_rows;
 use super::tokens::between::either_order;
-use super::tokens::binding::settle_operators;
+use super::tokens::binding::{plain_operator, settle_operators};
 use super::windows::exclusions::exclude_rows;
 use super::windows::frames::{constant_bounds, empty_frame};
 use super::windows::named_windows::complete_windows;
@@ -56,6 +56,7 @@ use std::ops::ControlFlow;
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     order_by_positions(statement, tables);
+    name_series(statement);
     complete_aliases(statement, tables);
     settle_order_names(statement, tables)?;
     complete_groups(statement, tables);
@@ -140,6 +141,7 @@ impl VisitorMut for Clauses {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         plain_call(expr);
+        plain_operator(expr);
         bind_operators(expr);
         either_order(expr);
         if let Err(error) = match_each(expr).and_then(|()| collect_rows(expr)) {

@@ -1,8 +1,9 @@
 //! `extract` and `date_part`: the parts of intervals; `second` and `millisecond` of times with their fraction;
-//! `decade`, `century`, `millennium` and `julian`. All other parts of times are left to DataFusion's `date_part`.
+//! `decade`, `century`, `millennium` and `julian`; years before Christ. All other parts of times are left to
+//! DataFusion's `date_part`.
 //!
 //! DataFusion 55.2 counts the seconds of the whole interval, counts a year and a month of an interval wrongly in
-//! `epoch`, drops fractions, and does not know those units. Waits for
+//! `epoch`, drops fractions, counts a year 0, and does not know those units. Waits for
 //! [#14817](https://github.com/apache/datafusion/issues/14817).
 
 use crate::functions::base::arguments::text_of;
@@ -11,7 +12,7 @@ use crate::functions::times::interval::intervals;
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    DataType, FieldRef, Float64Type, Int64Type, IntervalMonthDayNano as Interval, TimeUnit,
+    DataType, FieldRef, Float64Type, Int32Type, Int64Type, IntervalMonthDayNano as Interval, TimeUnit,
 };
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
@@ -64,7 +65,11 @@ impl ScalarUDFImpl for DatePart {
     }
 
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
-        self.inner.preimage(args, literal, info)
+        match literal.as_literal() {
+            // DataFusion's years before Christ are others.
+            Some(ScalarValue::Int32(Some(year))) if *year <= 0 => Ok(PreimageResult::None),
+            _ => self.inner.preimage(args, literal, info),
+        }
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -88,7 +93,10 @@ impl ScalarUDFImpl for DatePart {
                 ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&seconds, 0).map(ColumnarValue::Scalar),
             };
         }
-        let Some(Derived { from, compute }) = Derived::of(&part) else { return self.inner.invoke_with_args(args) };
+        let Some(Derived { from, compute }) = Derived::of(&part) else {
+            let parts = self.inner.invoke_with_args(args)?;
+            return Ok(if matches!(part.as_str(), "year" | "isoyear") { without_year_zero(parts) } else { parts });
+        };
         args.args[0] = ColumnarValue::Scalar(ScalarValue::from(from));
         let result = if has_fraction(&part) { DataType::Float64 } else { DataType::Int32 };
         match self.inner.invoke_with_args(args)?.cast_to(&DataType::Float64, None)? {
@@ -160,6 +168,22 @@ impl Derived {
 fn seconds_of(nanos: i64) -> f64 {
     const SECOND: i64 = 1_000_000_000;
     nanos.div_euclid(SECOND) as f64 + nanos.rem_euclid(SECOND) as f64 / 1e9
+}
+
+/// Years as they are named: before the year 1 comes -1, the first year before Christ, which DataFusion counts as 0.
+fn without_year_zero(years: ColumnarValue) -> ColumnarValue {
+    let named = |year: i32| if year > 0 { year } else { year - 1 };
+    match years {
+        ColumnarValue::Array(years) => {
+            let numbers = years.as_primitive_opt::<Int32Type>();
+            let names = numbers.map(|numbers| -> ArrayRef { Arc::new(numbers.unary::<_, Int32Type>(named)) });
+            ColumnarValue::Array(names.unwrap_or(years))
+        }
+        ColumnarValue::Scalar(ScalarValue::Int32(Some(year))) => {
+            ColumnarValue::Scalar(ScalarValue::Int32(Some(named(year))))
+        }
+        other => other,
+    }
 }
 
 /// The number of a span of years, where the spans before Christ count down from -1.

@@ -1,11 +1,11 @@
 //! Keys, indexes and CHECK constraints: `pg_index`, `pg_constraint`, and the statements that declare them.
 
-use super::super::lookup::quoted;
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
 use super::row::row;
 use crate::pg::types::{known, layout};
+use atsdb::sql::identifier;
 
 fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects.own().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
@@ -148,12 +148,12 @@ fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
 
 /// The columns of an index, as listed in its declaration.
 fn list(object: &Object, index: &IndexObject) -> String {
-    object.names(index).map(quoted).collect::<Vec<_>>().join(", ")
+    object.names(index).map(identifier).collect::<Vec<_>>().join(", ")
 }
 
 fn index_definition(object: &Object, index: &IndexObject) -> String {
     let unique = if index.is_unique { "UNIQUE " } else { "" };
-    let (name, schema, table) = (quoted(&index.name), quoted(&object.schema), quoted(&object.name));
+    let (name, schema, table) = (identifier(&index.name), identifier(&object.schema), identifier(&object.name));
     let nulls = if index.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
     format!("CREATE {unique}INDEX {name} ON {schema}.{table} USING btree ({}){nulls}", list(object, index))
 }
@@ -178,7 +178,7 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
         }
         "indexes" => {
             let made = each(objects).map(|(object, index)| {
-                let names = object.names(index).map(|name| Value::Text(quoted(name))).collect();
+                let names = object.names(index).map(|name| Value::Text(identifier(name))).collect();
                 vec![Value::Int(index.number), Value::Text(index_definition(object, index)), Value::Array(names)]
             });
             made.collect()

@@ -1,13 +1,14 @@
 //! The tables, views, rollups, keys, indexes and CHECK constraints of the store, with the numbers by which clients
 //! refer to them.
 
-use super::super::lookup::{identity_sequence_name, quoted};
+use super::super::lookup::identity_sequence_name;
 use super::schemas::{TEMPORARY, numbered};
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
 use atsdb::name::same_name;
+use atsdb::sql::identifier;
 use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
@@ -366,8 +367,8 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
 
 /// The default of a column that takes the numbers of a sequence.
 fn nextval_text(sequence: &atsdb::QualifiedName) -> String {
-    let schema = sequence.schema.as_ref().map_or_else(String::new, |schema| format!("{}.", quoted(schema)));
-    format!("nextval('{schema}{}'::regclass)", quoted(&sequence.name))
+    let schema = sequence.schema.as_ref().map_or_else(String::new, |schema| format!("{}.", identifier(schema)));
+    format!("nextval('{schema}{}'::regclass)", identifier(&sequence.name))
 }
 
 fn default_text(column_type: ColumnType, type_id: u32, value: &atsdb::Value) -> String {

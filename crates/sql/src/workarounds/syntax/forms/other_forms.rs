@@ -87,7 +87,7 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
         }
         // DataFusion does not return NULL if the array has one, only for ALL.
         Expr::AnyOp { left, compare_op, right, .. }
-            if is_name(right)
+            if is_array(right)
                 && let Some(compare_op) = opposite(compare_op) =>
         {
             let none = Expr::AllOp { left: left.clone(), compare_op, right: right.clone() };
@@ -131,11 +131,12 @@ fn text_in(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Whether an expression is the name of a column.
-fn is_name(expr: &Expr) -> bool {
+/// Whether an expression is an array: the name of a column, elements in brackets, or a cast.
+fn is_array(expr: &Expr) -> bool {
     match expr {
-        Expr::Nested(inner) => is_name(inner),
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+        Expr::Nested(inner) => is_array(inner),
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Array(_) => true,
+        Expr::Cast { data_type: DataType::Array(_), .. } => true,
         _ => false,
     }
 }

@@ -147,6 +147,7 @@ fn is_narrow(expr: &Expr) -> bool {
     };
     match expr {
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => fits(expr, "-"),
+        Expr::UnaryOp { op: UnaryOperator::Plus, expr } => fits(expr, ""),
         Expr::Nested(inner) => is_narrow(inner),
         _ => fits(expr, ""),
     }

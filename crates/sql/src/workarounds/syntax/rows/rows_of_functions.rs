@@ -6,7 +6,8 @@
 //! `WITH ORDINALITY` adds the number of each row, which DataFusion does not support. An array of columns is unnested
 //! together with the numbers of its elements.
 //!
-//! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias.
+//! With an alias, as in `FROM generate_series(1, 3) AS id`, the column has the name of the alias. Without one, it is
+//! `value`, or in a query that mentions `generate_series` that, which is its name in PostgreSQL.
 //!
 //! A series in FROM whose bounds are columns, as in `FROM t, generate_series(1, t.n)`, becomes the elements of a list,
 //! and so does a function after `LATERAL`. DataFusion only knows `unnest` there, and not as the first of a FROM, with
@@ -17,13 +18,14 @@
 //! is known.
 
 use crate::text::errors::{not_supported, sql_error};
-use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
 use crate::workarounds::syntax::literals::integers::{are_narrow, make_int, widen};
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
-    ObjectName, Select, SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, Value, ValueWithSpan, Visit,
+    ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor,
+    TableWithJoins, Value, ValueWithSpan, Visit, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -88,6 +90,77 @@ fn unnest(expr: &mut Expr) -> Result<()> {
         }
         Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => unnest(inner),
         _ => Ok(()),
+    }
+}
+
+/// Gives a series in FROM the name of its function, for queries that name its column so.
+pub(crate) fn name_series(statement: &mut Statement) {
+    let _ = visit_mut(statement, &mut SeriesNames);
+}
+
+struct SeriesNames;
+
+impl VisitorMut for SeriesNames {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if has_series(&query.body) && mentions(query, SERIES) && !mentions(query, "value") {
+            name_in_body(&mut query.body);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether an expression in the query names a column so.
+fn mentions(query: &Query, column: &str) -> bool {
+    let found = visit_expressions(query, |expr| {
+        let name = match expr {
+            Expr::Identifier(name) => Some(name),
+            Expr::CompoundIdentifier(names) => names.last(),
+            _ => None,
+        };
+        match name.is_some_and(|name| name.value.eq_ignore_ascii_case(column)) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    found.is_break()
+}
+
+/// Whether a series without an alias is in the FROM of this body.
+fn has_series(mut body: &SetExpr) -> bool {
+    let is_unnamed = |factor: &TableFactor| match factor {
+        TableFactor::Table { name, args: Some(_), alias: None, with_ordinality: false, .. } => is_series(name),
+        _ => false,
+    };
+    // A chain of set operations is as deep as it is long.
+    while let SetExpr::SetOperation { left, right, .. } = body {
+        if has_series(right) {
+            return true;
+        }
+        body = left.as_ref();
+    }
+    let SetExpr::Select(select) = body else { return false };
+    let joined = |table: &TableWithJoins| table.joins.iter().any(|join| is_unnamed(&join.relation));
+    select.from.iter().any(|table| is_unnamed(&table.relation) || joined(table))
+}
+
+fn name_in_body(mut body: &mut SetExpr) {
+    while let SetExpr::SetOperation { left, right, .. } = body {
+        name_in_body(right);
+        body = left.as_mut();
+    }
+    let SetExpr::Select(select) = body else { return };
+    for table in &mut select.from {
+        name_factor(&mut table.relation);
+        table.joins.iter_mut().for_each(|join| name_factor(&mut join.relation));
+    }
+}
+
+fn name_factor(factor: &mut TableFactor) {
+    let TableFactor::Table { name, args: Some(_), alias, with_ordinality: false, .. } = factor else { return };
+    if is_series(name) && alias.is_none() {
+        *alias = Some(named(Ident::new(SERIES)));
     }
 }
 

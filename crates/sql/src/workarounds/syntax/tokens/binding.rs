@@ -1,7 +1,7 @@
 //! Operator precedence. In PostgreSQL `^` is power and binds tighter than `*`; `#` is the exclusive or, and binds like
 //! `&`, `|`, `<<`, `>>` and `||`: looser than `+`, from left to right. The parser reads `^` as MySQL's exclusive or,
 //! does not know `#`, lets `||` bind like `*`, and gives each of the others a precedence of its own. So chains of
-//! operators without parentheses are regrouped.
+//! operators without parentheses are regrouped. DataFusion does not know `OPERATOR(...)`.
 //!
 //! Waits for [#2461](https://github.com/apache/datafusion-sqlparser-rs/issues/2461) of the parser (`&`).
 //! [#22252](https://github.com/apache/datafusion/issues/22252) (`^`) is fixed for the parser's PostgreSQL dialect
@@ -82,6 +82,24 @@ pub(crate) fn words_to_sharps(statement: &mut Statement) {
         }
         ControlFlow::<()>::Continue(())
     });
+}
+
+/// Writes `a OPERATOR(pg_catalog.+) b` as `((a) + (b))`. Whatever the operator, it binds looser than arithmetic.
+pub(crate) fn plain_operator(expr: &mut Expr) {
+    let Expr::BinaryOp { left, op: BinaryOperator::PGCustomBinaryOperator(names), right } = expr else { return };
+    let symbol = match names.as_slice() {
+        [symbol] => symbol,
+        [schema, symbol] if schema.eq_ignore_ascii_case("pg_catalog") => symbol,
+        _ => return,
+    };
+    if !symbol.chars().all(|letter| "+-*/<>=~!@#%^&|?".contains(letter)) {
+        return;
+    }
+    let Ok(Expr::BinaryOp { op, .. }) = expression(&format!("NULL {symbol} NULL")) else { return };
+    let nested = |operand: &mut Box<Expr>| {
+        Box::new(Expr::Nested(std::mem::replace(operand, Box::new(Expr::value(Value::Null)))))
+    };
+    *expr = Expr::Nested(Box::new(Expr::BinaryOp { left: nested(left), op, right: nested(right) }));
 }
 
 /// Regroups the operators of an expression as PostgreSQL does, and writes `^` as calls of `power`.

@@ -1,7 +1,8 @@
 //! Words that may name a column of the answer or a table without `AS`: as in PostgreSQL, `top` and other words may, and
 //! `ON` and `FOR` may not. The parser takes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, or begins
 //! with `@`, unless in quotes. `|/`, `||/` and `@` before an expression are operators, which the parser reads in
-//! PostgreSQL's dialect alone. `INTERVAL(2) '...'` is a cast: the parser drops the digits.
+//! PostgreSQL's dialect alone. It lets `~` bind tighter than arithmetic. `INTERVAL(2) '...'` is a cast: the parser
+//! drops the digits.
 //!
 //! Where the parser cannot read what follows a word such as `NOT` or `CEIL`, it tries again with the word as the name
 //! of a function, and so twice as often for each level of nesting. Here `NOT`, `CASE` and `CAST` are never names, and
@@ -92,6 +93,7 @@ impl Dialect for StatementDialect {
             Token::PGSquareRoot => UnaryOperator::PGSquareRoot,
             Token::PGCubeRoot => UnaryOperator::PGCubeRoot,
             Token::AtSign => UnaryOperator::PGAbs,
+            Token::Tilde => UnaryOperator::BitwiseNot,
             _ => return rounded_interval(parser),
         };
         parser.advance_token();
