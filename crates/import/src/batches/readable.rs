@@ -1,31 +1,21 @@
 //! Columns with Arrow types that tables do not have. Decimals that no table holds become numbers if they have few
 //! digits, lists of integers that no table holds lists of wider ones, and everything else becomes text, with structures
 //! and lists that are no arrays of a table as JSON. Texts of which the metadata says that they are intervals become
-//! intervals, and bytes of which it says that they are UUIDs become UUIDs.
+//! intervals.
 
-use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, StringArray, StringBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, StringBuilder};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use atsdb_codec::{column_type_of, declared_field, is_interval_text};
+use atsdb_codec::{column_type_of, is_interval_text};
 use atsdb_core::ColumnType;
 use atsdb_core::interval::{Interval, parse_interval};
-use atsdb_core::uuid_text;
 use std::sync::Arc;
 
 /// Decimals with up to this many digits survive a conversion to DOUBLE and back.
 const DOUBLE_DIGITS: u8 = 15;
-
-/// The key in the metadata of an Arrow field whose value is the name of an extension type.
-const EXTENSION_NAME: &str = "ARROW:extension:name";
-
-/// Whether a field holds the bytes of UUIDs, as Arrow's canonical extension type declares it.
-fn is_uuid_bytes(field: &Field) -> bool {
-    let name = field.metadata().get(EXTENSION_NAME);
-    *field.data_type() == DataType::FixedSizeBinary(16) && name.is_some_and(|name| name == "arrow.uuid")
-}
 
 /// The type that a column is read as; `None` if it is unchanged.
 pub(crate) fn read_as(data_type: &DataType) -> Option<DataType> {
@@ -85,9 +75,6 @@ pub(crate) fn readable_schema(schema: &SchemaRef) -> SchemaRef {
         _ if is_interval_text(field) => {
             Arc::new(Field::new(field.name(), DataType::Interval(IntervalUnit::MonthDayNano), true))
         }
-        _ if is_uuid_bytes(field) => {
-            Arc::new(declared_field(Field::new(field.name(), DataType::Utf8, true), ColumnType::Uuid))
-        }
         Some(data_type) => Arc::new(Field::new(field.name(), data_type, true)),
         None => Arc::clone(field),
     };
@@ -99,7 +86,6 @@ pub(crate) fn readable(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let schema = readable_schema(&batch.schema());
     let column = |(column, field): (&ArrayRef, &Arc<Field>)| match read_as(column.data_type()) {
         _ if is_interval_text(field) => intervals(column),
-        _ if is_uuid_bytes(field) => Ok(uuids(column)),
         Some(DataType::Utf8) => as_text(column),
         Some(data_type) => cast(column, &data_type),
         None => Ok(Arc::clone(column)),
@@ -109,16 +95,6 @@ pub(crate) fn readable(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     // A batch may have rows without columns.
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(schema, columns, &options)
-}
-
-/// UUIDs from their bytes.
-fn uuids(bytes: &ArrayRef) -> ArrayRef {
-    let text = |bytes: &[u8]| {
-        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        uuid_text::canonical(&digits)
-    };
-    let texts: StringArray = bytes.as_fixed_size_binary().iter().map(|bytes| bytes.and_then(text)).collect();
-    Arc::new(texts)
 }
 
 /// Intervals that are written as text.

@@ -1,7 +1,9 @@
 //! Arrow IPC: files and streams are read as Parquet is.
 
 use crate::support::{run, text};
-use arrow::array::{ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, StringArray, TimestampMillisecondArray};
+use arrow::array::{
+    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, StringArray, TimestampMillisecondArray,
+};
 use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Int8Type, Int32Type, Schema, UInt32Type};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::RecordBatch;
