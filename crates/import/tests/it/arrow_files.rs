@@ -96,7 +96,8 @@ fn the_extension_type_of_uuids_becomes_uuids() {
     writer.write(&batch).unwrap();
     let imported = run(vec![text("a.arrow", writer.into_inner().unwrap())], &Options::default(), None).unwrap();
     assert_eq!(imported.columns()[1..], ["id uuid", "plain binary"]);
-    assert_eq!(imported.texts("id"), ["a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1", "∅"]);
+    // The bytes are as in the file: the table takes them as UUIDs.
+    assert_eq!(imported.texts("id"), ["a1".repeat(16), "∅".into()]);
 }
 
 #[test]
