@@ -318,6 +318,13 @@ pub trait Store: Send + Sync + fmt::Debug {
         self.reclaim(byte_budget, now_ms)
     }
 
+    /// Fails with [`Unavailable`](crate::ErrorKind::Unavailable) if the store is no longer where it was opened, because
+    /// its file was deleted, moved or replaced. It is cheap, and never waits for another caller or a server. Stores
+    /// that have no files make no check.
+    fn check_location(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the size of the store.
     fn size(&self) -> Result<StoreSize>;
 

@@ -54,6 +54,7 @@ impl Catalogue {
         })?;
         // A panic leaves no transaction, since unwinding rolls it back.
         let mut writer = writer.lock();
+        writer.files().check()?;
         writer.reconnect_if_failed()?;
         let done = work(&mut writer);
         if let Err(failure) = &done {

@@ -308,7 +308,8 @@ pub(crate) fn log_path(path: &Path) -> PathBuf {
     sibling_path(path, "-wal")
 }
 
-fn sibling_path(path: &Path, ending: &str) -> PathBuf {
+/// A file beside the store's, as SQLite names it.
+pub(crate) fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)

@@ -14,6 +14,9 @@ pub(crate) enum Failure {
     Refused(Error),
     /// A chunk's pages were relocated to another page file between two reads. Nothing was changed; the caller retries.
     Relocated,
+    /// The transaction was committed to a file that its path no longer names. It must not be acknowledged, and what it
+    /// refers to must stay.
+    Orphaned(Error),
 }
 
 pub(crate) type Attempt<T> = Result<T, Failure>;
@@ -41,7 +44,7 @@ impl Failure {
                     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
                 })
             }
-            Self::Relocated => false,
+            Self::Relocated | Self::Orphaned(_) => false,
         }
     }
 
@@ -59,7 +62,7 @@ impl Failure {
     pub(crate) fn into_error(self, path: &Path) -> Error {
         match self {
             Self::Sqlite(error) => translate(error, path),
-            Self::Refused(error) => error,
+            Self::Refused(error) | Self::Orphaned(error) => error,
             Self::Relocated => Error::internal("chunks were relocated in the meantime"),
         }
     }

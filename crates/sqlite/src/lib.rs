@@ -23,6 +23,7 @@ mod list_rows;
 mod log_position;
 mod log_sync;
 mod mapping;
+mod open_files;
 mod options;
 mod readers;
 mod reclaim;

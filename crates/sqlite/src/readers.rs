@@ -1,6 +1,8 @@
 //! The pool of reading connections.
 
 use crate::connection::{AccessMode, connect};
+use crate::error::Attempt;
+use crate::open_files::OpenFiles;
 use crate::table::TableList;
 use atsdb_core::chunk_list::ChunkLists;
 use parking_lot::Mutex;
@@ -16,6 +18,7 @@ const READERS_KEPT_MAX: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Readers {
     path: PathBuf,
+    files: OpenFiles,
     access: AccessMode,
     /// Whether the rows of small chunks have their pages.
     has_row_pages: bool,
@@ -28,9 +31,21 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn new(path: &Path, access: AccessMode, has_row_pages: bool, busy_timeout: Duration) -> Self {
+    pub(crate) fn new(
+        path: &Path,
+        files: OpenFiles,
+        access: AccessMode,
+        has_row_pages: bool,
+        busy_timeout: Duration,
+    ) -> Self {
+        let (path, idle) = (path.to_owned(), Mutex::default());
         let (lists, tables) = (ChunkLists::default(), TableList::default());
-        Self { path: path.to_owned(), access, has_row_pages, busy_timeout, idle: Mutex::default(), lists, tables }
+        Self { path, files, access, has_row_pages, busy_timeout, idle, lists, tables }
+    }
+
+    /// The open files, which their paths must still name.
+    pub(crate) fn files(&self) -> &OpenFiles {
+        &self.files
     }
 
     /// Whether the rows of small chunks have their pages.
@@ -54,7 +69,8 @@ impl Readers {
     }
 
     /// Returns a connection whose read transaction has begun.
-    pub(crate) fn take(&self) -> rusqlite::Result<Connection> {
+    pub(crate) fn take(&self) -> Attempt<Connection> {
+        self.files.check()?;
         let idle = self.idle.lock().pop();
         let connection = match idle {
             Some(connection) => connection,
@@ -62,6 +78,8 @@ impl Readers {
                 // It is opened for writing if possible, although it never writes: the log's files may have to be
                 // created.
                 let connection = connect(&self.path, self.access, false, self.busy_timeout)?;
+                // It has the same files as the others.
+                self.files.check()?;
                 connection.execute_batch("PRAGMA query_only = ON")?;
                 connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
                 connection

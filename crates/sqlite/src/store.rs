@@ -4,6 +4,7 @@ use crate::catalogue::Catalogue;
 use crate::connection::open;
 use crate::drop_table::drop_table;
 use crate::error::Failure;
+use crate::open_files::OpenFiles;
 use crate::options::SqliteOptions;
 use crate::readers::Readers;
 use crate::reclaim::Extent;
@@ -79,13 +80,17 @@ impl SqliteStore {
             }
             (folder, _) => return Err(folder::misplaced_catalogue(&file, folder.is_some())),
         };
-        let readers = Arc::new(Readers::new(&file, opened.access, opened.facts.has_row_pages, options.busy_timeout));
+        let (access, has_row_pages) = (opened.access, opened.facts.has_row_pages);
+        let open_files = OpenFiles::new(&file, access)?;
+        let readers = Readers::new(&file, open_files.clone(), access, has_row_pages, options.busy_timeout);
+        let readers = Arc::new(readers);
         let reserve = Reserve::new(&file, files.as_ref().map(|files| files.folder().to_owned()));
-        let writer = match opened.access.writes() {
+        let writer = match access.writes() {
             true => {
                 let (durability, busy_timeout) = (options.durability, options.busy_timeout);
-                let writer = Writer::new(opened.connection, &file, opened.access, reserve, durability, busy_timeout);
-                let writer = writer.map(|writer| writer.with_row_pages(opened.facts.has_row_pages));
+                let connection = opened.connection;
+                let writer = Writer::new(connection, &file, access, open_files, reserve, durability, busy_timeout);
+                let writer = writer.map(|writer| writer.with_row_pages(has_row_pages));
                 Some(Mutex::new(writer.map_err(|error| Failure::Sqlite(error).into_error(&file))?))
             }
             false => None,
@@ -105,7 +110,7 @@ impl SqliteStore {
 
     fn open_snapshot(&self, stage: Option<StageId>) -> Result<Box<dyn Snapshot>> {
         let readers = &self.catalogue.readers;
-        let connection = readers.take().map_err(|error| self.catalogue.error(error.into()))?;
+        let connection = readers.take().map_err(|failure| self.catalogue.error(failure))?;
         Ok(Box::new(SqliteSnapshot::new(connection, Arc::clone(readers), self.files.clone(), stage)?))
     }
 
@@ -232,6 +237,10 @@ impl Store for SqliteStore {
         self.reclaim_space(Extent::AllButSpare, byte_budget, now_ms)
     }
 
+    fn check_location(&self) -> Result<()> {
+        self.catalogue.readers.files().check()
+    }
+
     fn size(&self) -> Result<StoreSize> {
         self.catalogue.read(|connection| size::size(connection, self.files.is_some()))
     }
@@ -254,6 +263,10 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Some(writer) = &self.catalogue.writer {
             let mut writer = writer.lock();
+            // Another store's files must not be touched.
+            if writer.files().check().is_err() {
+                return;
+            }
             writer.fill_reserve();
             writer.repair_before_close();
             if let Some(files) = &self.files {

@@ -3,6 +3,7 @@
 use crate::chunk_numbers::ReservedNumbers;
 use crate::connection::{AccessMode, connect, log_path, prepare_to_write};
 use crate::error::{Attempt, Failure, primary_code};
+use crate::open_files::OpenFiles;
 use crate::reserve::Reserve;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, TableId};
 use rusqlite::hooks::Wal;
@@ -53,6 +54,7 @@ pub(crate) struct Writer {
     connection: Connection,
     path: PathBuf,
     access: AccessMode,
+    files: OpenFiles,
     /// Whether the disk failed the connection.
     is_failed: Cell<bool>,
     /// Whether a sync failed, so that the log may have a hole on disk.
@@ -84,6 +86,7 @@ impl Writer {
         mut connection: Connection,
         path: &Path,
         access: AccessMode,
+        files: OpenFiles,
         reserve: Reserve,
         durability: Durability,
         busy_timeout: Duration,
@@ -94,6 +97,7 @@ impl Writer {
             connection,
             path: path.to_owned(),
             access,
+            files,
             is_failed: Cell::new(false),
             log_has_hole: Cell::new(false),
             is_unsynced: false,
@@ -156,6 +160,11 @@ impl Writer {
     /// Returns the connection, for statements outside of a transaction.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Returns the open files, which their paths must still name.
+    pub(crate) fn files(&self) -> &OpenFiles {
+        &self.files
     }
 
     /// Returns the reserve for a full disk.
@@ -233,6 +242,7 @@ impl Writer {
         let done = work(&transaction)?;
         transaction.commit()?;
         self.is_unsynced = self.durability != Durability::Full || sync == SyncMode::Deferred;
+        self.files.check().map_err(Failure::Orphaned)?;
         self.after_commit();
         Ok(done)
     }
@@ -314,7 +324,8 @@ impl Writer {
         let (connection, path) = (Connection::open_in_memory().unwrap(), Path::new("/nonexistent/a.db"));
         crate::schema::create(&connection, layout).unwrap();
         let (reserve, wait) = (Reserve::new(path, None), Duration::ZERO);
-        let writer = Self::new(connection, path, AccessMode::Write, reserve, Durability::Off, wait);
+        let (access, files) = (AccessMode::Write, OpenFiles::default());
+        let writer = Self::new(connection, path, access, files, reserve, Durability::Off, wait);
         writer.unwrap().with_row_pages(true)
     }
 }

@@ -277,6 +277,10 @@ impl Store for FaultyStore {
         self.faults.call("reclaim", || self.inner.reclaim_beside_writers(byte_budget, now_ms))
     }
 
+    fn check_location(&self) -> Result<()> {
+        self.inner.check_location()
+    }
+
     fn size(&self) -> Result<StoreSize> {
         self.faults.call("size", || self.inner.size())
     }

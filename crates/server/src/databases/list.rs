@@ -63,6 +63,11 @@ impl OpenDatabase {
         self.name.as_deref()
     }
 
+    /// Whether its store is still where it was opened.
+    pub(crate) fn has_store(&self) -> bool {
+        self.state.database().engine().store().check_location().is_ok()
+    }
+
     /// A number of its own, which is the same in each run with the same databases.
     pub(crate) fn number(&self) -> i64 {
         i64::try_from(self.position).unwrap_or(i64::MAX)
@@ -162,9 +167,15 @@ impl Databases {
         self.0.slots.iter().all(|slot| slot.open.get().is_some())
     }
 
+    /// Whether some store is open and still where it was opened, or none could be opened yet.
+    pub(crate) fn has_a_store(&self) -> bool {
+        self.opened().next().is_none() || self.opened().any(OpenDatabase::has_store)
+    }
+
     /// The names of all databases that have one, and whether they are available.
     pub(crate) fn availability(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.0.slots.iter().filter_map(|slot| Some((slot.source.name.as_deref()?, slot.open.get().is_some())))
+        let is_available = |slot: &Slot| slot.open.get().is_some_and(OpenDatabase::has_store);
+        self.0.slots.iter().filter_map(move |slot| Some((slot.source.name.as_deref()?, is_available(slot))))
     }
 
     /// The database with the name that a client gives.

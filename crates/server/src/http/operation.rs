@@ -38,9 +38,13 @@ async fn health() -> Response {
     answer(StatusCode::OK, "ok\n")
 }
 
-/// 200 when every address is open and requests are accepted; 503 before that, and while the server drains.
+/// 200 when every address is open and requests are accepted; 503 before that, while the server drains, and if the files
+/// of the stores were deleted.
 async fn ready(Extract(databases): Extract<Databases>) -> Response {
     match databases.server().phase().now() {
+        Phase::Ready if !databases.has_a_store() => {
+            answer(StatusCode::SERVICE_UNAVAILABLE, "the store was deleted, moved or replaced\n")
+        }
         Phase::Ready => answer(StatusCode::OK, "ready\n"),
         Phase::Starting => answer(StatusCode::SERVICE_UNAVAILABLE, "starting\n"),
         Phase::Draining | Phase::Stopping => answer(StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),

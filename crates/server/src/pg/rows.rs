@@ -18,7 +18,8 @@ pub(in crate::pg) struct RowSource {
     source: Source,
 }
 
-enum Source {
+/// Where rows come from.
+pub(in crate::pg) enum Source {
     Store { rows: Rows, batch: Option<RecordBatch>, row: usize },
     Values(std::vec::IntoIter<Vec<Value>>),
 }
@@ -29,9 +30,10 @@ pub(in crate::pg) trait RowView {
     fn cell(&self, column: usize) -> Cell<'_>;
 }
 
-struct BatchRow<'a> {
-    cells: &'a [Cells<'a>],
-    row: usize,
+/// A row of a batch.
+pub(in crate::pg) struct BatchRow<'a> {
+    pub(in crate::pg) cells: &'a [Cells<'a>],
+    pub(in crate::pg) row: usize,
 }
 
 impl RowView for BatchRow<'_> {
@@ -40,9 +42,10 @@ impl RowView for BatchRow<'_> {
     }
 }
 
-struct ValueRow<'a> {
-    values: &'a [Value],
-    columns: &'a [ResultColumn],
+/// A row that the catalogue has computed.
+pub(in crate::pg) struct ValueRow<'a> {
+    pub(in crate::pg) values: &'a [Value],
+    pub(in crate::pg) columns: &'a [ResultColumn],
 }
 
 impl RowView for ValueRow<'_> {
@@ -68,6 +71,11 @@ impl RowSource {
 
     pub(in crate::pg) fn values(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> Self {
         Self { columns, source: Source::Values(rows.into_iter()) }
+    }
+
+    /// The columns, and the source of the rows that were not read yet.
+    pub(in crate::pg) fn into_parts(self) -> (Vec<ResultColumn>, Source) {
+        (self.columns, self.source)
     }
 
     /// Whether a query of the store computes them.
@@ -143,7 +151,12 @@ impl RowSource {
 }
 
 /// Appends a message with the values of a row.
-fn push_row(out: &mut Vec<u8>, types: &[u32], formats: &[Format], row: &dyn RowView) -> Result<(), PgError> {
+pub(in crate::pg) fn push_row(
+    out: &mut Vec<u8>,
+    types: &[u32],
+    formats: &[Format],
+    row: &dyn RowView,
+) -> Result<(), PgError> {
     let start = out.len();
     out.push(b'D');
     out.extend([0; 4]);

@@ -9,7 +9,8 @@ use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::sql::{
-    Answer, FileReader, FileRequest, InterruptHandle, ParameterValue, Permission, Prepared, Session, Skipped,
+    Answer, FileReader, FileRequest, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared, Session,
+    Skipped,
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
@@ -43,6 +44,11 @@ impl StoreSession {
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
         self.session.interrupt_handle()
+    }
+
+    /// Memory for rows that the connection keeps.
+    pub(in crate::pg) fn kept_memory(&self) -> KeptMemory {
+        self.session.kept_memory()
     }
 
     /// Lets others use a permit while a statement waits for an advisory lock or a time.

@@ -2,6 +2,7 @@
 
 use super::append::append;
 use super::context::{Query, QueryMetrics};
+use super::encoding::Encoding;
 use super::error::{refuse, refused_body};
 use super::options::QueryOptions;
 use super::request::SqlRequest;
@@ -43,11 +44,16 @@ pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: A
 }
 
 /// A GET may only read.
-async fn sql_get(query: Extract<Query>, Extension(caller): Extension<Caller>, uri: Uri) -> Response {
+async fn sql_get(
+    query: Extract<Query>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     match SqlRequest::of_query(&parameters(&uri)) {
         Ok(request) => {
             let reason = "a GET may only read: use POST".to_owned();
-            run(query.0, request, caller.user, Permission::Read, reason).await
+            run(query.0, request, caller.user, (Permission::Read, reason), Encoding::accepted(&headers)).await
         }
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
     }
@@ -68,7 +74,10 @@ async fn sql_post(
         Err(refused) => return refused_body(&refused),
     };
     match request {
-        Ok(request) => run(query.0, request, caller.user, caller.role.permission(), caller.role.refusal()).await,
+        Ok(request) => {
+            let rights = (caller.role.permission(), caller.role.refusal());
+            run(query.0, request, caller.user, rights, Encoding::accepted(&headers)).await
+        }
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
     }
 }

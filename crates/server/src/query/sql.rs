@@ -1,10 +1,12 @@
 //! Executes the statements of a request, and sends the answer of the last one.
 
+use super::answer_writer::{AnswerStart, AnswerWriter, StartSender};
 use super::context::Query;
+use super::encoding::Encoding;
 use super::error::{answer, refuse};
 use super::format::Format;
 use super::request::SqlRequest;
-use super::stream::{PartWriter, parts};
+use super::stream::parts;
 use super::table::error_line;
 use crate::shared::outlet::{Stop, StopOnDrop};
 use crate::shared::running::{Listed, Sender};
@@ -12,11 +14,11 @@ use crate::shared::unknown_verb::explained;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, verb_kind, verb_of};
 use atsdb::{Error, ErrorKind, Result};
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use std::io::Write;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -25,21 +27,14 @@ use tokio::sync::oneshot;
 /// The maximum duration of a statement until its last row is sent, unless the server has a time limit.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// The part of the outcome that is known before the first byte of an answer is sent.
-enum AnswerStart {
-    /// Rows follow.
-    Rows,
-    /// A statement without rows was executed.
-    Done { verb: &'static str, row_count: Option<u64> },
-}
-
-/// Answers a request of a user. Statements that the user may not run are refused with the reason.
+/// Answers a request of a user. Statements that the user may not run are refused with the reason. Rows as text may be
+/// compressed with an encoding.
 pub(crate) async fn run(
     query: Query,
     request: SqlRequest,
     user: Option<Arc<str>>,
-    permission: Permission,
-    reason: String,
+    (permission, reason): (Permission, String),
+    encoding: Option<Encoding>,
 ) -> Response {
     let Ok(permit) = query.state.permits().take().await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
@@ -50,6 +45,7 @@ pub(crate) async fn run(
     session.restrict(permission, reason);
     query.metrics.statements.increment();
     let format = request.format;
+    let encoding = encoding.filter(|_| format.is_compressible());
     let stop = Stop::new(session.interrupt_handle());
     let guard = StopOnDrop(stop.clone());
     let (writer, reader) = parts(Handle::current(), query.options.read_time_max, permit);
@@ -58,14 +54,23 @@ pub(crate) async fn run(
         let running = query.state.running();
         let sender = Sender { protocol: "http", user: user.as_deref(), process: None };
         let listed = running.begin(sender, &request.sql, session.interrupt_handle());
-        execute(&session, &request, &listed, begin, writer);
+        execute(&session, &request, &listed, begin, |begin| AnswerWriter::new(writer, encoding, begin));
         drop(listed);
         stop.disarm();
         // A transaction that the request has left open is rolled back here.
         drop(session);
     });
     match begun.await {
-        Ok(Ok(AnswerStart::Rows)) => ([(CONTENT_TYPE, format.media_type())], reader.into_body(guard)).into_response(),
+        Ok(Ok(AnswerStart::Rows { encoding })) => {
+            let mut response = ([(CONTENT_TYPE, format.media_type())], reader.into_body(guard)).into_response();
+            if format.is_compressible() {
+                response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+            }
+            if let Some(encoding) = encoding {
+                response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(encoding.name()));
+            }
+            response
+        }
         Ok(Ok(AnswerStart::Done { verb, row_count })) => {
             let body = json!({ "verb": verb, "rows": row_count });
             ([(CONTENT_TYPE, Format::Json.media_type())], body.to_string()).into_response()
@@ -80,8 +85,8 @@ fn execute(
     session: &Session,
     request: &SqlRequest,
     listed: &Listed,
-    begin: oneshot::Sender<Result<AnswerStart>>,
-    mut writer: PartWriter,
+    begin: StartSender,
+    writer: impl FnOnce(StartSender) -> io::Result<AnswerWriter>,
 ) {
     let (mut rows, first) = match begin_answer(session, request, listed) {
         Ok((Answer::Done { verb, row_count }, _)) => {
@@ -95,15 +100,14 @@ fn execute(
             return;
         }
     };
-    if begin.send(Ok(AnswerStart::Rows)).is_err() {
-        return;
-    }
+    // Otherwise the client has disconnected.
+    let Ok(mut writer) = writer(begin) else { return };
     if let Err(error) = send_rows(request.format, &mut rows, first, listed, &mut writer) {
         // The query ends before the client hears of it.
         drop(rows);
         match request.format {
             Format::Table => writer.end_with(&error_line(&error)),
-            _ => writer.fail(error.message()),
+            _ => writer.fail(error),
         }
     }
 }
@@ -162,9 +166,9 @@ fn send_rows(
     rows: &mut Rows,
     first: Option<RecordBatch>,
     listed: &Listed,
-    out: &mut PartWriter,
+    out: &mut AnswerWriter,
 ) -> Result<()> {
-    let holds = out.holds();
+    let holds = out.parts().holds();
     let mut writer = format.writer(&rows.schema(), &mut *out)?;
     for batch in first.into_iter().map(Ok).chain(rows) {
         let batch = batch?;
@@ -174,5 +178,5 @@ fn send_rows(
     }
     writer.finish()?;
     drop(writer);
-    out.flush().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))
+    out.finish().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// Bytes are handed over in parts of this size.
-const PART_BYTES: usize = 64 << 10;
+pub(super) const PART_BYTES: usize = 64 << 10;
 
 type AnswerPart = Result<Bytes, io::Error>;
 

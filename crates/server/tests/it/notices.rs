@@ -17,6 +17,14 @@ fn what_is_left_out_is_said() {
         CREATE TABLE IF NOT EXISTS public.sensors AS SELECT 1 AS a;\n\
         CREATE SEQUENCE IF NOT EXISTS up;\n\
         ALTER TABLE IF EXISTS nope ADD COLUMN c INT;\n\
+        ALTER TABLE IF EXISTS nope SET SCHEMA s;\n\
+        ALTER TABLE IF EXISTS nope RENAME COLUMN a TO b;\n\
+        ALTER TABLE IF EXISTS nope ALTER COLUMN a ADD GENERATED ALWAYS AS IDENTITY;\n\
+        ALTER SEQUENCE IF EXISTS nope RESTART;\n\
+        ALTER TABLE sensors ADD COLUMN IF NOT EXISTS Name TEXT, ADD COLUMN IF NOT EXISTS other INT;\n\
+        ALTER TABLE sensors ADD COLUMN IF NOT EXISTS other INT;\n\
+        ALTER TABLE sensors DROP COLUMN IF EXISTS Nothing, DROP COLUMN IF EXISTS \"No\", DROP COLUMN IF EXISTS other;\n\
+        ALTER TABLE sensors DROP CONSTRAINT IF EXISTS nothing;\n\
         DROP TABLE IF EXISTS sensors;\n";
     let Some(found) = served.psql(&[], statements) else { return };
     let notices: Vec<&str> = found.lines().filter(|line| line.contains("NOTICE") || line.contains("ERROR")).collect();
@@ -36,6 +44,15 @@ fn what_is_left_out_is_said() {
         "42P07: relation \"sensors\" already exists, skipping",
         "42P07: relation \"up\" already exists, skipping",
         "00000: relation \"nope\" does not exist, skipping",
+        "00000: relation \"nope\" does not exist, skipping",
+        "00000: relation \"nope\" does not exist, skipping",
+        "00000: relation \"nope\" does not exist, skipping",
+        "00000: relation \"nope\" does not exist, skipping",
+        "42701: column \"name\" of relation \"sensors\" already exists, skipping",
+        "42701: column \"other\" of relation \"sensors\" already exists, skipping",
+        "00000: column \"nothing\" of relation \"sensors\" does not exist, skipping",
+        "00000: column \"No\" of relation \"sensors\" does not exist, skipping",
+        "00000: constraint \"nothing\" of relation \"sensors\" does not exist, skipping",
     ];
     assert_eq!(notices, expected.map(|notice| format!("NOTICE:  {notice}")), "{found}");
 }

@@ -169,7 +169,7 @@ fn copy_goes_in_and_out() {
 }
 
 #[test]
-fn cursors_scan_forward() {
+fn a_cursor_returns_its_rows_in_parts() {
     check(
         "BEGIN;\nDECLARE c CURSOR FOR SELECT id FROM sensors ORDER BY id;\nFETCH 1 FROM c;\nMOVE 1 FROM c;\nFETCH ALL \
          FROM c;\nCLOSE c;\nCOMMIT;\n",

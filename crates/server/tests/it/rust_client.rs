@@ -87,6 +87,33 @@ fn parameters_beside_uuids_and_json_are_described_as_what_they_are() {
 }
 
 #[test]
+fn parameters_of_functions_have_the_types_of_postgresql() {
+    const TEXT: Type = Type::TEXT;
+    const INT4: Type = Type::INT4;
+    const FLOAT8: Type = Type::FLOAT8;
+    let served = Served::new();
+    let mut client = connect(&served);
+    for (text, types) in [
+        ("SELECT left('abc', $1), right('abc', $2), repeat('a', $3)", vec![INT4, INT4, INT4]),
+        ("SELECT left($1, 2), repeat($2, 3)", vec![TEXT, TEXT]),
+        ("SELECT lpad('a', $1, $2), rpad('a', $3)", vec![INT4, TEXT, INT4]),
+        ("SELECT substr('abc', $1), substr($2, $3, $4)", vec![INT4, TEXT, INT4, INT4]),
+        ("SELECT split_part($1, $2, $3), chr($4)", vec![TEXT, TEXT, INT4, INT4]),
+        ("SELECT round(1.5, $1), round($2), abs($3)", vec![INT4, FLOAT8, FLOAT8]),
+        ("SELECT power($1, 2), sqrt($2), ln($3), floor($4), ceil($5)", vec![FLOAT8; 5]),
+        ("SELECT make_date($1, $2, $3)", vec![INT4, INT4, INT4]),
+        ("SELECT overlay('abc' PLACING $1 FROM $2)", vec![TEXT, INT4]),
+    ] {
+        let statement = client.prepare(text).unwrap();
+        assert_eq!(statement.params(), types, "{text}");
+    }
+    let text = "SELECT left('abc', $1), lpad('a', $2, $3), substr('abc', $1), sqrt($4)";
+    let row = client.query_one(text, &[&2_i32, &3_i32, &"-", &9.0_f64]).unwrap();
+    let texts: Vec<&str> = (0..3).map(|at| row.get(at)).collect();
+    assert_eq!((texts, row.get::<_, f64>(3)), (vec!["ab", "--a", "bc"], 3.0));
+}
+
+#[test]
 fn cursors_are_listed_while_they_are_open() {
     let served = Served::new();
     let mut client = connect(&served);

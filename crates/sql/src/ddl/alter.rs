@@ -11,6 +11,7 @@ use super::options::TableOptions;
 use super::type_names::column_type;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::quoted_names::quoted;
+use crate::text::skipped::{Skipped, folded};
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Result, TableDefinition, Value};
@@ -25,11 +26,13 @@ pub(crate) fn added_count(operations: &[AlterTableOperation]) -> usize {
 }
 
 /// Returns the definition after all operations, applied one after the other by a statement with these current times.
+/// What `IF EXISTS` and `IF NOT EXISTS` leave out is added to `skipped`.
 /// The value of older rows in a new mapped column is still text.
 pub(crate) fn altered(
     from: &TableDefinition,
     operations: &[AlterTableOperation],
     times: CurrentTimes,
+    skipped: &mut Vec<Skipped>,
 ) -> Result<TableDefinition> {
     let place = format!("table {}", from.name);
     // An unknown column is already reported with its table.
@@ -37,7 +40,7 @@ pub(crate) fn altered(
         error if error.message().starts_with(&format!("{place}:")) => error,
         error => error.context(&place),
     };
-    let step = |definition, operation| alter(from, definition, operation, times);
+    let step = |definition, operation| alter(from, definition, operation, times, skipped);
     let definition = operations.iter().try_fold(from.clone(), step).map_err(in_place)?;
     definition.check().map_err(as_sql_error)?;
     Ok(definition)
@@ -48,19 +51,23 @@ fn alter(
     mut definition: TableDefinition,
     operation: &AlterTableOperation,
     times: CurrentTimes,
+    skipped: &mut Vec<Skipped>,
 ) -> Result<TableDefinition> {
     use AlterTableOperation as Do;
     match operation {
         Do::AddColumn { if_not_exists, column_def, column_position, .. } => {
             let is_there = definition.column(&column_def.name.value).is_ok();
             if is_there && *if_not_exists {
+                skipped.push(skip("42701", "column", &column_def.name, from, "already exists"));
                 return Ok(definition);
             }
             return add_column(definition, column_def, column_position.as_ref(), times);
         }
         Do::DropColumn { column_names, if_exists, .. } => {
             for name in column_names {
-                if definition.column(&name.value).is_ok() || !*if_exists {
+                if definition.column(&name.value).is_err() && *if_exists {
+                    skipped.push(skip("00000", "column", name, from, "does not exist"));
+                } else {
                     drop_column(&mut definition, &name.value)?;
                 }
             }
@@ -105,7 +112,11 @@ fn alter(
             add_constraints(&mut definition, constraints)?;
         }
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
-        Do::DropConstraint { if_exists, name, .. } => drop_constraint(&mut definition, name, *if_exists)?,
+        Do::DropConstraint { if_exists, name, .. } => {
+            if !drop_constraint(&mut definition, name, *if_exists)? {
+                skipped.push(skip("00000", "constraint", name, from, "does not exist"));
+            }
+        }
         Do::DropPrimaryKey { .. } => match definition.unique.first() {
             Some(unique) if unique.primary => drop_key(&mut definition, 0),
             _ => return Err(sql_error("there is no primary key")),
@@ -113,6 +124,12 @@ fn alter(
         other => return Err(not_supported(format_args!("ALTER TABLE ... {other}"))),
     }
     Ok(definition)
+}
+
+/// What is left out of a statement about a table, in PostgreSQL's words.
+fn skip(sqlstate: &'static str, what: &str, name: &Ident, table: &TableDefinition, why: &str) -> Skipped {
+    let (name, table) = (folded(name), table.local_name());
+    Skipped { sqlstate, message: format!("{what} \"{name}\" of relation \"{table}\" {why}, skipping") }
 }
 
 /// Adds keys, indexes and CHECK constraints. The engine checks later that existing rows satisfy them. The primary key
@@ -349,21 +366,22 @@ pub(crate) fn index_names(definition: &TableDefinition) -> Vec<String> {
     definition.indexes.iter().map(|index| index.name.clone()).chain(keys).collect()
 }
 
-fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<()> {
+/// Drops a constraint. Returns false if there is none of that name and need not be.
+fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<bool> {
     if let Some(position) = definition.check_position(&name.value) {
         definition.checks.remove(position);
-        return Ok(());
+        return Ok(true);
     }
     match definition.key_position(&name.value) {
         Some(position) => drop_key(definition, position),
-        None if if_exists => {}
+        None if if_exists => return Ok(false),
         None => {
             let keys = definition.unique.iter().map(|unique| definition.key_name(unique));
             let names: Vec<String> = definition.checks.iter().map(|check| check.name.clone()).chain(keys).collect();
             return Err(unknown_name("constraint", &name.value, names.iter().map(String::as_str)));
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Removes a key. The series key goes with the primary key that made it. If no key is left, there can be no conflicts,

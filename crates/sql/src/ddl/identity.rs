@@ -227,6 +227,13 @@ impl AlterIdentity {
         }
     }
 
+    /// The table, or the sequence, that the statement names.
+    pub(crate) fn relation(&self) -> &ObjectName {
+        match &self.column {
+            AlteredColumn::Named(name, _) | AlteredColumn::OfSequence(name) => name,
+        }
+    }
+
     /// The table and its definition after the change. `None` if the table does not exist and need not.
     pub(crate) fn apply(&self, scope: Scope<'_>) -> Result<Option<(Table, TableDefinition)>> {
         let (table, position) = match &self.column {

@@ -1,6 +1,6 @@
 //! Infers the types of parameters from a plan: from the expressions that they are compared with, from the columns that
-//! they are assigned to, from casts, or from the other arguments of functions whose arguments are of one type, or are
-//! an array and its elements.
+//! they are assigned to, from casts, from functions that take one type, or from the other arguments of functions whose
+//! arguments are of one type, or are an array and its elements.
 
 use crate::functions::session::advisory_locks::lock_argument_type;
 use crate::functions::session::sleep::SLEEP;
@@ -128,8 +128,10 @@ impl InferredTypes {
                             if let Some(form) = TextForm::of_cast(func.name()) {
                                 args.iter().for_each(|arg| self.note_as(arg, &form.data_type(), Some(form)));
                             }
-                            if let Some(data_type) = argument_type(func.name(), args.len()) {
-                                args.iter().for_each(|arg| self.note(arg, &data_type));
+                            for (position, arg) in args.iter().enumerate() {
+                                if let Some(data_type) = argument_type(func.name(), args.len(), position) {
+                                    self.note(arg, &data_type);
+                                }
                             }
                             self.note_elements(func.name(), args, &inputs);
                         }
@@ -286,11 +288,24 @@ impl InferredTypes {
     }
 }
 
-/// The type of each argument of a function that takes numbers of one type only.
-fn argument_type(function: &str, argument_count: usize) -> Option<DataType> {
-    match function {
-        SLEEP => Some(DataType::Float64),
-        name => lock_argument_type(name, argument_count),
+/// The type that a parameter has in PostgreSQL as the argument of a function at a position, from 0. `None` if it takes
+/// texts there, or if its other arguments decide.
+fn argument_type(function: &str, argument_count: usize, position: usize) -> Option<DataType> {
+    match (function, position) {
+        ("left" | "right" | "repeat" | "lpad" | "rpad" | "round" | "trunc", 1)
+        | ("substr", 1 | 2)
+        | ("split_part", 2)
+        | ("overlay", 2 | 3)
+        | ("chr", 0)
+        | ("make_date", _) => Some(DataType::Int32),
+        (SLEEP | "setseed" | "power" | "atan2" | "log", _) => Some(DataType::Float64),
+        (
+            "abs" | "sign" | "floor" | "ceil" | "round" | "trunc" | "sqrt" | "cbrt" | "exp" | "ln" | "log10"
+            | "degrees" | "radians" | "sin" | "cos" | "tan" | "cot" | "asin" | "acos" | "atan" | "sinh" | "cosh"
+            | "tanh" | "asinh" | "acosh" | "atanh",
+            0,
+        ) => Some(DataType::Float64),
+        (name, _) => lock_argument_type(name, argument_count),
     }
 }
 

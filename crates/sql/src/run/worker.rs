@@ -7,6 +7,7 @@
 use super::context::{BATCH_ROWS, context, task_context};
 use super::describe::TypesAndColumns;
 use super::interrupt::{Interrupt, interrupted};
+use super::kept_memory::KeptMemory;
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
 use super::plan_cache::{CachedResult, PlanCache, PlanKey};
@@ -245,6 +246,11 @@ impl Worker {
         interrupt: &Interrupt,
     ) -> Result<QueryRows> {
         self.begin(Request::WorkTable(Box::new(query), snapshot.clone()), interrupt).map(|started| started.rows)
+    }
+
+    /// Memory for rows that outlive their query.
+    pub(crate) fn kept_memory(&self) -> KeptMemory {
+        KeptMemory::of(&self.resources.memory)
     }
 
     fn begin(self: &Arc<Self>, request: Request, interrupt: &Interrupt) -> Result<Started> {

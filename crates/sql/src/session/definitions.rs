@@ -204,7 +204,9 @@ impl Session {
             };
             let from = self.engine.with_unused_numbers(&table, added_count(&alter.operations))?;
             let times = self.interrupt.times().unwrap_or_else(|| CurrentTimes::at(self.engine.now_us()));
-            let mut definition = altered(&from, &alter.operations, times)?;
+            let mut skipped = Vec::new();
+            let mut definition = altered(&from, &alter.operations, times, &mut skipped)?;
+            skipped.into_iter().for_each(|skipped| self.note_skipped(skipped));
             self.find_sequences(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
@@ -360,7 +362,11 @@ impl Session {
                 self.numbers.begin_counters(&table, &mut definition)?;
                 self.put_definition(&table, definition).map(drop)
             }
-            _ => Ok(()),
+            Some(_) => Ok(()),
+            None => {
+                self.skip_missing("relation", alter.relation());
+                Ok(())
+            }
         })?;
         Ok(Answer::Done { verb: alter.verb(), row_count: None })
     }

@@ -279,7 +279,10 @@ impl Session {
         };
         self.retried(|| {
             let table = match self.table(&moved.name) {
-                Err(error) if moved.if_exists && error.kind() == ErrorKind::Sql => return Ok(()),
+                Err(error) if moved.if_exists && error.kind() == ErrorKind::Sql => {
+                    self.skip_missing("relation", &moved.name);
+                    return Ok(());
+                }
                 table => table?,
             };
             if atsdb_engine::TemporaryTables::contain(&table) {

@@ -1,7 +1,7 @@
 //! Notes what statements with `IF EXISTS` and `IF NOT EXISTS` leave out.
 
 use super::state::Session;
-use crate::run::skipped::Skipped;
+use crate::text::skipped::{Skipped, folded};
 use crate::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::ObjectName;
 
@@ -13,7 +13,7 @@ impl Session {
 
     /// Notes that a table, a view, an index or a sequence exists, and is left as it is.
     pub(super) fn skip_existing(&self, name: &ObjectName) {
-        self.skip("42P07", format!("relation \"{}\" already exists, skipping", folded(name)));
+        self.skip("42P07", format!("relation \"{}\" already exists, skipping", last(name)));
     }
 
     /// Notes that a schema exists, and is left as it is.
@@ -29,14 +29,17 @@ impl Session {
         };
         let (kind, name) = match schema {
             Some(schema) => ("schema", schema),
-            None => (kind, folded(name)),
+            None => (kind, last(name)),
         };
         self.skip("00000", format!("{kind} \"{name}\" does not exist, skipping"));
     }
 
-    /// A retried statement notes the same again.
     fn skip(&self, sqlstate: &'static str, message: String) {
-        let skipped = Skipped { sqlstate, message };
+        self.note_skipped(Skipped { sqlstate, message });
+    }
+
+    /// Notes what was left out. A retried statement notes the same again.
+    pub(super) fn note_skipped(&self, skipped: Skipped) {
         let mut all = self.skipped.lock();
         if !all.contains(&skipped) {
             all.push(skipped);
@@ -44,11 +47,7 @@ impl Session {
     }
 }
 
-/// The last part of a name, in lower case unless it is quoted.
-fn folded(name: &ObjectName) -> String {
-    match name.0.last().and_then(|part| part.as_ident()) {
-        Some(ident) if ident.quote_style.is_none() => ident.value.to_lowercase(),
-        Some(ident) => ident.value.clone(),
-        None => name.to_string(),
-    }
+/// The last part of a name, as PostgreSQL keeps it.
+fn last(name: &ObjectName) -> String {
+    name.0.last().and_then(|part| part.as_ident()).map_or_else(|| name.to_string(), folded)
 }

@@ -8,12 +8,13 @@ use crate::functions::session::identity::SessionIdentity;
 use crate::functions::session::lock_table::{OpenScope, SessionLocks};
 use crate::rollup::background::RollupMaintenance;
 use crate::run::interrupt::Interrupt;
+use crate::run::kept_memory::KeptMemory;
 use crate::run::options::SessionOptions;
 use crate::run::permission::{Permission, Restriction};
-use crate::run::skipped::Skipped;
 use crate::run::statement_waits::StatementWaits;
 use crate::run::worker::Worker;
 use crate::text::script::Statements;
+use crate::text::skipped::Skipped;
 use atsdb_core::Result;
 use atsdb_engine::{Engine, SessionNumbers, TemporaryTables};
 use parking_lot::Mutex;
@@ -163,6 +164,11 @@ impl Session {
     /// Splits a script into its statements, one by one. An error names line and column; nothing follows it.
     pub fn statements<'a>(&self, text: &'a str) -> Statements<'a> {
         Statements::new(text)
+    }
+
+    /// Returns memory, of that which its queries use, for rows of answers that the caller keeps.
+    pub fn kept_memory(&self) -> KeptMemory {
+        self.worker.kept_memory()
     }
 
     /// Returns a handle that interrupts this session.

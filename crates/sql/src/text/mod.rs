@@ -24,6 +24,7 @@ pub(crate) mod relations;
 pub(crate) mod script;
 pub(crate) mod sequence_names;
 pub(crate) mod similar_pattern;
+pub(crate) mod skipped;
 pub(crate) mod source_position;
 pub(crate) mod sqlstate;
 pub(crate) mod statement_error;

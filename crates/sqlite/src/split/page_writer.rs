@@ -142,6 +142,7 @@ impl<'a> PageWriter<'a> {
     pub(crate) fn failed(mut self, failure: Failure) -> Error {
         let undone = match &failure {
             Failure::Refused(_) | Failure::Relocated => true,
+            Failure::Orphaned(_) => false,
             Failure::Sqlite(error) => primary_code(error) == Some(ffi::SQLITE_BUSY),
         };
         if !undone {

@@ -13,6 +13,7 @@ mod flips;
 mod full_disk;
 mod history;
 mod log;
+mod lost_files;
 mod numbers;
 mod power_cut;
 mod processes;

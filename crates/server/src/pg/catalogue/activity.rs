@@ -44,6 +44,8 @@ pub(in crate::pg) struct CursorEntry {
     pub(in crate::pg) text: String,
     /// In nanoseconds since 1970.
     pub(in crate::pg) created_ns: i64,
+    pub(in crate::pg) is_holdable: bool,
+    pub(in crate::pg) is_scrollable: bool,
 }
 
 /// A prepared statement.

@@ -1,7 +1,7 @@
 //! What a connection tells the catalogue about itself and, as far as its user may know, about others. Users see and end
 //! what is their own, admins all of their database.
 
-use super::bind::Portal;
+use super::bind::{Portal, Progress};
 use super::session::Connection;
 use crate::access::role::Role;
 use crate::databases::list::OpenDatabase;
@@ -80,6 +80,8 @@ impl Activity for Connection {
             name: name.clone(),
             text: portal.statement.text.clone(),
             created_ns: portal.created_ns,
+            is_holdable: matches!(&portal.progress, Progress::Cursor(cursor) if cursor.is_holdable),
+            is_scrollable: matches!(&portal.progress, Progress::Cursor(cursor) if cursor.is_scrollable),
         };
         named.map(entry).collect()
     }

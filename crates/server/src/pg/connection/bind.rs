@@ -1,5 +1,6 @@
 //! Prepared statements and portals: statements with types, and statements with values.
 
+use super::cursor::Cursor;
 use crate::pg::catalogue::CatalogueQuery;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::RowSource;
@@ -55,6 +56,8 @@ pub(super) enum Progress {
         rows: Box<RowSource>,
         verb: &'static str,
     },
+    /// A cursor that `DECLARE` has opened.
+    Cursor(Box<Cursor>),
     /// All rows were read. Executing it again returns no rows, and the tag of this verb.
     Read {
         verb: &'static str,

@@ -11,6 +11,7 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::settings::{SEARCH_PATH, spelled};
 use crate::pg::statement::copy::query_of;
+use crate::pg::statement::cursors::Direction;
 use crate::pg::statement::discard::Discarded;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::statement::storage::ignored_parameters;
@@ -35,7 +36,7 @@ pub(super) enum Outcome {
     /// Rows of a cursor.
     Fetched {
         cursor: String,
-        count: Option<usize>,
+        rows: Direction,
         is_move: bool,
     },
     CopyIn(Box<CopyStatement>),
@@ -219,9 +220,9 @@ impl Connection {
                 Some(_) => "DEALLOCATE".to_owned(),
                 None => return Err(Self::no_such("prepared statement", name, "26000")),
             },
-            StatementKind::Declare { cursor, query } => self.declare(cursor, query, values, text)?,
-            StatementKind::Fetch { cursor, count, is_move } => {
-                return Ok(Outcome::Fetched { cursor: cursor.clone(), count: *count, is_move: *is_move });
+            StatementKind::Declare(declaration) => self.declare(declaration, values, text)?,
+            StatementKind::Fetch { cursor, rows, is_move } => {
+                return Ok(Outcome::Fetched { cursor: cursor.clone(), rows: *rows, is_move: *is_move });
             }
             StatementKind::CloseCursor(name) => self.close_cursor(name.as_deref())?,
             StatementKind::LockShared(tables) => self.lock_shared(tables)?,

@@ -207,11 +207,11 @@ impl Connection {
                     return Ok(());
                 }
                 Outcome::Done(tag) => tag,
-                Outcome::Fetched { cursor, count, is_move } => {
+                Outcome::Fetched { cursor, rows, is_move } => {
                     if !is_move {
                         portal.progress = Progress::Read { verb: "FETCH" };
                     }
-                    self.fetch(&cursor, count, is_move, &portal.formats)?
+                    self.fetch(&cursor, rows, is_move, &portal.formats)?
                 }
                 Outcome::CopyIn(copy) => self.copy_in(&copy)?,
                 Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
@@ -219,10 +219,11 @@ impl Connection {
             self.complete(listed, &tag);
             return Ok(());
         }
-        match portal.progress {
+        match &mut portal.progress {
             Progress::Bound | Progress::Running { .. } => self.send_rows(portal, row_max, listed),
+            Progress::Cursor(cursor) => self.execute_cursor(cursor, &portal.formats, row_max, listed),
             Progress::Read { verb } => {
-                self.io.out.complete(&tag_of_rows(verb, 0));
+                self.io.out.complete(&tag_of_rows(*verb, 0));
                 Ok(())
             }
             Progress::Finished => Err(PgError::error("55000", format!("portal \"{name}\" cannot be run")).into()),

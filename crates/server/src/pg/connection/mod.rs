@@ -7,6 +7,7 @@ mod authenticate;
 mod bind;
 mod block;
 mod copying;
+mod cursor;
 mod cursors;
 mod deadline;
 mod execute;

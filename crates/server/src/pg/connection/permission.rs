@@ -52,7 +52,7 @@ impl Connection {
             StatementKind::Query
                 | StatementKind::Change(_)
                 | StatementKind::Copy(_)
-                | StatementKind::Declare { .. }
+                | StatementKind::Declare(_)
                 | StatementKind::Other
         );
         self.has_queried |= fixes;

@@ -4,6 +4,7 @@ use super::bind;
 use super::execute::Outcome;
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
+use crate::pg::statement::cursors::Direction;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::Format;
 use crate::shared::running::Listed;
@@ -75,7 +76,7 @@ impl Connection {
                 let (count, _) = rows.send(&mut self.io, &formats, usize::MAX)?;
                 super::execute::tag_of_rows(verb, count)
             }
-            Outcome::Fetched { cursor, count, is_move } => self.fetch_as_text(&cursor, count, is_move)?,
+            Outcome::Fetched { cursor, rows, is_move } => self.fetch_as_text(&cursor, rows, is_move)?,
             Outcome::CopyIn(copy) => self.copy_in(&copy)?,
             Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
         };
@@ -83,13 +84,13 @@ impl Connection {
         Ok(())
     }
 
-    fn fetch_as_text(&mut self, cursor: &str, count: Option<usize>, is_move: bool) -> Result<String, Failure> {
+    fn fetch_as_text(&mut self, cursor: &str, rows: Direction, is_move: bool) -> Result<String, Failure> {
         let columns = self.cursor_columns(cursor)?;
         let formats = vec![Format::Text; columns.len()];
         if !is_move {
             bind::describe(&mut self.io.out, &columns, &formats);
         }
-        self.fetch(cursor, count, is_move, &formats)
+        self.fetch(cursor, rows, is_move, &formats)
     }
 
     /// The error for a statement that does not exist.

@@ -34,7 +34,7 @@ impl Connection {
             Block::None | Block::Failed => {}
         }
         if self.block == Block::None {
-            self.portals.clear();
+            self.close_portals();
             // The store accepts every search path outside of a transaction.
             let _ = self.end_settings(false);
         }
@@ -43,7 +43,9 @@ impl Connection {
     /// Commits an implicit transaction, at the end of a message or at a Sync.
     pub(super) fn settle(&mut self) -> Result<(), Failure> {
         if matches!(self.block, Block::None | Block::Implicit) {
-            self.portals.clear();
+            let held = self.hold_cursors_of_message();
+            self.close_portals();
+            held?;
         }
         if self.block == Block::Implicit {
             self.block = Block::None;
@@ -61,7 +63,7 @@ impl Connection {
             StatementKind::Begin { read_only } => return self.begin(*read_only),
             StatementKind::Commit if self.block != Block::Failed => return self.commit(),
             StatementKind::Commit | StatementKind::Rollback => {
-                self.portals.clear();
+                self.close_portals();
                 self.warn_without_begin();
                 let block = std::mem::replace(&mut self.block, Block::None);
                 if block != Block::None {
@@ -126,10 +128,18 @@ impl Connection {
     }
 
     fn commit(&mut self) -> Result<String, Failure> {
-        self.portals.clear();
+        let held = self.hold_cursors();
+        self.close_portals();
         self.warn_without_begin();
         // The transaction ends, whether it succeeds or not.
-        if std::mem::replace(&mut self.block, Block::None) == Block::None {
+        let block = std::mem::replace(&mut self.block, Block::None);
+        if held.is_err() {
+            if block != Block::None {
+                self.session.execute("ROLLBACK")?;
+            }
+            self.end_settings(false)?;
+            held?;
+        } else if block == Block::None {
             self.end_settings(true)?;
         } else {
             let committed = self.session.execute("COMMIT");

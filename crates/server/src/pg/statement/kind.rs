@@ -1,7 +1,7 @@
 //! Which part of the server a statement concerns.
 
 use super::copy::copy_of_client;
-use super::cursors::{declare, fetch};
+use super::cursors::{Declaration, Direction, declare, fetch};
 use super::discard::Discarded;
 use super::lock::shared_lock;
 use super::with_clause::main_word;
@@ -50,13 +50,10 @@ pub(in crate::pg) enum StatementKind {
         values: String,
     },
     Deallocate(Option<String>),
-    Declare {
-        cursor: String,
-        query: String,
-    },
+    Declare(Box<Declaration>),
     Fetch {
         cursor: String,
-        count: Option<usize>,
+        rows: Direction,
         is_move: bool,
     },
     CloseCursor(Option<String>),
@@ -103,13 +100,10 @@ impl StatementKind {
                 words.accept("prepare");
                 if words.accept("all") { Self::Deallocate(None) } else { Self::Deallocate(Some(words.name()?)) }
             }
-            "declare" => {
-                let (cursor, query) = declare(words)?;
-                Self::Declare { cursor, query }
-            }
+            "declare" => Self::Declare(Box::new(declare(words)?)),
             "fetch" | "move" => {
-                let (cursor, count) = fetch(words)?;
-                Self::Fetch { cursor, count, is_move: first == "move" }
+                let (cursor, rows) = fetch(words)?;
+                Self::Fetch { cursor, rows, is_move: first == "move" }
             }
             "lock" => shared_lock(words).map_or(Self::Other, Self::LockShared),
             "close" if words.accept("all") => Self::CloseCursor(None),
@@ -407,19 +401,16 @@ mod tests {
     }
 
     #[test]
-    fn cursors_are_read_in_every_form() {
-        let fetch = |count| StatementKind::Fetch { cursor: "c".to_owned(), count, is_move: false };
-        for (text, count) in [
-            ("FETCH c", Some(1)),
-            ("FETCH 10 FROM c", Some(10)),
-            ("FETCH FORWARD ALL IN \"c\"", None),
-            ("fetch next from c", Some(1)),
-        ] {
-            assert_eq!(StatementKind::of(text).unwrap(), fetch(count), "{text}");
-        }
-        let declared = StatementKind::of("DECLARE \"x y\" NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap();
-        assert_eq!(declared, StatementKind::Declare { cursor: "x y".to_owned(), query: "SELECT 1".to_owned() });
-        assert_eq!(StatementKind::of("FETCH BACKWARD 1 FROM c").unwrap_err().code, "55000");
+    fn cursors_are_statements_of_the_connection() {
+        let fetch = |rows, is_move| StatementKind::Fetch { cursor: "c".to_owned(), rows, is_move };
+        assert_eq!(StatementKind::of("FETCH 10 FROM c").unwrap(), fetch(Direction::Forward(Some(10)), false));
+        assert_eq!(StatementKind::of("move last in \"c\"").unwrap(), fetch(Direction::Absolute(-1), true));
+        let StatementKind::Declare(declaration) =
+            StatementKind::of("DECLARE \"x y\" NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap()
+        else {
+            panic!("no DECLARE")
+        };
+        assert_eq!((declaration.cursor.as_str(), declaration.query.as_str()), ("x y", "SELECT 1"));
     }
 
     #[test]

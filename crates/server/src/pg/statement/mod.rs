@@ -5,7 +5,7 @@
 //! the words of a statement.
 
 pub(in crate::pg) mod copy;
-mod cursors;
+pub(in crate::pg) mod cursors;
 pub(in crate::pg) mod discard;
 pub(in crate::pg) mod kind;
 mod lock;

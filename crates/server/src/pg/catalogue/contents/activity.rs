@@ -77,16 +77,15 @@ pub(super) fn prepared(statements: Vec<PreparedEntry>) -> Vec<Row> {
 /// The rows of `pg_cursors`.
 pub(super) fn cursors(cursors: Vec<CursorEntry>) -> Vec<Row> {
     let entry = |cursor: CursorEntry| {
-        let no = Value::Bool(false);
         row(
             "pg_catalog",
             "pg_cursors",
             &[
                 ("name", Value::Text(cursor.name)),
                 ("statement", Value::Text(cursor.text)),
-                ("is_holdable", no.clone()),
-                ("is_binary", no.clone()),
-                ("is_scrollable", no),
+                ("is_holdable", Value::Bool(cursor.is_holdable)),
+                ("is_binary", Value::Bool(false)),
+                ("is_scrollable", Value::Bool(cursor.is_scrollable)),
                 ("creation_time", time(Some(cursor.created_ns))),
             ],
         )
