@@ -54,11 +54,11 @@ impl TableDeclaration {
             for column in definition.columns.iter_mut().filter(|column| columns.contains(&column.id)) {
                 column.nullable = false;
             }
-            definition.unique.push(atsdb::Unique { name: None, columns, primary: true, nulls_equal: false });
+            definition.unique.push(atsdb::Unique { primary: true, ..atsdb::Unique::new(columns) });
         }
         for names in &self.unique {
             let columns = ids(&definition, names)?;
-            definition.unique.push(atsdb::Unique { name: None, columns, primary: false, nulls_equal: false });
+            definition.unique.push(atsdb::Unique::new(columns));
         }
         for names in &self.index {
             let columns = ids(&definition, names)?;

@@ -17,7 +17,8 @@ impl TableDefinition {
         }
         let columns = key.columns.iter().filter_map(|id| self.column_by_id(*id));
         let names: Vec<&str> = columns.map(|column| column.name.as_str()).collect();
-        format!("{}_{}_key", self.local_name(), names.join("_"))
+        let suffix = if key.index { "idx" } else { "key" };
+        format!("{}_{}_{suffix}", self.local_name(), names.join("_"))
     }
 
     /// Refuses [`ConflictPolicy::Merge`] if the table has several keys: a row could then merge with several rows. A

@@ -32,12 +32,16 @@ pub struct Unique {
     /// Whether a NULL equals another NULL (`NULLS NOT DISTINCT`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nulls_equal: bool,
+    /// Whether it is a unique index (`CREATE UNIQUE INDEX`). It forbids the same rows, but is not listed as a
+    /// constraint.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub index: bool,
 }
 
 impl Unique {
-    /// Creates a key without a name that is not the primary key, and in which NULLs never conflict.
+    /// Creates a key without a name that is a constraint, but not the primary key, and in which NULLs never conflict.
     pub fn new(columns: Vec<ColumnId>) -> Self {
-        Self { name: None, columns, primary: false, nulls_equal: false }
+        Self { name: None, columns, primary: false, nulls_equal: false, index: false }
     }
 }
 

@@ -68,6 +68,7 @@ pub use session::state::{InterruptHandle, Session};
 pub use text::numbered_text::NumberedText;
 pub use text::quoted_names::{qualified, quoted};
 pub use text::script::{Statement, Statements, is_complete};
+pub use text::select_into::is_select_into;
 pub use text::sequence_names::is_of_sequences;
 pub use text::skipped::Skipped;
 pub use text::sqlstate::{PERMISSION_DENIED, sqlstate_of};

@@ -1,13 +1,14 @@
 //! Determines whether statements write.
 
 use crate::args::sql_text::without_lead;
-use atsdb::sql::{Statements, VerbKind, verb_kind, verb_of};
+use atsdb::sql::{Statements, VerbKind, is_select_into, verb_kind, verb_of};
 
 /// Whether the statements of a text may write, so that a store may be created for them. Text that is not SQL may not.
 pub(crate) fn may_write(text: &str) -> bool {
     Statements::new(text).map_while(Result::ok).any(|statement| {
         let verb = verb_of(without_lead(statement.text()));
         match verb.as_str() {
+            "SELECT" | "WITH" if is_select_into(without_lead(statement.text())) => true,
             // It contains a query, but the rows are stored in a table.
             "WITH" | "FROM" => {
                 ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|verb| has_word(statement.text(), verb))
@@ -29,7 +30,12 @@ mod tests {
 
     #[test]
     fn only_statements_that_write_may_create_a_store() {
-        for text in ["INSERT INTO t VALUES (1)", "select 1; create table t (a int)", "COPY t FROM 'x.csv'"] {
+        for text in [
+            "INSERT INTO t VALUES (1)",
+            "SELECT 1 AS a INTO t",
+            "select 1; create table t (a int)",
+            "COPY t FROM 'x.csv'",
+        ] {
             assert!(may_write(text), "{text}");
         }
         for text in

@@ -12,7 +12,9 @@ use crate::shared::outlet::{Stop, StopOnDrop};
 use crate::shared::running::{Listed, Sender};
 use crate::shared::unknown_verb::explained;
 use atsdb::arrow::array::RecordBatch;
-use atsdb::sql::{Answer, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, verb_kind, verb_of};
+use atsdb::sql::{
+    Answer, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, is_select_into, verb_kind, verb_of,
+};
 use atsdb::{Error, ErrorKind, Result};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use axum::http::{HeaderValue, StatusCode};
@@ -151,6 +153,7 @@ fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Res
 fn may_change(text: &str) -> bool {
     const CHANGES: [&str; 3] = ["insert", "update", "delete"];
     match verb_of(text).as_str() {
+        "SELECT" | "WITH" if is_select_into(text) => true,
         "WITH" => Words::new(text).any(|word| matches!(word, Word::Name(name) if CHANGES.contains(&name.as_str()))),
         verb => verb_kind(verb) != Some(VerbKind::Query) && !verb.is_empty(),
     }

@@ -1,7 +1,7 @@
 //! Keys and CHECK constraints: `atsdb.checks`, and the relations of the SQL standard about constraints.
 
 use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
-use atsdb_core::{ColumnId, Result, Table, TableDefinition};
+use atsdb_core::{ColumnId, Result, Table, TableDefinition, Unique};
 use atsdb_engine::ReadSnapshot;
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
@@ -84,8 +84,13 @@ pub(super) const CHECKS: Relation = Relation {
     source: Source::Tables("table_name", checks),
 };
 
+/// The keys of a table that are constraints: a unique index is none.
+fn keys(definition: &TableDefinition) -> impl Iterator<Item = &Unique> {
+    definition.unique.iter().filter(|unique| !unique.index)
+}
+
 fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
-    for unique in &table.definition.unique {
+    for unique in keys(&table.definition) {
         let mut row = place(table, &table.definition.key_name(unique));
         row.push(Cell::text(if unique.primary { "PRIMARY KEY" } else { "UNIQUE" }));
         row.extend(["NO", "NO"].map(Cell::text));
@@ -115,7 +120,7 @@ fn checks(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) ->
 }
 
 fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
-    for unique in &table.definition.unique {
+    for unique in keys(&table.definition) {
         for (position, name) in column_names(&table.definition, &unique.columns).enumerate() {
             let mut row = place(table, &table.definition.key_name(unique));
             row.extend([Cell::text(name), Cell::count(position as u64 + 1), Cell::Null]);
@@ -127,7 +132,7 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
 
 fn constraint_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
-    let keys = definition.unique.iter().map(|unique| (definition.key_name(unique), &unique.columns));
+    let keys = keys(definition).map(|unique| (definition.key_name(unique), &unique.columns));
     let checks = definition.checks.iter().map(|check| (check.name.clone(), &check.columns));
     let (schema, local) = (schema_of(table), definition.local_name());
     for (constraint, columns) in keys.chain(checks) {

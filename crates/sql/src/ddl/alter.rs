@@ -223,8 +223,12 @@ fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     }
     if let Some(unique) = definition.unique.iter().find(|unique| unique.columns.contains(&id)) {
         let name = quoted(&definition.key_name(unique));
-        return refuse("it is part of a key".to_owned())
-            .map_err(|error| error.with_hint(format!("ALTER TABLE ... DROP CONSTRAINT {name} first")));
+        let hint = if unique.index {
+            format!("DROP INDEX {name} first")
+        } else {
+            format!("ALTER TABLE ... DROP CONSTRAINT {name} first")
+        };
+        return refuse("it is part of a key".to_owned()).map_err(|error| error.with_hint(hint));
     }
     if definition.key.contains(&id) {
         return refuse("it is part of the series key".to_owned())
@@ -373,12 +377,17 @@ fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bo
         return Ok(true);
     }
     match definition.key_position(&name.value) {
-        Some(position) => drop_key(definition, position),
-        None if if_exists => return Ok(false),
-        None => {
-            let keys = definition.unique.iter().map(|unique| definition.key_name(unique));
+        Some(position) if !definition.unique[position].index => drop_key(definition, position),
+        _ if if_exists => return Ok(false)
+        found => {
+            let keys =
+                definition.unique.iter().filter(|unique| !unique.index).map(|unique| definition.key_name(unique));
             let names: Vec<String> = definition.checks.iter().map(|check| check.name.clone()).chain(keys).collect();
-            return Err(unknown_name("constraint", &name.value, names.iter().map(String::as_str)));
+            let unknown = unknown_name("constraint", &name.value, names.iter().map(String::as_str));
+            return Err(match found {
+                Some(_) => unknown.with_hint(format!("it is an index: DROP INDEX {}", quoted(&name.value))),
+                None => unknown,
+            });
         }
     }
     Ok(true)

@@ -7,7 +7,7 @@ use crate::text::table_names::TableName;
 use atsdb_core::{ColumnId, Error, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
     CheckConstraint, ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    IndexColumn, IndexOption, IndexType, NullsDistinctOption, TableConstraint, Value,
+    IndexColumn, IndexOption, IndexType, KeyOrIndexDisplay, NullsDistinctOption, TableConstraint, Value,
 };
 
 /// The declared keys, indexes and CHECK constraints.
@@ -24,6 +24,8 @@ struct DeclaredKey {
     name: Option<String>,
     columns: Vec<String>,
     nulls_equal: bool,
+    /// Whether it is an index only: `UNIQUE INDEX`.
+    index: bool,
 }
 
 impl Constraints {
@@ -36,7 +38,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// `UNIQUE` after a column, or for the table.
+    /// `UNIQUE` after a column.
     pub(crate) fn unique(&mut self, name: Option<&Ident>, columns: Vec<String>, nulls: NullsDistinctOption) {
         let nulls_equal = nulls == NullsDistinctOption::NotDistinct;
         self.unique.push(DeclaredKey { nulls_equal, ..DeclaredKey::new(name, columns) });
@@ -63,7 +65,11 @@ impl Constraints {
             TableConstraint::Unique(key) => {
                 refuse_clauses(key.index_type.as_ref(), &key.index_options, key.characteristics.as_ref())?;
                 let columns = column_names(&key.columns, false)?;
-                self.unique(key.name.as_ref().or(key.index_name.as_ref()), columns, key.nulls_distinct);
+                self.unique.push(DeclaredKey {
+                    nulls_equal: key.nulls_distinct == NullsDistinctOption::NotDistinct,
+                    index: key.index_type_display == KeyOrIndexDisplay::Index,
+                    ..DeclaredKey::new(key.name.as_ref().or(key.index_name.as_ref()), columns)
+                });
                 Ok(())
             }
             TableConstraint::Index(index) => {
@@ -87,7 +93,8 @@ impl Constraints {
         for (declared, primary) in primary.into_iter().chain(self.unique.into_iter().map(|declared| (declared, false)))
         {
             let columns = column_ids(definition, &declared.columns)?;
-            add_unique(definition, Unique { name: declared.name, columns, primary, nulls_equal: declared.nulls_equal });
+            let DeclaredKey { name, nulls_equal, index, .. } = declared;
+            add_unique(definition, Unique { name, columns, primary, nulls_equal, index });
         }
         for declared in self.indexes {
             let columns = column_ids(definition, &declared.columns)?;
@@ -99,7 +106,7 @@ impl Constraints {
 
 impl DeclaredKey {
     fn new(name: Option<&Ident>, columns: Vec<String>) -> Self {
-        Self { name: name.map(|name| name.value.clone()), columns, nulls_equal: false }
+        Self { name: name.map(|name| name.value.clone()), columns, nulls_equal: false, index: false }
     }
 }
 

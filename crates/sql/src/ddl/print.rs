@@ -5,7 +5,7 @@ use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
-use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit, Unique};
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -26,6 +26,10 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     }
     let mut lines: Vec<String> = definition.columns.iter().map(|column| column_sql(definition, column)).collect();
     for unique in &definition.unique {
+        if unique.index {
+            lines.push(unique_index_sql(definition, unique));
+            continue;
+        }
         let name = unique.name.as_ref().map_or_else(String::new, |name| format!("CONSTRAINT {} ", quoted(name)));
         let kind = match unique {
             unique if unique.primary => "PRIMARY KEY",
@@ -104,6 +108,16 @@ fn column_list(definition: &TableDefinition, columns: &[ColumnId]) -> String {
     columns.map(name).collect::<Vec<_>>().join(", ")
 }
 
+/// A unique index among the columns of a table. Keywords such as `NULLS` would be read as clauses before its name.
+fn unique_index_sql(definition: &TableDefinition, unique: &Unique) -> String {
+    let nulls = if unique.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
+    let name = unique.name.as_ref().map_or_else(String::new, |name| match is_keyword(name) {
+        true => format!(" {}", always_quoted(name)),
+        false => format!(" {}", quoted(name)),
+    });
+    format!("UNIQUE INDEX{nulls}{name} ({})", column_list(definition, &unique.columns))
+}
+
 fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     let mut options = Vec::new();
     match definition.time_column() {
@@ -160,9 +174,13 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
 
 /// Whether a name that is a keyword is read as a name where an expression is allowed, as in a key.
 fn reads_as_name(name: &str) -> bool {
-    if ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
+    if !is_keyword(name) {
         return true;
     }
     let parsed = Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_expr());
     matches!(parsed, Ok(Expr::Identifier(read)) if read.value == name)
+}
+
+fn is_keyword(name: &str) -> bool {
+    ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok()
 }

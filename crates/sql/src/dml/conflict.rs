@@ -177,7 +177,7 @@ impl Update {
 impl KeyName {
     fn means(&self, table: &Table, unique: &Unique) -> bool {
         match self {
-            Self::Constraint(name) => unique.name.as_ref().is_some_and(|own| same_name(own, name)),
+            Self::Constraint(name) => !unique.index && same_name(&table.definition.key_name(unique), name),
             Self::Columns(names) => {
                 let holds =
                     |name: &String| table.definition.column(name).is_ok_and(|found| unique.columns.contains(&found.id));

@@ -163,7 +163,7 @@ pub(super) const NOTES: [FunctionNote; 145] = [
     ("factorial", "n", "DECIMAL", "The product of the integers from 1 to n."),
     ("first", "v, t", "the type of v", "The value of the row with the least t."),
     ("format", "template, ...", "TEXT", "The template with %s, %I and %L replaced by the other arguments."),
-    ("generate_series", "from, to [, step]", "rows", "Integers or times from the first to the last."),
+    ("generate_series", "from, to [, step]", "rows", "Integers, decimals or times from the first to the last."),
     ("get_bit", "bytes, n", "INT", "The bit at position n from 0, of each byte the least significant first."),
     ("get_byte", "bytes, n", "INT", "The byte at position n from 0."),
     ("histogram", "v, min, max, n", "BIGINT[]", "How many values lie in each of n equal parts of a range."),

@@ -11,6 +11,8 @@ use crate::ddl::identity::AlterIdentity;
 use crate::dml::target::Target;
 use crate::parse::named_schemas::with_schemas;
 use crate::parse::query_text::{query_of, relations_of};
+use crate::parse::refuse::refuse_unsupported;
+use crate::parse::statement::parse_declaring;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, Rows};
 use crate::run::describe::describe as describe_statement;
@@ -20,6 +22,7 @@ use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
 use crate::text::quoted_names::quoted;
 use crate::text::script::Statement;
+use crate::text::select_into::SelectInto;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{NamedSchema, Scope, TableName, exact_name, refuse_sequence};
 use crate::write::insert::append_rows;
@@ -28,8 +31,8 @@ use atsdb_core::{Column, CurrentTimes, ErrorKind, Index, Result, Table, TableDef
 use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery, Truncate,
-    TruncateIdentityOption,
+    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery,
+    Statement as Ast, Truncate, TruncateIdentityOption,
 };
 
 impl Session {
@@ -140,6 +143,34 @@ impl Session {
         create: &CreateTable,
         parameters: &Parameters,
     ) -> Result<Answer> {
+        let Some(query) = query_of(statement.text(), statement.position())? else {
+            return Err(sql_error("CREATE TABLE without columns"));
+        };
+        self.create_table_of(query, create, parameters)
+    }
+
+    /// `SELECT ... INTO table`, which means `CREATE TABLE table AS SELECT ...`.
+    pub(super) fn select_into(
+        &self,
+        into: &SelectInto,
+        position: SourcePosition,
+        parameters: &Parameters,
+    ) -> Result<Answer> {
+        let declaration = format!("{} AS SELECT 1", into.declaration);
+        refuse_unsupported(&declaration)?;
+        let Ast::CreateTable(create) = parse_declaring(&declaration, position, &Parameters::none())? else {
+            return Err(not_supported("this INTO of a SELECT").with_hint("write CREATE TABLE ... AS SELECT ..."));
+        };
+        self.create_table_of((into.query.as_str(), position), &create, parameters)
+    }
+
+    /// Creates a table from a query, which has a text and a position.
+    fn create_table_of(
+        &self,
+        (query, position): (&str, SourcePosition),
+        create: &CreateTable,
+        parameters: &Parameters,
+    ) -> Result<Answer> {
         let mut without_query = create.clone();
         without_query.query = None;
         refuse_other_clauses(&without_query)?;
@@ -162,9 +193,6 @@ impl Session {
                 }
             };
         }
-        let Some((query, position)) = query_of(statement.text(), statement.position())? else {
-            return Err(sql_error("CREATE TABLE without columns"));
-        };
         let rows = self.rows_of(query, position, parameters)?;
         let schema = with_room(&rows.schema(), || self.computed_columns(query, position, parameters))?;
         let definition = new.give(definition_of(&name, &schema)?);
@@ -277,7 +305,7 @@ impl Session {
             match create.unique {
                 true => {
                     let (name, nulls_equal) = (name.clone(), create.nulls_distinct == Some(false));
-                    add_unique(&mut definition, Unique { name, nulls_equal, ..Unique::new(columns) });
+                    add_unique(&mut definition, Unique { name, nulls_equal, index: true, ..Unique::new(columns) });
                 }
                 false => drop(definition.add_index(name.as_deref(), columns)),
             }

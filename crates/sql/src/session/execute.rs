@@ -25,6 +25,7 @@ use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error, with_quotes_hint};
 use crate::text::params::Parameters;
 use crate::text::script::Statement;
+use crate::text::select_into::{SelectInto, is_select_into};
 use crate::text::table_names::{Scope, TableName, unknown_table};
 use crate::text::verbs::{VerbKind, verb_kind, verb_of};
 use crate::text::words::{Word, Words};
@@ -57,6 +58,11 @@ impl Session {
     }
 
     fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+        if let Some(into) = SelectInto::read(statement.text()) {
+            self.require(Permission::Define)?;
+            self.skipped.lock().clear();
+            return self.select_into(&into, statement.position(), parameters);
+        }
         let word = main_word(statement.text());
         self.require(Permission::needed(&word))?;
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
@@ -364,7 +370,8 @@ fn has_effects(text: &str) -> bool {
 fn may_change(text: &str) -> bool {
     let verb = main_word(text);
     match verb_kind(&verb) {
-        Some(VerbKind::Query | VerbKind::Transaction) => false,
+        Some(VerbKind::Query) => is_select_into(text),
+        Some(VerbKind::Transaction) => false,
         Some(VerbKind::Change) => verb != "CHECKPOINT",
         Some(VerbKind::Definition) => true,
         None => !verb.is_empty(),

@@ -20,6 +20,7 @@ use crate::run::worker::Worker;
 use crate::text::errors::{sql_error, with_quotes_hint};
 use crate::text::params::{Parameters, parameter_count};
 use crate::text::script::{Statement, Statements};
+use crate::text::select_into::is_select_into;
 use crate::text::verbs::verb_of;
 use crate::write::returning::no_rows_with;
 use crate::write::upsert::update_query;
@@ -54,8 +55,11 @@ impl Prepared {
         &self.parameter_forms
     }
 
-    /// The right that its first word needs.
+    /// The right that its first word needs, or that `SELECT ... INTO` needs.
     pub fn permission(&self) -> Permission {
+        if is_select_into(self.statement.text()) {
+            return Permission::Define;
+        }
         Permission::needed(&verb_of(self.statement.text()))
     }
 
@@ -88,6 +92,7 @@ impl Session {
         let mut types = declared.to_vec();
         types.resize(count.max(declared.len()), None);
         let (types, schema) = match verb_of(statement.text()).as_str() {
+            "SELECT" | "WITH" if is_select_into(statement.text()) => (InferredTypes::of(types), None),
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
             | "DELETE" | "MERGE" | "" => {
                 let described = self.described(statement, types);

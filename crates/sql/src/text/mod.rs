@@ -22,6 +22,7 @@ pub(crate) mod question_marks;
 pub(crate) mod quoted_names;
 pub(crate) mod relations;
 pub(crate) mod script;
+pub(crate) mod select_into;
 pub(crate) mod sequence_names;
 pub(crate) mod similar_pattern;
 pub(crate) mod skipped;

@@ -215,6 +215,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     aggregates::shifted_rows::register(context);
     aggregates::percentiles::register(context);
     times::series::register(context);
+    numbers::decimal_series::register(context, memory_bytes);
     resources::bounded_functions::bound_functions(context, memory_bytes);
     texts::plain_results::plain_results(context);
     aggregates::excluded_rows::rule::register(context);

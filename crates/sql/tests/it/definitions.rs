@@ -84,6 +84,7 @@ fn with_constraints(mut definition: TableDefinition, choice: &mut Choice) -> Tab
                 name,
                 primary,
                 nulls_equal: !primary && choice.below(2) == 0,
+                index: !primary && choice.below(2) == 0,
                 ..Unique::new(columns)
             });
         }

@@ -236,6 +236,9 @@ impl Connection {
             StatementKind::Copy(copy) => {
                 let query = query_of(copy);
                 let kind = StatementKind::of(&query)?;
+                if kind == StatementKind::Other {
+                    return Err(PgError::error("0A000", "COPY (SELECT INTO) is not supported").into());
+                }
                 return match self.execute_text(&query, &kind)? {
                     Outcome::Rows { rows, .. } => Ok(Outcome::CopyOut(copy.clone(), rows)),
                     _ => Err(PgError::error("0A000", "COPY TO takes a query that has rows").into()),

@@ -7,7 +7,7 @@ use super::lock::shared_lock;
 use super::with_clause::main_word;
 use crate::pg::error::PgError;
 use crate::pg::settings::{ROLE, SEARCH_PATH, SESSION_AUTHORIZATION};
-use atsdb::sql::{CopyStatement, Word, Words, quoted};
+use atsdb::sql::{CopyStatement, Word, Words, is_select_into, quoted};
 
 /// The kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +80,7 @@ impl StatementKind {
         let mut words = Words::new(text);
         let Some(Word::Name(first)) = words.next() else { return Ok(Self::Query) };
         Ok(match first.as_str() {
+            "select" | "with" if is_select_into(text) => Self::Other,
             "begin" => Self::Begin { read_only: read_only(words) },
             "start" if words.accept("transaction") => Self::Begin { read_only: read_only(words) },
             "commit" | "end" => ended(words, Self::Commit)?,
@@ -465,5 +466,6 @@ mod tests {
         assert_eq!(StatementKind::of("UNLISTEN *").unwrap(), StatementKind::Unlisten);
         assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
         assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
+        assert_eq!(StatementKind::of("WITH a AS (SELECT 1) SELECT * INTO t FROM a").unwrap(), StatementKind::Other);
     }
 }

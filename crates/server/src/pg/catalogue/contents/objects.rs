@@ -342,7 +342,7 @@ fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
             name,
             is_unique: true,
             is_primary: unique.primary,
-            is_key: true,
+            is_key: !unique.index,
             nulls_equal: unique.nulls_equal,
             columns,
         });

@@ -259,11 +259,11 @@ fn tested(expr: &mut Expr, rows: &[NamedRow], has_known_columns: bool, optional:
     write_test(expr, &row.name, row.columns.as_deref(), is_optional)
 }
 
-/// Writes the whole rows that the outermost query shows as texts.
+/// Writes the whole rows that a query shows as texts. It is the outermost one, or the subquery of a shown value.
 fn show_rows(query: &mut Query, known: &Relations<'_>) -> Result<()> {
     let SetExpr::Select(select) = query.body.as_ref() else { return Ok(()) };
     let (rows, optional) = (known.rows_of(select), optional_relations(select));
-    if rows.is_empty() || !relations_of(&select.from).all(|factor| known.of_relation(factor).is_some()) {
+    if !relations_of(&select.from).all(|factor| known.of_relation(factor).is_some()) {
         return Ok(());
     }
     change_shown(query, |item| {
@@ -271,11 +271,44 @@ fn show_rows(query: &mut Query, known: &Relations<'_>) -> Result<()> {
             return Ok(());
         };
         let name = result_name(expr);
-        if write_text(expr, &rows, &optional)? {
+        if show(expr, known, &rows, &optional)? {
             keep_name(item, name);
         }
         Ok(())
     })
+}
+
+/// Writes the whole rows that a value shows: a row, an array of rows, or those of a subquery. Returns whether it may
+/// have changed.
+fn show(expr: &mut Expr, known: &Relations<'_>, rows: &[NamedRow], optional: &[Ident]) -> Result<bool> {
+    match expr {
+        Expr::Nested(inner) => show(inner, known, rows, optional),
+        Expr::Subquery(query)
+        | Expr::Function(Function { args: FunctionArguments::Subquery(query), over: None, .. }) => {
+            let known = known.inside(query);
+            show_rows(query, &known).map(|()| true)
+        }
+        Expr::Function(call) => match collected(call) {
+            Some(row) => write_text(row, rows, optional),
+            None => Ok(false),
+        },
+        _ => write_text(expr, rows, optional),
+    }
+}
+
+/// What a call of `array_agg` collects. Rows are equal that have different texts, so `DISTINCT` is not for these.
+fn collected(call: &mut Function) -> Option<&mut Expr> {
+    let [part] = call.name.0.as_slice() else { return None };
+    let is_collecting = part.as_ident()?.value.eq_ignore_ascii_case("array_agg") && call.over.is_none();
+    let FunctionArguments::List(list) = &mut call.args else { return None };
+    match list.args.as_mut_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]
+            if is_collecting && list.duplicate_treatment.is_none() =>
+        {
+            Some(argument)
+        }
+        _ => None,
+    }
 }
 
 /// Writes a whole row as a text. Returns whether the expression is one.
