@@ -378,7 +378,7 @@ fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bo
     }
     match definition.key_position(&name.value) {
         Some(position) if !definition.unique[position].index => drop_key(definition, position),
-        _ if if_exists => return Ok(false)
+        _ if if_exists => return Ok(false),
         found => {
             let keys =
                 definition.unique.iter().filter(|unique| !unique.index).map(|unique| definition.key_name(unique));
