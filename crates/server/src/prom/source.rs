@@ -122,7 +122,10 @@ impl<'a> StoreSource<'a> {
         let Some(table) = self.table(EXEMPLARS) else { return Ok(Vec::new()) };
         check_exemplars(table)?;
         let (mut all, mut byte_count) = (Vec::new(), 0);
-        for matchers in selectors {
+        for (at, matchers) in selectors.iter().enumerate() {
+            if selectors[..at].iter().any(|before| are_same(before, matchers)) {
+                continue;
+            }
             let columns = vec![VALUE, EXEMPLAR_LABELS];
             let wanted = SeriesRead { table, cache: &self.cache.exemplars, matchers, range, columns };
             let found = self.read(&wanted, |rows, chosen| {
@@ -265,6 +268,14 @@ impl SeriesSource for StoreSource<'_> {
         };
         Ok(found.into_iter().map(series).collect())
     }
+}
+
+/// Whether two selectors have the same conditions in the same order.
+fn are_same(some: &[Matcher], others: &[Matcher]) -> bool {
+    fn condition(matcher: &Matcher) -> (&str, MatchOp, &str) {
+        (&matcher.name, matcher.op, &matcher.value)
+    }
+    some.iter().map(condition).eq(others.iter().map(condition))
 }
 
 /// The conditions that skip chunks: those on the metric's name.

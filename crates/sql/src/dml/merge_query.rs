@@ -12,7 +12,7 @@ use crate::scan::row_numbers::{CHUNK, ROW};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::Spellings;
 use crate::text::table_names::TableName;
-use crate::text::tree_walk::{visit_expressions, visit_outer_expressions_mut};
+use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::text::volatile_functions::has_volatile_call;
 use crate::workarounds::{DEFAULT_VALUES, NOTHING, OVERRIDING_SYSTEM, OVERRIDING_USER, is_default};
 use atsdb_core::name::same_name;
@@ -181,9 +181,11 @@ impl ClauseReading<'_> {
     /// Lets names in an expression mean columns of the source: there is no row of the target.
     fn read_source(&self, expr: &mut Expr) -> Result<()> {
         let target = &self.target.alias;
-        let read: &Expr = expr;
-        let names_target = visit_expressions(read, |inner| match inner {
-            Expr::CompoundIdentifier(parts) if parts.len() == 2 && same_name(&parts[0].value, &target.value) => {
+        // A subquery may have a table of that name.
+        let names_target = visit_outer_expressions_mut(expr, |inner| match inner {
+            Expr::CompoundIdentifier(parts)
+                if parts.iter().nth_back(1).is_some_and(|table| same_name(&table.value, &target.value)) =>
+            {
                 ControlFlow::Break(())
             }
             _ => ControlFlow::Continue(()),
@@ -234,7 +236,7 @@ fn change_of(table: &Table, clauses: &[Clause]) -> (ChangeKind, Vec<usize>) {
         moves |= kind_of_update(table, set) == ChangeKind::Move;
         updates = true;
     }
-    // A chunk is rewritten once: what is updated beside removed rows is added again.
+    // A chunk is rewritten once: if rows are also deleted, updated rows are removed and added again.
     match (updates, moves || deletes) {
         (false, true) => (ChangeKind::Delete, Vec::new()),
         (true, true) => (ChangeKind::Move, (0..table.definition.columns.len()).collect()),

@@ -335,6 +335,10 @@ async fn run(
     }
     if let Some(change) = &mut change {
         change.source = NumberedScan::of(&plan);
+        // The rows of a MERGE are sorted by their actions.
+        if let (Some(source), Some(_)) = (&mut change.source, &change.merge) {
+            source.partitions_in_order = None;
+        }
     }
     running.note_plan(Some(Arc::clone(&plan)));
     let task_context = task_context(&state, &running.memory);

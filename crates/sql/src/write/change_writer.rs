@@ -228,6 +228,6 @@ impl<'a> ChangeWriter<'a> {
 }
 
 /// The size of the values themselves in bytes, not of the arrays that they are slices of.
-fn bytes_of(values: &[ArrayRef]) -> usize {
+pub(super) fn bytes_of(values: &[ArrayRef]) -> usize {
     values.iter().map(|array| array.to_data().get_slice_memory_size().unwrap_or(0)).sum()
 }

@@ -1,5 +1,6 @@
 //! The rows of a `MERGE`, by what they do: some change rows of the table, others are added to it.
 
+use super::change_writer::bytes_of;
 use super::insert::for_named_rows;
 use crate::dml::change::{Merge, MergeAction};
 use crate::dml::target::Target;
@@ -44,7 +45,7 @@ impl<'a> MergedRows<'a> {
                     continue;
                 }
                 let found = filter_record_batch(&rows.project(&columns)?, &takes)?;
-                bytes = bytes.saturating_add(found.get_array_memory_size());
+                bytes = bytes.saturating_add(bytes_of(found.columns()));
                 if matches!(action, MergeAction::Insert { .. }) {
                     of_actions[number].push(found);
                 } else {

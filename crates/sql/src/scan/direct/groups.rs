@@ -23,6 +23,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// If there are more chunks to read, a plan is executed: what it costs to make one does not matter then.
 const CHUNKS_MAX: usize = 64;
@@ -45,6 +46,8 @@ pub(crate) struct DirectGroups {
     threads: usize,
     steps: Steps,
     schema: SchemaRef,
+    /// Whether the groups once needed too much memory. Then a plan is executed at once.
+    needs_plan: AtomicBool,
 }
 
 /// What the optimized plan of such a query states. It may contain parameters.
@@ -133,7 +136,8 @@ impl DirectGroups {
         let as_indices = (0..columns.len()).map(|column| scan.is_index(column)).collect();
         let steps = Steps::of(&steps).ok()?;
         let aggregation = aggregation.clone();
-        is_of_form.then_some(Self { form, columns, as_indices, aggregation, threads, steps, schema })
+        let needs_plan = AtomicBool::new(false);
+        is_of_form.then_some(Self { form, columns, as_indices, aggregation, threads, steps, schema, needs_plan })
     }
 
     /// The groups of the answer; `None` if a plan is needed after all.
@@ -147,7 +151,7 @@ impl DirectGroups {
         let scan = self.form.conditions.scan(parameters, table, snapshot, &self.columns)?;
         let Some(scan) = scan else { return Ok(None) };
         let scan = scan.with_indices(self.as_indices.clone())?;
-        if scan.chunks().len() > CHUNKS_MAX {
+        if scan.chunks().len() > CHUNKS_MAX || self.needs_plan.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let Some(mut groups) = self.groups(&scan, watch)? else { return Ok(None) };
@@ -170,17 +174,19 @@ impl DirectGroups {
     fn groups(&self, scan: &Scan, watch: Watch<'_>) -> Result<Option<Groups>> {
         let none = self.aggregation.no_groups(scan).map_err(from_datafusion)?;
         let threads = self.threads.min(scan.chunks().len());
+        let at_once = if scan.row_count_max() > ROWS_OF_A_THREAD { threads } else { 1 };
         let part = |first| {
             let mut part = none.clone();
             for position in (first..scan.chunks().len()).step_by(threads) {
                 watch()?;
                 scan.add_to(&mut part, position)?;
-                within_memory(&part, MEMORY_MAX / threads)?;
+                if part.memory_bytes() > MEMORY_MAX / at_once {
+                    return Err(Error::new(ErrorKind::Resources, "the groups need much memory"));
+                }
             }
             Ok(part)
         };
         let all = || {
-            let at_once = if scan.row_count_max() > ROWS_OF_A_THREAD { threads } else { 1 };
             let mut parts = parallel_map(at_once, 0..threads, part)?.into_iter();
             let mut all = parts.next().unwrap_or_else(|| none.clone());
             for part in parts {
@@ -189,7 +195,10 @@ impl DirectGroups {
             Ok(all)
         };
         match all() {
-            Err(error) if Error::kind(&error) == ErrorKind::Resources => Ok(None),
+            Err(error) if Error::kind(&error) == ErrorKind::Resources => {
+                self.needs_plan.store(true, Ordering::Relaxed);
+                Ok(None)
+            }
             groups => groups.map(Some),
         }
     }
@@ -210,13 +219,6 @@ impl DirectGroups {
             && self.aggregation == other.aggregation
             && self.steps == other.steps
             && self.form.conditions.is_same(parameters, &other.form.conditions, definition)
-    }
-}
-
-fn within_memory(groups: &Groups, bytes_max: usize) -> Result<()> {
-    match groups.memory_bytes() > bytes_max {
-        true => Err(Error::new(ErrorKind::Resources, "the groups need much memory")),
-        false => Ok(()),
     }
 }
 

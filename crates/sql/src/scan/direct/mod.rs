@@ -1,8 +1,7 @@
 //! Direct reads: simple queries of at most one table for which no plan is executed. They are recognised by their
 //! optimized plan, in which names, types and casts are resolved. Their conditions may contain parameters, so that one
 //! read serves any values. They return rows ([`rows`]), the groups of an aggregate ([`groups`]), or constants
-//! ([`constants`]). A query that does not have exactly such a form, or would read more than a little, is executed as
-//! usual.
+//! ([`constants`]). A query that does not have exactly such a form, or would read many chunks, is executed as usual.
 
 mod conditions;
 mod constants;

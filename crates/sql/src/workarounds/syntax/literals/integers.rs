@@ -139,16 +139,15 @@ pub(crate) fn make_int(expr: &mut Expr) {
 
 /// Whether it is a 32-bit integer in the text of a statement. A parameter, which is marked, has its own type.
 fn is_narrow(expr: &Expr) -> bool {
-    let fits = |expr: &Expr, sign: &str| match expr {
-        Expr::Value(ValueWithSpan { value: Value::Number(digits, false), .. }) => {
-            format!("{sign}{digits}").parse::<i32>().is_ok()
-        }
-        _ => false,
-    };
+    integer(expr).is_some_and(|integer| i32::try_from(integer).is_ok())
+}
+
+/// The value of an integer with any signs.
+fn integer(expr: &Expr) -> Option<i64> {
     match expr {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => fits(expr, "-"),
-        Expr::UnaryOp { op: UnaryOperator::Plus, expr } => fits(expr, ""),
-        Expr::Nested(inner) => is_narrow(inner),
-        _ => fits(expr, ""),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, false), .. }) => digits.parse().ok(),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => integer(expr).map(|integer| -integer),
+        Expr::UnaryOp { op: UnaryOperator::Plus, expr } | Expr::Nested(expr) => integer(expr),
+        _ => None,
     }
 }
