@@ -223,7 +223,7 @@ impl Connection {
             Progress::Bound | Progress::Running { .. } => self.send_rows(portal, row_max, listed),
             Progress::Cursor(cursor) => self.execute_cursor(cursor, &portal.formats, row_max, listed),
             Progress::Read { verb } => {
-                self.io.out.complete(&tag_of_rows(*verb, 0));
+                self.io.out.complete(&tag_of_rows(verb, 0));
                 Ok(())
             }
             Progress::Finished => Err(PgError::error("55000", format!("portal \"{name}\" cannot be run")).into()),
