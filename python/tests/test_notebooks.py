@@ -16,7 +16,7 @@ def test_a_notebook_shows_the_next_rows_and_leaves_them_unread(db):
 
 
 def test_a_notebook_shows_few_rows_of_many(db):
-    result = db.sql("SELECT n, repeat('x', 1000) FROM generate_series(1, 100000) AS g(n)")
+    result = db.sql("SELECT n, repeat('x', 1000) FROM generate_series(1, 100000) AS g(n) ORDER BY n")
     shown = result._repr_html_()
     assert shown.count("<tr>") == 21 and "more follow" in shown and "x" * 201 not in shown
     assert result.fetchone()[0] == 1
@@ -26,7 +26,7 @@ def test_a_notebook_shows_few_rows_of_many(db):
 
 def test_a_shown_result_can_be_read_as_arrow(db):
     pyarrow = pytest.importorskip("pyarrow")
-    result = db.sql("SELECT n FROM generate_series(1, 30000) AS g(n)")
+    result = db.sql("SELECT n FROM generate_series(1, 30000) AS g(n) ORDER BY n")
     result._repr_html_()
     assert pyarrow.table(result).column(0).to_pylist() == list(range(1, 30_001))
 
