@@ -1,7 +1,7 @@
 //! Determines whether statements write.
 
 use crate::args::sql_text::without_lead;
-use atsdb::sql::{Statements, VerbKind, is_select_into, verb_kind, verb_of};
+use atsdb::sql::{CHANGES_AFTER_WITH, Statements, VerbKind, is_select_into, verb_kind, verb_of};
 
 /// Whether the statements of a text may write, so that a store may be created for them. Text that is not SQL may not.
 pub(crate) fn may_write(text: &str) -> bool {
@@ -10,9 +10,7 @@ pub(crate) fn may_write(text: &str) -> bool {
         match verb.as_str() {
             "SELECT" | "WITH" if is_select_into(without_lead(statement.text())) => true,
             // It contains a query, but the rows are stored in a table.
-            "WITH" | "FROM" => {
-                ["INSERT", "UPDATE", "DELETE", "MERGE"].iter().any(|verb| has_word(statement.text(), verb))
-            }
+            "WITH" | "FROM" => CHANGES_AFTER_WITH.iter().any(|verb| has_word(statement.text(), verb)),
             "COPY" => !has_word(statement.text(), "TO"),
             verb => matches!(verb_kind(verb), Some(VerbKind::Change | VerbKind::Definition)),
         }

@@ -76,7 +76,7 @@ const TEXTS: [&str; 20] = [
 /// A table of random columns.
 struct Schema {
     columns: Vec<&'static Type>,
-    /// Whether there is a time before these columns.
+    /// Whether the table has a column of times before these columns.
     is_series: bool,
 }
 

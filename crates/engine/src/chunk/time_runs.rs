@@ -128,13 +128,14 @@ impl TimeRun {
 
     /// The number of rows before a time is at least the start of this range, and at most its end.
     fn rows_before(&self, bound: i64) -> Range<usize> {
-        let (offset, length) = (bound.abs_diff(self.first), self.len());
+        let length = self.len();
         if bound <= self.first {
             return 0..0;
         }
         if bound > self.last {
             return length..length;
         }
+        let offset = bound.abs_diff(self.first);
         // The number of rows whose time would be before the bound, at equal steps, if the bound were later or earlier.
         let rows = |offset: u64| usize::try_from(offset.div_ceil(self.step)).map_or(length, |rows| rows.min(length));
         match (self.early, self.late, self.step) {
@@ -252,6 +253,7 @@ mod tests {
         });
         assert_eq!((found.unwrap().true_count(), reads.get()), (44, 0));
     }
+
     #[test]
     fn times_near_equal_intervals_are_read_only_near_the_bound() {
         // A minute apart, up to two seconds late or early.

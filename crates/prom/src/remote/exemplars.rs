@@ -45,7 +45,7 @@ impl Exemplars {
         self.times.len()
     }
 
-    /// Whether there are no exemplars.
+    /// Whether the request has no exemplars.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }

@@ -63,7 +63,7 @@ impl OpenDatabase {
         self.name.as_deref()
     }
 
-    /// Whether its store is still where it was opened.
+    /// Whether the files of the database are still where they were opened.
     pub(crate) fn has_store(&self) -> bool {
         self.state.database().engine().store().check_location().is_ok()
     }

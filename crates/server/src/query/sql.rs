@@ -13,7 +13,8 @@ use crate::shared::running::{Listed, Sender};
 use crate::shared::unknown_verb::explained;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{
-    Answer, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, is_select_into, verb_kind, verb_of,
+    Answer, CHANGES_AFTER_WITH, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, is_select_into,
+    verb_kind, verb_of,
 };
 use atsdb::{Error, ErrorKind, Result};
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
@@ -151,10 +152,12 @@ fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Res
 
 /// Whether a statement changes rows, or may do so in its WITH clause.
 fn may_change(text: &str) -> bool {
-    const CHANGES: [&str; 3] = ["insert", "update", "delete"];
     match verb_of(text).as_str() {
         "SELECT" | "WITH" if is_select_into(text) => true,
-        "WITH" => Words::new(text).any(|word| matches!(word, Word::Name(name) if CHANGES.contains(&name.as_str()))),
+        "WITH" => Words::new(text).any(|word| match word {
+            Word::Name(name) => CHANGES_AFTER_WITH.iter().any(|verb| verb.eq_ignore_ascii_case(&name)),
+            _ => false,
+        }),
         verb => verb_kind(verb) != Some(VerbKind::Query) && !verb.is_empty(),
     }
 }

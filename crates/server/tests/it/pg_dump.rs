@@ -1,8 +1,8 @@
 //! pg_dump: a PostgreSQL and another store read the dump of a store, and have the same rows afterwards.
 
-use crate::support::Served;
+use crate::support::{Served, output_of_psql};
 use atsdb_testkit::server::{ServerKind, TestServer, postgres_program};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Views and tables are named so that sorting by name alone would declare some before what they need.
 const TABLES: &str = "CREATE SCHEMA s;
@@ -45,13 +45,7 @@ fn url(served: &Served) -> String {
 fn psql(url: &str, script: &str) -> Option<String> {
     let mut command = Command::new("psql");
     command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url]).env("PGTZ", "UTC");
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut child) = child else {
-        eprintln!("skipped: there is no psql here");
-        return None;
-    };
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), script.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = output_of_psql(&mut command, script)?;
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{errors}\n{script}");
     Some(String::from_utf8(output.stdout).unwrap())

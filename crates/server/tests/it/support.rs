@@ -3,7 +3,7 @@
 use atsdb::Database;
 use atsdb_server::{Listening, Role, Server, ServerOptions, TlsOptions, UserStore};
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A server and its store.
@@ -109,13 +109,17 @@ impl Served {
         let mut command = Command::new("psql");
         command.args(["-X", "-q", "-A", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-U", "me", "-d", "air"]);
         command.arg("-p").arg(self.pg().port().to_string()).args(arguments).env("PGSSLMODE", "prefer");
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let Ok(mut child) = child else {
-            eprintln!("skipped: there is no psql here");
-            return None;
-        };
-        std::io::Write::write_all(&mut child.stdin.take().unwrap(), script.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let output = output_of_psql(&mut command, script)?;
         Some(String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
     }
+}
+
+/// Runs psql on a script; `None` if it is not installed.
+pub(crate) fn output_of_psql(psql: &mut Command, script: &str) -> Option<Output> {
+    let Ok(mut child) = psql.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        eprintln!("skipped: there is no psql here");
+        return None;
+    };
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), script.as_bytes()).unwrap();
+    Some(child.wait_with_output().unwrap())
 }

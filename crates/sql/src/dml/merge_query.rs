@@ -34,7 +34,7 @@ pub(crate) fn query_of_merge(
     refuse(&[(merge.output.is_some(), "MERGE with RETURNING")])?;
     let relation = TableWithJoins { relation: merge.table.clone(), joins: Vec::new() };
     let target = ChangedTable::take(&relation, tables)?;
-    let reading = ClauseReading { target: &target, source: name_of_source(&merge.source) };
+    let reading = ClauseReading { target: &target, source: name_of_source(&merge.source)? };
     let clauses = merge.clauses.iter_mut().map(|clause| reading.clause(clause)).collect::<Result<Vec<_>>>()?;
     refuse_unreachable(&clauses)?;
 
@@ -102,8 +102,7 @@ enum ClauseAction {
 
 struct ClauseReading<'a> {
     target: &'a ChangedTable,
-    /// The name of the source, if it has one.
-    source: Option<Ident>,
+    source: Ident,
 }
 
 impl ClauseReading<'_> {
@@ -194,14 +193,12 @@ impl ClauseReading<'_> {
             return Err(sql_error(format!("invalid reference to FROM-clause entry for table \"{}\"", target.value))
                 .with_hint("WHEN NOT MATCHED has no row of the target: read columns of the source"));
         }
-        if let Some(source) = &self.source {
-            let _ = visit_outer_expressions_mut(expr, |inner| {
-                if let Expr::Identifier(name) = inner {
-                    *inner = Expr::CompoundIdentifier(vec![source.clone(), name.clone()]);
-                }
-                ControlFlow::<()>::Continue(())
-            });
-        }
+        let _ = visit_outer_expressions_mut(expr, |inner| {
+            if let Expr::Identifier(name) = inner {
+                *inner = Expr::CompoundIdentifier(vec![self.source.clone(), name.clone()]);
+            }
+            ControlFlow::<()>::Continue(())
+        });
         Ok(())
     }
 }
@@ -322,8 +319,9 @@ fn number_of(action: usize) -> Expr {
     Expr::value(Value::Number(action.to_string(), false))
 }
 
-fn name_of_source(source: &TableFactor) -> Option<Ident> {
-    match source {
+/// The name by which the clauses read columns of the source.
+fn name_of_source(source: &TableFactor) -> Result<Ident> {
+    let name = match source {
         TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
         TableFactor::Table { alias, .. }
         | TableFactor::Derived { alias, .. }
@@ -332,7 +330,8 @@ fn name_of_source(source: &TableFactor) -> Option<Ident> {
         | TableFactor::UNNEST { alias, .. }
         | TableFactor::NestedJoin { alias, .. } => alias.as_ref().map(|alias| alias.name.clone()),
         _ => None,
-    }
+    };
+    name.ok_or_else(|| sql_error("the source of MERGE needs a name").with_hint("write USING (...) AS s"))
 }
 
 fn last_name(name: &ObjectName) -> Option<String> {

@@ -5,8 +5,8 @@
 use crate::text::verbs::verb_of;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement as Ast, With};
 
-/// Statements that may follow the clause and change rows.
-const VERBS: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
+/// The statements that may follow the clause and change rows.
+pub const CHANGES_AFTER_WITH: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 
 /// Moves the clause before an `INSERT` to its rows.
 pub(super) fn settle_with(statement: &mut Ast) {
@@ -78,7 +78,7 @@ fn change_after_with(text: &str) -> Option<&'static str> {
                 let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
                 let word = &rest[..rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len())];
                 if depth == 0 && follows_parenthesis {
-                    let verb = VERBS.into_iter().find(|verb| word.eq_ignore_ascii_case(verb.as_bytes()));
+                    let verb = CHANGES_AFTER_WITH.into_iter().find(|verb| word.eq_ignore_ascii_case(verb.as_bytes()));
                     if verb.is_some() {
                         return verb;
                     }
@@ -107,7 +107,7 @@ pub(crate) fn may_change_in_with(text: &str) -> bool {
         return false;
     }
     let words = text.split(|character: char| !character.is_ascii_alphabetic());
-    let verbs = words.filter(|word| VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word))).count();
+    let verbs = words.filter(|word| CHANGES_AFTER_WITH.iter().any(|verb| verb.eq_ignore_ascii_case(word))).count();
     verbs > usize::from(change_after_with(text).is_some())
 }
 

@@ -1,6 +1,17 @@
 //! Text as bytes, by PostgreSQL's rules: `\x` and pairs of hexadecimal digits, or the bytes of the text itself, where
 //! `\\` is a backslash and `\012` the byte of that octal number.
 
+use std::fmt::Write;
+
+/// Writes bytes as `\x` and their digits.
+pub(crate) fn digits_of(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("\\x"), |mut digits, byte| {
+        // Writing to a String does not fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
 /// Parses a text as bytes.
 pub(crate) fn bytes_of(text: &str) -> Result<Vec<u8>, String> {
     match text.strip_prefix("\\x") {

@@ -5,6 +5,7 @@
 //! [`datafusion_errors`]). Not owned: what a statement means.
 
 pub(crate) mod accepted_forms;
+pub(crate) mod after_with;
 pub(crate) mod bytes_text;
 mod calendar_text;
 pub(crate) mod datafusion_errors;

@@ -1,5 +1,6 @@
 //! `SELECT ... INTO table FROM ...`, which creates a table from the rows of the query.
 
+use super::after_with::word_after_with;
 use super::words::{Word, Words};
 
 /// Words that end the list of a `SELECT`.
@@ -74,21 +75,8 @@ fn after_select(mut words: Words<'_>) -> Option<Words<'_>> {
     if words.accept("select") {
         return Some(words);
     }
-    if !words.accept("with") {
-        return None;
-    }
-    let (mut depth, mut is_behind_item) = (0_usize, false);
-    while let Some(word) = words.next() {
-        match &word {
-            Word::Symbol('(') => depth += 1,
-            Word::Symbol(')') => depth = depth.checked_sub(1)?,
-            Word::Name(name) if is_behind_item && name == "select" => return Some(words),
-            _ => {}
-        }
-        // An item ends with a parenthesis.
-        is_behind_item = depth == 0 && word == Word::Symbol(')');
-    }
-    None
+    let is_after_with = words.accept("with") && word_after_with(&mut words)? == "select";
+    is_after_with.then_some(words)
 }
 
 #[cfg(test)]

@@ -13,14 +13,14 @@ pub(super) struct NotTables {
 }
 
 impl NotTables {
-    /// Those of a query.
+    /// Collects the names of a query.
     pub(super) fn of(query: &Query) -> Self {
         let mut names = Self::default();
         let _: ControlFlow<()> = visit(query, &mut names);
         names
     }
 
-    /// Whether a name is one of them.
+    /// Whether a name means no table.
     pub(super) fn has(&self, schema: Option<&str>, name: &str) -> bool {
         let is_in = |names: &[String]| names.iter().any(|other| other == name);
         schema.is_none() && is_in(&self.ctes) || is_in(&self.functions)

@@ -40,7 +40,7 @@ enum CursorRows {
 pub(super) struct Target<'a> {
     pub(super) io: &'a mut Io,
     pub(super) formats: &'a [Format],
-    /// Whether the rows are only counted.
+    /// Whether the statement is a `MOVE`, which only counts the rows.
     pub(super) is_move: bool,
 }
 

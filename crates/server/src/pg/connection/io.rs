@@ -186,9 +186,11 @@ impl Io {
                     }
                 };
                 tokio::select! {
-                    filled = filled => filled,
+                    // What arrives after the end of the session is not executed.
+                    biased;
                     () = phase.reach(Phase::Stopping) => Err(PgError::shutting_down().into()),
                     () = ended => Err(PgError::shutting_down().into()),
+                    filled = filled => filled,
                 }
             });
             self.permit = permit;

@@ -8,9 +8,9 @@ use atsdb::sql::{Word, Words};
 pub(in crate::pg) struct Declaration {
     pub(in crate::pg) cursor: String,
     pub(in crate::pg) query: String,
-    /// Whether it can be read in any direction.
+    /// Whether the cursor can be read in any direction: `SCROLL`.
     pub(in crate::pg) is_scrollable: bool,
-    /// Whether it survives its transaction: `WITH HOLD`.
+    /// Whether the cursor survives its transaction: `WITH HOLD`.
     pub(in crate::pg) is_holdable: bool,
 }
 

@@ -4,10 +4,9 @@ use super::copy::copy_of_client;
 use super::cursors::{Declaration, Direction, declare, fetch};
 use super::discard::Discarded;
 use super::lock::shared_lock;
-use super::with_clause::main_word;
 use crate::pg::error::PgError;
 use crate::pg::settings::{ROLE, SEARCH_PATH, SESSION_AUTHORIZATION};
-use atsdb::sql::{CopyStatement, Word, Words, is_select_into, quoted};
+use atsdb::sql::{CopyStatement, Word, Words, is_select_into, quoted, word_after_with};
 
 /// The kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +119,7 @@ impl StatementKind {
             "analyze" => Self::Maintenance("ANALYZE"),
             "explain" => Self::Report("EXPLAIN"),
             "describe" | "desc" | "summarize" => Self::Report("SHOW"),
-            "with" => main_word(words).as_deref().and_then(of_rows).unwrap_or(Self::Query),
+            "with" => word_after_with(&mut words).as_deref().and_then(of_rows).unwrap_or(Self::Query),
             other => of_rows(other).unwrap_or(Self::Other),
         })
     }

@@ -10,4 +10,3 @@ pub(in crate::pg) mod discard;
 pub(in crate::pg) mod kind;
 mod lock;
 pub(in crate::pg) mod storage;
-mod with_clause;

@@ -3,6 +3,7 @@
 
 use crate::functions::base::arguments::per_second;
 use crate::functions::base::text_types::TextType;
+use crate::text::bytes_text::digits_of;
 use crate::text::float_text::float_text;
 use atsdb_codec::is_json_list;
 use atsdb_core::interval_text::{duration_text, interval_text};
@@ -208,11 +209,7 @@ fn lengths(array: &ArrayRef) -> Result<StringArray> {
 /// Bytes as hexadecimal digits.
 fn digits(array: &ArrayRef) -> Result<StringArray> {
     let bytes = cast(array, &DataType::Binary)?;
-    let text = |bytes: &[u8]| {
-        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("\\x{digits}")
-    };
-    Ok(bytes.as_binary::<i32>().iter().map(|bytes| bytes.map(text)).collect())
+    Ok(bytes.as_binary::<i32>().iter().map(|bytes| bytes.map(digits_of)).collect())
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 
 use super::postgres::{array_texts, element_texts};
 use crate::functions::base::plain::Plain;
+use crate::text::bytes_text::digits_of;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::execution::context::SessionContext;
-use std::fmt::Write;
 use std::sync::Arc;
 
 pub(crate) fn register(context: &SessionContext) {
@@ -54,15 +54,6 @@ fn texts_of(column: &ArrayRef) -> Result<ArrayRef> {
         }
         _ => element_texts(column),
     }
-}
-
-/// Bytes as hexadecimal digits.
-fn digits_of(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::from("\\x"), |mut digits, byte| {
-        // Writing to a String does not fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
 }
 
 /// Writes a value, in quotes if it is empty or has letters that mean something in the text of a row.

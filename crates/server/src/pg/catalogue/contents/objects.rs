@@ -115,7 +115,7 @@ impl Object {
         if self.has_row_type() { self.number + TYPES_FROM } else { 0 }
     }
 
-    /// Whether its rows have a type.
+    /// Whether the rows of the relation have a type in `pg_type`.
     pub(super) fn has_row_type(&self) -> bool {
         self.is_own() && self.kind != 'S'
     }

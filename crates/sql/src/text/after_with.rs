@@ -1,12 +1,13 @@
 //! The statement that a `WITH` belongs to, such as the `UPDATE` in `WITH a AS (SELECT ...) UPDATE ...`.
 
-use atsdb::sql::{Word, Words};
+use super::words::{Word, Words};
 
 /// Words that begin such a statement.
 const STATEMENTS: [&str; 7] = ["select", "values", "table", "insert", "update", "delete", "merge"];
 
-/// The first word of the statement; `None` if it is a query in parentheses. The words are those behind `WITH`.
-pub(super) fn main_word(words: Words<'_>) -> Option<String> {
+/// Goes to behind the first word of the statement, which is returned; `None` if it is a query in parentheses. The words
+/// begin behind `WITH`.
+pub fn word_after_with(words: &mut Words<'_>) -> Option<String> {
     let (mut depth, mut is_behind_item) = (0_usize, false);
     for word in words {
         match &word {
@@ -37,7 +38,7 @@ mod tests {
             ("a AS (SELECT 1) /* UPDATE */ DELETE FROM t", Some("delete")),
             ("a AS (SELECT 1) (SELECT 2)", None),
         ] {
-            assert_eq!(main_word(Words::new(text)).as_deref(), word, "{text}");
+            assert_eq!(word_after_with(&mut Words::new(text)).as_deref(), word, "{text}");
         }
     }
 }
