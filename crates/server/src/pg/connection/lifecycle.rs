@@ -95,12 +95,14 @@ async fn frame(connection: &mut Connection) -> Result<(), Option<PgError>> {
     // An invalid frame is reported when it is handled.
     while matches!(connection.io.next_kind(), Ok(None)) {
         tokio::select! {
+            // What arrives after the end of the session is not executed.
+            biased;
+            () = phase.reach(until) => return Err(Some(PgError::shutting_down())),
+            () = termination.requested() => return Err(Some(PgError::shutting_down())),
             filled = connection.io.fill() => filled.map_err(|failure| match failure {
                 Failure::Error(error) => Some(error),
                 Failure::Gone => None,
             })?,
-            () = phase.reach(until) => return Err(Some(PgError::shutting_down())),
-            () = termination.requested() => return Err(Some(PgError::shutting_down())),
             () = &mut idle => return Err(Some(farewell)),
         }
     }
