@@ -1,41 +1,12 @@
-//! Binary operators.
+//! Binary operators on numbers, on a vector and a number, and on sets.
 
-use super::binary_samples::{Operated, Remark, apply_samples, incompatible};
+use super::binary_samples::{Operated, Remark, apply_numbers, apply_samples, incompatible, is_trim, truth};
 use super::columns::{Column, GAP, is_gap, scalar};
 use super::evaluator::{Evaluator, Hints, Result, fail};
-use super::matching::{Groups, result_labels, signature};
+use super::matched::Matched;
+use super::matching::Groups;
 use super::outcome::Sample;
-use crate::histogram::Histogram;
-use crate::labels::Labels;
-use crate::promql::{Binary, BinaryOp, Cardinality, ValueType, type_of};
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
-/// The value of an operation and whether a comparison holds.
-fn apply(op: BinaryOp, left: f64, right: f64) -> (f64, bool) {
-    let value = match op {
-        BinaryOp::Add => left + right,
-        BinaryOp::Sub => left - right,
-        BinaryOp::Mul => left * right,
-        BinaryOp::Div => left / right,
-        BinaryOp::Mod => left % right,
-        BinaryOp::Pow => left.powf(right),
-        BinaryOp::Atan2 => left.atan2(right),
-        BinaryOp::Equal => return (left, left == right),
-        BinaryOp::NotEqual => return (left, left != right),
-        BinaryOp::Greater => return (left, left > right),
-        BinaryOp::Less => return (left, left < right),
-        BinaryOp::GreaterEqual => return (left, left >= right),
-        BinaryOp::LessEqual => return (left, left <= right),
-        BinaryOp::TrimUpper | BinaryOp::TrimLower => return (GAP, false),
-        BinaryOp::And | BinaryOp::Or | BinaryOp::Unless => return (left, true),
-    };
-    (value, true)
-}
-
-fn truth(holds: bool) -> f64 {
-    f64::from(u8::from(holds))
-}
+use crate::promql::{Binary, BinaryOp, ValueType, type_of};
 
 impl Evaluator<'_> {
     pub(super) fn binary(&self, start: usize, binary: &Binary) -> Result<Vec<Column>> {
@@ -50,7 +21,7 @@ impl Evaluator<'_> {
                 }
                 let (left, right) = (self.scalar(&binary.left)?, self.scalar(&binary.right)?);
                 let values = left.into_iter().zip(right).map(|(left, right)| {
-                    let (value, holds) = apply(binary.op, left, right);
+                    let (value, holds) = apply_numbers(binary.op, left, right);
                     if binary.op.is_comparison() { truth(holds) } else { value }
                 });
                 Ok(scalar(values.collect()))
@@ -68,13 +39,13 @@ impl Evaluator<'_> {
                 if binary.op.is_set() {
                     Ok(self.set(binary, left, right))
                 } else {
-                    self.matched(start, binary, left, right)
+                    Matched::new(self, binary, &left, &right).columns(start)
                 }
             }
         }
     }
 
-    fn remark(&self, start: usize, remark: Remark) {
+    pub(super) fn remark(&self, start: usize, remark: Remark) {
         match remark {
             Remark::Warning(message) => self.query.warn(start, message),
             Remark::Info(message) => self.query.inform(start, message),
@@ -147,167 +118,6 @@ impl Evaluator<'_> {
         }
         super::calls::present(left)
     }
-
-    /// An operation on the series of two vectors that match.
-    fn matched(&self, start: usize, binary: &Binary, left: Vec<Column>, right: Vec<Column>) -> Result<Vec<Column>> {
-        let matching = &binary.matching;
-        let groups = Groups::new(&left, &right, matching);
-        let swapped = matching.cardinality == Cardinality::OneToMany;
-        let one_to_one = matching.cardinality == Cardinality::OneToOne;
-        let (many, one) = if swapped { (right, left) } else { (left, right) };
-        let (many_groups, one_groups) =
-            if swapped { (&groups.right, &groups.left) } else { (&groups.left, &groups.right) };
-        // As in Prometheus, `fill_left` is the value for the "many" side, even if that is the right side.
-        let (fill_many, fill_one) = (matching.fill_left, matching.fill_right);
-        let mut results = Results { numbers: HashMap::new(), columns: Vec::new(), pairs: HashMap::new() };
-        let mut of_group: Vec<Option<usize>> = vec![None; groups.count];
-        let mut of_many: Vec<bool> = vec![false; groups.count];
-        let mut matched: Vec<bool> = vec![false; groups.count];
-        let mut inserted: HashSet<(usize, usize)> = HashSet::new();
-        for step in 0..self.grid.count {
-            if step % 256 == 0 {
-                self.query.check()?;
-            }
-            of_group.fill(None);
-            of_many.fill(false);
-            matched.fill(false);
-            inserted.clear();
-            let present = |column: &Column| column.has(step);
-            if fill_many.is_none() && fill_one.is_none() && !(many.iter().any(present) && one.iter().any(present)) {
-                continue;
-            }
-            for (number, column) in one.iter().enumerate().filter(|(_, column)| present(column)) {
-                if let Some(other) = of_group[one_groups[number]].replace(number) {
-                    return many_to_many(binary, &column.labels, &one[other].labels);
-                }
-            }
-            // As in Prometheus, the last remark of a step counts.
-            let mut last_remark = None;
-            let mut operate = |many_labels: (usize, &Labels),
-                               one_labels: (usize, &Labels),
-                               sides: (Side<'_>, Side<'_>),
-                               group: usize| {
-                let (left, right) = if swapped { (sides.1, sides.0) } else { sides };
-                let (sample, holds) = if left.1.is_none() && right.1.is_none() && !is_trim(binary.op) {
-                    let (value, holds) = apply(binary.op, left.0, right.0);
-                    (Sample::Number(value), holds)
-                } else {
-                    let Operated { sample, remark } = apply_samples(binary.op, &sample(left), &sample(right));
-                    last_remark = remark.or(last_remark.take());
-                    let Some(operated) = sample else { return Ok(()) };
-                    if let Sample::Histogram(histogram) = &operated.0 {
-                        self.query.charge_histogram(histogram)?;
-                    }
-                    operated
-                };
-                let result = results.number_of((many_labels.0, one_labels.0), self.grid.count, || {
-                    result_labels(many_labels.1, one_labels.1, binary.op, matching)
-                });
-                if one_to_one {
-                    if std::mem::replace(&mut matched[group], true) {
-                        return fail(
-                            "multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)",
-                        );
-                    }
-                } else {
-                    matched[group] = true;
-                    if !inserted.insert((group, result)) {
-                        return fail("multiple matches for labels: grouping labels must ensure unique matches");
-                    }
-                }
-                if !holds && !binary.bool {
-                    return Ok(());
-                }
-                let sample = if binary.bool { Sample::Number(truth(holds)) } else { sample };
-                let column = &mut results.columns[result];
-                column.drop_name |= binary.bool;
-                column.set(step, sample).map_err(|_| super::labelling::same_labels())
-            };
-            for (number, column) in many.iter().enumerate().filter(|(_, column)| present(column)) {
-                let group = many_groups[number];
-                let value = side(column, step);
-                of_many[group] = true;
-                match (of_group[group], fill_one) {
-                    (Some(other), _) => {
-                        let values = (value, side(&one[other], step));
-                        operate((number, &column.labels), (other, &one[other].labels), values, group)?;
-                    }
-                    (None, Some(fill)) => {
-                        let labels = signature(&column.labels, matching);
-                        operate((number, &column.labels), (usize::MAX, &labels), (value, (fill, None)), group)?;
-                    }
-                    (None, None) => {}
-                }
-            }
-            if let Some(fill) = fill_many {
-                for (group, number) in of_group.iter().enumerate() {
-                    let Some(number) = number.filter(|_| !of_many[group]) else { continue };
-                    let labels = signature(&one[number].labels, matching);
-                    let values = ((fill, None), side(&one[number], step));
-                    operate((usize::MAX, &labels), (number, &one[number].labels), values, group)?;
-                }
-            }
-            if let Some(remark) = last_remark {
-                self.remark(start, remark);
-            }
-        }
-        self.query.charge(results.columns.len() * self.grid.count)?;
-        Ok(super::calls::present(results.columns))
-    }
-}
-
-/// The columns of a result, by their labels and by the pair of series that they come from.
-struct Results {
-    numbers: HashMap<Labels, usize>,
-    columns: Vec<Column>,
-    pairs: HashMap<(usize, usize), usize>,
-}
-
-impl Results {
-    fn number_of(&mut self, pair: (usize, usize), count: usize, labels: impl FnOnce() -> Labels) -> usize {
-        if let Some(number) = self.pairs.get(&pair) {
-            return *number;
-        }
-        let labels = labels();
-        let number = *self.numbers.entry(labels.clone()).or_insert(self.columns.len());
-        if number == self.columns.len() {
-            self.columns.push(Column::new(labels, false, vec![GAP; count]));
-        }
-        self.pairs.insert(pair, number);
-        number
-    }
-}
-
-fn many_to_many(binary: &Binary, one: &Labels, other: &Labels) -> Result<Vec<Column>> {
-    let side = if binary.matching.cardinality == Cardinality::OneToMany { "left" } else { "right" };
-    let group = signature(one, &binary.matching);
-    let (first, second) = if one <= other { (one, other) } else { (other, one) };
-    let (group, first, second) = (spaced(&group), spaced(first), spaced(second));
-    fail(format!(
-        "found duplicate series for the match group {group} on the {side} hand-side of the operation: [{first}, \
-         {second}];many-to-many matching not allowed: matching labels must be unique on one side"
-    ))
-}
-
-/// All labels in braces, as Prometheus shows them in messages.
-pub(super) fn spaced(labels: &Labels) -> String {
-    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
-    format!("{{{}}}", pairs.join(", "))
-}
-
-/// A number, or a gap and a histogram.
-type Side<'a> = (f64, Option<&'a Arc<Histogram>>);
-
-fn side(column: &Column, step: usize) -> Side<'_> {
-    (column.values[step], column.histogram(step))
-}
-
-fn sample((value, histogram): Side<'_>) -> Sample {
-    histogram.map_or(Sample::Number(value), |histogram| Sample::Histogram(Arc::clone(histogram)))
-}
-
-fn is_trim(op: BinaryOp) -> bool {
-    matches!(op, BinaryOp::TrimLower | BinaryOp::TrimUpper)
 }
 
 /// An operation on each number of a series and another number.
@@ -318,7 +128,8 @@ fn numbers_with_scalar(binary: &Binary, values: &mut [f64], number: &[f64], scal
             continue;
         }
         let own = *value;
-        let (result, holds) = if scalar_first { apply(op, *number, own) } else { apply(op, own, *number) };
+        let (result, holds) =
+            if scalar_first { apply_numbers(op, *number, own) } else { apply_numbers(op, own, *number) };
         *value = match (op.is_comparison(), binary.bool, holds) {
             (false, ..) => result,
             (true, true, _) => truth(holds),

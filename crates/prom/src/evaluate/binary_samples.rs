@@ -1,5 +1,6 @@
-//! Binary operators on two samples, of which at least one is a histogram.
+//! Binary operators on two samples.
 
+use super::columns::GAP;
 use super::outcome::Sample;
 use super::remarks::{Purpose, bounds_reconciled, resets_conflict};
 use crate::histogram::{Added, ResetHint, Trim};
@@ -31,6 +32,38 @@ impl Operated {
     }
 }
 
+/// The value of an operation on numbers, and whether a comparison holds.
+pub(super) fn apply_numbers(op: BinaryOp, left: f64, right: f64) -> (f64, bool) {
+    let value = match op {
+        BinaryOp::Add => left + right,
+        BinaryOp::Sub => left - right,
+        BinaryOp::Mul => left * right,
+        BinaryOp::Div => left / right,
+        BinaryOp::Mod => left % right,
+        BinaryOp::Pow => left.powf(right),
+        BinaryOp::Atan2 => left.atan2(right),
+        BinaryOp::Equal => return (left, left == right),
+        BinaryOp::NotEqual => return (left, left != right),
+        BinaryOp::Greater => return (left, left > right),
+        BinaryOp::Less => return (left, left < right),
+        BinaryOp::GreaterEqual => return (left, left >= right),
+        BinaryOp::LessEqual => return (left, left <= right),
+        BinaryOp::TrimUpper | BinaryOp::TrimLower => return (GAP, false),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Unless => return (left, true),
+    };
+    (value, true)
+}
+
+/// The number for whether a comparison holds.
+pub(super) fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
+
+/// Whether the operator trims histograms.
+pub(super) fn is_trim(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::TrimLower | BinaryOp::TrimUpper)
+}
+
 /// The remark that an operator does not take numbers or histograms.
 pub(super) fn incompatible(op: BinaryOp, left: &Sample, right: &Sample) -> Remark {
     let word = |sample: &Sample| match sample {
@@ -42,7 +75,7 @@ pub(super) fn incompatible(op: BinaryOp, left: &Sample, right: &Sample) -> Remar
     Remark::Info(format!("{message} {symbol:?}: {left} {symbol} {right}"))
 }
 
-/// Applies an operator.
+/// Applies an operator to two samples, of which at least one is a histogram.
 pub(super) fn apply_samples(op: BinaryOp, left: &Sample, right: &Sample) -> Operated {
     match (left, right) {
         (Sample::Histogram(histogram), Sample::Number(number)) => {

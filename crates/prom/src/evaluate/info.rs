@@ -94,7 +94,7 @@ impl Evaluator<'_> {
                 match newest {
                     Some(other) if other.1[step] == info.1[step] => {
                         let time = info.1[step];
-                        let (one, other) = (super::binary::spaced(&other.0), super::binary::spaced(&info.0));
+                        let (one, other) = (super::matching::spaced(&other.0), super::matching::spaced(&info.0));
                         return fail(format!(
                             "found duplicate series for info metric: existing {one} @ {time}, new {other} @ {time}"
                         ));

@@ -46,3 +46,9 @@ pub(super) fn result_labels(many: &Labels, one: &Labels, op: BinaryOp, matching:
     }
     labels
 }
+
+/// All labels in braces, as Prometheus shows them in messages.
+pub(super) fn spaced(labels: &Labels) -> String {
+    let pairs: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}

@@ -23,6 +23,7 @@ mod histogram_windows;
 mod info;
 mod labelling;
 mod limits;
+mod matched;
 mod matching;
 mod notes;
 mod outcome;
