@@ -103,5 +103,5 @@ pub mod import_options {
 pub use arrow;
 pub use atsdb_codec::page::FORMAT_MAX as PAGE_FORMAT_MAX;
 pub use atsdb_codec::{
-    ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, is_jsonb, logical_type,
+    ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, enumeration_of, is_jsonb, logical_type,
 };
