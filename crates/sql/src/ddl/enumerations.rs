@@ -2,17 +2,21 @@
 
 use super::sequences::end;
 use super::type_names::{column_type, unsupported};
+use crate::parse::statement::parse_condition;
 use crate::text::errors::{from_parser, not_supported, sql_error};
 use crate::text::quoted_names::quoted;
 use crate::text::source_position::SourcePosition;
+use crate::text::tree_walk::visit_expressions;
 use crate::text::words::leading_words;
 use atsdb_core::limits::SQL_DEPTH_MAX;
+use atsdb_core::name::same_name;
 use atsdb_core::{Column, Enumeration, Error, ErrorKind, QualifiedName, Result, TableDefinition};
-use datafusion::sql::sqlparser::ast::{DataType, Ident, ObjectName};
+use datafusion::sql::sqlparser::ast::{DataType, Expr, Ident, ObjectName};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
+use std::ops::ControlFlow;
 
 const NO_OTHER_TYPES: &str = "types are enumerations: CREATE TYPE name AS ENUM ('a', 'b'); instead of a record use a \
                               column for each field";
@@ -190,6 +194,20 @@ pub(crate) fn check_default(column: &Column) -> Result<()> {
     }
 }
 
+/// Whether a condition names a type, in a cast.
+pub(crate) fn names_type(condition: &str, type_name: &str) -> bool {
+    let Ok(condition) = parse_condition(condition) else { return false };
+    let is_it = |name: &ObjectName| {
+        let last = name.0.last().and_then(|part| part.as_ident());
+        last.is_some_and(|last| same_name(&last.value, type_name))
+    };
+    let found = visit_expressions(&condition, |expr| match expr {
+        Expr::Cast { data_type: DataType::Custom(name, _), .. } if is_it(name) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 /// The name of a type as SQL.
 pub(crate) fn type_sql(name: &QualifiedName) -> String {
     match &name.schema {
@@ -242,6 +260,14 @@ mod tests {
         assert_eq!(with_label("e", &labels, "a", true, None).unwrap(), None);
         assert_eq!(with_renamed_label(&labels, "a", "z").unwrap(), ["z", "c"]);
         assert!(with_renamed_label(&labels, "a", "c").is_err());
+    }
+
+    #[test]
+    fn a_condition_names_the_types_of_its_casts() {
+        assert!(names_type("mood <> 'sad'::s.Mood", "mood"));
+        assert!(names_type("a > 0 OR CAST(b AS mood) = c", "mood"));
+        assert!(!names_type("mood <> 'sad'", "mood"));
+        assert!(!names_type("mood::text <> 'mood'", "mood"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::schemas::require_same;
 use super::state::Session;
 use crate::ddl::alter::drop_column;
 use crate::ddl::enumerations::{
-    EnumerationChange, EnumerationStatement, check_default, unknown_type, with_label, with_renamed_label,
+    EnumerationChange, EnumerationStatement, check_default, names_type, unknown_type, with_label, with_renamed_label,
 };
 use crate::run::answer::Answer;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
@@ -77,6 +77,7 @@ impl Session {
             }
         }
         let changed = self.without_columns_of(&dropped, cascade)?;
+        self.refuse_conditions_of(&dropped, "drop")?;
         self.with_batch(|batch| {
             // A column that was added since has given the type another version.
             let present = batch.entries()?;
@@ -158,9 +159,26 @@ impl Session {
         to.check().map_err(as_sql_error)?;
         if to.name != entry.definition.name {
             self.refuse_name_of_type(&to)?;
+            self.refuse_conditions_of(std::slice::from_ref(&entry), "rename")?;
         }
         self.put_type(&entry, &to)?;
         Ok(done)
+    }
+
+    /// Refuses to drop or rename types that CHECK constraints name.
+    fn refuse_conditions_of(&self, types: &[Table], verb: &str) -> Result<()> {
+        for table in self.tables()? {
+            let definition = &table.definition;
+            for check in &definition.checks {
+                let is_named = |entry: &&Table| names_type(&check.condition, entry.definition.local_name());
+                let Some(entry) = types.iter().find(is_named) else { continue };
+                let (name, table, check) = (entry.definition.local_name(), &definition.name, &check.name);
+                let message = format!("cannot {verb} type {name} because other objects depend on it");
+                return Err(sql_error(format!("{message}: constraint {check} of table {table}"))
+                    .with_hint(format!("ALTER TABLE {table} DROP CONSTRAINT {check} first")));
+            }
+        }
+        Ok(())
     }
 
     /// A label of existing rows is a string of their dictionaries, which do not change.

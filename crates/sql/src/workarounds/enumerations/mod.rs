@@ -43,7 +43,11 @@ impl AnalyzerRule for EnumValues {
             let (names, is_sort) = (NamePreserver::new(&plan), matches!(plan, LogicalPlan::Sort(_)));
             let plan = match plan {
                 LogicalPlan::Distinct(Distinct::On(mut distinct)) => {
+                    // The first keys of its order are those that rows differ in.
                     is_changed |= rank_keys(distinct.sort_expr.iter_mut().flatten(), &schema)?;
+                    for key in &mut distinct.on_expr {
+                        *key = ranked(std::mem::take(key), &schema)?.data;
+                    }
                     LogicalPlan::Distinct(Distinct::On(distinct))
                 }
                 plan => plan,
