@@ -53,7 +53,8 @@ pub(crate) fn type_name(field: &Field) -> String {
     }
 }
 
-fn name_of(data_type: &DataType) -> String {
+/// The name of the type that DataFusion has for values.
+pub(crate) fn name_of(data_type: &DataType) -> String {
     use DataType as T;
     let name = match data_type {
         T::Null => "unknown",

@@ -4,6 +4,7 @@
 use super::{enumeration_of, name_of_type, no_operator, rank};
 use crate::functions::base::text_types::TextType;
 use crate::functions::types::declared::reading;
+use crate::functions::types::type_names::name_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
 use crate::workarounds::declared::texts::compares;
@@ -78,7 +79,8 @@ fn refuse_cast(value: &Expr, to: &DataType, schema: &DFSchema) -> Result<()> {
     };
     match enumeration_of(value, schema).filter(|_| !is_text) {
         Some(of) => Err(external(
-            sql_error(format!("cannot cast type {} to {to}", of.shown_name())).with_hint("cast it to TEXT first"),
+            sql_error(format!("cannot cast type {} to {}", of.shown_name(), name_of(to)))
+                .with_hint("cast it to TEXT first"),
         )),
         None => Ok(()),
     }
