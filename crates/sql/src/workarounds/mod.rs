@@ -9,8 +9,8 @@
 //! | room | what it repairs |
 //! |---|---|
 //! | `subqueries` | subqueries in expressions, conditions and `LATERAL`, and the order of those in FROM |
-//! | `declared` | UUIDs, JSON and labels, which are texts for DataFusion |
 //! | `enumerations` | the types of labels, their order and their comparison |
+//! | `declared` | UUIDs, JSON and labels, which are texts for DataFusion |
 //! | `arrays` | comparing arrays, and their elements, positions and dimensions |
 //! | `untyped` | constants and parameters without a type |
 //! | `texts` | functions and operators of texts, and texts of mapped columns |
@@ -132,7 +132,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(subqueries::order::SubqueryOrder),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),
-        Arc::new(enumerations::EnumValues),
+        Arc::new(enumerations::rule::EnumValues),
         Arc::new(plans::distinct_rows::DistinctRows),
         Arc::new(numbers::results::NumberResults),
         Arc::new(subqueries::rule::AnySubquery),

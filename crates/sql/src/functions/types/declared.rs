@@ -106,14 +106,17 @@ impl Member {
 fn united(members: impl Iterator<Item = Member>) -> Option<TextType> {
     let mut united = None;
     for member in members {
-        match (member, &united) {
-            (Member::Untyped, _) => {}
-            (Member::Other, _) => return None,
-            (Member::Declared(of), None) => united = Some(of),
-            (Member::Declared(of), Some(other)) if of == *other => {}
-            (Member::Declared(of), Some(other)) if of.is_json() && other.is_json() => united = Some(TextType::Json),
-            (Member::Declared(_), Some(_)) => return None,
-        }
+        let of = match member {
+            Member::Untyped => continue,
+            Member::Other => return None,
+            Member::Declared(of) => of,
+        };
+        united = Some(match united {
+            None => of,
+            Some(other) if of == other => other,
+            Some(other) if of.is_json() && other.is_json() => TextType::Json,
+            Some(_) => return None,
+        });
     }
     united
 }

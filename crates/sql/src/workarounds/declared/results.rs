@@ -85,7 +85,7 @@ fn in_union(union: Union, constants: Constants) -> Result<Transformed<LogicalPla
         let Some(of) = of.filter(|_| constants == Constants::Read) else { continue };
         for (input, wanted) in union.inputs.iter().zip(&mut wanted) {
             if is_untyped_column(input, at) {
-                wanted.push((at, of));
+                wanted.push((at, of.clone()));
             }
         }
     }

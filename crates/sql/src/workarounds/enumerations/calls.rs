@@ -3,7 +3,7 @@
 //! values, as in PostgreSQL, where they take texts.
 
 use super::comparison::settle;
-use super::{enumeration_of, name_of_type, rank_keys};
+use super::labels::{enumeration_of, name_of_type, rank_keys};
 use crate::functions::types::declared::FIRST_VALUES;
 use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
 use crate::text::datafusion_errors::external;
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
 use std::sync::Arc;
 
 /// Functions of values of any type whose results are no values of that type.
-const OF_ANY_TYPE: [&str; 27] = [
+const OF_ANY_TYPE: [&str; 29] = [
     "arrow_typeof",
     "concat",
     "concat_ws",
@@ -37,6 +37,8 @@ const OF_ANY_TYPE: [&str; 27] = [
     "jsonb_build_object",
     "jsonb_pairs",
     "named_struct",
+    "num_nonnulls",
+    "num_nulls",
     "pg_typeof",
     "plain_text",
     "row_text",
@@ -50,7 +52,7 @@ const OF_ANY_TYPE: [&str; 27] = [
 const COUNTING: [&str; 2] = ["count", "approx_distinct"];
 
 /// Aggregate and window functions that return one of their values.
-const CHOOSING: [&str; 6] = ["min", "max", "lag", "lead", "first_value", "last_value"];
+const CHOOSING: [&str; 8] = ["min", "max", "lag", "lead", "first_value", "last_value", "first", "last"];
 
 pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {

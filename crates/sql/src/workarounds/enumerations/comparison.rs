@@ -1,7 +1,7 @@
 //! Operators between values of enumerated types. A constant beside such a value is read as a label. Where the order
 //! matters, the positions of labels are compared. Other operators than comparisons and `||` do not exist.
 
-use super::{enumeration_of, name_of_type, no_operator, rank};
+use super::labels::{enumeration_of, name_of_type, no_operator, rank};
 use crate::functions::base::text_types::TextType;
 use crate::functions::types::declared::reading;
 use crate::functions::types::type_names::name_of;

@@ -2,7 +2,6 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::Objects;
 use super::row::row;
 use crate::pg::types::enumerations::{number_of, number_of_label};
 use atsdb::sql::identifier;
@@ -48,7 +47,7 @@ pub(super) fn label_text(of: &Enumeration, label: &str) -> String {
 }
 
 /// The labels of all types, in their order.
-pub(super) fn labels(objects: &Objects) -> Vec<Row> {
+pub(super) fn labels(enumerations: &[EnumObject]) -> Vec<Row> {
     let of_type = |object: &EnumObject| -> Vec<Row> {
         let label = |(at, label): (u16, &String)| {
             row(
@@ -64,5 +63,5 @@ pub(super) fn labels(objects: &Objects) -> Vec<Row> {
         };
         (1..).zip(&object.of.labels).map(label).collect()
     };
-    objects.enumerations.iter().flat_map(of_type).collect()
+    enumerations.iter().flat_map(of_type).collect()
 }

@@ -309,7 +309,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     (Some(sequence), _) => Some(nextval_text(sequence)),
                     (None, Some(function)) => Some(function.sql().to_owned()),
                     (None, None) => {
-                        let text = |value| match (&column.enumeration, value) {
+                        let text = |value: &atsdb::Value| match (&column.enumeration, value) {
                             (Some(of), atsdb::Value::Text(label)) => enumerations::label_text(of, label),
                             _ => default_text(column.column_type, known::of_field(field), value),
                         };
