@@ -1,8 +1,8 @@
 //! Enumerated types: texts that are labels of a list, in the order of the list.
 //!
 //! A type is an entry in the list of tables, a definition without columns that users do not see as a table. Each column
-//! of the type has a copy of its labels, so that the definition of a table says all that its rows depend on. A change of
-//! the type changes the copies in the same commit.
+//! of the type has a copy of its labels, so that the definition of a table says all that its rows depend on. A change
+//! of the type changes the copies in the same commit.
 
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
@@ -24,8 +24,7 @@ pub struct Enumeration {
 }
 
 impl Enumeration {
-    /// The width of the index of every column of an enumerated type. Labels that were renamed keep their index, so there
-    /// may be more of them than labels.
+    /// The width of the index of every column of an enumerated type. There is room for labels that are added.
     pub const MAP: MapWidth = MapWidth::U16;
 
     /// The position of a label, from 0; `None` if the type does not have it.

@@ -13,8 +13,8 @@ use atsdb_core::{Change, Enumeration, Error, ErrorKind, QualifiedName, Redefinit
 impl Batch {
     /// Relies on the definitions that `to` refers to and `before` did not.
     ///
-    /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence or an enumerated type does not exist any more, or the type
-    /// has other labels.
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence or an enumerated type does not exist any more, or the
+    /// type has other labels.
     pub(super) fn hold_dependencies(&mut self, before: Option<&TableDefinition>, to: &TableDefinition) -> Result<()> {
         let schema = new_schema(before, to);
         let sequences = new_sequences(before, to);

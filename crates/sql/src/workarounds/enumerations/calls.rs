@@ -1,6 +1,6 @@
-//! Functions of values of enumerated types. `min`, `max`, `greatest` and `least` follow the order of the type, and so do
-//! the keys of `ORDER BY` within calls. Functions that take values of any type stay. All others do not exist for these
-//! values, as in PostgreSQL, where they take texts.
+//! Functions of values of enumerated types. `min`, `max`, `greatest` and `least` follow the order of the type, and so
+//! do the keys of `ORDER BY` within calls. Functions that take values of any type stay. All others do not exist for
+//! these values, as in PostgreSQL, where they take texts.
 
 use super::comparison::settle;
 use super::labels::{enumeration_of, name_of_type, rank_keys};
