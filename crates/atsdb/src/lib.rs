@@ -52,10 +52,10 @@ pub use atsdb_archive::{
 pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
     BatchId, Check, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, CurrentTimes, DefaultFunction,
-    Durability, ElementType, Error, ErrorKind, Identity, InMemory, MapWidth, PUBLIC_SCHEMA, QualifiedName, Result,
-    Retention, SearchPath, Slice, SliceWidth, StoreWarning, Table, TableDefinition, TableId, TimeColumn, TimeRange,
-    TimeUnit, Unique, array_text, decimal, duration, escapes, interval, interval_text, json_text, limits, name, size,
-    time, time_of_day, time_text, uuid_text,
+    Durability, ElementType, Enumeration, Error, ErrorKind, Identity, InMemory, MapWidth, PUBLIC_SCHEMA, QualifiedName,
+    Result, Retention, SearchPath, Slice, SliceWidth, StoreWarning, Table, TableDefinition, TableId, TimeColumn,
+    TimeRange, TimeUnit, Unique, array_text, decimal, duration, escapes, interval, interval_text, json_text, limits,
+    name, size, time, time_of_day, time_text, uuid_text,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{
@@ -103,5 +103,5 @@ pub mod import_options {
 pub use arrow;
 pub use atsdb_codec::page::FORMAT_MAX as PAGE_FORMAT_MAX;
 pub use atsdb_codec::{
-    ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, is_jsonb, logical_type,
+    ColumnValues, arrow_schema, column_type_of, declared_type, dictionary_keys, enumeration_of, is_jsonb, logical_type,
 };

@@ -3,7 +3,7 @@
 
 use arrow::array::AnyDictionaryArray;
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, SchemaRef, TimeUnit as ArrowUnit};
-use atsdb_core::{Column, ColumnType, ElementType, MapWidth, TableDefinition, TimeUnit};
+use atsdb_core::{Column, ColumnType, ElementType, Enumeration, MapWidth, TableDefinition, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -47,6 +47,9 @@ const FORM_KEY: &str = "atsdb.form";
 
 const JSONB: &str = "jsonb";
 
+/// The key in the metadata of a field of texts whose value is an enumerated type as JSON: its name and labels.
+const ENUMERATION_KEY: &str = "atsdb.enum";
+
 /// The value of [`TYPE_KEY`] for lists of JSON, for which there is no type of columns.
 const JSON_LIST: &str = "json[]";
 
@@ -59,6 +62,9 @@ pub fn element_bytes(element: &DataType) -> usize {
 /// Returns the Arrow field of a column for users: its name, logical type and nullability.
 pub fn logical_field(column: &Column) -> Field {
     let field = Field::new(&column.name, logical_type(column), column.nullable);
+    if let Some(enumeration) = &column.enumeration {
+        return enumeration_field(field, enumeration);
+    }
     match column.column_type {
         ColumnType::Uuid | ColumnType::Json | ColumnType::Array(ElementType::Uuid) => {
             declared_field(field, column.column_type)
@@ -82,6 +88,21 @@ pub fn jsonb_field(field: Field) -> Field {
 /// Whether a field's values are JSON in the form of PostgreSQL's `jsonb`.
 pub fn is_jsonb(field: &Field) -> bool {
     declared_type(field) == Some(ColumnType::Json) && field.metadata().get(FORM_KEY).is_some_and(|form| form == JSONB)
+}
+
+/// Returns a field of texts that are labels of an enumerated type.
+pub fn enumeration_field(field: Field, enumeration: &Enumeration) -> Field {
+    field.with_metadata(HashMap::from([(ENUMERATION_KEY.to_owned(), enumeration.json())]))
+}
+
+/// The enumerated type whose labels a field's values are.
+pub fn enumeration_of(field: &Field) -> Option<Enumeration> {
+    let is_text = match field.data_type() {
+        DataType::Dictionary(_, values) => values.is_string(),
+        other => other.is_string(),
+    };
+    let json = field.metadata().get(ENUMERATION_KEY).filter(|_| is_text)?;
+    Enumeration::of_json(json)
 }
 
 /// Returns a field of lists whose elements are JSON.

@@ -2,6 +2,7 @@
 
 use crate::column_type::{ColumnType, MapWidth};
 use crate::default_function::DefaultFunction;
+use crate::enumeration::Enumeration;
 use crate::id::ColumnId;
 use crate::identity::Identity;
 use crate::qualified_name::QualifiedName;
@@ -41,6 +42,9 @@ pub struct Column {
     /// identity and has no other default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<QualifiedName>,
+    /// The enumerated type of the column's values. Such a column is mapped, and its strings are labels of the type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enumeration: Option<Enumeration>,
 }
 
 impl Column {
@@ -58,6 +62,7 @@ impl Column {
             missing: None,
             identity: None,
             sequence: None,
+            enumeration: None,
         }
     }
 

@@ -30,6 +30,12 @@ pub const INDEX_ID_MIN: u16 = 0x8000;
 /// The maximum size of a table or column name, in bytes.
 pub const NAME_BYTES_MAX: usize = 200;
 
+/// The maximum number of labels of an enumerated type.
+pub const LABELS_MAX: usize = 10_000;
+
+/// The maximum size of a label of an enumerated type, in bytes, as in PostgreSQL.
+pub const LABEL_BYTES_MAX: usize = 63;
+
 /// The maximum size of a batch id, in bytes.
 pub const BATCH_ID_BYTES_MAX: usize = 200;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const PUBLIC_SCHEMA: &str = "public";
 
 /// The name of a table, and its schema; `None` is `public`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QualifiedName {
     /// The schema.

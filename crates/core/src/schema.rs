@@ -163,6 +163,9 @@ pub struct TableDefinition {
     /// rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sequence: bool,
+    /// The labels of an enumerated type, which has no columns, in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
     /// The query of a view, which has no columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
@@ -213,6 +216,7 @@ impl TableDefinition {
             indexes: Vec::new(),
             memory: None,
             sequence: false,
+            labels: None,
             view: None,
             rollup: None,
             change_log: None,
@@ -342,7 +346,8 @@ impl TableDefinition {
     pub fn check(&self) -> Result<()> {
         check_table_name(&self.name, self.system)?;
         self.check_schema()?;
-        if self.is_schema() {
+        self.check_enumerations()?;
+        if self.is_entry() {
             return Ok(());
         }
         if self.view.is_some() {

@@ -19,9 +19,10 @@ impl DefinitionVersion {
 }
 
 impl TableDefinition {
-    /// Whether users do not see the table: it is a change log, the entry of a schema, or belongs to the program.
+    /// Whether users do not see the table: it is a change log, the entry of a schema or of an enumerated type,
+    /// or belongs to the program.
     pub fn is_hidden(&self) -> bool {
-        self.logs.is_some() || self.system || self.is_schema()
+        self.logs.is_some() || self.system || self.is_entry()
     }
 }
 

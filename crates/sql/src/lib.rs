@@ -43,6 +43,7 @@ mod write;
 pub use atsdb_temporary::TemporarySpace;
 pub use check::compiler::compile_conditions_of;
 pub use ddl::create_table::parse_create_table;
+pub use ddl::enumerations::create_type_sql;
 pub use ddl::identity::counters_sql;
 pub use ddl::options::is_storage_parameter;
 pub use ddl::print::create_table_sql;

@@ -4,8 +4,8 @@ use super::report;
 use crate::args::{ReportArgs, ReportFormat};
 use crate::session::settings::{self, Access};
 use atsdb::name::same_name;
-use atsdb::sql::{counters_sql, create_table_sql, quoted};
-use atsdb::{Engine, Result, Table, TableDefinition};
+use atsdb::sql::{counters_sql, create_table_sql, create_type_sql, quoted};
+use atsdb::{Engine, Enumeration, Result, Table, TableDefinition};
 
 /// Prints the statements or the definitions.
 pub(super) fn run(args: &ReportArgs) -> Result<()> {
@@ -35,15 +35,27 @@ pub(crate) fn sort_by_origin(tables: &mut [Table]) {
     });
 }
 
-/// The statements that create the schemas of tables. `is_whole` says whether these are all tables of the store: then
-/// also of schemas without tables.
+/// The statements that create the schemas and the enumerated types of tables. `is_whole` says whether these are all
+/// tables of the store: then also of schemas without tables, and of types without columns.
 pub(crate) fn schema_statements(engine: &Engine, tables: &[Table], is_whole: bool) -> Result<String> {
     let is_needed = |schema: &String| {
         is_whole
             || tables.iter().any(|table| table.definition.schema.as_ref().is_some_and(|own| same_name(own, schema)))
     };
-    let schemas = engine.schemas()?.into_iter().filter(is_needed);
-    Ok(schemas.map(|schema| format!("CREATE SCHEMA IF NOT EXISTS {};\n", quoted(&schema))).collect())
+    let snapshot = engine.snapshot()?;
+    let types = snapshot.enumerations().filter_map(|entry| entry.definition.enumeration());
+    let is_used = |of: &Enumeration| {
+        let mut used = tables.iter().flat_map(|table| table.definition.enumerations());
+        is_whole || used.any(|used| used.type_name == of.type_name)
+    };
+    let types: Vec<Enumeration> = types.filter(is_used).collect();
+    let is_of_type = |schema: &String| {
+        let mut schemas = types.iter().filter_map(|of| of.type_name.schema.as_ref());
+        schemas.any(|own| same_name(own, schema))
+    };
+    let schemas = engine.schemas()?.into_iter().filter(|schema| is_needed(schema) || is_of_type(schema));
+    let schemas = schemas.map(|schema| format!("CREATE SCHEMA IF NOT EXISTS {};\n", quoted(&schema)));
+    Ok(schemas.chain(types.iter().map(|of| format!("{};\n", create_type_sql(of)))).collect())
 }
 
 /// The statement with its semicolon, and after it those that let columns which number the rows continue.

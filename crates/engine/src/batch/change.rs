@@ -40,8 +40,8 @@ impl Batch {
             }
             None => None,
         };
-        let others = base.inner.hidden.iter().filter(|table| !table.definition.is_schema()).cloned();
-        let hidden = others.chain(self.changes.schema_entries(&base)).collect();
+        let others = base.inner.hidden.iter().filter(|table| !table.definition.is_entry()).cloned();
+        let hidden = others.chain(self.changes.entries(&base)).collect();
         let staged = stage.as_ref().map(StageContents::chunks).cloned().unwrap_or_default();
         let removed = self.changes.removed_and_hidden();
         let pending = self.chunks.pending().to_vec();
@@ -59,15 +59,15 @@ impl Batch {
         Ok(tables)
     }
 
-    /// The entries of schemas that [`snapshot`](Self::snapshot) would have.
-    pub fn schema_entries(&mut self) -> Result<Vec<Table>> {
+    /// The entries of schemas and of enumerated types that [`snapshot`](Self::snapshot) would have.
+    pub fn entries(&mut self) -> Result<Vec<Table>> {
         let base = self.base()?;
-        Ok(self.changes.schema_entries(&base))
+        Ok(self.changes.entries(&base))
     }
 
     /// The names of the schemas that [`snapshot`](Self::snapshot) would have.
     pub fn schemas(&mut self) -> Result<Vec<String>> {
-        let (tables, entries) = (self.stored_tables()?, self.schema_entries()?);
+        let (tables, entries) = (self.stored_tables()?, self.entries()?);
         Ok(schema_names(tables.iter().chain(&entries)))
     }
 
@@ -166,7 +166,7 @@ impl Batch {
         }
         let base = self.base()?;
         let mut others = self.changes.tables(&base);
-        others.extend(self.changes.schema_entries(&base));
+        others.extend(self.changes.entries(&base));
         let taken = |other: &&Table| other.id != table.id && same_name(&other.definition.name, &to.name);
         if let Some(other) = others.iter().find(taken) {
             return Err(refusal::table_exists(&other.definition.name));
@@ -178,7 +178,7 @@ impl Batch {
         if self.changes.has_created(table.id) {
             return self.recreate(table, &to);
         }
-        let visible = base.tables().iter().chain(base.schema_entries()).find(|visible| visible.id == table.id);
+        let visible = base.tables().iter().chain(base.entries()).find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
         self.changes.name_definition(table)?;
         let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
@@ -195,7 +195,7 @@ impl Batch {
 
     /// The table as the batch sees it, under any definition that the caller has: for operations on a whole table.
     fn own_table(&mut self, table: &Table) -> Result<Table> {
-        let tables = if table.definition.is_schema() { self.schema_entries()? } else { self.tables()? };
+        let tables = if table.definition.is_entry() { self.entries()? } else { self.tables()? };
         let own = tables.into_iter().find(|own| own.id == table.id);
         own.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))
     }
@@ -212,7 +212,7 @@ impl Batch {
 
     /// Refuses the name of an existing table. This does not fix the state that the batch sees.
     pub(crate) fn check_name(&self, name: &str) -> Result<()> {
-        let taken = |base: &ReadSnapshot| [self.changes.tables(base), self.changes.schema_entries(base)].concat();
+        let taken = |base: &ReadSnapshot| [self.changes.tables(base), self.changes.entries(base)].concat();
         let tables = match self.changes.base() {
             Some(base) => taken(base),
             None => taken(&ReadSnapshot::take(&self.handle.shared)?),

@@ -291,10 +291,10 @@ impl Changes {
         })
     }
 
-    /// The entries of schemas that the batch sees.
-    pub(crate) fn schema_entries(&self, base: &ReadSnapshot) -> Vec<Table> {
-        let created = self.created.iter().filter(|table| table.definition.is_schema());
-        self.present(base.schema_entries()).chain(created.cloned()).collect()
+    /// The entries of schemas and of enumerated types that the batch sees.
+    pub(crate) fn entries(&self, base: &ReadSnapshot) -> Vec<Table> {
+        let created = self.created.iter().filter(|table| table.definition.is_entry());
+        self.present(base.entries()).chain(created.cloned()).collect()
     }
 
     /// Tables of the base without those that are dropped, as they are redefined.

@@ -8,32 +8,39 @@
 use crate::batch::Batch;
 use crate::read::snapshot::ReadSnapshot;
 use atsdb_core::name::same_name;
-use atsdb_core::{Change, Error, ErrorKind, QualifiedName, Redefinition, Result, Table, TableDefinition};
+use atsdb_core::{Change, Enumeration, Error, ErrorKind, QualifiedName, Redefinition, Result, Table, TableDefinition};
 
 impl Batch {
     /// Relies on the definitions that `to` refers to and `before` did not.
     ///
-    /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence does not exist any more.
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence or an enumerated type does not exist any more, or the
+    /// type has other labels.
     pub(super) fn hold_dependencies(&mut self, before: Option<&TableDefinition>, to: &TableDefinition) -> Result<()> {
         let schema = new_schema(before, to);
         let sequences = new_sequences(before, to);
-        if schema.is_none() && sequences.is_empty() {
+        let enumerations = new_enumerations(before, to);
+        if schema.is_none() && sequences.is_empty() && enumerations.is_empty() {
             return Ok(());
         }
         let base = self.base()?;
-        let entries = self.changes.schema_entries(&base);
-        let is_named = |entry: &Table| {
+        let entries = self.changes.entries(&base);
+        let is_named = |entry: &&Table| {
             let own = entry.definition.schema.as_ref();
             own.zip(schema).is_some_and(|(own, schema)| same_name(own, schema))
         };
         // A schema without an entry exists as long as it has tables.
-        if let Some(entry) = entries.iter().find(|entry| is_named(entry)) {
+        if let Some(entry) = entries.iter().filter(|entry| entry.definition.is_schema()).find(is_named) {
             self.begin_to_name(entry)?;
         }
         for name in sequences {
             let is_it = |other: &TableDefinition| other.sequence && name.is_of(other);
             let sequence = self.changes.find_table(&base, is_it).ok_or_else(|| gone("sequence", &name.name))?;
             self.begin_to_name(&sequence)?;
+        }
+        for enumeration in enumerations {
+            let is_it = |entry: &&Table| entry.definition.enumeration().as_ref() == Some(enumeration);
+            let entry = entries.iter().find(is_it).ok_or_else(|| gone("type", enumeration.shown_name()))?;
+            self.begin_to_name(entry)?;
         }
         Ok(())
     }
@@ -63,6 +70,7 @@ impl Batch {
             let now = snapshot.table_by_id(*table).filter(|now| now.definition == *from);
             let now = now.ok_or_else(|| match &from.schema {
                 Some(schema) if from.is_schema() => gone("schema", schema),
+                _ if from.is_enumeration() => gone("type", from.local_name()),
                 _ => gone(if from.sequence { "sequence" } else { "table" }, from.local_name()),
             })?;
             for relied_on in based_on.iter_mut().filter(|relied_on| relied_on.table == *table) {
@@ -84,6 +92,14 @@ fn new_schema<'a>(before: Option<&TableDefinition>, to: &'a TableDefinition) -> 
     let schema = to.schema.as_ref().filter(|_| !to.is_schema())?;
     let own = before.and_then(|before| before.schema.as_ref());
     (!own.is_some_and(|own| same_name(own, schema))).then_some(schema)
+}
+
+fn new_enumerations<'a>(before: Option<&TableDefinition>, to: &'a TableDefinition) -> Vec<&'a Enumeration> {
+    let is_new = |enumeration: &&Enumeration| {
+        let mut own = before.into_iter().flat_map(TableDefinition::enumerations);
+        !own.any(|own| own.type_name == enumeration.type_name)
+    };
+    to.enumerations().filter(is_new).collect()
 }
 
 fn new_sequences<'a>(before: Option<&TableDefinition>, to: &'a TableDefinition) -> Vec<&'a QualifiedName> {

@@ -9,7 +9,8 @@ use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{SchemaRef, UInt8Type, UInt16Type, UInt32Type};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::{
-    Column, DefinitionVersion, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId, refusal,
+    Column, DefinitionVersion, Enumeration, Error, ErrorKind, MapWidth, Result, Table, TableDefinition, TableId,
+    refusal,
 };
 use std::sync::Arc;
 
@@ -96,6 +97,9 @@ pub(crate) fn map_numbers(
 ) -> Result<ArrayRef> {
     let unresolved = interner.unresolved();
     if !unresolved.is_empty() {
+        if let Some(enumeration) = &column.enumeration {
+            require_labels(enumeration, &unresolved)?;
+        }
         let dictionary = shared.dictionaries.get(table, column.id);
         let store = shared.store.as_ref();
         dictionary.check_room(store, &unresolved).map_err(|error| explain_large(error, definition, column))?;
@@ -113,6 +117,11 @@ pub(crate) fn map_numbers(
         *interner = Interner::new();
     }
     Ok(array)
+}
+
+/// Refuses strings that are not labels of the column's type.
+fn require_labels(enumeration: &Enumeration, strings: &[&[u8]]) -> Result<()> {
+    strings.iter().try_for_each(|string| enumeration.require(&String::from_utf8_lossy(string)))
 }
 
 /// The indices of rows. `None` if one of them does not fit the width.

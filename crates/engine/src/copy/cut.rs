@@ -155,8 +155,12 @@ impl Cut {
     pub(crate) fn of(snapshot: &ReadSnapshot, selection: &Selection) -> Result<Self> {
         let shared = &snapshot.inner.shared;
         let mut tables = selected(snapshot.tables(), selection)?;
+        if !selection.tables.is_empty() {
+            tables.extend(types_of(&tables, snapshot.enumerations()));
+            tables.sort_by_key(|table| table.id);
+        }
         if selection.tables.is_empty() {
-            let hidden = snapshot.system_tables().chain(snapshot.schema_entries());
+            let hidden = snapshot.system_tables().chain(snapshot.entries());
             let hidden = hidden.cloned().map(|mut table| {
                 table.definition.origin = None;
                 table
@@ -170,7 +174,7 @@ impl Cut {
             definition.continue_counters(|column| shared.counter(*id, column))?;
         }
         let has_range = selection.from.is_some() || selection.to.is_some();
-        let all = snapshot.tables().iter().chain(snapshot.system_tables()).chain(snapshot.schema_entries());
+        let all = snapshot.tables().iter().chain(snapshot.system_tables()).chain(snapshot.entries());
         for table in &mut tables {
             let Some(rollup) = &mut table.definition.rollup else { continue };
             let stale = match has_range {
@@ -348,6 +352,10 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
         |table: &Table| table.definition.sequence && drawn_from.iter().any(|name| name.is_of(&table.definition));
     let is_copied = |table: &&Table| is_meant(table) || is_drawn_from(table);
     let mut tables: Vec<Table> = all.iter().filter(is_copied).cloned().collect();
+    if !selection.tables.is_empty() {
+        tables.extend(types_of(&tables, all.iter()));
+        tables.sort_by_key(|table| table.id);
+    }
     for table in &mut tables {
         (table.definition.change_log, table.definition.origin) = (None, None);
     }
@@ -360,6 +368,21 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
         }
     }
     Ok(tables)
+}
+
+/// The entries of the enumerated types of the columns of tables: a table comes with the types that it needs.
+fn types_of<'a>(tables: &[Table], all: impl Iterator<Item = &'a Table>) -> Vec<Table> {
+    let is_needed = |entry: &&Table| {
+        let mut needed = tables.iter().flat_map(|table| table.definition.enumerations());
+        entry.definition.is_enumeration() && needed.any(|needed| needed.type_name.is_of(&entry.definition))
+    };
+    let entries = all.filter(is_needed).filter(|entry| tables.iter().all(|table| table.id != entry.id)).cloned();
+    entries
+        .map(|mut entry| {
+            entry.definition.origin = None;
+            entry
+        })
+        .collect()
 }
 
 /// The rows of a table in memory that this process uses. `None` for other tables, whose rows are in their chunks.

@@ -122,9 +122,14 @@ impl ReadSnapshot {
         schema_names(self.inner.tables.iter().chain(&self.inner.hidden))
     }
 
-    /// The entries of the schemas that were created.
-    pub(crate) fn schema_entries(&self) -> impl Iterator<Item = &Table> {
-        self.inner.hidden.iter().filter(|table| table.definition.is_schema())
+    /// The entries of the schemas that were created, and of the enumerated types.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Table> {
+        self.inner.hidden.iter().filter(|table| table.definition.is_entry())
+    }
+
+    /// The entries of the enumerated types.
+    pub fn enumerations(&self) -> impl Iterator<Item = &Table> {
+        self.entries().filter(|table| table.definition.is_enumeration())
     }
 
     /// Looks a table, hidden or not, up by number.

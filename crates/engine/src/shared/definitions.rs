@@ -78,6 +78,7 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
             (column.nullable || !before.nullable)
                 && column.map.is_some() == before.map.is_some()
                 && column.map >= before.map
+                && has_labels_of(column, before)
         }
         None => column.nullable || column.missing.is_some(),
     };
@@ -86,6 +87,14 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
         && new.unique == old.unique
         && new.checks_added_to(old).is_empty()
         && new.columns.iter().all(takes)
+}
+
+/// Whether each value of a column of an enumerated type is one of the column as it is now.
+fn has_labels_of(now: &Column, before: &Column) -> bool {
+    match (&now.enumeration, &before.enumeration) {
+        (Some(now), Some(before)) => before.labels.iter().all(|label| now.rank(label).is_some()),
+        (now, _) => now.is_none(),
+    }
 }
 
 /// Converts columns in stored form from an older definition to a newer one: columns are matched by number and widened,

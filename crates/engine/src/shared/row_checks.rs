@@ -3,7 +3,7 @@
 //! constraints are refused.
 
 use arrow::array::ArrayRef;
-use atsdb_core::{Check, ColumnId, ColumnType, Error, Result, Table, TableDefinition, TableId};
+use atsdb_core::{Check, ColumnId, ColumnType, Enumeration, Error, Result, Table, TableDefinition, TableId};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -31,6 +31,7 @@ pub(crate) struct RowChecks {
 struct CompiledChecks {
     checks: Vec<Check>,
     columns: Vec<(ColumnId, String, ColumnType, bool)>,
+    enumerations: Vec<Enumeration>,
     conditions: Vec<Arc<dyn RowCondition>>,
 }
 
@@ -103,7 +104,8 @@ impl RowChecks {
         let conditions = conditions.collect::<Result<Vec<_>>>()?;
         let owned = |(id, name, of, mapped): (ColumnId, &str, ColumnType, bool)| (id, name.to_owned(), of, mapped);
         let (checks, columns) = (definition.checks.clone(), shapes_of(definition).map(owned).collect());
-        let compiled = Arc::new(CompiledChecks { checks, columns, conditions });
+        let enumerations = definition.enumerations().cloned().collect();
+        let compiled = Arc::new(CompiledChecks { checks, columns, enumerations, conditions });
         let mut all = self.compiled.lock();
         if all.len() >= TABLES_MAX {
             all.clear();
@@ -117,7 +119,9 @@ impl CompiledChecks {
     /// Whether they were compiled from what this definition says.
     fn are_of(&self, definition: &TableDefinition) -> bool {
         let own = self.columns.iter().map(|(id, name, of, mapped)| (*id, name.as_str(), *of, *mapped));
-        self.checks == definition.checks && own.eq(shapes_of(definition))
+        self.checks == definition.checks
+            && own.eq(shapes_of(definition))
+            && self.enumerations.iter().eq(definition.enumerations())
     }
 }
 

@@ -156,6 +156,11 @@ impl StoreSession {
         }
     }
 
+    /// The entries of the enumerated types.
+    pub(in crate::pg) fn enumerations(&self) -> Result<Vec<Table>> {
+        self.session.enumerations()
+    }
+
     /// The schemas besides `public`.
     pub(in crate::pg) fn schemas(&self) -> Result<Vec<String>> {
         self.session.schemas()

@@ -15,6 +15,7 @@ mod copying;
 mod curl;
 mod cursors;
 mod databases;
+mod enumerated_types;
 mod flight;
 mod full_disk;
 mod hostile;

@@ -3,8 +3,10 @@
 use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
 };
+use crate::ddl::enumerations::type_sql;
+use crate::ddl::print::column_type_sql;
 use crate::ddl::sequences::nextval_sql;
-use atsdb_codec::{column_type_of, declared_type, encoding_name, logical_type, time_unit_of};
+use atsdb_codec::{column_type_of, declared_type, encoding_name, enumeration_of, logical_type, time_unit_of};
 use atsdb_core::{Column, ColumnType, Identity, Result, Table, Value};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
@@ -73,7 +75,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
             Cell::text(&definition.name),
             Cell::text(&column.name),
             Cell::count(position as u64 + 1),
-            Cell::text(column.column_type.sql_name()),
+            Cell::text(column_type_sql(column)),
             Cell::Bool(column.nullable),
             default_of(column),
             Cell::maybe(column.map.map(|width| width.to_string())),
@@ -105,6 +107,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
     for (position, column) in definition.columns.iter().enumerate() {
         let place = (schema_of(table), definition.local_name(), column.name.as_str(), position);
         let name = match column.column_type {
+            _ if column.enumeration.is_some() => "USER-DEFINED".to_owned(),
             ColumnType::Array(_) => "ARRAY".to_owned(),
             scalar => scalar.sql_name().into_owned(),
         };
@@ -115,6 +118,7 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
         let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
         let name = match column.data_type() {
             DataType::List(_) => "ARRAY".to_owned(),
+            _ if enumeration_of(column).is_some() => "USER-DEFINED".to_owned(),
             _ => type_of_field(column),
         };
         rows.push(standard(place, column.is_nullable(), Cell::Null, name, column.data_type(), None));
@@ -216,6 +220,9 @@ fn datetime_precision(data_type: &DataType) -> Option<i64> {
 
 /// The name of the type of a view's column, which may be declared, as that of JSON is.
 fn type_of_field(field: &Field) -> String {
+    if let Some(enumeration) = enumeration_of(field) {
+        return type_sql(&enumeration.type_name);
+    }
     declared_type(field).map_or_else(|| type_name(field.data_type()), |of| of.sql_name().into_owned())
 }
 

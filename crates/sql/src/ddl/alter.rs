@@ -8,13 +8,13 @@ use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::{drop_default, set_default};
 use super::identity::make_identity;
 use super::options::TableOptions;
-use super::type_names::column_type;
+use super::type_names::{column_type, unsupported};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::quoted_names::quoted;
 use crate::text::skipped::{Skipped, folded};
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Result, TableDefinition, Value};
+use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
     MySQLColumnPosition, RenameTableNameKind,
@@ -213,7 +213,7 @@ fn place(definition: &mut TableDefinition, name: &str, position: Option<&MySQLCo
     Ok(())
 }
 
-fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
+pub(crate) fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     let position = definition.position(name)?;
     let column = &definition.columns[position];
     let id = column.id;
@@ -259,6 +259,9 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
             .with_hint(format!("ALTER TABLE ... ALTER COLUMN {} DROP IDENTITY first", column.name)));
     }
     match operation {
+        Do::SetDataType { .. } if column.enumeration.is_some() => {
+            return Err(other_type_of_labels(column));
+        }
         Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
         Do::SetDefault { value } => set_default(column, value).map_err(|error| error.context(place))?,
         Do::DropDefault => drop_default(column),
@@ -300,6 +303,9 @@ fn redeclare(
     rename_column(definition, position, &new_name.value)?;
     let column = &mut definition.columns[position];
     for declared in alone.columns {
+        if declared.enumeration.is_some() {
+            return Err(unsupported(data_type, &place));
+        }
         widen(column, declared.column_type)?;
         column.nullable = declared.nullable && !bound;
         (column.default, column.default_function) = (declared.default, declared.default_function);
@@ -311,8 +317,16 @@ fn redeclare(
     if constraints.is_empty() { Ok(()) } else { add_constraints(definition, constraints) }
 }
 
+fn other_type_of_labels(column: &Column) -> Error {
+    not_supported(format_args!("another type for column {} of an enumerated type", column.name))
+        .with_hint("ADD COLUMN of the new type, UPDATE, and DROP COLUMN, each as a statement")
+}
+
 /// Changes a column to a type that includes every value of its present type.
 fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
+    if column.enumeration.is_some() {
+        return Err(other_type_of_labels(column));
+    }
     use ColumnType as T;
     const FAMILIES: [&[ColumnType]; 3] = [
         &[T::Int8, T::Int16, T::Int32, T::Int64],

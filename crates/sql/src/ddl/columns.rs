@@ -2,13 +2,15 @@
 
 use super::constraints::{Constraints, refused_reference};
 use super::defaults::set_default;
+use super::enumerations::named_type;
 use super::identity::{identity_of, make_identity, serial_type};
 use super::type_names::column_type;
 use crate::text::errors::{not_supported, sql_error};
-use atsdb_core::{Column, Error, Identity, Result, TableDefinition};
+use atsdb_core::{Column, ColumnType, Enumeration, Error, Identity, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
 
 /// Adds a column to a definition, and its keys and conditions to `constraints`. `place` names the column, for errors.
+/// A type that is no other one is taken for an enumerated type, whose labels are not known yet.
 pub(crate) fn with_column(
     definition: TableDefinition,
     declared: &ColumnDef,
@@ -17,10 +19,16 @@ pub(crate) fn with_column(
 ) -> Result<TableDefinition> {
     let name = &declared.name.value;
     let serial = serial_type(&declared.data_type);
-    let column_type = serial.map_or_else(|| column_type(&declared.data_type, place), Ok)?;
+    let enumeration = named_type(&declared.data_type);
+    let (column_type, map) = match (&enumeration, serial) {
+        (Some(_), _) => (ColumnType::Text, Some(Enumeration::MAP)),
+        (None, Some(serial)) => (serial, None),
+        (None, None) => (column_type(&declared.data_type, place)?, None),
+    };
     let mut identity = serial.map(|_| Identity::by_default());
-    let mut definition = definition.with_column(name, column_type, None);
+    let mut definition = definition.with_column(name, column_type, map);
     let Some(column) = definition.columns.last_mut() else { return Err(Error::internal("no column was added")) };
+    column.enumeration = enumeration;
     // `DEFAULT NULL` is not a default, so NOT NULL must not be a reason to refuse it.
     let mut default: Option<&Expr> = None;
     for option in &declared.options {

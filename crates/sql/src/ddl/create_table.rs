@@ -2,6 +2,7 @@
 
 use super::columns::with_column;
 use super::constraints::Constraints;
+use super::enumerations::unknown_type;
 use super::options::{TableOptions, is_name_of_time};
 use crate::parse::refuse::refused;
 use crate::parse::statement::parse_declaring;
@@ -83,7 +84,14 @@ pub(crate) fn on_commit(create: &CreateTable) -> Result<Option<OnCommit>> {
 /// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql).
 pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
     match parse_declaring(text.trim_end().trim_end_matches(';'), SourcePosition::START, &Parameters::none())? {
-        Statement::CreateTable(create) if !create.temporary => table_definition(&create),
+        Statement::CreateTable(create) if !create.temporary => {
+            let definition = table_definition(&create)?;
+            let unresolved = definition.columns.iter().find_map(|column| Some((column, column.enumeration.as_ref()?)));
+            match unresolved {
+                Some((column, enumeration)) => Err(unknown_type(&definition, column, &enumeration.type_name)),
+                None => Ok(definition),
+            }
+        }
         other => Err(refused(&other).with_hint("write a CREATE TABLE")),
     }
 }

@@ -1,12 +1,13 @@
 //! The table that `CREATE TABLE ... AS` declares: one column for each column of the query, of a type that can hold its
 //! values.
 
+use super::enumerations::type_sql;
 use crate::text::errors::sql_error;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use atsdb_codec::column_type_of;
+use atsdb_codec::{column_type_of, enumeration_of};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::name::name_key;
-use atsdb_core::{Result, TableDefinition};
+use atsdb_core::{ColumnType, Enumeration, Result, TableDefinition};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -18,8 +19,15 @@ pub(crate) fn definition_of(name: &str, schema: &SchemaRef) -> Result<TableDefin
     check_names(&format!("table {name}"), schema)?;
     let mut definition = TableDefinition::new(name);
     for field in schema.fields() {
-        let (column_type, map) = column_type_of(field).ok_or_else(|| no_type(field))?;
+        let enumeration = enumeration_of(field);
+        let (column_type, map) = match enumeration {
+            Some(_) => (ColumnType::Text, Some(Enumeration::MAP)),
+            None => column_type_of(field).ok_or_else(|| no_type(field))?,
+        };
         definition = definition.with_column(field.name(), column_type, map);
+        if let Some(column) = definition.columns.last_mut() {
+            column.enumeration = enumeration;
+        }
     }
     Ok(definition)
 }
@@ -42,6 +50,9 @@ pub(crate) fn with_room(schema: &SchemaRef, computed: impl FnOnce() -> Result<Ve
 
 /// The type name of a query's column in `DESCRIBE`.
 pub(crate) fn type_name_of(field: &Field) -> String {
+    if let Some(enumeration) = enumeration_of(field) {
+        return type_sql(&enumeration.type_name);
+    }
     match column_type_of(field) {
         Some((column_type, _)) => column_type.sql_name().into_owned(),
         None => field.data_type().to_string(),

@@ -10,6 +10,7 @@ pub(crate) mod columns;
 pub(crate) mod constraints;
 pub(crate) mod create_table;
 pub(crate) mod defaults;
+pub(crate) mod enumerations;
 pub(crate) mod from_query;
 pub(crate) mod identity;
 pub(crate) mod options;

@@ -1,6 +1,7 @@
 //! Prints a definition as the `CREATE TABLE` that declares it.
 
 use super::defaults::default_sql;
+use super::enumerations::type_sql;
 use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
@@ -11,6 +12,7 @@ use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use datafusion::sql::sqlparser::parser::Parser;
+use std::borrow::Cow;
 
 /// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup. Parsing
 /// it yields the same definition.
@@ -96,7 +98,15 @@ fn column_sql(definition: &TableDefinition, column: &Column) -> String {
     let identity = column.identity.as_ref();
     let identity = identity.map_or_else(String::new, |identity| identity_sql(identity, column.column_type));
     let default = default_sql(column).map_or_else(String::new, |default| format!(" DEFAULT {default}"));
-    format!("{} {}{not_null}{default}{identity}", quoted(&column.name), column.column_type.sql_name())
+    format!("{} {}{not_null}{default}{identity}", quoted(&column.name), column_type_sql(column))
+}
+
+/// The type of a column, as it is declared.
+pub(crate) fn column_type_sql(column: &Column) -> Cow<'static, str> {
+    match &column.enumeration {
+        Some(enumeration) => type_sql(&enumeration.type_name).into(),
+        None => column.column_type.sql_name(),
+    }
 }
 
 fn column_list(definition: &TableDefinition, columns: &[ColumnId]) -> String {
@@ -139,6 +149,7 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     let mapped: Vec<String> = definition
         .columns
         .iter()
+        .filter(|column| column.enumeration.is_none())
         .filter_map(|column| column.map.map(|width| format!("{}:{width}", list_name(&column.name))))
         .collect();
     if !mapped.is_empty() {

@@ -118,7 +118,8 @@ fn alter(parser: &mut Parser<'_>) -> Result<Option<SequenceStatement>, ParserErr
     end(parser).map(|()| Some(changed))
 }
 
-fn end(parser: &mut Parser<'_>) -> Result<(), ParserError> {
+/// Refuses anything after a statement.
+pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), ParserError> {
     let next = parser.next_token();
     match next.token {
         Token::EOF | Token::SemiColon => Ok(()),

@@ -104,7 +104,8 @@ fn custom(name: &ObjectName, declared: &DataType, place: &str) -> Result<ColumnT
     })
 }
 
-fn unsupported(declared: &DataType, place: &str) -> Error {
+/// The error for a type that no column has.
+pub(super) fn unsupported(declared: &DataType, place: &str) -> Error {
     use DataType as T;
     let hint = match declared {
         T::BigNumeric(_) | T::BigDecimal(_) | T::DecimalUnsigned(_) | T::DecUnsigned(_) => "use DECIMAL",

@@ -24,12 +24,10 @@ pub(crate) fn refuse_files(text: &str) -> Result<()> {
 }
 
 /// Statements of PostgreSQL that are not supported: their first words, and what to do instead.
-const UNSUPPORTED: [(&[&str], &str); 51] = [
-    (&["CREATE", "TYPE"], NO_TYPES),
-    (&["ALTER", "TYPE"], NO_TYPES),
-    (&["DROP", "TYPE"], NO_TYPES),
-    (&["CREATE", "DOMAIN"], "declare the columns with the type itself; conditions on values are not checked"),
-    (&["DROP", "DOMAIN"], NO_TYPES),
+const UNSUPPORTED: [(&[&str], &str); 49] = [
+    (&["CREATE", "DOMAIN"], NO_DOMAINS),
+    (&["ALTER", "DOMAIN"], NO_DOMAINS),
+    (&["DROP", "DOMAIN"], NO_DOMAINS),
     (&["CREATE", "FUNCTION"], NO_CODE),
     (&["DROP", "FUNCTION"], NO_CODE),
     (&["CREATE", "PROCEDURE"], NO_CODE),
@@ -78,8 +76,7 @@ const UNSUPPORTED: [(&[&str], &str); 51] = [
     (&["FETCH"], CONNECTION),
 ];
 
-const NO_TYPES: &str = "instead of an enum use TEXT, which WITH (map = 'COLUMN:u8') stores as an index; instead of a \
-                        record use a column for each field";
+const NO_DOMAINS: &str = "declare the columns with the type itself, and the condition as a CHECK of the table";
 const NO_CODE: &str = "the store runs no code: compute values in the queries, in a view or a rollup, or in the program";
 const RIGHTS: &str = "rights are the roles of users: atsdb user add STORE USER --role read, write or admin";
 const ONE_STORE: &str = "a database is a store, such as a file: atsdb NAME.db creates one, atsdb serve serves several";
@@ -129,7 +126,7 @@ mod tests {
     #[test]
     fn a_refused_statement_is_named_with_what_to_do_instead() {
         for (text, name, instead) in [
-            ("CREATE TYPE mood AS ENUM ('a')", "CREATE TYPE", "TEXT"),
+            ("CREATE DOMAIN positive AS INT CHECK (VALUE > 0)", "CREATE DOMAIN", "a CHECK"),
             ("create or replace function f() returns int", "CREATE FUNCTION", "a view"),
             ("/* x */ NOTIFY channel", "NOTIFY", "no messages"),
             ("GRANT SELECT ON t TO me", "GRANT", "atsdb user"),

@@ -286,7 +286,7 @@ impl ContextProvider for SnapshotNames<'_> {
     }
 
     fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
-        Some(type_planner())
+        Some(type_planner(self.snapshot))
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {

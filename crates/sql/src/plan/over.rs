@@ -3,6 +3,7 @@
 
 use crate::scan::provider::SnapshotTable;
 use crate::scan::text_of_index::TextOfIndex;
+use atsdb_codec::enumeration_of;
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -58,6 +59,8 @@ pub(crate) fn is_immutable(plan: &LogicalPlan) -> Result<bool> {
                         WindowFunctionDefinition::WindowUDF(function) => function.signature().volatility,
                     },
                     Expr::ScalarVariable(..) => Volatility::Volatile,
+                    // The labels of an enumerated type are none of a table's definition.
+                    Expr::Cast(cast) if enumeration_of(&cast.field).is_some() => Volatility::Stable,
                     _ => Volatility::Immutable,
                 };
                 is_immutable &= volatility == Volatility::Immutable;

@@ -121,7 +121,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 145] = [
+pub(super) const NOTES: [FunctionNote; 148] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -160,6 +160,9 @@ pub(super) const NOTES: [FunctionNote; 145] = [
     ("delta", "v, t", "DOUBLE", "The last value minus the first, in the order of time."),
     ("empty", "array", "BOOLEAN", "Whether an array has no elements."),
     ("encode", "bytes, format", "TEXT", "Bytes as text in base64, hex or escape."),
+    ("enum_first", "value", "the type of value", "The least label of an enumerated type."),
+    ("enum_last", "value", "the type of value", "The greatest label of an enumerated type."),
+    ("enum_range", "value or from, to", "TEXT[]", "The labels of an enumerated type, in order."),
     ("factorial", "n", "DECIMAL", "The product of the integers from 1 to n."),
     ("first", "v, t", "the type of v", "The value of the row with the least t."),
     ("format", "template, ...", "TEXT", "The template with %s, %I and %L replaced by the other arguments."),

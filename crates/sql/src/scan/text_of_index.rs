@@ -1,9 +1,9 @@
 //! A function that returns the strings for indices of a mapped column, for plans that work on indices.
 
-use atsdb_codec::logical_type;
+use atsdb_codec::{logical_field, logical_type};
 use atsdb_core::{Column, Table};
 use atsdb_engine::ReadSnapshot;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
@@ -63,7 +63,7 @@ impl ScalarUDFImpl for TextOfIndex {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), logical_type(&self.column), is_nullable)))
+        Ok(Arc::new(logical_field(&self.column).with_name(self.name()).with_nullable(is_nullable)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

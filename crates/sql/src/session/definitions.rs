@@ -236,6 +236,7 @@ impl Session {
             let mut definition = altered(&from, &alter.operations, times, &mut skipped)?;
             skipped.into_iter().for_each(|skipped| self.note_skipped(skipped));
             self.find_sequences(&mut definition, Some(&table))?;
+            self.find_enumerations(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }

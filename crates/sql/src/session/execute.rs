@@ -6,6 +6,7 @@ use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
 use crate::ddl::create_table::{notice_of_time, on_commit, table_definition};
+use crate::ddl::enumerations::EnumerationStatement;
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
 use crate::ddl::sequences::SequenceStatement;
@@ -166,6 +167,9 @@ impl Session {
         if let Some(sequence) = SequenceStatement::of(statement.text(), statement.position())? {
             return self.sequence_statement(&sequence);
         }
+        if let Some(statement) = EnumerationStatement::of(statement.text(), statement.position())? {
+            return self.enumeration_statement(&statement);
+        }
         if let Some(change) = SchemaChange::of(statement.text(), statement.position())? {
             return self.change_schema(&change);
         }
@@ -260,6 +264,7 @@ impl Session {
         let (definition, on_commit) = (table_definition(create)?, on_commit(create)?);
         let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
         self.find_sequences(&mut definition, None)?;
+        self.find_enumerations(&mut definition, None)?;
         definition.check().map_err(as_sql_error)?;
         self.check_conditions(&definition)?;
         let notice = notice_of_time(create, &definition)?;

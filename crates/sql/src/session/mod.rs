@@ -8,6 +8,7 @@ mod checkpoint;
 mod checks;
 mod copy;
 mod definitions;
+mod enumerations;
 mod execute;
 pub(crate) mod files;
 mod insert_literals;

@@ -206,6 +206,11 @@ fn rollup_definition(
     source: &Table,
 ) -> Result<TableDefinition> {
     let mut definition = definition_of(name, &stored(&described.schema))?;
+    if let Some(column) = definition.columns.iter().find(|column| column.enumeration.is_some()) {
+        let name = &column.name;
+        return Err(not_supported(format_args!("column {name} of an enumerated type in a rollup"))
+            .with_hint(format!("cast it: CAST({name} AS TEXT) AS {name}")));
+    }
     // Dictionaries of the source may become wider, so those of the rollup have the maximum width.
     definition
         .columns

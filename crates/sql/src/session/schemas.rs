@@ -209,14 +209,24 @@ impl Session {
             return Err(sql_error(format!("cannot drop schema {schema} because other objects depend on it: {name}"))
                 .with_hint(format!("DROP SCHEMA {} CASCADE drops its tables and views, too", quoted(&schema))));
         }
+        let types: Vec<Table> = self.enumerations()?.into_iter().filter(in_one).collect();
+        if let Some(entry) = types.first().filter(|_| !cascade) {
+            let (schema, name) = (entry.definition.schema.clone().unwrap_or_default(), &entry.definition.name);
+            let message = format!("cannot drop schema {schema} because other objects depend on it: type {name}");
+            return Err(
+                sql_error(message).with_hint(format!("DROP SCHEMA {} CASCADE drops its types, too", quoted(&schema)))
+            );
+        }
         let tables = self.with_rollups(own.clone(), true)?;
+        let stays = |table: &Table| tables.iter().all(|dropped| dropped.id != table.id);
+        self.refuse_columns_of(&types, stays)?;
         let changed = self.without_defaults(&tables, true)?;
         self.with_batch(|batch| {
             let present = batch.tables()?;
             require_same(own.iter(), present.iter().filter(|table| in_one(table)))?;
             changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
             tables.iter().try_for_each(|table| batch.drop_table(table))?;
-            let entries = batch.schema_entries()?;
+            let entries = batch.entries()?;
             entries.iter().filter(|entry| in_one(entry)).try_for_each(|entry| batch.drop_table(entry))
         })?;
         Ok(Answer::Done { verb: "DROP SCHEMA", row_count: None })
@@ -254,11 +264,16 @@ impl Session {
                     sequence.schema = Some(to.to_owned());
                 }
             }
+            for enumeration in definition.columns.iter_mut().filter_map(|column| column.enumeration.as_mut()) {
+                if enumeration.type_name.schema.as_ref().is_some_and(|own| same_name(own, &from)) {
+                    enumeration.type_name.schema = Some(to.to_owned());
+                }
+            }
         };
         self.with_batch_retried(|batch: &mut Batch| {
-            let mut tables = [batch.tables()?, batch.schema_entries()?].concat();
-            // The columns that take their numbers name them by their new names.
-            tables.sort_by_key(|table| !table.definition.sequence);
+            let mut tables = [batch.tables()?, batch.entries()?].concat();
+            // The columns that take their numbers or have their labels name them by their new names.
+            tables.sort_by_key(|table| !(table.definition.sequence || table.definition.is_entry()));
             tables.iter().try_for_each(|table| {
                 let mut definition = if is_in(&table) { renamed(table) } else { table.definition.clone() };
                 follow(&mut definition);

@@ -3,7 +3,7 @@
 use crate::ddl::defaults::default_sql;
 use crate::ddl::from_query::type_name_of;
 use crate::ddl::identity::identity_sql;
-use crate::ddl::print::declaration_of;
+use crate::ddl::print::{column_type_sql, declaration_of};
 use crate::run::answer::{Answer, Rows};
 use crate::run::function_list::{FunctionInfo, functions};
 use crate::text::errors::not_supported;
@@ -54,7 +54,7 @@ pub(crate) fn show_functions(filter: Option<&ShowStatementFilter>) -> Result<Ans
 pub(crate) fn describe(definition: &TableDefinition) -> Result<Answer> {
     let columns = &definition.columns;
     let names: StringArray = columns.iter().map(|column| Some(column.name.as_str())).collect();
-    let types: StringArray = columns.iter().map(|column| Some(column.column_type.sql_name())).collect();
+    let types: StringArray = columns.iter().map(|column| Some(column_type_sql(column))).collect();
     let nullable: BooleanArray = columns.iter().map(|column| Some(column.nullable)).collect();
     let notes: StringArray = columns.iter().map(|column| Some(notes_of(definition, column))).collect();
     answer(vec![

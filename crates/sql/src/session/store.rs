@@ -23,6 +23,7 @@ impl Session {
         match on_commit {
             Some(on_commit) => self.with_batch(|batch| batch.create_temporary(definition, on_commit)),
             None => {
+                self.refuse_name_of_type(definition)?;
                 self.check_sequence_names(definition)?;
                 self.create(definition)
             }

@@ -13,12 +13,18 @@ type Rule = (&'static [&'static str], &'static str);
 
 /// Errors of the statement. The first rule that fits decides.
 const OF_SQL: &[Rule] = &[
+    (&["invalid input value for enum "], "22P02"),
+    (&["invalid enum label"], "42602"),
+    (&["is not an existing enum label"], "22023"),
     (&["invalid regular expression:"], "2201B"),
     (&["syntax error"], "42601"),
     (&["non-DEFAULT value"], "428C9"),
     (&["can only be updated to DEFAULT"], "428C9"),
     (&["is not yet defined in this session"], "55000"),
     (&["relation \"", "does not exist"], "42P01"),
+    (&["type \"", "does not exist"], "42704"),
+    (&["type \"", "already exists"], "42710"),
+    (&["cannot cast type "], "42846"),
     (&["FROM-clause entry for table"], "42P01"),
     (&["constraint \"", "already exists"], "42710"),
     (&["aggregate functions are not allowed"], "42803"),
@@ -89,6 +95,7 @@ const OF_SQL: &[Rule] = &[
     (&["a transaction is already open"], "25001"),
     (&["does not take"], "42883"),
     (&["operator does not exist"], "42883"),
+    (&["function ", "does not exist"], "42883"),
     (&[" takes ", "argument"], "42883"),
     (&["needs arguments"], "42883"),
     (&["Cannot coerce"], "42883"),
@@ -135,6 +142,7 @@ const OF_SQL: &[Rule] = &[
 
 /// Errors of values, except those that name a value and its type. The first rule that fits decides.
 const OF_VALUES: &[Rule] = &[
+    (&["invalid enum label"], "42602"),
     (&["malformed array literal"], "22P02"),
     (&["has several dimensions, but arrays have one"], "0A000"),
     (&["division by zero"], "22012"),
@@ -220,10 +228,12 @@ pub fn sqlstate_of(error: &Error) -> &'static str {
             let of_default = has("DEFAULT").then(|| of_wrong_value(message)).flatten();
             of_default.unwrap_or_else(|| by_rules(OF_SQL, message, otherwise))
         }
+        ErrorKind::InvalidValue if has("invalid input value for enum ") => "22P02",
         ErrorKind::InvalidValue => {
             of_wrong_value(message).unwrap_or_else(|| by_rules(OF_VALUES, message, ErrorKind::InvalidValue.sqlstate()))
         }
         ErrorKind::Exists if message.starts_with("the schema ") || has(": the schema ") => "42P06",
+        ErrorKind::Exists if has("enum label ") => "42710",
         ErrorKind::Limit if has("value of sequence") => "2200H",
         ErrorKind::ReadOnly if message.starts_with(PERMISSION_DENIED) => "42501",
         ErrorKind::Resources if has("ran for longer") => "57014",

@@ -9,7 +9,8 @@
 //! | room | what it repairs |
 //! |---|---|
 //! | `subqueries` | subqueries in expressions, conditions and `LATERAL`, and the order of those in FROM |
-//! | `declared` | UUIDs and JSON, which are texts for DataFusion |
+//! | `enumerations` | the types of labels, their order and their comparison |
+//! | `declared` | UUIDs, JSON and labels, which are texts for DataFusion |
 //! | `arrays` | comparing arrays, and their elements, positions and dimensions |
 //! | `untyped` | constants and parameters without a type |
 //! | `texts` | functions and operators of texts, and texts of mapped columns |
@@ -29,6 +30,7 @@ mod aggregates;
 mod arrays;
 mod casts;
 mod declared;
+mod enumerations;
 mod numbers;
 mod plans;
 mod resources;
@@ -60,6 +62,7 @@ pub(crate) use untyped::array_constants::write_array_constants;
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
 use atsdb_core::Table;
+use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::planner::{ExprPlanner, RelationPlanner, TypePlanner};
 use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
@@ -118,9 +121,9 @@ pub(crate) fn relation_planners() -> Vec<Arc<dyn RelationPlanner>> {
     vec![Arc::new(declared::relations::DeclaredRelations::default())]
 }
 
-/// The planner of types.
-pub(crate) fn type_planner() -> Arc<dyn TypePlanner> {
-    Arc::new(times::time_types::TimeTypes)
+/// The planner of types, for statements over a snapshot.
+pub(crate) fn type_planner(snapshot: &ReadSnapshot) -> Arc<dyn TypePlanner> {
+    Arc::new(enumerations::types::EnumTypes::new(snapshot, times::time_types::TimeTypes))
 }
 
 /// Rules of the analyzer that run before it makes types equal.
@@ -129,6 +132,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(subqueries::order::SubqueryOrder),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),
+        Arc::new(enumerations::rule::EnumValues),
         Arc::new(plans::distinct_rows::DistinctRows),
         Arc::new(numbers::results::NumberResults),
         Arc::new(subqueries::rule::AnySubquery),

@@ -84,6 +84,10 @@ impl InsertRun {
         let tables = tables(&insert.table)?;
         let found = insert.table.find_by(path, &tables);
         let table = found.ok_or_else(|| unknown_table(&insert.table, &tables))?;
+        if table.definition.enumerations().next().is_some() {
+            // A wrong label must not be reported by a later statement, nor one refused that was just added.
+            return Ok(None);
+        }
         let names_columns = columns.is_some();
         let columns = columns.or_else(|| first_columns(table, row.len()));
         let target = Target::new(TableName::of_table(table), columns, on_duplicate);

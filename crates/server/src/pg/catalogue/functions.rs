@@ -4,7 +4,7 @@ use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
 use super::json::json_object;
-use super::lookup::{description, expression, format_type, number_of, parts, sequence_of, type_number};
+use super::lookup::{description, expression, format_type, is_visible_type, name_of, number_of, parts, sequence_of};
 use super::privileges::{default_privileges, has_privilege, has_role};
 use super::search_path::{is_visible, searched};
 use super::value::Value;
@@ -197,12 +197,13 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             context.changed.borrow_mut().push((setting, value.clone(), argument(2).is_true()));
             Value::Text(value)
         }
-        "format_type" => format_type(argument(0), argument(1)),
+        "format_type" => format_type(context, argument(0), argument(1))?,
         "to_regclass" => named(context, "regclass", text(0))?,
-        "to_regtype" => match text(0).and_then(|name| type_number(&name)) {
-            Some(number) => {
-                Value::Named(number, format_type(&Value::Int(number), &Value::Null).shown().unwrap_or_default())
-            }
+        "to_regtype" => match text(0) {
+            Some(name) => match number_of(context, "regtype", &name)? {
+                Some(number) => Value::Named(number, name_of(context, "regtype", number)?.unwrap_or_default()),
+                None => Value::Null,
+            },
             None => Value::Null,
         },
         "to_regrole" => named(context, "regrole", text(0))?,
@@ -239,6 +240,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             }
         }
         "pg_table_is_visible" => is_visible(context, argument(0))?,
+        "pg_type_is_visible" => is_visible_type(context, argument(0))?,
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
             by_number(context, ("internal", "sizes"), argument(0), "bytes")?
         }

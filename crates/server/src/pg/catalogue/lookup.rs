@@ -3,13 +3,14 @@
 use super::context::Context;
 use super::find_row::{by_number, look_up};
 use super::relation::find;
-use super::search_path::{class_number, is_visible, schema_of_class};
+use super::search_path::{class_number, is_visible, schema_of_class, searched};
 use super::value::Value;
 use crate::pg::error::PgError;
+use crate::pg::types::enumerations::{array_of, is_enumeration, number_of as number_of_enumeration};
 use crate::pg::types::known;
-use atsdb::PUBLIC_SCHEMA;
 use atsdb::name::same_name;
 use atsdb::sql::identifier;
+use atsdb::{PUBLIC_SCHEMA, QualifiedName};
 
 /// The table and the column that contain the names of a kind of objects.
 fn names_of(kind: &str) -> ((&'static str, &'static str), &'static str) {
@@ -27,7 +28,10 @@ pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<
         return Ok(Some("-".to_owned()));
     }
     if kind == "regtype" {
-        return Ok(u32::try_from(number).ok().and_then(known::sql_name));
+        return match u32::try_from(number).ok().and_then(known::sql_name) {
+            Some(name) => Ok(Some(name)),
+            None => name_of_enumeration(context, number),
+        };
     }
     let (table, column) = names_of(kind);
     let name = by_number(context, table, &Value::Int(number), column)?;
@@ -45,7 +49,10 @@ pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result
         return Ok(Some(number));
     }
     if kind == "regtype" {
-        return Ok(type_number(name));
+        return match type_number(name) {
+            Some(number) => Ok(Some(number)),
+            None => enumeration_number(context, name),
+        };
     }
     let (table, column) = names_of(kind);
     let mut parts = parts(name);
@@ -127,7 +134,7 @@ pub(super) fn description(context: &Context<'_>, number: &Value, table: &Value) 
 }
 
 /// The number of a type by its name in SQL.
-pub(super) fn type_number(name: &str) -> Option<i64> {
+fn type_number(name: &str) -> Option<i64> {
     let folded = name.trim().to_lowercase().replace("pg_catalog.", "").replace('"', "");
     let (name, is_array) = match folded.strip_suffix("[]") {
         Some(name) => (name, true),
@@ -166,15 +173,19 @@ pub(super) fn parts(name: &str) -> Vec<String> {
 
 /// A type's name with its modifier, as `format_type` returns it. The modifier is the number of fractional digits of a
 /// second, or the digits of a decimal.
-pub(super) fn format_type(number: &Value, modifier: &Value) -> Value {
-    match number.int().and_then(|number| u32::try_from(number).ok()) {
+pub(super) fn format_type(context: &Context<'_>, number: &Value, modifier: &Value) -> Result<Value, PgError> {
+    Ok(match number.int().and_then(|number| u32::try_from(number).ok()) {
         None => Value::Null,
         Some(0) => Value::text("-"),
         Some(id) => {
-            let name = known::sql_name(id).unwrap_or_else(|| "???".to_owned());
+            let name = match known::sql_name(id) {
+                Some(name) => Some(name),
+                None => name_of_enumeration(context, i64::from(id))?,
+            };
+            let name = name.unwrap_or_else(|| "???".to_owned());
             if let Some(digits) = modifier.int().filter(|digits| id == known::NUMERIC && *digits >= 4) {
                 let (precision, scale) = ((digits - 4) >> 16, (digits - 4) & 0x7ff);
-                return Value::Text(format!("{name}({precision},{scale})"));
+                return Ok(Value::Text(format!("{name}({precision},{scale})")));
             }
             let is_time = matches!(id, known::TIMESTAMP | known::TIMESTAMPTZ | known::TIME);
             match (modifier.int().filter(|digits| is_time && (0..6).contains(digits)), name.split_once(' ')) {
@@ -182,5 +193,54 @@ pub(super) fn format_type(number: &Value, modifier: &Value) -> Value {
                 _ => Value::Text(name),
             }
         }
+    })
+}
+
+const TYPES: (&str, &str) = ("pg_catalog", "pg_type");
+
+/// The name of an enumerated type or of its arrays, with its schema if the search path does not find it.
+fn name_of_enumeration(context: &Context<'_>, number: i64) -> Result<Option<String>, PgError> {
+    let number = Value::Int(number);
+    let (name, kind) = (by_number(context, TYPES, &number, "typname")?, by_number(context, TYPES, &number, "typtype")?);
+    let element = by_number(context, TYPES, &number, "typelem")?.int().unwrap_or(0);
+    if kind.shown().as_deref() != Some("e") {
+        let is_array = u32::try_from(element).is_ok_and(is_enumeration);
+        let element = if is_array { name_of_enumeration(context, element)? } else { None };
+        return Ok(element.map(|element| format!("{element}[]")));
     }
+    let Some(name) = name.shown() else { return Ok(None) };
+    let namespace = by_number(context, TYPES, &number, "typnamespace")?;
+    let schema = by_number(context, ("pg_catalog", "pg_namespace"), &namespace, "nspname")?;
+    let schema = schema.shown().unwrap_or_default();
+    let is_visible = enumeration_number(context, &identifier(&name))? == number.int();
+    let name = identifier(&name);
+    Ok(Some(if is_visible { name } else { format!("{}.{name}", identifier(&schema)) }))
+}
+
+/// The number of an enumerated type by its name, which may be quoted and qualified with a schema.
+fn enumeration_number(context: &Context<'_>, name: &str) -> Result<Option<i64>, PgError> {
+    let (name, is_array) = name.trim().strip_suffix("[]").map_or((name, false), |name| (name, true));
+    let mut parts = parts(name);
+    let last = parts.pop().unwrap_or_default();
+    let schemas = match parts.pop() {
+        Some(schema) => vec![schema],
+        None => searched(context, true)?,
+    };
+    for schema in schemas {
+        let schema = (!same_name(&schema, PUBLIC_SCHEMA)).then_some(schema);
+        let number = number_of_enumeration(&QualifiedName { schema, name: last.clone() });
+        let number = i64::from(if is_array { array_of(number) } else { number });
+        if !by_number(context, TYPES, &Value::Int(number), "oid")?.is_null() {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a type is found by its name alone; NULL if it does not exist.
+pub(super) fn is_visible_type(context: &Context<'_>, number: &Value) -> Result<Value, PgError> {
+    let name = by_number(context, TYPES, number, "typname")?;
+    let Some(name) = name.shown() else { return Ok(Value::Null) };
+    let is_enumeration = number.int().and_then(|number| u32::try_from(number).ok()).is_some_and(is_enumeration);
+    Ok(Value::Bool(!is_enumeration || enumeration_number(context, &identifier(&name))? == number.int()))
 }

@@ -1,5 +1,6 @@
 //! The PostgreSQL types that clients may see, by number.
 
+use super::enumerations;
 use arrow::datatypes::{DataType, Field};
 use atsdb::sql::TextForm;
 use atsdb::{ColumnType, ElementType};
@@ -123,6 +124,7 @@ pub(in crate::pg) fn is_named(id: u32) -> bool {
 /// Whether values of a type are sent as their texts in the binary format, too.
 pub(in crate::pg) fn is_sent_as_text(id: u32) -> bool {
     matches!(id, 0 | TEXT | VARCHAR | BPCHAR | NAME | CHAR | UNKNOWN | JSON | XML | CSTRING)
+        || enumerations::is_enumeration(id)
 }
 
 /// The type with this number, if it is not an array type.
@@ -151,7 +153,8 @@ pub(in crate::pg) fn by_name(name: &str) -> Option<&'static PgType> {
 
 /// The size of a value of this type in bytes; -1 if it varies.
 pub(in crate::pg) fn width_of(id: u32) -> i16 {
-    by_id(id).map_or(-1, |known| known.width)
+    // PostgreSQL stores the number of a label.
+    if enumerations::is_enumeration(id) { 4 } else { by_id(id).map_or(-1, |known| known.width) }
 }
 
 /// The name of a type in SQL, as `format_type` returns it.
@@ -164,6 +167,9 @@ pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
 
 /// The PostgreSQL type for a column of a table or result.
 pub(in crate::pg) fn of_field(field: &Field) -> u32 {
+    if let Some(of) = atsdb::enumeration_of(field) {
+        return enumerations::number_of(&of.type_name);
+    }
     match atsdb::declared_type(field) {
         Some(ColumnType::Uuid) => UUID,
         Some(ColumnType::Json) if atsdb::is_jsonb(field) => JSONB,

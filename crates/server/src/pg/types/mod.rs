@@ -6,6 +6,7 @@ pub(in crate::pg) mod array_elements;
 pub(in crate::pg) mod binary;
 pub(in crate::pg) mod calendar;
 pub(in crate::pg) mod cells;
+pub(in crate::pg) mod enumerations;
 pub(in crate::pg) mod input;
 pub(in crate::pg) mod json;
 pub(in crate::pg) mod known;

@@ -7,6 +7,7 @@ use super::ends::{End, scalar_at};
 use crate::functions::base::arguments::{is_ordering, plain_type, type_name};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
+use atsdb_codec::{enumeration_field, enumeration_of};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, make_comparator};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::common::{Result, ScalarValue};
@@ -56,6 +57,16 @@ impl AggregateUDFImpl for Bookend {
                     .with_hint(format!("{name}(value, time)")),
             )),
         }
+    }
+
+    /// The result is a label of an enumerated type if the values are.
+    fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef> {
+        let types: Vec<DataType> = args.iter().map(|field| field.data_type().clone()).collect();
+        let field = Field::new(self.name(), self.return_type(&types)?, true);
+        Ok(Arc::new(match args.first().and_then(|value| enumeration_of(value)) {
+            Some(of) => enumeration_field(field, &of),
+            None => field,
+        }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) type Compute = fn(&[ArrayRef]) -> Result<ArrayRef>;
 
 /// The type of the texts that a function returns.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Returns {
     /// Texts, or values of another type of DataFusion.
     Plain,
@@ -94,12 +94,12 @@ impl ScalarUDFImpl for Plain {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let of = match self.returns {
+        let of = match &self.returns {
             Returns::Plain => return Ok(Arc::new(Field::new(self.name, self.result.clone(), true))),
             Returns::JsonLists => {
                 return Ok(Arc::new(json_list_field(Field::new(self.name, self.result.clone(), true))));
             }
-            Returns::Declared(of) => of,
+            Returns::Declared(of) => of.clone(),
             Returns::JsonOfFirst => {
                 let first = args.arg_fields.first().and_then(|field| TextType::of(field));
                 first.filter(|of| of.is_json()).unwrap_or(TextType::Json)

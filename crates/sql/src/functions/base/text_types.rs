@@ -1,17 +1,20 @@
-//! The types of values that are texts for DataFusion, and UUIDs or JSON for SQL. The metadata of a field says so, of
-//! columns as of results of functions.
+//! The types of values that are texts for DataFusion, and UUIDs, JSON or labels of an enumerated type for SQL. The
+//! metadata of a field says so, of columns as of results of functions.
 
-use atsdb_codec::{declared_field, declared_type, is_jsonb, jsonb_field};
-use atsdb_core::ColumnType;
+use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
+use atsdb_core::{ColumnType, Enumeration};
 use datafusion::arrow::datatypes::{DataType, Field};
+use std::sync::Arc;
 
 /// A type whose values are texts for DataFusion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum TextType {
     Uuid,
     Json,
     /// JSON in the form of PostgreSQL's `jsonb`.
     Jsonb,
+    /// A label of an enumerated type.
+    Enum(Arc<Enumeration>),
 }
 
 impl TextType {
@@ -20,21 +23,34 @@ impl TextType {
         match declared_type(field) {
             Some(ColumnType::Uuid) => Some(Self::Uuid),
             Some(ColumnType::Json) => Some(if is_jsonb(field) { Self::Jsonb } else { Self::Json }),
-            _ => None,
+            _ => enumeration_of(field).map(|of| Self::Enum(Arc::new(of))),
         }
     }
 
-    pub(crate) fn is_json(self) -> bool {
-        self != Self::Uuid
+    pub(crate) fn is_json(&self) -> bool {
+        matches!(self, Self::Json | Self::Jsonb)
+    }
+
+    pub(crate) fn is_uuid(&self) -> bool {
+        *self == Self::Uuid
+    }
+
+    /// The enumerated type, if it is one.
+    pub(crate) fn enumeration(self) -> Option<Arc<Enumeration>> {
+        match self {
+            Self::Enum(of) => Some(of),
+            Self::Uuid | Self::Json | Self::Jsonb => None,
+        }
     }
 
     /// A nullable field of values of this type.
-    pub(crate) fn field(self, name: &str) -> Field {
+    pub(crate) fn field(&self, name: &str) -> Field {
         let field = Field::new(name, DataType::Utf8, true);
         match self {
             Self::Uuid => declared_field(field, ColumnType::Uuid),
             Self::Json => declared_field(field, ColumnType::Json),
             Self::Jsonb => jsonb_field(field),
+            Self::Enum(of) => enumeration_field(field, of),
         }
     }
 }

@@ -50,7 +50,7 @@ impl JsonValues {
             DataType::Float32 | DataType::Float64 => {
                 Form::Number((0..array.len()).map(|row| float_text(array, row)).collect())
             }
-            DataType::Utf8 if TextType::of(field).is_some_and(TextType::is_json) => Form::Json(texts(array)?),
+            DataType::Utf8 if TextType::of(field).is_some_and(|of| of.is_json()) => Form::Json(texts(array)?),
             DataType::Dictionary(_, values) => return Self::new(&cast(array, values)?, field),
             DataType::Timestamp(unit, _) => Form::Text(times(array, *unit)?),
             DataType::Time32(_) | DataType::Time64(_) => {

@@ -1,5 +1,6 @@
 //! Which expressions have values of a [`TextType`], and the functions that say so.
 
+use super::enumerations::{self, EnumCall, enum_call};
 use super::uuids::uuid_of;
 use crate::functions::base::plain::{Plain, Returns};
 use crate::functions::base::text_types::TextType;
@@ -26,6 +27,8 @@ pub(crate) fn text_type_of(expr: &Expr, schema: &DFSchema) -> Option<TextType> {
         Expr::Column(column) => TextType::of(schema.field_from_column(column).ok()?),
         Expr::OuterReferenceColumn(field, _) => TextType::of(field),
         Expr::ScalarSubquery(query) => type_of_column(&query.subquery, 0),
+        // A cast to an enumerated type says so. A cast to another type is a text.
+        Expr::Cast(cast) => TextType::of(&cast.field).filter(|of| matches!(of, TextType::Enum(_))),
         Expr::Case(case) => {
             let results = case.when_then_expr.iter().map(|(_, result)| result.as_ref());
             united_results(results.chain(case.else_expr.as_deref()), schema)
@@ -103,14 +106,17 @@ impl Member {
 fn united(members: impl Iterator<Item = Member>) -> Option<TextType> {
     let mut united = None;
     for member in members {
-        match (member, united) {
-            (Member::Untyped, _) => {}
-            (Member::Other, _) => return None,
-            (Member::Declared(of), None) => united = Some(of),
-            (Member::Declared(of), Some(other)) if of == other => {}
-            (Member::Declared(of), Some(other)) if of.is_json() && other.is_json() => united = Some(TextType::Json),
-            (Member::Declared(_), Some(_)) => return None,
-        }
+        let of = match member {
+            Member::Untyped => continue,
+            Member::Other => return None,
+            Member::Declared(of) => of,
+        };
+        united = Some(match united {
+            None => of,
+            Some(other) if of == other => other,
+            Some(other) if of.is_json() && other.is_json() => TextType::Json,
+            Some(_) => return None,
+        });
     }
     united
 }
@@ -132,7 +138,7 @@ pub(crate) fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The functions that say of which type a value is, and return it.
-pub(crate) const DECLARATIONS: [&str; 4] = [UUID, JSON, JSONB, JSON_LIST];
+pub(crate) const DECLARATIONS: [&str; 5] = [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED];
 
 const UUID: &str = "declared_uuid";
 const JSON: &str = "declared_json";
@@ -145,6 +151,7 @@ pub(crate) fn declaration(of: TextType) -> ScalarUDF {
         TextType::Uuid => UUID,
         TextType::Json => JSON,
         TextType::Jsonb => JSONB,
+        TextType::Enum(of) => return enum_call(EnumCall::Declare, &of),
     };
     Plain::variadic(name, DataType::Utf8, same).returning(Returns::Declared(of)).udf()
 }
@@ -166,6 +173,7 @@ pub(crate) fn reading(of: TextType) -> ScalarUDF {
         TextType::Uuid => uuid_of(),
         TextType::Json => json_of(),
         TextType::Jsonb => jsonb_of(),
+        TextType::Enum(of) => enum_call(EnumCall::Read, &of),
     }
 }
 

@@ -1,15 +1,16 @@
-//! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], and the
-//! dimensions of an array ([`array_dims`]).
+//! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
+//! [enumerated types](enumerations), and the dimensions of an array ([`array_dims`]).
 
 mod array_dims;
 pub(crate) mod declared;
-mod type_names;
+pub(crate) mod enumerations;
+pub(crate) mod type_names;
 pub(crate) mod uuids;
 
 use datafusion::prelude::SessionContext;
 
 pub(super) fn register(context: &SessionContext) {
-    for function in declared::functions().into_iter().chain(uuids::functions()) {
+    for function in declared::functions().into_iter().chain(uuids::functions()).chain(enumerations::functions()) {
         context.register_udf(function);
     }
     context.register_udf(type_names::function());

@@ -1,6 +1,7 @@
 //! `pg_typeof(x)`: PostgreSQL's name of a value's type.
 
-use atsdb_codec::{declared_type, is_json_list, is_jsonb};
+use crate::text::quoted_names::quoted;
+use atsdb_codec::{declared_type, enumeration_of, is_json_list, is_jsonb};
 use atsdb_core::{ColumnType, ElementType};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -36,7 +37,12 @@ impl ScalarUDFImpl for TypeOf {
     }
 }
 
-fn type_name(field: &Field) -> String {
+/// The name of the type of a field's values.
+pub(crate) fn type_name(field: &Field) -> String {
+    if let Some(of) = enumeration_of(field) {
+        let name = quoted(&of.type_name.name);
+        return of.type_name.schema.as_ref().map_or(name.clone(), |schema| format!("{}.{name}", quoted(schema)));
+    }
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),
         Some(ColumnType::Json) if is_jsonb(field) => "jsonb".to_owned(),
@@ -47,7 +53,8 @@ fn type_name(field: &Field) -> String {
     }
 }
 
-fn name_of(data_type: &DataType) -> String {
+/// The name of the type that DataFusion has for values.
+pub(crate) fn name_of(data_type: &DataType) -> String {
     use DataType as T;
     let name = match data_type {
         T::Null => "unknown",

@@ -8,6 +8,7 @@ use crate::functions::base::of_inner::of_inner;
 use crate::workarounds::shared::filters::unwanted;
 use crate::workarounds::times::intervals::average::INTERVAL;
 use crate::workarounds::times::intervals::extremes::{ExtremeLength, ExtremeLengthOfWindow};
+use atsdb_codec::{enumeration_field, enumeration_of};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::nullif;
@@ -48,6 +49,15 @@ impl Extreme {
 
 impl AggregateUDFImpl for Extreme {
     of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
+
+    /// The result is a label of an enumerated type if the values are.
+    fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef> {
+        let field = self.inner.return_field(args)?;
+        Ok(match args.first().and_then(|value| enumeration_of(value)) {
+            Some(of) => Arc::new(enumeration_field(field.as_ref().clone(), &of)),
+            None => field,
+        })
+    }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         if *args.return_field.data_type() == INTERVAL {

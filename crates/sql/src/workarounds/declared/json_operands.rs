@@ -29,15 +29,15 @@ impl ExprPlanner for JsonOperands {
         }
         let of = |operand: &Expr| text_type_of(operand, schema).filter(|of| of.is_json());
         let (of_left, of_right) = (of(&expr.left), of(&expr.right));
-        let is_json = |of: Option<TextType>, operand: &Expr| of.is_some() || is_untyped(operand);
+        let is_json = |of: &Option<TextType>, operand: &Expr| of.is_some() || is_untyped(operand);
         let is_of_json = match expr.op {
             B::Minus => of_left.is_some(),
             _ if of_left.is_none() && of_right.is_none() => false,
-            _ => is_json(of_left, &expr.left) && is_json(of_right, &expr.right),
+            _ => is_json(&of_left, &expr.left) && is_json(&of_right, &expr.right),
         };
         if !is_of_json {
             if matches!(expr.op, B::StringConcat) {
-                let others = [(of_left, &expr.right), (of_right, &expr.left)];
+                let others = [(&of_left, &expr.right), (&of_right, &expr.left)];
                 others.into_iter().try_for_each(|(of, other)| refuse_other_types(of, other, schema))?;
             }
             return Ok(match expr.op {
@@ -49,16 +49,16 @@ impl ExprPlanner for JsonOperands {
         let RawBinaryExpr { op, left, right } = expr;
         let (function, operands) = match op {
             B::Minus => (deletion(), vec![left, right]),
-            B::AtArrow => (containment(), vec![read(of_left, left), read(of_right, right)]),
-            B::ArrowAt => (containment(), vec![read(of_right, right), read(of_left, left)]),
-            _ => (concatenation(), vec![read(of_left, left), read(of_right, right)]),
+            B::AtArrow => (containment(), vec![read(&of_left, left), read(&of_right, right)]),
+            B::ArrowAt => (containment(), vec![read(&of_right, right), read(&of_left, left)]),
+            _ => (concatenation(), vec![read(&of_left, left), read(&of_right, right)]),
         };
         Ok(PlannerResult::Planned(function.call(operands)))
     }
 }
 
 /// Refuses `||` of JSON and a value that is neither JSON nor a text. An array may have JSON as elements.
-fn refuse_other_types(of: Option<TextType>, other: &Expr, schema: &DFSchema) -> Result<()> {
+fn refuse_other_types(of: &Option<TextType>, other: &Expr, schema: &DFSchema) -> Result<()> {
     let may_be_joined = |of: DataType| of.is_null() || is_text(&of) || matches!(of, DataType::List(_));
     if of.is_none() || is_untyped(other) || other.get_type(schema).map_or(true, may_be_joined) {
         return Ok(());
@@ -68,7 +68,7 @@ fn refuse_other_types(of: Option<TextType>, other: &Expr, schema: &DFSchema) -> 
 }
 
 /// An operand as JSON.
-fn read(of: Option<TextType>, operand: Expr) -> Expr {
+fn read(of: &Option<TextType>, operand: Expr) -> Expr {
     match of {
         Some(_) => operand,
         None => reading(TextType::Jsonb).call(vec![operand]),

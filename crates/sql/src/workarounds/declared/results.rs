@@ -80,12 +80,12 @@ fn in_union(union: Union, constants: Constants) -> Result<Transformed<LogicalPla
     let mut is_changed = false;
     let mut wanted: Vec<Vec<(usize, TextType)>> = vec![Vec::new(); union.inputs.len()];
     for (at, field) in union.schema.fields().iter().enumerate() {
-        let of = type_in_union(&union, at).filter(|of| of.is_json());
+        let of = type_in_union(&union, at).filter(|of| !of.is_uuid());
         is_changed |= of.is_some() && TextType::of(field) != of;
         let Some(of) = of.filter(|_| constants == Constants::Read) else { continue };
         for (input, wanted) in union.inputs.iter().zip(&mut wanted) {
             if is_untyped_column(input, at) {
-                wanted.push((at, of));
+                wanted.push((at, of.clone()));
             }
         }
     }
@@ -116,7 +116,7 @@ fn with_new_schema(plan: LogicalPlan) -> Result<LogicalPlan> {
         return Ok(LogicalPlan::Union(union));
     }
     let fields = union.schema.iter().enumerate().map(|(at, (qualifier, field))| {
-        let metadata = match type_in_union(&union, at).filter(|of| of.is_json()) {
+        let metadata = match type_in_union(&union, at).filter(|of| !of.is_uuid()) {
             Some(of) => of.field(field.name()).metadata().clone(),
             // A union has the metadata that all of its inputs have.
             None => {
@@ -138,7 +138,12 @@ fn field_of(plan: &LogicalPlan, at: usize) -> &Field {
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema, are_results: bool, constants: Constants) -> Transformed<Expr> {
-    let is_settled = |of: &TextType| of.is_json() || are_results;
+    let is_settled = |of: &TextType| !of.is_uuid() || are_results;
+    if let Expr::Cast(cast) = &expr
+        && let Some(of @ TextType::Enum(_)) = TextType::of(&cast.field)
+    {
+        return Transformed::yes(reading(of).call(vec![cast.expr.as_ref().clone()]));
+    }
     if let Expr::Cast(cast) = &expr
         && cast.field.data_type().is_string()
     {
@@ -161,7 +166,7 @@ fn rewrite(expr: Expr, schema: &DFSchema, are_results: bool, constants: Constant
     let Some(of) = of else { return Transformed::no(expr) };
     let mut expr = expr;
     if constants == Constants::Read {
-        read_constants(&mut expr, of);
+        read_constants(&mut expr, &of);
     }
     Transformed::yes(declaration(of).call(vec![expr]))
 }
@@ -181,7 +186,7 @@ fn declared_twice(expr: &Expr) -> Option<&Expr> {
 /// Whether an expression is `ARRAY[...]` of JSON.
 fn is_array_of_json(expr: &Expr, schema: &DFSchema) -> bool {
     let Expr::ScalarFunction(call) = expr else { return false };
-    let is_json = |item: &Expr| text_type_of(item, schema).is_some_and(TextType::is_json);
+    let is_json = |item: &Expr| text_type_of(item, schema).is_some_and(|of| of.is_json());
     call.func.name() == "make_array"
         && call.args.iter().any(is_json)
         && call.args.iter().all(|item| is_json(item) || is_untyped(item))
@@ -200,7 +205,7 @@ fn is_forgotten(expr: &Expr) -> bool {
 }
 
 /// Reads the constants among the results of an expression as values of a type.
-fn read_constants(expr: &mut Expr, of: TextType) {
+fn read_constants(expr: &mut Expr, of: &TextType) {
     let results: Vec<&mut Expr> = match expr {
         Expr::Case(case) => {
             let results = case.when_then_expr.iter_mut().map(|(_, result)| result.as_mut());
@@ -211,7 +216,7 @@ fn read_constants(expr: &mut Expr, of: TextType) {
     };
     for result in results {
         if is_untyped(result) && !matches!(result, Expr::Literal(ScalarValue::Null, _)) {
-            *result = reading(of).call(vec![std::mem::take(result)]);
+            *result = reading(of.clone()).call(vec![std::mem::take(result)]);
         }
     }
 }

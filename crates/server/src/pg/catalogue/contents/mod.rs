@@ -1,11 +1,12 @@
 //! The tables of the catalogue, computed from the store.
 //!
 //! Object numbers: a table's is 16384 plus its number in the store. Those of its keys, indexes and row type are derived
-//! from it.
+//! from it. Those of enumerated types and their labels follow from their names.
 
 mod activity;
 mod classes;
 mod dependencies;
+mod enumerations;
 mod indexes;
 mod keywords;
 mod objects;
@@ -83,6 +84,7 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_class") => Ok(classes::classes(self.objects()?)),
             ("pg_catalog", "pg_attribute") => Ok(classes::attributes(self.objects()?)),
             ("pg_catalog", "pg_attrdef") => Ok(classes::defaults(self.objects()?)),
+            ("pg_catalog", "pg_enum") => Ok(enumerations::labels(&self.objects()?.enumerations)),
             ("pg_catalog", "pg_type") => Ok(types::types(self.objects()?)),
             ("pg_catalog", "pg_index") => Ok(indexes::indexes(self.objects()?)),
             ("pg_catalog", "pg_constraint") => Ok(indexes::constraints(self.objects()?)),

@@ -2,6 +2,7 @@
 //! refer to them.
 
 use super::super::lookup::identity_sequence_name;
+use super::enumerations::{self, EnumObject};
 use super::schemas::{TEMPORARY, numbered};
 use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
@@ -105,6 +106,7 @@ pub(super) struct CheckObject<'a> {
 /// All objects of the store and of the catalogue.
 pub(super) struct Objects {
     pub(super) tables: Vec<Object>,
+    pub(super) enumerations: Vec<EnumObject>,
     /// The schemas, and their numbers.
     pub(super) schemas: Vec<(String, i64)>,
 }
@@ -188,7 +190,8 @@ impl Objects {
             let of = schemas.iter().find(|(name, _)| *name == object.schema);
             object.namespace = of.map_or(0, |(_, number)| *number);
         }
-        Ok(Self { tables, schemas })
+        let enumerations = enumerations::objects(&session.enumerations()?, &schemas);
+        Ok(Self { tables, enumerations, schemas })
     }
 
     /// The CHECK constraints, with their tables.
@@ -306,7 +309,10 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     (Some(sequence), _) => Some(nextval_text(sequence)),
                     (None, Some(function)) => Some(function.sql().to_owned()),
                     (None, None) => {
-                        let text = |value| default_text(column.column_type, known::of_field(field), value);
+                        let text = |value: &atsdb::Value| match (&column.enumeration, value) {
+                            (Some(of), atsdb::Value::Text(label)) => enumerations::label_text(of, label),
+                            _ => default_text(column.column_type, known::of_field(field), value),
+                        };
                         column.default.as_ref().map(text)
                     }
                 },

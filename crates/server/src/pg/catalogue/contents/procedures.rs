@@ -16,6 +16,10 @@ pub(super) const OF_ARRAYS: TypeFunctions =
 pub(super) const OF_ROWS: TypeFunctions =
     [(2290, "record_in"), (2291, "record_out"), (2402, "record_recv"), (2403, "record_send")];
 
+/// The functions of enumerated types.
+pub(super) const OF_ENUMERATIONS: TypeFunctions =
+    [(3506, "enum_in"), (3507, "enum_out"), (3532, "enum_recv"), (3533, "enum_send")];
+
 /// The functions of the other types, by the type's name. `-` means no function.
 const OF_TYPES: [(&str, TypeFunctions); 45] = [
     ("bool", [(1242, "boolin"), (1243, "boolout"), (2436, "boolrecv"), (2437, "boolsend")]),

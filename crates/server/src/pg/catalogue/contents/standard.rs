@@ -44,7 +44,7 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 of(values)
             })
             .collect(),
-        "columns" => tables().flat_map(|object| columns(object, database)).collect(),
+        "columns" => tables().flat_map(|object| columns(object, objects, database)).collect(),
         "table_constraints" => keys(objects)
             .map(|(object, key)| {
                 let mut values = constraint(object, &key.name, database);
@@ -133,11 +133,16 @@ fn constraint(object: &Object, name: &str, database: &str) -> Vec<(&'static str,
     ]
 }
 
-fn columns(object: &Object, database: &str) -> Vec<Row> {
+fn columns(object: &Object, objects: &Objects, database: &str) -> Vec<Row> {
     let made = object.numbered_attributes().map(|(position, attribute)| {
         let type_id = attribute.type_id;
         let is_array = known::element_of(type_id).is_some();
-        let name = if is_array { "ARRAY".to_owned() } else { known::sql_name(type_id).unwrap_or_default() };
+        let enumeration = objects.enumerations.iter().find(|of| of.number == type_id);
+        let name = match enumeration {
+            Some(_) => "USER-DEFINED".to_owned(),
+            None if is_array => "ARRAY".to_owned(),
+            None => known::sql_name(type_id).unwrap_or_default(),
+        };
         let (precision, radix): (Option<i64>, i64) = match type_id {
             known::INT2 => (Some(16), 2),
             known::INT4 => (Some(32), 2),
@@ -159,6 +164,7 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             || known::element_of(type_id).map_or("text", |element| element.array_name),
             |known| known.name,
         );
+        let (udt_schema, udt) = enumeration.map_or(("pg_catalog", udt), |of| (of.schema(), of.name()));
         let identity = attribute.identity;
         let generation = identity.map(|identity| if identity.always { "ALWAYS" } else { "BY DEFAULT" });
         let bounds = identity.and_then(|identity| {
@@ -177,7 +183,7 @@ fn columns(object: &Object, database: &str) -> Vec<Row> {
             ("numeric_scale", Value::maybe(scale)),
             ("datetime_precision", Value::maybe(digits)),
             ("udt_catalog", Value::text(database)),
-            ("udt_schema", Value::text("pg_catalog")),
+            ("udt_schema", Value::text(udt_schema)),
             ("udt_name", Value::text(udt)),
             ("dtd_identifier", Value::Text(position.to_string())),
             ("is_self_referencing", Value::text("NO")),

@@ -1,11 +1,13 @@
-//! `pg_type`: types, their arrays, and the row types of tables.
+//! `pg_type`: types, their arrays, the row types of tables, and enumerated types.
 
 use super::super::relation::Row;
 use super::super::value::Value;
+use super::enumerations::EnumObject;
 use super::objects::Objects;
-use super::procedures::{OF_ARRAYS, OF_ROWS, TypeFunctions, named, of_type};
+use super::procedures::{OF_ARRAYS, OF_ENUMERATIONS, OF_ROWS, TypeFunctions, named, of_type};
 use super::row::row;
-use crate::pg::types::known::TYPES;
+use crate::pg::types::enumerations::array_of;
+use crate::pg::types::known::{self, TYPES};
 use crate::pg::types::layout;
 
 pub(super) fn types(objects: &Objects) -> Vec<Row> {
@@ -79,7 +81,25 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
             &[schema, alignment, ("typelem", Value::Int(object.row_type()))],
         ));
     }
+    objects.enumerations.iter().for_each(|object| rows.extend(enumeration_rows(object)));
     rows
+}
+
+/// The rows of an enumerated type and of its arrays.
+fn enumeration_rows(object: &EnumObject) -> [Row; 2] {
+    let (number, array) = (i64::from(object.number), i64::from(array_of(object.number)));
+    let schema = ("typnamespace", Value::Int(object.namespace));
+    let own = type_row(
+        number,
+        object.name(),
+        "e",
+        'E',
+        known::width_of(object.number),
+        &OF_ENUMERATIONS,
+        &[schema.clone(), ("typarray", Value::Int(array))],
+    );
+    let name = format!("_{}", object.name());
+    [own, type_row(array, &name, "b", 'A', -1, &OF_ARRAYS, &[schema, ("typelem", Value::Int(number))])]
 }
 
 fn type_row(

@@ -1,0 +1,179 @@
+//! Functions of values of enumerated types. `min`, `max`, `greatest` and `least` follow the order of the type, and so
+//! do the keys of `ORDER BY` within calls. Functions that take values of any type stay. All others do not exist for
+//! these values, as in PostgreSQL, where they take texts.
+
+use super::comparison::settle;
+use super::labels::{enumeration_of, name_of_type, rank_keys};
+use crate::functions::types::declared::FIRST_VALUES;
+use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
+use crate::text::datafusion_errors::external;
+use crate::text::errors::{not_supported, sql_error};
+use atsdb_core::Enumeration;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, DataFusionError, Result};
+use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionDefinition};
+use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
+use std::sync::Arc;
+
+/// Functions of values of any type whose results are no values of that type.
+const OF_ANY_TYPE: [&str; 29] = [
+    "arrow_typeof",
+    "concat",
+    "concat_ws",
+    "declared_enum",
+    "enum_label",
+    "enum_rank",
+    "format",
+    "json_build_array",
+    "json_build_object",
+    "json_list",
+    "json_list_of_rows",
+    "json_object",
+    "json_pair",
+    "json_pairs",
+    "json_row",
+    "json_row_lines",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "jsonb_pairs",
+    "named_struct",
+    "num_nonnulls",
+    "num_nulls",
+    "pg_typeof",
+    "plain_text",
+    "row_text",
+    "row_to_json",
+    "struct",
+    "to_json",
+    "to_jsonb",
+];
+
+/// Aggregate and window functions that count values, whatever they are.
+const COUNTING: [&str; 2] = ["count", "approx_distinct"];
+
+/// Aggregate and window functions that return one of their values.
+const CHOOSING: [&str; 8] = ["min", "max", "lag", "lead", "first_value", "last_value", "first", "last"];
+
+pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::ScalarFunction(call) => scalar(call, schema),
+        Expr::AggregateFunction(call) => aggregate(call, schema),
+        Expr::WindowFunction(call) => window(*call, schema),
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn first_type(args: &[Expr], schema: &DFSchema) -> Option<Arc<Enumeration>> {
+    args.iter().find_map(|arg| enumeration_of(arg, schema))
+}
+
+fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let name = call.func.name().to_owned();
+    let Some(of) = first_type(&call.args, schema) else { return Ok(Transformed::no(Expr::ScalarFunction(call))) };
+    if name == READ {
+        // The argument is a value of another enumerated type, or of the same.
+        return match Expr::ScalarFunction(call.clone())
+            .to_field(schema)
+            .ok()
+            .and_then(|(_, field)| atsdb_codec::enumeration_of(&field))
+        {
+            Some(to) if to == *of => Ok(Transformed::no(Expr::ScalarFunction(call))),
+            Some(to) => {
+                let message = format!("cannot cast type {} to {}", of.shown_name(), to.shown_name());
+                Err(external(sql_error(message).with_hint("cast it to TEXT first")))
+            }
+            None => Err(no_function(&name, &call.args, schema)),
+        };
+    }
+    if let Some(of_type) = EnumCall::of_name(&name).filter(|_| OF_TYPE.contains(&name.as_str())) {
+        settle(call.args.iter_mut().collect(), Operator::Eq, schema)?;
+        return Ok(Transformed::yes(enum_call(of_type, &of).call(call.args)));
+    }
+    match name.as_str() {
+        "greatest" | "least" => {
+            settle(call.args.iter_mut().collect(), Operator::Lt, schema)?;
+            let position = Expr::ScalarFunction(call);
+            Ok(Transformed::yes(enum_call(EnumCall::Label, &of).call(vec![position])))
+        }
+        "nullif" | "array_has" => {
+            let is_changed = match call.args.as_mut_slice() {
+                // `element = ANY (ARRAY[...])`
+                [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
+                    settle(std::iter::once(element).chain(&mut array.args).collect(), Operator::Eq, schema)?
+                }
+                [_, _] if name == "array_has" => false,
+                args => settle(args.iter_mut().collect(), Operator::Eq, schema)?,
+            };
+            let call = Expr::ScalarFunction(call);
+            Ok(if is_changed { Transformed::yes(call) } else { Transformed::no(call) })
+        }
+        "make_array" => Err(no_array(&of)),
+        known if OF_ANY_TYPE.contains(&known) || FIRST_VALUES.contains(&known) => {
+            Ok(Transformed::no(Expr::ScalarFunction(call)))
+        }
+        _ => Err(no_function(&name, &call.args, schema)),
+    }
+}
+
+fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let mut is_changed = rank_keys(call.params.order_by.iter_mut(), schema)?;
+    let name = call.func.name().to_owned();
+    if let Some(of) = first_type(&call.params.args, schema) {
+        match name.as_str() {
+            "min" | "max" => {
+                call.func = extreme_label(name == "max", &of);
+                is_changed = true;
+            }
+            "array_agg" => return Err(no_array(&of)),
+            counting if COUNTING.contains(&counting) => {}
+            choosing if CHOOSING.contains(&choosing) => {
+                require_label(&Expr::AggregateFunction(call.clone()), &name, schema)?;
+            }
+            _ => return Err(no_function(&name, &call.params.args, schema)),
+        }
+    }
+    let call = Expr::AggregateFunction(call);
+    Ok(if is_changed { Transformed::yes(call) } else { Transformed::no(call) })
+}
+
+fn window(mut call: WindowFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let mut is_changed = rank_keys(call.params.order_by.iter_mut(), schema)?;
+    let name = call.fun.name().to_owned();
+    if let Some(of) = first_type(&call.params.args, schema) {
+        match name.as_str() {
+            "min" | "max" => {
+                call.fun = WindowFunctionDefinition::AggregateUDF(extreme_label(name == "max", &of));
+                is_changed = true;
+            }
+            "array_agg" => return Err(no_array(&of)),
+            counting if COUNTING.contains(&counting) => {}
+            choosing if CHOOSING.contains(&choosing) || choosing == "nth_value" => {
+                require_label(&Expr::from(call.clone()), &name, schema)?;
+            }
+            _ => return Err(no_function(&name, &call.params.args, schema)),
+        }
+    }
+    let call = Expr::from(call);
+    Ok(if is_changed { Transformed::yes(call) } else { Transformed::no(call) })
+}
+
+/// Refuses a function whose results would be texts.
+fn require_label(call: &Expr, name: &str, schema: &DFSchema) -> Result<()> {
+    match enumeration_of(call, schema) {
+        Some(_) => Ok(()),
+        None => Err(external(
+            not_supported(format_args!("{name} of values of an enumerated type")).with_hint("cast them to TEXT"),
+        )),
+    }
+}
+
+fn no_function(name: &str, args: &[Expr], schema: &DFSchema) -> DataFusionError {
+    let types: Vec<String> = args.iter().map(|arg| name_of_type(arg, schema)).collect();
+    let error = sql_error(format!("function {name}({}) does not exist", types.join(", ")));
+    external(error.with_hint("labels of an enumerated type are no texts: write CAST(x AS TEXT)"))
+}
+
+fn no_array(of: &Enumeration) -> DataFusionError {
+    let error = not_supported(format_args!("an array of the enumerated type {}", of.shown_name()));
+    external(error.with_hint("collect texts: CAST(x AS TEXT)"))
+}
