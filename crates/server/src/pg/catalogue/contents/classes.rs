@@ -57,7 +57,7 @@ fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usiz
             ("relhassubclass", Value::Bool(false)),
             ("relrowsecurity", Value::Bool(false)),
             ("relforcerowsecurity", Value::Bool(false)),
-            ("relispopulated", Value::Bool(true)),
+            ("relispopulated", Value::Bool(object.is_none_or(Object::is_populated))),
             ("relreplident", Value::text("d")),
             ("relispartition", Value::Bool(false)),
             ("relrewrite", Value::Int(0)),
