@@ -52,7 +52,7 @@ fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usiz
             ("relkind", Value::text(kind)),
             ("relnatts", Value::Int(column_count as i64)),
             ("relchecks", Value::Int(object.map_or(0, |object| object.checks().count() as i64))),
-            ("relhasrules", Value::Bool(kind == "v")),
+            ("relhasrules", Value::Bool(matches!(kind, "v" | "m"))),
             ("relhastriggers", Value::Bool(false)),
             ("relhassubclass", Value::Bool(false)),
             ("relrowsecurity", Value::Bool(false)),
