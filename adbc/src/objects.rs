@@ -34,12 +34,13 @@ const NO_SCHEMA: &str = "3F000";
 /// The schema of temporary tables.
 const TEMPORARY_SCHEMA: &str = "pg_temp";
 
-const TABLE_TYPES: [&str; 3] = ["table", "view", "rollup"];
+const TABLE_TYPES: [&str; 4] = ["table", "view", "rollup", "materialized view"];
 
 fn table_type(definition: &TableDefinition) -> &'static str {
     match (&definition.view, &definition.rollup) {
         (Some(_), _) => "view",
         (None, Some(_)) => "rollup",
+        (None, None) if definition.materialized.is_some() => "materialized view",
         (None, None) => "table",
     }
 }

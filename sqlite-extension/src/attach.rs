@@ -32,7 +32,10 @@ fn attach(context: &Context<'_>, stores: &Arc<Stores>) -> Result<i64> {
     let path = path_of(&url)?;
     let snapshot = stores.open(&path)?.glance()?;
     // Views and tables in memory have no rows in the store.
-    let tables = snapshot.tables().iter().filter(|table| matches!(kind(table), "table" | "rollup"));
+    let has_rows = |table: &&Table| {
+        matches!(kind(table), "table" | "rollup" | "materialized view") && !table.definition.is_unpopulated()
+    };
+    let tables = snapshot.tables().iter().filter(has_rows);
     let names: Vec<String> = tables.map(|table| table.definition.name.clone()).collect();
     stores.connection.with(|host| {
         for name in &names {

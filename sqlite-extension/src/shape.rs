@@ -39,6 +39,9 @@ pub(crate) fn find<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Tab
     if definition.is_in_memory() {
         return refused("is a table in memory: its rows are in the process that writes it", "use atsdb sql there");
     }
+    if definition.is_unpopulated() {
+        return refused("is a materialized view without rows", "run REFRESH MATERIALIZED VIEW in atsdb sql");
+    }
     if let Some(rollup) = &definition.rollup
         && !snapshot.stale_times(rollup).map_err(of_store)?.is_empty()
     {
@@ -58,6 +61,7 @@ pub(crate) fn kind(table: &Table) -> &'static str {
         () if definition.sequence => "sequence",
         () if definition.is_in_memory() => "memory",
         () if definition.rollup.is_some() => "rollup",
+        () if definition.materialized.is_some() => "materialized view",
         () => "table",
     }
 }

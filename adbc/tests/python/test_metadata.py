@@ -65,7 +65,7 @@ def test_the_driver_says_who_it_is(connection):
     info = connection.adbc_get_info()
     assert info["vendor_name"] == "atsdb" and info["driver_adbc_version"] == 1_001_000
     assert info["vendor_version"] == info["driver_version"]
-    assert connection.adbc_get_table_types() == ["table", "view", "rollup"]
+    assert connection.adbc_get_table_types() == ["table", "view", "rollup", "materialized view"]
     handle = connection.adbc_connection
     assert handle.get_option("adbc.connection.catalog") == "atsdb"
     assert handle.get_option("adbc.connection.db_schema") == "public"

@@ -65,6 +65,8 @@ pub mod time_of_day;
 pub mod time_text;
 pub mod uuid_text;
 pub mod value;
+mod view;
+mod view_definition;
 
 pub use check::Check;
 pub use chunk::{
@@ -83,7 +85,7 @@ pub use origin::Origin;
 pub use qualified_name::{PUBLIC_SCHEMA, QualifiedName};
 pub use retention::Retention;
 pub use rollup::{Rollup, RollupState};
-pub use schema::{ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique, View};
+pub use schema::{ConflictPolicy, InMemory, Index, TableDefinition, TimeColumn, Unique};
 pub use search_path::SearchPath;
 pub use slice::{Slice, SliceWidth};
 pub use store::{
@@ -94,3 +96,4 @@ pub use store_warning::StoreWarning;
 pub use table::{DefinitionVersion, Table};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;
+pub use view::{MaterializedView, View};

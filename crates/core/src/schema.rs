@@ -12,6 +12,7 @@ use crate::retention::Retention;
 use crate::rollup::Rollup;
 use crate::slice::{Slice, SliceWidth};
 use crate::time::{DAY_SECONDS, TimeUnit};
+use crate::view::{MaterializedView, View};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use strum::{IntoStaticStr, VariantArray};
@@ -98,14 +99,6 @@ pub struct InMemory {
     pub bytes_max: Option<u64>,
 }
 
-/// A view: a table without stored rows, defined by a query.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct View {
-    /// The query, as written.
-    pub query: String,
-}
-
 /// The time column and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeColumn {
@@ -169,6 +162,9 @@ pub struct TableDefinition {
     /// The query of a view, which has no columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
+    /// The query of a materialized view, and whether its rows are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub materialized: Option<MaterializedView>,
     /// The source of a rollup's rows. Nothing else adds or changes rows of a rollup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,
@@ -218,6 +214,7 @@ impl TableDefinition {
             sequence: false,
             labels: None,
             view: None,
+            materialized: None,
             rollup: None,
             change_log: None,
             logs: None,
@@ -226,11 +223,6 @@ impl TableDefinition {
             columns_given: 0,
             indexes_given: 0,
         }
-    }
-
-    /// Creates the definition of a view with this query.
-    pub fn new_view(name: impl Into<String>, query: impl Into<String>) -> Self {
-        Self { view: Some(View { query: query.into() }), ..Self::new(name) }
     }
 
     /// Adds a column with the next number.
@@ -350,6 +342,7 @@ impl TableDefinition {
         if self.is_entry() {
             return Ok(());
         }
+        self.check_materialized()?;
         if self.view.is_some() {
             return match self.columns.is_empty() {
                 true => Ok(()),

@@ -97,7 +97,7 @@ impl TableRows {
             }
             _ => self.refusal = Some(format!("table {} has no timestamp column as its time", definition.name)),
         }
-        if definition.view.is_some() || definition.rollup.is_some() {
+        if definition.view.is_some() || definition.rollup.is_some() || definition.materialized.is_some() {
             self.refusal = Some(format!("{} is a view or a rollup", definition.name));
         }
         let cutoff = |retention: Retention| retention.cutoff(now_ns.div_euclid(1_000_000), definition.time_unit());

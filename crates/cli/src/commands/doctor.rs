@@ -56,7 +56,9 @@ pub(super) fn run(args: &DoctorArgs) -> Result<()> {
     let _watch = Watch::new(move || handle.interrupt());
     let mut found: Vec<Advice> = database.warnings().iter().map(of_warning).collect();
     for table in report::tables_of(database.engine(), args)? {
-        if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.is_in_memory() {
+        let definition = &table.definition;
+        let is_computed = definition.view.is_some() || definition.rollup.is_some() || definition.materialized.is_some();
+        if is_computed || definition.is_in_memory() {
             continue;
         }
         look_at(&database, &session, &shell_word(&args.url), &table, &mut found)?;

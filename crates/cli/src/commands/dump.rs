@@ -11,8 +11,8 @@ use atsdb_export::value::{Cells, TextKind};
 /// The rows of one INSERT.
 const ROWS: usize = 500;
 
-/// Writes the declarations and the rows of tables, in one transaction. A view and a rollup have no rows of their own.
-/// `is_whole` says whether these are all tables, so that schemas without tables belong to them.
+/// Writes the declarations and the rows of tables, in one transaction. The rows of views, materialized views and
+/// rollups are computed. `is_whole` says whether these are all tables, so that schemas without tables belong to them.
 pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mut Destination) -> Result<()> {
     let handle = session.interrupt_handle();
     let _watch = Watch::new(move || handle.interrupt());
@@ -21,7 +21,9 @@ pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mu
     for table in tables {
         let table = &session.engine().continued(table.clone())?;
         out.put(statement(&table.definition).as_bytes())?;
-        if table.definition.view.is_some() || table.definition.rollup.is_some() || table.definition.sequence {
+        let definition = &table.definition;
+        let is_computed = definition.view.is_some() || definition.rollup.is_some() || definition.materialized.is_some();
+        if is_computed || definition.sequence {
             continue;
         }
         let name = qualified(&table.definition);

@@ -26,9 +26,10 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
         (Some(table), _) => {
             let snapshot = database.engine().snapshot()?;
             let table = snapshot.table(table)?.clone();
-            if table.definition.rollup.is_some() || table.definition.is_in_memory() {
-                // A query is needed because stale rows of a rollup are computed now, and rows in memory are not in
-                // chunks.
+            let definition = &table.definition;
+            if definition.rollup.is_some() || definition.is_in_memory() || definition.is_unpopulated() {
+                // A query is needed because stale rows of a rollup are computed now, rows in memory are not in chunks,
+                // and a materialized view without rows is refused.
                 let query = format!("SELECT * FROM {}", exact_name(&table));
                 return export_query(&database, args, &query, format, path, destination);
             }

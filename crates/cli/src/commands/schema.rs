@@ -25,11 +25,12 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     })
 }
 
-/// Puts what others are made from before them: sequences, tables, then rollups, then views in the order of their
-/// making.
+/// Puts what others are made from before them: sequences, tables, then rollups, then views and materialized views in
+/// the order of their making.
 pub(crate) fn sort_by_origin(tables: &mut [Table]) {
     tables.sort_by_key(|table| {
-        let (is_view, is_rollup) = (table.definition.view.is_some(), table.definition.rollup.is_some());
+        let is_view = table.definition.view.is_some() || table.definition.materialized.is_some();
+        let is_rollup = table.definition.rollup.is_some();
         let number = if is_view || is_rollup { table.id.0 } else { 0 };
         (is_view, is_rollup, !table.definition.sequence, number)
     });

@@ -49,6 +49,7 @@ fn listed(table: &Table) -> TableJson {
         kind: match (&definition.view, &definition.rollup) {
             (Some(_), _) => "view",
             (None, Some(_)) => "rollup",
+            (None, None) if definition.materialized.is_some() => "materialized view",
             (None, None) if definition.is_in_memory() => "memory",
             (None, None) if definition.sequence => "sequence",
             (None, None) => "table",

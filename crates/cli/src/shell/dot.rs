@@ -5,6 +5,9 @@ use crate::output::screen::Expanded;
 use atsdb::name::nearest_name;
 use atsdb::{Error, Result};
 
+/// The query of `.views`.
+const VIEWS: &str = "SELECT name, sql FROM atsdb.tables WHERE kind IN ('view', 'materialized view')";
+
 /// The query of `.indexes`.
 const INDEXES: &str = "SELECT table_name, index_name, columns, bytes FROM atsdb.indexes";
 
@@ -17,7 +20,7 @@ pub(super) const HELP: &str = "\
 .tables              the tables
 .schema [TABLE]      the CREATE TABLE of one table, or of all
 .indexes [TABLE]     the indexes of one table, or of all
-.views               the views
+.views               the views, also materialized ones
 .functions [TEXT]    the functions, or those with the text in their names
 .databases           the open store
 .users               the users who may use the store when it is served
@@ -40,8 +43,8 @@ pub(super) const HELP: &str = "\
                      into the open one
 .quit                leave; Ctrl-D does the same
 
-Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\df, \\du, \\l, \\x, \\timing, \\e,
-\\i FILE, \\q, \\?; and help, quit, exit.
+Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\dm, \\df, \\du, \\l, \\x, \\timing,
+\\e, \\i FILE, \\q, \\?; and help, quit, exit.
 Tab completes names, keywords, functions and files. Ctrl-R searches the history.
 SQL ends with ; and may span several lines. Ctrl-C stops a running statement, or
 discards what was typed.
@@ -145,7 +148,7 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".pager", _) => return Err(needs("on or off")),
         (".indexes", "") => DotCommand::Ask(INDEXES.to_owned()),
         (".indexes", table) => DotCommand::Ask(format!("{INDEXES} WHERE lower(table_name) = lower({})", text(table))),
-        (".views", "") => DotCommand::Ask("SELECT name, sql FROM atsdb.tables WHERE kind = 'view'".to_owned()),
+        (".views", "") => DotCommand::Ask(VIEWS.to_owned()),
         (".functions", "") => DotCommand::Ask("SHOW FUNCTIONS".to_owned()),
         (".functions", part) => DotCommand::Ask(format!("SHOW FUNCTIONS ILIKE {}", text(&format!("%{part}%")))),
         (".databases", "") => DotCommand::Databases,
@@ -210,7 +213,7 @@ pub(super) fn as_command(line: &str) -> Option<String> {
         ("d" | "dt" | "d+" | "dt+", "") => ".tables".to_owned(),
         ("d" | "dt" | "d+" | "dt+", table) => format!(".schema {table}"),
         ("di" | "di+", table) => format!(".indexes {table}"),
-        ("dv" | "dv+", _) => ".views".to_owned(),
+        ("dv" | "dv+" | "dm" | "dm+", _) => ".views".to_owned(),
         ("df" | "df+", part) => format!(".functions {}", part.trim_matches('*')),
         ("du" | "du+", _) => ".users".to_owned(),
         ("l" | "l+", _) => ".databases".to_owned(),

@@ -19,7 +19,7 @@ pub(crate) struct Changes {
     removed: BTreeMap<ChunkId, TableId>,
     /// Removed chunks that are not in their tables' change logs yet.
     unlogged: Vec<(TableId, ChunkId)>,
-    /// The rollup that the batch refreshes. Only a refresh may change a rollup.
+    /// The rollup or materialized view that the batch has refreshed last. Only a refresh may change one.
     refreshed: Option<TableId>,
     /// Tables of the base that are dropped.
     dropped: Vec<TableId>,
@@ -196,14 +196,14 @@ impl Changes {
         self.created.retain(|created| created.id != table);
     }
 
-    /// Notes that the batch refreshes this rollup, so that it may change its rows.
-    pub(crate) fn note_refreshed(&mut self, rollup: TableId) {
-        self.refreshed = Some(rollup);
+    /// Notes that the batch refreshes this rollup or materialized view, so that it may change its rows.
+    pub(crate) fn note_refreshed(&mut self, table: TableId) {
+        self.refreshed = Some(table);
     }
 
-    /// Whether the batch refreshes this rollup.
-    pub(crate) fn refreshes(&self, rollup: TableId) -> bool {
-        self.refreshed == Some(rollup)
+    /// Whether the batch refreshes this rollup or materialized view.
+    pub(crate) fn refreshes(&self, table: TableId) -> bool {
+        self.refreshed == Some(table)
     }
 
     /// Makes the commit fail with [`ErrorKind::Conflict`] if a chunk newer than `newest` is visible in the table.

@@ -1,9 +1,10 @@
 //! A batch: any number of rows of any number of tables, which one commit makes visible, all or none.
 //!
 //! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
-//! `dependencies` relies on the definitions that new ones refer to, `keys` keeps keys unique, `row_checks` tests rows
-//! against CHECK constraints, `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is
-//! the commit. `appender` buffers single rows for a batch. This file owns how rows enter.
+//! `dependencies` relies on the definitions that new ones refer to, `materialized` and `rollup` replace computed rows,
+//! `keys` keeps keys unique, `row_checks` tests rows against CHECK constraints, `rollback` rolls back to a `savepoint`,
+//! `overlay` is the batch's own view, `commit` is the commit. `appender` buffers single rows for a batch. This file
+//! owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -16,6 +17,7 @@ mod dependencies;
 mod follow;
 mod interner;
 pub(crate) mod keys;
+mod materialized;
 mod numbered;
 mod overlay;
 pub(crate) mod record;

@@ -102,8 +102,12 @@ impl Batch {
         done.try_for_each(|entry| self.remove_chunk(log.id, entry.id))
     }
 
-    /// Refuses to change the rows of a sequence, and those of a rollup unless the batch refreshes it.
+    /// Refuses to change the rows of a sequence, and those of a rollup or a materialized view unless the batch
+    /// refreshes it. A batch may fill the materialized view that it creates.
     pub(crate) fn check_writable(&self, table: &Table) -> Result<()> {
+        if !self.changes.refreshes(table.id) && !self.changes.has_created(table.id) {
+            table.definition.refuse_change()?;
+        }
         match &table.definition.rollup {
             Some(rollup) if !self.changes.refreshes(table.id) => {
                 let message =

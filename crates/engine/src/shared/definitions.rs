@@ -71,7 +71,8 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
 /// for it.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
-        [definition.memory.is_some(), definition.view.is_some(), definition.rollup.is_some()]
+        let is_stored = [definition.memory.is_some(), definition.view.is_some()];
+        (is_stored, definition.rollup.is_some(), definition.materialized.is_some())
     };
     let takes = |column: &Column| match old.column_by_id(column.id) {
         Some(before) => {

@@ -18,6 +18,7 @@ mod keys;
 mod large;
 mod later;
 mod maintenance;
+mod materialized;
 mod page_cache;
 mod reslice;
 mod rewrite;

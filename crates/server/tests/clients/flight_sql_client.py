@@ -115,7 +115,7 @@ def metadata():
     with flight_sql.connect(url, autocommit=True) as connection:
         info = connection.adbc_get_info()
         assert info["vendor_name"] == "atsdb", info
-        assert set(connection.adbc_get_table_types()) == {"TABLE", "VIEW", "ROLLUP"}
+        assert set(connection.adbc_get_table_types()) == {"TABLE", "VIEW", "ROLLUP", "MATERIALIZED VIEW"}
         objects = connection.adbc_get_objects(depth="all", table_name_filter="reading%").read_all().to_pylist()
         [catalog] = objects
         assert catalog["catalog_name"] == "atsdb", catalog

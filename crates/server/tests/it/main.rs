@@ -25,6 +25,7 @@ mod kills;
 mod limits;
 mod lines;
 mod lost_store;
+mod materialized_views;
 mod notices;
 mod page;
 mod pg_dump;

@@ -16,22 +16,26 @@ const TABLES: &str = "CREATE SCHEMA s;
     CREATE INDEX \"with\" ON \"order\" (\"to\");
     CREATE INDEX readings_n ON readings (n);
     CREATE VIEW high AS SELECT time, value FROM readings WHERE value > 1;
+    CREATE MATERIALIZED VIEW a_mean AS SELECT sensor, max(value) AS most FROM readings GROUP BY sensor;
+    CREATE UNIQUE INDEX one_mean ON a_mean (sensor);
     CREATE VIEW also_high AS WITH w AS (SELECT * FROM high) SELECT w.value, s.name FROM w, s.sensors AS s;
     INSERT INTO readings VALUES ('2024-01-01 00:00:00+00', 'a', 1.5, 1), ('2024-01-02 00:00:00.25+00', 'b', NULL, 2);
     INSERT INTO \"order\" VALUES (1, 'one');
     INSERT INTO s.sensors (name, tags, price, day, j) VALUES
         ('x\ty\\', '{a,\"b c\"}', 1.25, '2024-02-29', '{\"a\": 1}'),
         ('z', NULL, NULL, NULL, NULL);
+    REFRESH MATERIALIZED VIEW a_mean;
     INSERT INTO \"Of numbers\" (is_it, u, b) VALUES (true, 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '\\x00ff');";
 
 /// Queries that all of them must answer alike.
-const QUERIES: [&str; 9] = [
+const QUERIES: [&str; 10] = [
     "SELECT * FROM \"order\"",
     "SELECT * FROM readings ORDER BY time",
     "SELECT id, name, tags, price, day, j FROM s.sensors ORDER BY id",
     "SELECT * FROM \"Of numbers\"",
     "SELECT value, name FROM also_high ORDER BY 1, 2",
     "SELECT time, value FROM high",
+    "SELECT * FROM a_mean ORDER BY sensor",
     "SELECT nextval('zeroth')",
     "INSERT INTO s.sensors (name) VALUES ('next') RETURNING id",
     "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname IN ('public', 's') ORDER BY 1",

@@ -101,7 +101,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
 
 fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
-    if definition.sequence {
+    if definition.sequence || definition.materialized.is_some() {
         return Ok(());
     }
     for (position, column) in definition.columns.iter().enumerate() {

@@ -76,6 +76,7 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
         _ if definition.sequence => "sequence",
         _ if TemporaryTables::contain(table) => "temporary",
         _ if definition.is_in_memory() => "memory",
+        _ if definition.materialized.is_some() => "materialized view",
         (false, Some(_), _) => "rollup",
         (false, None, Some(_)) => "series",
         (false, None, None) => "plain",
@@ -133,7 +134,8 @@ fn schemata(snapshot: &ReadSnapshot, schemas: Schemas, rows: &mut RelationBuilde
 }
 
 fn standard_table(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
-    if table.definition.sequence {
+    // PostgreSQL lists no materialized views there, and sequences are no tables.
+    if table.definition.sequence || table.definition.materialized.is_some() {
         return Ok(());
     }
     let (table_type, insertable) = match (&table.definition.view, &table.definition.rollup) {

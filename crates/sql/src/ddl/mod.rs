@@ -18,3 +18,4 @@ pub(crate) mod print;
 pub(crate) mod schemas;
 pub(crate) mod sequences;
 pub(crate) mod type_names;
+pub(crate) mod views;

@@ -6,7 +6,9 @@ use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
-use atsdb_core::{Column, ColumnId, ColumnType, ConflictPolicy, Rollup, Table, TableDefinition, TimeUnit, Unique};
+use atsdb_core::{
+    Column, ColumnId, ColumnType, ConflictPolicy, MaterializedView, Rollup, Table, TableDefinition, TimeUnit, Unique,
+};
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -14,11 +16,15 @@ use datafusion::sql::sqlparser::keywords::ALL_KEYWORDS;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::borrow::Cow;
 
-/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, or the `CREATE ROLLUP` of a rollup. Parsing
-/// it yields the same definition.
+/// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, the `CREATE ROLLUP` of a rollup, or the
+/// `CREATE MATERIALIZED VIEW` of a materialized view with the statements for its indexes. Parsing it yields the same
+/// definition.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
         return format!("CREATE VIEW {} AS {}", qualified(definition), view.query);
+    }
+    if let Some(materialized) = &definition.materialized {
+        return materialized_sql(definition, materialized);
     }
     if let Some(rollup) = &definition.rollup {
         return rollup_sql(definition, rollup);
@@ -69,6 +75,25 @@ fn rollup_sql(definition: &TableDefinition, rollup: &Rollup) -> String {
     let is_said = |(name, _): &(&str, String)| !matches!(*name, "time" | "time_unit" | "map");
     let options = with_sql(options_of(definition).into_iter().filter(is_said).collect());
     format!("CREATE ROLLUP {name} ON {table} EVERY '{every}'{options} AS {}", rollup.query)
+}
+
+/// The `CREATE MATERIALIZED VIEW` of a materialized view, whose columns follow from its query, and the `CREATE INDEX`
+/// of each index.
+fn materialized_sql(definition: &TableDefinition, materialized: &MaterializedView) -> String {
+    let name = qualified(definition);
+    // The query may end with a comment.
+    let no_data = if materialized.populated { "" } else { "\nWITH NO DATA" };
+    let mut sql = format!("CREATE MATERIALIZED VIEW {name} AS {}{no_data}", materialized.query);
+    for unique in &definition.unique {
+        let columns = column_list(definition, &unique.columns);
+        let nulls = if unique.nulls_equal { " NULLS NOT DISTINCT" } else { "" };
+        sql += &format!(";\nCREATE UNIQUE INDEX {} ON {name} ({columns}){nulls}", quoted(&definition.key_name(unique)));
+    }
+    for index in &definition.indexes {
+        let columns = column_list(definition, &index.columns);
+        sql += &format!(";\nCREATE INDEX {} ON {name} ({columns})", quoted(&index.name));
+    }
+    sql
 }
 
 /// The `CREATE SEQUENCE` of a sequence.

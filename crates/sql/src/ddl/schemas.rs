@@ -1,6 +1,7 @@
 //! `ALTER SCHEMA name RENAME TO name`, and `ALTER TABLE name SET SCHEMA name`, which the parser does not know.
 
-use crate::text::errors::{from_parser, not_supported};
+use crate::text::errors::from_parser;
+use crate::text::relation_kind::RelationKind;
 use crate::text::source_position::SourcePosition;
 use crate::text::words::leading_words;
 use atsdb_core::Result;
@@ -21,8 +22,8 @@ pub(crate) enum SchemaChange {
 /// A table, a view or a rollup that gets another schema.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// `ALTER TABLE` or `ALTER VIEW`.
-    pub(crate) verb: &'static str,
+    /// What the statement names; `None` is `ALTER TABLE`, which names anything.
+    pub(crate) kind: Option<RelationKind>,
     pub(crate) name: ObjectName,
     pub(crate) schema: String,
     pub(crate) if_exists: bool,
@@ -33,11 +34,10 @@ impl SchemaChange {
     pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
         let words = leading_words(text, 3);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let (verb, skipped) = match words.as_slice() {
-            ["ALTER", "SCHEMA", ..] => ("ALTER SCHEMA", 2),
-            ["ALTER", "TABLE", ..] => ("ALTER TABLE", 2),
-            ["ALTER", "VIEW", ..] => ("ALTER VIEW", 2),
-            ["ALTER", "MATERIALIZED", "VIEW"] => ("ALTER MATERIALIZED VIEW", 3),
+        let (kind, skipped) = match words.as_slice() {
+            ["ALTER", "SCHEMA" | "TABLE", ..] => (None, 2),
+            ["ALTER", "VIEW", ..] => (Some(RelationKind::View), 2),
+            ["ALTER", "MATERIALIZED", "VIEW"] => (Some(RelationKind::MaterializedView), 3),
             _ => return Ok(None),
         };
         let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
@@ -46,12 +46,8 @@ impl SchemaChange {
         let mut parser =
             Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
         (0..skipped).for_each(|_| drop(parser.next_token()));
-        let parsed = if verb == "ALTER SCHEMA" { rename(&mut parser).map(Some) } else { moved(&mut parser, verb) };
-        match parsed.map_err(|error| from_parser(error, position))? {
-            Some(change) => Ok(Some(change)),
-            None if verb == "ALTER TABLE" => Ok(None),
-            None => Err(not_supported(format_args!("{verb} in this form")).with_hint("write SET SCHEMA name")),
-        }
+        let parsed = if words[1] == "SCHEMA" { rename(&mut parser).map(Some) } else { moved(&mut parser, kind) };
+        parsed.map_err(|error| from_parser(error, position))
     }
 }
 
@@ -63,7 +59,7 @@ fn rename(parser: &mut Parser<'_>) -> Result<SchemaChange, ParserError> {
 }
 
 /// `None` for a statement without `SET SCHEMA`.
-fn moved(parser: &mut Parser<'_>, verb: &'static str) -> Result<Option<SchemaChange>, ParserError> {
+fn moved(parser: &mut Parser<'_>, kind: Option<RelationKind>) -> Result<Option<SchemaChange>, ParserError> {
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
     let _only = parser.parse_keyword(Keyword::ONLY);
     let Ok(name) = parser.parse_object_name(false) else { return Ok(None) };
@@ -72,7 +68,7 @@ fn moved(parser: &mut Parser<'_>, verb: &'static str) -> Result<Option<SchemaCha
     }
     let schema = parser.parse_identifier()?.value;
     end(parser)?;
-    Ok(Some(SchemaChange::Move(Moved { verb, name, schema, if_exists })))
+    Ok(Some(SchemaChange::Move(Moved { kind, name, schema, if_exists })))
 }
 
 fn end(parser: &mut Parser<'_>) -> Result<(), ParserError> {

@@ -166,6 +166,7 @@ impl Target {
             return Err(sql_error(format!("{} is a view: its rows do not change", table.definition.name))
                 .with_hint("UPDATE or DELETE FROM the table it reads"));
         }
+        table.definition.refuse_change()?;
         let last = name.0.last().and_then(|part| part.as_ident()).cloned();
         let ident = last.ok_or_else(|| Error::internal("a table without a name"))?;
         let alias = alias.get_or_insert_with(|| TableAlias {

@@ -102,6 +102,7 @@ impl Target {
             return Err(sql_error(format!("{} is a view: rows cannot be inserted into it", table.definition.name))
                 .with_hint("INSERT INTO the table it reads"));
         }
+        table.definition.refuse_change()?;
         let positions = self.positions(table)?;
         Ok((table.clone(), positions))
     }

@@ -2,7 +2,7 @@
 
 use crate::text::errors::sql_error;
 use crate::text::source_position::SourcePosition;
-use crate::text::table_names::TEMPORARY_SCHEMA;
+use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::visit;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visitor};
@@ -31,12 +31,11 @@ pub(crate) fn query_of(text: &str, position: SourcePosition) -> Result<Option<(&
     Ok(None)
 }
 
-/// The names of the tables that a query reads, without those of its own `WITH`. A name with the schema of stored tables
-/// is not among them.
-pub(crate) fn relations_of(query: &Query) -> Vec<String> {
+/// The names of the tables that a query reads, without those of its own `WITH`.
+pub(crate) fn relations_of(query: &Query) -> Vec<TableName> {
     #[derive(Default)]
     struct Relations {
-        read: Vec<String>,
+        read: Vec<TableName>,
         own: Vec<String>,
     }
     impl Visitor for Relations {
@@ -49,20 +48,14 @@ pub(crate) fn relations_of(query: &Query) -> Vec<String> {
         }
 
         fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
-            let parts: Vec<&str> =
-                name.0.iter().filter_map(|part| part.as_ident()).map(|ident| ident.value.as_str()).collect();
-            match parts.as_slice() {
-                [table] => self.read.push((*table).to_owned()),
-                [schema, table] if schema.eq_ignore_ascii_case(TEMPORARY_SCHEMA) => self.read.push((*table).to_owned()),
-                _ => {}
-            }
+            self.read.extend(TableName::of(name).ok());
             ControlFlow::Continue(())
         }
     }
     let mut relations = Relations::default();
     let _ = visit(query, &mut relations);
     let Relations { mut read, own } = relations;
-    read.retain(|name| !own.contains(&name.to_lowercase()));
+    read.retain(|name| name.schema != NamedSchema::Unsaid || !own.contains(&name.name.to_lowercase()));
     read
 }
 

@@ -2,8 +2,8 @@
 //! names of tables ([`names`]), the plans for a view ([`views`]), a rollup ([`rollups`]), a file ([`files`],
 //! [`stored_rows`]) and the work table of a statement ([`work_table`]), the columns that are computed ([`computed`]),
 //! the types of parameters ([`parameter_types`]), names of tables that are not read (`read_tables`), what a plan may
-//! not contain ([`refusals`]), and cached plans ([`over`]). Not owned: reading tables (`scan`, `resident`, `catalogue`)
-//! and rewriting plans (`operators`, `workarounds`).
+//! not contain ([`refusals`], [`unpopulated`]), and cached plans ([`over`]). Not owned: reading tables (`scan`,
+//! `resident`, `catalogue`) and rewriting plans (`operators`, `workarounds`).
 
 pub(crate) mod buckets;
 pub(crate) mod computed;
@@ -15,5 +15,6 @@ mod read_tables;
 pub(crate) mod refusals;
 pub(crate) mod rollups;
 mod stored_rows;
+pub(crate) mod unpopulated;
 pub(crate) mod views;
 pub(crate) mod work_table;

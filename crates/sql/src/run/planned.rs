@@ -12,6 +12,7 @@ use crate::parse::headings::Headings;
 use crate::plan::names::{GivenTables, logical_plan, open_plan};
 use crate::plan::over::{is_immutable, over};
 use crate::plan::rollups::Focus;
+use crate::plan::unpopulated::refuse_unpopulated;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::scan::direct::{DirectConstants, DirectGroups, DirectRead, DirectRows, GroupsForm};
 use crate::text::datafusion_errors::from_datafusion;
@@ -165,6 +166,7 @@ fn plan_of(
         .map_err(from_datafusion)?;
     let is_immutable = is_immutable(&plan).map_err(from_datafusion)?;
     let (plan, headings) = (state.optimize(&plan).map_err(from_datafusion)?, Arc::new(headings));
+    refuse_unpopulated(&plan)?;
     let candidate = None;
     Ok((Planned { plan, headings, insert, change, spellings, work_table, more, explained, candidate }, is_immutable))
 }

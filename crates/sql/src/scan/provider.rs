@@ -134,9 +134,11 @@ impl SnapshotTable {
     }
 
     /// Whether a plan that reads it may be cached. The rows that are read from a rollup and its source depend on which
-    /// buckets are stale.
+    /// buckets are stale, and a materialized view without rows is refused each time.
     pub(crate) fn may_be_kept(&self) -> bool {
-        self.within == TimeRange::ALL && !self.is_numbered && self.table.definition.rollup.is_none()
+        let definition = &self.table.definition;
+        let is_known = definition.rollup.is_none() && !definition.is_unpopulated();
+        self.within == TimeRange::ALL && !self.is_numbered && is_known
     }
 
     /// Returns true if it reads all rows of the table and no others.

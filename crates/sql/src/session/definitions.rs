@@ -8,6 +8,7 @@ use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_n
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, with_room};
 use crate::ddl::identity::AlterIdentity;
+use crate::ddl::views::{check_replacement, materialized_as, with_columns};
 use crate::dml::target::Target;
 use crate::parse::named_schemas::with_schemas;
 use crate::parse::query_text::{query_of, relations_of};
@@ -20,7 +21,7 @@ use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
 use crate::text::params::Parameters;
-use crate::text::quoted_names::quoted;
+use crate::text::relation_kind::RelationKind;
 use crate::text::script::Statement;
 use crate::text::select_into::SelectInto;
 use crate::text::source_position::SourcePosition;
@@ -44,7 +45,7 @@ impl Session {
     }
 
     /// The columns of a query of tables, which is planned but not run: it might change sequences.
-    fn columns_of(&self, text: &str, position: SourcePosition) -> Result<SchemaRef> {
+    pub(super) fn columns_of(&self, text: &str, position: SourcePosition) -> Result<SchemaRef> {
         let query = self.question(text, position, &Parameters::none(), None)?;
         Ok(self.worker.plan(move |state| describe_statement(&query, state))?.schema)
     }
@@ -63,10 +64,13 @@ impl Session {
 
     /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is refused.
     pub(super) fn create_view(&self, statement: &Statement, create: &CreateView) -> Result<Answer> {
+        if create.materialized {
+            return Err(sql_error("syntax error at or near \"MATERIALIZED\"")
+                .with_hint("a materialized view is neither temporary nor replaced: write CREATE MATERIALIZED VIEW"));
+        }
         let new = self.new_name(&create.name, create.temporary)?;
         let name = new.shown();
         let refused = [
-            (create.materialized, "MATERIALIZED"),
             (create.columns.iter().any(|column| column.options.is_some()), "options of its columns"),
             (create.or_alter || create.secure || create.to.is_some() || create.params.is_some(), "a clause"),
             (create.options != CreateTableOptions::None || !create.cluster_by.is_empty(), "WITH"),
@@ -87,7 +91,8 @@ impl Session {
             renamed => renamed,
         };
         let query = renamed.as_deref().unwrap_or(query);
-        check_names(&format!("view {name}"), &self.columns_of(query, position)?)?;
+        let columns = self.columns_of(query, position)?;
+        check_names(&format!("view {name}"), &columns)?;
         if let Some(read) = self.temporary_read_by(&create.query)?.filter(|_| !create.temporary) {
             return Err(sql_error(format!("view {name} would read the temporary table {read}"))
                 .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));
@@ -96,14 +101,20 @@ impl Session {
         let existing = self.of_same_kind(&new, create.temporary)?;
         match &existing {
             Some(table) if create.or_replace && table.definition.view.is_some() => {
+                let all = format!("SELECT * FROM {}", exact_name(table));
+                // A view that cannot be read any more has no columns to keep.
+                if let Ok(before) = self.columns_of(&all, SourcePosition::START) {
+                    check_replacement(&before, &columns)?;
+                }
                 self.redefine(table, definition)?;
             }
             Some(_) if create.if_not_exists => self.skip_existing(&create.name),
             Some(table) => {
-                let what = if table.definition.view.is_some() { "view" } else { "table" };
-                let error = atsdb_core::Error::new(ErrorKind::Exists, format!("a {what} named {name} already exists"));
-                return Err(match what {
-                    "view" => error.with_hint("CREATE OR REPLACE VIEW puts the new one in its place"),
+                let kind = RelationKind::of(&table.definition);
+                let message = format!("a {} named {name} already exists", kind.noun());
+                let error = atsdb_core::Error::new(ErrorKind::Exists, message);
+                return Err(match kind {
+                    RelationKind::View => error.with_hint("CREATE OR REPLACE VIEW puts the new one in its place"),
                     _ => error,
                 });
             }
@@ -125,14 +136,15 @@ impl Session {
     }
 
     /// The name of a temporary table or view that a query reads.
-    fn temporary_read_by(&self, query: &ParsedQuery) -> Result<Option<String>> {
+    pub(super) fn temporary_read_by(&self, query: &ParsedQuery) -> Result<Option<String>> {
         let mut tables = self.tables()?;
         tables.retain(TemporaryTables::contain);
         if tables.is_empty() {
             return Ok(None);
         }
-        let names = relations_of(query);
-        let is_read = |table: &&Table| names.iter().any(|name| same_name(name, &table.definition.name));
+        let mut names = relations_of(query);
+        names.retain(|name| matches!(name.schema, NamedSchema::Unsaid | NamedSchema::Temporary));
+        let is_read = |table: &&Table| names.iter().any(|name| same_name(&name.name, &table.definition.name));
         Ok(tables.iter().find(is_read).map(|table| table.definition.name.clone()))
     }
 
@@ -212,7 +224,12 @@ impl Session {
     }
 
     /// For each column of a query, whether it is computed.
-    fn computed_columns(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Vec<bool>> {
+    pub(super) fn computed_columns(
+        &self,
+        text: &str,
+        position: SourcePosition,
+        parameters: &Parameters,
+    ) -> Result<Vec<bool>> {
         let query = self.question(text, position, parameters, self.query_files())?;
         self.worker.plan(move |state| describe_statement(&query, state).map(|described| described.computed))
     }
@@ -255,6 +272,7 @@ impl Session {
     /// Puts a definition in the place of a table's, and returns the table and its new indexes, which have no pages
     /// yet.
     fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
+        let definition = materialized_as(&table.definition, definition)?;
         self.check_rollups(table, &definition)?;
         self.check_sequence_names(&definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);
@@ -440,11 +458,4 @@ fn renamed_columns(create: &CreateView, query: &str) -> Option<String> {
         return None;
     }
     Some(with_columns(query, create.columns.iter().map(|column| column.name.value.as_str())))
-}
-
-/// A query with other names of its columns.
-fn with_columns<'a>(query: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(quoted).collect();
-    // The query may end with a comment.
-    format!("SELECT * FROM ({query}\n) AS q({})", names.join(", "))
 }

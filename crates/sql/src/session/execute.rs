@@ -10,6 +10,7 @@ use crate::ddl::enumerations::EnumerationStatement;
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
 use crate::ddl::sequences::SequenceStatement;
+use crate::ddl::views::ViewStatement;
 use crate::dml::target::Target;
 use crate::functions::session::advisory_locks::is_lock_function;
 use crate::functions::session::sequences::CHANGING;
@@ -25,13 +26,14 @@ use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::text::errors::{as_sql_error, not_supported, sql_error, with_quotes_hint};
 use crate::text::params::Parameters;
+use crate::text::relation_kind::RelationKind;
 use crate::text::script::Statement;
 use crate::text::select_into::{SelectInto, is_select_into};
 use crate::text::table_names::{Scope, TableName, unknown_table};
 use crate::text::verbs::{VerbKind, verb_kind, verb_of};
 use crate::text::words::{Word, Words};
 use crate::write::insert::append_rows;
-use atsdb_core::{Error, ErrorKind, Result, Table};
+use atsdb_core::{ErrorKind, Result, Table};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{
     CreateTable, Expr, ObjectName, ObjectType, Set, ShowCreateObject, ShowStatementOptions, Statement as Ast,
@@ -173,6 +175,9 @@ impl Session {
         if let Some(change) = SchemaChange::of(statement.text(), statement.position())? {
             return self.change_schema(&change);
         }
+        if let Some(view) = ViewStatement::of(statement.text(), statement.position())? {
+            return self.view_statement(&view, statement.position());
+        }
         if let Some(alter) = AlterIdentity::of(statement.text(), statement.position())? {
             return self.alter_identity(&alter);
         }
@@ -194,10 +199,16 @@ impl Session {
                 table: None,
                 cascade,
                 ..
-            } => self.drop_tables(&names, if_exists, DroppedKind::Table, cascade),
-            Ast::Drop { object_type: ObjectType::View, if_exists, names, temporary: false, table: None, .. } => {
-                self.drop_tables(&names, if_exists, DroppedKind::View, false)
-            }
+            } => self.drop_relations(&names, if_exists, RelationKind::Table, cascade),
+            Ast::Drop {
+                object_type: ObjectType::View,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_relations(&names, if_exists, RelationKind::View, cascade),
             Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
                 self.drop_index(&names, table.as_ref(), if_exists)
             }
@@ -281,30 +292,29 @@ impl Session {
         Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
     }
 
-    /// Drops tables. All of them must exist before the first one is dropped.
-    fn drop_tables(&self, names: &[ObjectName], if_exists: bool, kind: DroppedKind, cascade: bool) -> Result<Answer> {
+    /// Drops tables, views or materialized views. All of them must exist before the first one is dropped.
+    pub(super) fn drop_relations(
+        &self,
+        names: &[ObjectName],
+        if_exists: bool,
+        kind: RelationKind,
+        cascade: bool,
+    ) -> Result<Answer> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
-                Ok(table) if table.definition.rollup.is_some() => {
-                    let name = &table.definition.name;
-                    return Err(sql_error(format!("{name} is a rollup")).with_hint(format!("DROP ROLLUP {name}")));
+                Ok(table) => {
+                    kind.require(&table.definition, RelationKind::drop_verb)?;
+                    if tables.iter().all(|other| other.id != table.id) {
+                        tables.push(table);
+                    }
                 }
-                Ok(table) if table.definition.sequence => {
-                    let name = &table.definition.name;
-                    return Err(sql_error(format!("{name} is a sequence")).with_hint(format!("DROP SEQUENCE {name}")));
-                }
-                Ok(table) if table.definition.view.is_some() != (kind == DroppedKind::View) => {
-                    return Err(kind.refuse(&table.definition.name));
-                }
-                Ok(table) if tables.iter().all(|other| other.id != table.id) => tables.push(table),
-                Ok(_) => {}
                 Err(error) if if_exists && error.kind() == ErrorKind::Sql => self.skip_missing(kind.noun(), name),
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&self.with_rollups(tables, cascade)?)?;
-        Ok(Answer::Done { verb: kind.verb(), row_count: None })
+        self.drop_all(&self.with_materialized(self.with_rollups(tables, cascade)?, cascade)?)?;
+        Ok(Answer::Done { verb: kind.drop_verb(), row_count: None })
     }
 
     pub(super) fn table(&self, name: &ObjectName) -> Result<Table> {
@@ -325,37 +335,6 @@ impl Session {
         let tables = self.tables()?;
         let found = name.find_by(&self.search_path(), &tables);
         found.cloned().ok_or_else(|| unknown_table(name, &tables))
-    }
-}
-
-/// The kind of object that a `DROP` names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DroppedKind {
-    Table,
-    View,
-}
-
-impl DroppedKind {
-    fn noun(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::View => "view",
-        }
-    }
-
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Table => "DROP TABLE",
-            Self::View => "DROP VIEW",
-        }
-    }
-
-    /// The error for an object of the other kind.
-    fn refuse(self, name: &str) -> Error {
-        match self {
-            Self::Table => sql_error(format!("{name} is a view")).with_hint(format!("DROP VIEW {name}")),
-            Self::View => sql_error(format!("{name} is a table")).with_hint(format!("DROP TABLE {name}")),
-        }
     }
 }
 

@@ -51,7 +51,8 @@ impl Session {
         };
         let table = self.engine.table_seen(schema, &name.name)?;
         let definition = &table.definition;
-        let is_stored = !definition.is_in_memory() && definition.view.is_none() && !definition.sequence;
+        let is_derived = definition.view.is_some() || definition.materialized.is_some();
+        let is_stored = !definition.is_in_memory() && !is_derived && !definition.sequence;
         // A sequence is looked up in the store, and must not give numbers for a default that is gone.
         let has_sequence = definition.columns.iter().any(|column| column.sequence.is_some());
         (is_stored && !has_sequence).then_some(table)

@@ -9,6 +9,7 @@ use crate::rollup::refresh::{Effort, Refresh, RefreshReport, rollups_named};
 use crate::rollup::syntax::{CreateRollup, RollupStatement};
 use crate::run::answer::Answer;
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
+use crate::text::relation_kind::RelationKind;
 use crate::text::table_names::{Scope, TableName};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use atsdb_core::name::same_name;
@@ -111,7 +112,7 @@ impl Session {
             match self.table(name) {
                 Ok(table) if table.definition.rollup.is_none() => {
                     let name = &table.definition.name;
-                    let hint = if table.definition.view.is_some() { "DROP VIEW" } else { "DROP TABLE" };
+                    let hint = RelationKind::of(&table.definition).drop_verb();
                     return Err(sql_error(format!("{name} is not a rollup")).with_hint(format!("{hint} {name}")));
                 }
                 Ok(table) if rollups.iter().all(|other| other.id != table.id) => rollups.push(table),
@@ -120,7 +121,7 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&rollups)?;
+        self.drop_all(&self.with_materialized(rollups, false)?)?;
         Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
     }
 

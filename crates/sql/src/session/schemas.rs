@@ -6,6 +6,7 @@ use crate::ddl::schemas::{Moved, SchemaChange};
 use crate::run::answer::{Answer, Rows};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::quoted_names::quoted;
+use crate::text::relation_kind::RelationKind;
 use crate::text::table_names::{NamedSchema, TableName};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb_core::name::{check_name, same_name, unknown_name};
@@ -217,7 +218,7 @@ impl Session {
                 sql_error(message).with_hint(format!("DROP SCHEMA {} CASCADE drops its types, too", quoted(&schema)))
             );
         }
-        let tables = self.with_rollups(own.clone(), true)?;
+        let tables = self.with_materialized(self.with_rollups(own.clone(), true)?, true)?;
         let stays = |table: &Table| tables.iter().all(|dropped| dropped.id != table.id);
         self.refuse_columns_of(&types, stays)?;
         let changed = self.without_defaults(&tables, true)?;
@@ -287,7 +288,8 @@ impl Session {
     }
 
     fn move_table(&self, moved: &Moved) -> Result<Answer> {
-        let done = Answer::Done { verb: moved.verb, row_count: None };
+        let kind = moved.kind;
+        let done = Answer::Done { verb: kind.unwrap_or(RelationKind::Table).alter_verb(), row_count: None };
         let schema = match is_public(&moved.schema) {
             true => None,
             false => Some(self.schema_named(&moved.schema)?),
@@ -300,6 +302,7 @@ impl Session {
                 }
                 table => table?,
             };
+            kind.map_or(Ok(()), |kind| kind.require(&table.definition, RelationKind::alter_verb))?;
             if atsdb_engine::TemporaryTables::contain(&table) {
                 return Err(sql_error("cannot move objects into or out of temporary schemas"));
             }

@@ -77,8 +77,8 @@ pub(crate) fn from_parser(error: ParserError, position: SourcePosition) -> Error
 const OF_SHELL: [&str; 6] = [".", "\\", "?", "help", "quit", "exit"];
 
 /// What may follow `CREATE`.
-const CREATED: &str = "CREATE may be followed by TABLE, TEMPORARY TABLE, VIEW, OR REPLACE VIEW, INDEX, UNIQUE INDEX, \
-                       ROLLUP, SCHEMA or SEQUENCE";
+const CREATED: &str = "CREATE may be followed by TABLE, TEMPORARY TABLE, VIEW, OR REPLACE VIEW, MATERIALIZED VIEW, \
+                       INDEX, UNIQUE INDEX, ROLLUP, SCHEMA or SEQUENCE";
 
 /// Suggests the word that a statement may have been meant to begin with, what may be created, or how an element of an
 /// array is assigned.

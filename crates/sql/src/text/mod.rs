@@ -21,6 +21,7 @@ pub(crate) mod numbered_text;
 pub(crate) mod params;
 pub(crate) mod question_marks;
 pub(crate) mod quoted_names;
+pub(crate) mod relation_kind;
 pub(crate) mod relations;
 pub(crate) mod script;
 pub(crate) mod select_into;

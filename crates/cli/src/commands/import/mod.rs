@@ -229,6 +229,7 @@ fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
     let what = match &definition.rollup {
         Some(rollup) => format!("a rollup, whose rows are computed from {}", rollup.table),
         None if definition.view.is_some() => "a view".to_owned(),
+        None if definition.materialized.is_some() => "a materialized view".to_owned(),
         None if definition.sequence => "a sequence".to_owned(),
         None => return Ok(Some(table)),
     };

@@ -11,7 +11,7 @@ use atsdb::{Error, Result, Table, TableDefinition};
 use std::sync::Arc;
 
 /// The types of tables.
-const TABLE_TYPES: [&str; 3] = ["TABLE", "VIEW", "ROLLUP"];
+const TABLE_TYPES: [&str; 4] = ["TABLE", "VIEW", "ROLLUP", "MATERIALIZED VIEW"];
 
 pub(super) fn catalogs(command: CommandGetCatalogs) -> Result<RecordBatch> {
     let mut builder = command.into_builder();
@@ -55,6 +55,7 @@ fn table_type(definition: &TableDefinition) -> &'static str {
     match (&definition.view, &definition.rollup) {
         (Some(_), _) => TABLE_TYPES[1],
         (None, Some(_)) => TABLE_TYPES[2],
+        (None, None) if definition.materialized.is_some() => TABLE_TYPES[3],
         (None, None) => TABLE_TYPES[0],
     }
 }

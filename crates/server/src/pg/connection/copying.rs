@@ -106,6 +106,10 @@ impl Connection {
         if definition.view.is_some() {
             return Err(PgError::error("42809", format!("cannot copy to view \"{}\"", definition.name)).into());
         }
+        if definition.materialized.is_some() {
+            let message = format!("cannot copy to materialized view \"{}\"", definition.name);
+            return Err(PgError::error("42809", message).into());
+        }
         let all: Vec<&str> = definition.columns.iter().map(|column| column.name.as_str()).collect();
         let columns = copy.positions(&all)?.into_iter().map(|position| definition.columns[position].clone());
         Ok((definition.local_name().to_owned(), columns.collect()))

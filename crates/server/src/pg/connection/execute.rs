@@ -100,7 +100,9 @@ impl Connection {
         Ok(match answer {
             Answer::Rows(rows) => Outcome::Rows { rows: RowSource::store(rows), verb },
             Answer::Done { verb: "INSERT", row_count } => Outcome::Done(format!("INSERT 0 {}", row_count.unwrap_or(0))),
-            Answer::Done { verb: "CREATE TABLE", row_count: Some(count) } => Outcome::Done(format!("SELECT {count}")),
+            Answer::Done { verb: "CREATE TABLE" | "CREATE MATERIALIZED VIEW", row_count: Some(count) } => {
+                Outcome::Done(format!("SELECT {count}"))
+            }
             Answer::Done { verb, row_count: Some(count) } if has_count(verb) => {
                 Outcome::Done(format!("{verb} {count}"))
             }

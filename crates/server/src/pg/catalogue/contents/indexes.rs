@@ -237,7 +237,7 @@ pub(super) fn listed(name: &str, objects: &Objects, user: &str) -> Vec<Row> {
                         ("matviewname", Value::text(object.name.as_str())),
                         ("matviewowner", Value::text(user)),
                         ("hasindexes", Value::Bool(!object.indexes.is_empty())),
-                        ("ispopulated", Value::Bool(true)),
+                        ("ispopulated", Value::Bool(object.is_populated())),
                         ("definition", Value::maybe(object.query.as_ref().map(|query| format!(" {query};")))),
                     ],
                 )

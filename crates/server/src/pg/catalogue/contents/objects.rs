@@ -47,7 +47,7 @@ pub(super) struct Object {
     pub(super) kind: char,
     pub(super) attributes: Vec<Attribute>,
     pub(super) indexes: Vec<IndexObject>,
-    /// The query of a view or a rollup.
+    /// The query of a view, a materialized view or a rollup.
     pub(super) query: Option<String>,
     /// `None` for tables of the catalogue itself, and for sequences of identity columns.
     pub(super) table: Option<Table>,
@@ -130,6 +130,11 @@ impl Object {
     /// Whether it is a user's own object.
     fn is_own(&self) -> bool {
         self.table.is_some()
+    }
+
+    /// Whether it can be read, which a materialized view cannot before its first refresh.
+    pub(super) fn is_populated(&self) -> bool {
+        self.table.as_ref().is_none_or(|table| !table.definition.is_unpopulated())
     }
 
     /// Whether it is only this session's.
@@ -274,11 +279,12 @@ fn object(session: &StoreSession, table: Table) -> Object {
         false => (FIRST_NUMBER + table.id.0, definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA)),
     };
     let schema = schema.to_owned();
-    let (kind, query) = match (&definition.view, &definition.rollup) {
-        (Some(view), _) => ('v', Some(view.query.clone())),
-        (None, Some(rollup)) => ('m', Some(rollup.query.clone())),
-        (None, None) if definition.sequence => ('S', None),
-        (None, None) => ('r', None),
+    let (kind, query) = match (&definition.view, &definition.rollup, &definition.materialized) {
+        (Some(view), ..) => ('v', Some(view.query.clone())),
+        (None, Some(rollup), _) => ('m', Some(rollup.query.clone())),
+        (None, None, Some(materialized)) => ('m', Some(materialized.query.clone())),
+        (None, None, None) if definition.sequence => ('S', None),
+        (None, None, None) => ('r', None),
     };
     let attributes = match &definition.view {
         // A view whose query refers to something that no longer exists has no columns.

@@ -8,7 +8,7 @@ use crate::pg::types::known;
 
 pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
-    // The SQL standard has no rollups, and sequences are no tables.
+    // The SQL standard has neither rollups nor materialized views, and sequences are no tables.
     let tables = || objects.tables.iter().filter(|object| !matches!(object.kind, 'm' | 'S'));
     match name {
         "information_schema_catalog_name" => vec![of(vec![("catalog_name", Value::text(database))])],

@@ -1,0 +1,65 @@
+//! `ALTER VIEW` and `ALTER MATERIALIZED VIEW`: other names of views and of their columns.
+
+use super::state::Session;
+use crate::ddl::alter::altered;
+use crate::ddl::views::{RenameView, materialized_as, with_columns};
+use crate::run::answer::Answer;
+use crate::text::errors::{as_sql_error, sql_error};
+use crate::text::relation_kind::RelationKind;
+use crate::text::source_position::SourcePosition;
+use crate::text::table_names::exact_name;
+use atsdb_core::name::{same_name, unknown_name};
+use atsdb_core::{CurrentTimes, ErrorKind, Result, Table, TableDefinition};
+use datafusion::sql::sqlparser::ast::{AlterTableOperation, Ident};
+
+impl Session {
+    pub(super) fn rename_view(&self, rename: &RenameView) -> Result<Answer> {
+        let RenameView { kind, name, if_exists, operation } = rename;
+        self.retried(|| {
+            let table = match self.table(name) {
+                Err(error) if *if_exists && error.kind() == ErrorKind::Sql => {
+                    self.skip_missing("relation", name);
+                    return Ok(());
+                }
+                table => table?,
+            };
+            kind.require(&table.definition, RelationKind::alter_verb)?;
+            let to = match operation {
+                AlterTableOperation::RenameColumn { old_column_name, new_column_name }
+                    if *kind == RelationKind::View =>
+                {
+                    self.view_with_column(&table, old_column_name, new_column_name)?
+                }
+                operation => {
+                    let times = CurrentTimes::at(self.engine.now_us());
+                    let renamed = altered(&table.definition, std::slice::from_ref(operation), times, &mut Vec::new())?;
+                    materialized_as(&table.definition, renamed)?
+                }
+            };
+            match to == table.definition {
+                true => Ok(()),
+                false => self.redefine(&table, to).map(drop),
+            }
+        })?;
+        Ok(Answer::Done { verb: kind.alter_verb(), row_count: None })
+    }
+
+    /// The definition of a view with another name of a column.
+    fn view_with_column(&self, table: &Table, from: &Ident, to: &Ident) -> Result<TableDefinition> {
+        let mut definition = table.definition.clone();
+        let Some(view) = &mut definition.view else { return Ok(definition) };
+        let all = format!("SELECT * FROM {}", exact_name(table));
+        let columns = self.columns_of(&all, SourcePosition::START)?;
+        let mut names: Vec<String> = columns.fields().iter().map(|field| field.name().clone()).collect();
+        let position = names
+            .iter()
+            .position(|name| same_name(name, &from.value))
+            .ok_or_else(|| as_sql_error(unknown_name("column", &from.value, names.iter().map(String::as_str))))?;
+        if names.iter().enumerate().any(|(at, name)| at != position && same_name(name, &to.value)) {
+            return Err(sql_error(format!("view {} would have two columns named {}", definition.name, to.value)));
+        }
+        names[position].clone_from(&to.value);
+        view.query = with_columns(&view.query, names.iter().map(String::as_str));
+        Ok(definition)
+    }
+}

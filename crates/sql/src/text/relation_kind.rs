@@ -1,0 +1,82 @@
+//! The kinds of relations that statements name.
+
+use super::errors::sql_error;
+use atsdb_core::{Result, TableDefinition};
+
+/// The kind of a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RelationKind {
+    Table,
+    View,
+    MaterializedView,
+    Rollup,
+    Sequence,
+}
+
+impl RelationKind {
+    pub(crate) fn of(definition: &TableDefinition) -> Self {
+        match () {
+            () if definition.view.is_some() => Self::View,
+            () if definition.materialized.is_some() => Self::MaterializedView,
+            () if definition.rollup.is_some() => Self::Rollup,
+            () if definition.sequence => Self::Sequence,
+            () => Self::Table,
+        }
+    }
+
+    /// `table`, `view` and so on.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::View => "view",
+            Self::MaterializedView => "materialized view",
+            Self::Rollup => "rollup",
+            Self::Sequence => "sequence",
+        }
+    }
+
+    /// The verb of a statement that drops such a relation.
+    pub(crate) fn drop_verb(self) -> &'static str {
+        match self {
+            Self::Table => "DROP TABLE",
+            Self::View => "DROP VIEW",
+            Self::MaterializedView => "DROP MATERIALIZED VIEW",
+            Self::Rollup => "DROP ROLLUP",
+            Self::Sequence => "DROP SEQUENCE",
+        }
+    }
+
+    /// The verb of a statement that alters such a relation.
+    pub(crate) fn alter_verb(self) -> &'static str {
+        match self {
+            Self::Table | Self::Rollup => "ALTER TABLE",
+            Self::View => "ALTER VIEW",
+            Self::MaterializedView => "ALTER MATERIALIZED VIEW",
+            Self::Sequence => "ALTER SEQUENCE",
+        }
+    }
+
+    /// Refuses a relation of another kind. `verb` gives the verb that its kind has in the statement.
+    pub(crate) fn require(self, definition: &TableDefinition, verb: impl Fn(Self) -> &'static str) -> Result<()> {
+        let (found, name) = (Self::of(definition), &definition.name);
+        match found == self {
+            true => Ok(()),
+            false => {
+                Err(sql_error(format!("{name} is a {}", found.noun())).with_hint(format!("{} {name}", verb(found))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relation_of_another_kind_is_named_with_its_own_statement() {
+        let view = TableDefinition::new_view("v", "SELECT 1");
+        RelationKind::View.require(&view, RelationKind::drop_verb).unwrap();
+        let error = RelationKind::MaterializedView.require(&view, RelationKind::alter_verb).unwrap_err();
+        assert_eq!((error.message(), error.hint()), ("v is a view", Some("ALTER VIEW v")));
+    }
+}
