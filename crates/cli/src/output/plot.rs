@@ -126,6 +126,9 @@ impl Plot {
 
 /// Formats a number of a scale, with the digits that distinguish numbers that are `step` apart.
 pub(crate) fn scale_text(value: f64, step: f64) -> String {
+    if !step.is_normal() {
+        return number_text(value);
+    }
     let power = |number: f64| (number.abs().log10() + 1e-9).floor();
     let size = value.abs();
     // A sum of steps that should be zero may be slightly off.
@@ -208,6 +211,7 @@ mod tests {
         assert_eq!(texts([-0.2, 5e-17, 0.2]), ["-0.2", "0", "0.2"]);
         assert_eq!(texts([1.700_000_1e9, 1.700_000_2e9, 1.700_000_3e9]), ["1.7000001e9", "1.7000002e9", "1.7000003e9"]);
         assert_eq!(texts([2e-5, 4e-5, 6e-5]), ["2e-5", "4e-5", "6e-5"]);
+        assert_eq!(texts([f64::MIN, f64::MAX, 1.0])[0], "-1.80e308");
     }
 
     #[test]
