@@ -20,12 +20,12 @@ pub(super) fn colour(number: usize) -> String {
 }
 
 /// Red, green and blue of a hue in degrees, a saturation and a lightness.
-fn rgb(hue: f64, saturation: f64, lightness: f64) -> [u8; 3] {
+fn rgb(hue: f64, saturation: f64, lightness: f64) -> [u64; 3] {
     let width = saturation * lightness.min(1.0 - lightness);
     [0.0, 8.0, 4.0].map(|offset| {
         let place = (offset + hue / 30.0) % 12.0;
         let value = lightness - width * (place - 3.0).min(9.0 - place).clamp(-1.0, 1.0);
-        (value * 255.0).round() as u8
+        (value * 255.0).round() as u64
     })
 }
 
