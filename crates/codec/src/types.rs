@@ -191,9 +191,23 @@ pub fn column_type_of(field: &Field) -> Option<(ColumnType, Option<MapWidth>)> {
     }
 }
 
+/// The key in the metadata of a field whose value is the name of Arrow's extension type.
+const EXTENSION_KEY: &str = "ARROW:extension:name";
+
+/// The name of Arrow's canonical extension type for UUIDs.
+const UUID_EXTENSION: &str = "arrow.uuid";
+
 /// Whether a field has Arrow's canonical extension type for UUIDs.
 fn is_uuid_extension(field: &Field) -> bool {
-    *field.data_type() == DataType::FixedSizeBinary(16) && field.extension_type_name() == Some("arrow.uuid")
+    *field.data_type() == DataType::FixedSizeBinary(16) && field.extension_type_name() == Some(UUID_EXTENSION)
+}
+
+/// Returns a field of 16 bytes with Arrow's canonical extension type for UUIDs. Other fields are returned as they are.
+pub fn uuid_bytes_field(field: Field) -> Field {
+    if *field.data_type() != DataType::FixedSizeBinary(16) {
+        return field;
+    }
+    field.with_metadata(HashMap::from([(EXTENSION_KEY.to_owned(), UUID_EXTENSION.to_owned())]))
 }
 
 fn column_type_of_values(data_type: &DataType) -> Option<(ColumnType, Option<MapWidth>)> {

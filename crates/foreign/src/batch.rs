@@ -1,8 +1,8 @@
 //! Rows, as they arrive, until they are enough for a batch.
 
-use crate::column::append;
+use crate::column::{OutOfRange, append};
 use crate::table::{Arrays, ForeignColumn};
-use crate::value::Value;
+use crate::value::{Elements, Value};
 use atsdb_codec::ColumnValues;
 use atsdb_core::{Error, Result};
 
@@ -37,31 +37,52 @@ impl BatchBuilder {
     /// Appends the next value. A value that the column's type has not, or that could not be read (`Err` says why), is
     /// an error that names the row and the column.
     pub fn append(&mut self, value: Result<Value<'_>, String>) -> Result<()> {
-        let refuse = |builder: &Self, why: &str| {
-            let (column, row) =
-                (&builder.columns[builder.position].0, builder.rows_before + builder.row_count as u64 + 1);
-            Error::invalid(format!("{}, row {row}, column {}: {why}", builder.table, column.name)).with_hint(format!(
-                "import a view instead that lacks such rows, or has NULL in their place; the column is read as {}",
-                column.column_type.sql_name()
-            ))
-        };
-        let value = value.map_err(|why| refuse(self, &why))?;
+        let value = value.map_err(|why| self.refusal(&why))?;
         let (column, values) = &mut self.columns[self.position];
         if append(values, column.column_type, value).is_err() {
-            return Err(refuse(self, &format!("the value {} is out of range", shown(value))));
+            return Err(self.refusal(&out_of_range(value)));
         }
-        self.byte_count += VALUE_BYTES
-            + match value {
-                Value::Text(text) => text.len(),
-                Value::Bytes(bytes) => bytes.len(),
-                _ => 0,
-            };
+        self.byte_count += value_bytes(value);
+        self.end_value();
+        Ok(())
+    }
+
+    /// Appends an array as the next value. Errors are those of [`append`](Self::append).
+    pub fn append_array(&mut self, elements: &mut dyn Elements) -> Result<()> {
+        let mut byte_count = VALUE_BYTES;
+        let ColumnValues::Array(arrays) = &mut self.columns[self.position].1 else {
+            return Err(self.refusal("the value is an array"));
+        };
+        let count = elements.count();
+        let appended = arrays.append(count, |element_type, values| {
+            for _ in 0..count {
+                let value = elements.next_element()?;
+                append(values, element_type, value).map_err(|OutOfRange| out_of_range(value))?;
+                byte_count += value_bytes(value);
+            }
+            Ok(())
+        });
+        appended.map_err(|why: String| self.refusal(&why))?;
+        self.byte_count += byte_count;
+        self.end_value();
+        Ok(())
+    }
+
+    fn end_value(&mut self) {
         self.position += 1;
         if self.position == self.columns.len() {
             self.position = 0;
             self.row_count += 1;
         }
-        Ok(())
+    }
+
+    /// The error for the next value.
+    fn refusal(&self, why: &str) -> Error {
+        let (column, row) = (&self.columns[self.position].0, self.rows_before + self.row_count as u64 + 1);
+        Error::invalid(format!("{}, row {row}, column {}: {why}", self.table, column.name)).with_hint(format!(
+            "import a view instead that lacks such rows, or has NULL in their place; the column is read as {}",
+            column.column_type.sql_name()
+        ))
     }
 
     /// Whether there are no rows.
@@ -82,6 +103,20 @@ impl BatchBuilder {
     }
 }
 
+/// The size of a value in a batch.
+fn value_bytes(value: Value<'_>) -> usize {
+    let bytes = match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    VALUE_BYTES + bytes
+}
+
+fn out_of_range(value: Value<'_>) -> String {
+    format!("the value {} is out of range", shown(value))
+}
+
 fn shown(value: Value<'_>) -> String {
     match value {
         Value::Int(value) => value.to_string(),
@@ -97,8 +132,8 @@ fn shown(value: Value<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::Array;
-    use arrow::datatypes::DataType;
+    use arrow::array::{Array, AsArray};
+    use arrow::datatypes::{DataType, Int32Type};
     use atsdb_core::ColumnType;
 
     fn builder(types: &[ColumnType]) -> BatchBuilder {
@@ -128,6 +163,34 @@ mod tests {
         }
         let error = builder(&[ColumnType::Date]).append(Err("infinity is not a date".to_owned())).unwrap_err();
         assert!(error.message().contains("t, row 1, column c0: infinity is not a date"), "{error}");
+    }
+
+    struct Numbers(Vec<i128>);
+
+    impl Elements for Numbers {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+
+        fn next_element(&mut self) -> Result<Value<'_>, String> {
+            Ok(Value::Int(self.0.remove(0)))
+        }
+    }
+
+    #[test]
+    fn arrays_have_their_elements() {
+        let mut rows = builder(&[ColumnType::array(ColumnType::Int32).unwrap()]);
+        rows.append_array(&mut Numbers(vec![1, -2])).unwrap();
+        rows.append(Ok(Value::Null)).unwrap();
+        rows.append_array(&mut Numbers(Vec::new())).unwrap();
+        let error = rows.append_array(&mut Numbers(vec![3, 1 << 40])).unwrap_err().to_string();
+        assert!(error.contains("t, row 4, column c0: the value 1099511627776 is out of range"), "{error}");
+        let mut rows = builder(&[ColumnType::array(ColumnType::Int32).unwrap(), ColumnType::Text]);
+        rows.append_array(&mut Numbers(vec![1, -2])).unwrap();
+        assert!(rows.append_array(&mut Numbers(Vec::new())).unwrap_err().to_string().contains("is an array"));
+        rows.append(Ok(Value::Text("x"))).unwrap();
+        let arrays = rows.finish();
+        assert_eq!(arrays[0].as_list::<i32>().value(0).as_primitive::<Int32Type>().values(), &[1, -2]);
     }
 
     #[test]

@@ -14,4 +14,4 @@ mod value;
 pub use batch::BatchBuilder;
 pub use rows::{RowBatches, RowReader};
 pub use table::{Arrays, ColumnChooser, ForeignColumn, ForeignTable, choose, find_table};
-pub use value::{Value, time_unit};
+pub use value::{Elements, Value, time_unit};

@@ -22,6 +22,15 @@ pub enum Value<'a> {
     Interval(IntervalMonthDayNano),
 }
 
+/// The elements of an array, one after the other.
+pub trait Elements {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// The next one; the error describes what is wrong with it. Called `count` times.
+    fn next_element(&mut self) -> Result<Value<'_>, String>;
+}
+
 impl Value<'_> {
     /// A time of a column with this unit, from its microseconds since 1970.
     pub fn time(microseconds: i128, unit: TimeUnit) -> Self {

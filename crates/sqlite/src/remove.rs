@@ -1,15 +1,17 @@
 //! Removing a store that was created and never used.
 
-use crate::connection::{AccessMode, connect};
+use crate::connection::{AccessMode, connect, sibling_path};
 use crate::error::{Attempt, Failure, primary_code};
 use crate::split::folder::unavailable;
 use atsdb_core::Result;
-use rusqlite::{TransactionBehavior, ffi};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, TransactionBehavior, ffi};
 use std::path::Path;
 use std::time::Duration;
 
-/// Removes a store in one file that has no table. Returns false, and leaves the file alone, if there is a table, if
-/// another process has the store open, or if the file is missing or no store.
+/// Removes a store in one file that has no table, or the empty file that is left if a store could not be created.
+/// Returns false, and leaves the file alone, if there is a table, if another process has the store open, or if the file
+/// is missing or holds something else.
 ///
 /// # Errors
 ///
@@ -27,13 +29,40 @@ fn remove(path: &Path) -> Attempt<bool> {
     }
     // The lock on the whole file stays until the connection is closed. Every process that uses the store holds a lock.
     let mut connection = connect(path, AccessMode::WriteExclusive, false, Duration::ZERO)?;
-    let is_store = "SELECT count(*) FROM sqlite_schema WHERE name = 'atsdb_store'";
-    if connection.query_row(is_store, [], |row| row.get::<_, i64>(0))? == 0 {
+    if !is_unused(&connection)? {
         return Ok(false);
     }
-    if connection.query_row("SELECT count(*) FROM atsdb_table", [], |row| row.get::<_, i64>(0))? > 0 {
-        return Ok(false);
+    match withdraw(&mut connection) {
+        Ok(true) => {}
+        Ok(false) => return Ok(false),
+        // There is no space to write that this is no store any more. A process that waits for its lock then has a file
+        // that was deleted, and refuses every call.
+        Err(error) if matches!(primary_code(&error), Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR)) => {
+            // At its end the connection must not remove the log that another process has created meanwhile.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            for file in
+                ["-wal", "-journal"].map(|ending| sibling_path(path, ending)).iter().filter(|file| file.exists())
+            {
+                std::fs::remove_file(file).map_err(|error| unavailable("remove", file, error))?;
+            }
+        }
+        Err(error) => return Err(error.into()),
     }
+    std::fs::remove_file(path).map_err(|error| unavailable("remove", path, error))?;
+    Ok(true)
+}
+
+/// Whether the file holds a store without tables, or nothing.
+fn is_unused(connection: &Connection) -> rusqlite::Result<bool> {
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    if count("SELECT count(*) FROM sqlite_schema WHERE name = 'atsdb_store'")? == 0 {
+        return Ok(count("SELECT count(*) FROM sqlite_schema")? == 0);
+    }
+    Ok(count("SELECT count(*) FROM atsdb_table")? == 0)
+}
+
+/// Removes the log, and makes the file one that holds no store. Returns false if the log is in use.
+fn withdraw(connection: &mut Connection) -> rusqlite::Result<bool> {
     // The log is removed here: after the file, another process could have created a store of that name, and a log.
     let mode: String = connection.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))?;
     if mode != "delete" {
@@ -41,9 +70,8 @@ fn remove(path: &Path) -> Attempt<bool> {
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // A process that has opened the file and waits for its lock then finds no store in the file.
-    transaction.execute_batch("DROP TABLE atsdb_store; PRAGMA application_id = 0")?;
+    transaction.execute_batch("DROP TABLE IF EXISTS atsdb_store; PRAGMA application_id = 0")?;
     transaction.commit()?;
-    std::fs::remove_file(path).map_err(|error| unavailable("remove", path, error))?;
     Ok(true)
 }
 
@@ -59,6 +87,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         assert!(!remove_unused(&path).unwrap(), "there is no file");
+        std::fs::write(&path, "").unwrap();
+        assert!(remove_unused(&path).unwrap() && !path.exists(), "a store could not be created in it");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE other (a)").unwrap();
+        assert!(!remove_unused(&path).unwrap() && path.exists(), "it is a database of another program");
+        std::fs::remove_file(&path).unwrap();
         std::fs::write(&path, "no database, and long enough to show it: notes about something else entirely").unwrap();
         assert!(remove_unused(&path).is_err() && path.exists());
         std::fs::remove_file(&path).unwrap();

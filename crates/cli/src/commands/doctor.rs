@@ -134,12 +134,12 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
         && let Some((finding, width)) = slice_advice(table.definition.slice, stats)
     {
         let set = format!("ALTER TABLE {} SET (slice = '{}');", qualified(&table.definition), width.name());
-        advise("slow", finding, format!("{set}\natsdb recompress {url} {}", quoted(name)));
+        advise("slow", finding, format!("{set}\natsdb recompress {url} {}", shell_word(name)));
         wanted.slice = width;
     }
     if stats.fresh_chunks > FRESH_CHUNKS_MAX {
         let finding = format!("{} are not sealed", show_many(stats.fresh_chunks, "chunk"));
-        advise("slow", finding, format!("atsdb recompress {url} {}", quoted(name)));
+        advise("slow", finding, format!("atsdb recompress {url} {}", shell_word(name)));
     }
     let mut unmapped = Vec::new();
     for (position, column) in table.definition.columns.iter().enumerate() {

@@ -1,7 +1,8 @@
-//! Charts in a terminal: lines of braille dots over times and numbers, bars over names.
+//! Charts in a terminal: lines of braille dots over times and numbers, [bars] over names.
 
+use super::bars::bars;
 use super::destination::Destination;
-use super::plot::{Plot, XKind, number_text};
+use super::plot::{Plot, XKind, scale_text};
 use crate::console::pager::terminal_size;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
@@ -14,9 +15,6 @@ const LINES: usize = 16;
 
 /// The width in columns if the terminal does not report it.
 const WIDTH_DEFAULT: usize = 80;
-
-/// The maximum number of bars.
-const BARS_MAX: usize = 200;
 
 pub(super) struct ChartWriter<'a> {
     out: &'a mut Destination,
@@ -57,7 +55,8 @@ fn lines(plot: &Plot, number: usize, width: usize) -> String {
     let values = &plot.series[number].values;
     let one = Plot { series: vec![plot.series[number].clone()], ..plot.clone() };
     let ((x_low, x_high), (y_low, y_high)) = (plot.x_range(), one.y_range());
-    let scale = [number_text(y_high), number_text(f64::midpoint(y_low, y_high)), number_text(y_low)];
+    let y_step = (y_high - y_low) / LINES as f64;
+    let scale = [y_high, f64::midpoint(y_low, y_high), y_low].map(|value| scale_text(value, y_step));
     let margin = scale.iter().map(String::len).max().unwrap_or(0);
     let columns = width.saturating_sub(margin + 3).max(10);
     let (dots_wide, dots_high) = (columns * 2, LINES * 4);
@@ -100,55 +99,18 @@ fn lines(plot: &Plot, number: usize, width: usize) -> String {
         let dots: String = dots.map(|bits| char::from_u32(0x2800 + u32::from(*bits)).unwrap_or(' ')).collect();
         out.push_str(&format!("{label:>margin$} │{}\n", dots.trim_end_matches('\u{2800}')));
     }
-    let (first, last) = (plot.x_text(x_low), plot.x_text(x_high));
+    let x_step = (x_high - x_low) / columns as f64;
+    let (first, last) = (plot.x_text(x_low, x_step), plot.x_text(x_high, x_step));
     let gap = columns.saturating_sub(first.width() + last.width());
     out.push_str(&format!("{:>margin$} └{}\n", "", "─".repeat(columns)));
     out.push_str(&format!("{:>margin$}  {first}{}{last}\n", "", " ".repeat(gap)));
     out
 }
 
-/// A bar for each row.
-fn bars(plot: &Plot, number: usize, width: usize) -> String {
-    let series = &plot.series[number];
-    let shown = series.values.len().min(BARS_MAX);
-    let label_width = plot.labels[..shown].iter().map(|label| label.width()).max().unwrap_or(0).min(width / 3);
-    let texts: Vec<String> = series.values[..shown].iter().map(|value| number_text(*value)).collect();
-    let text_width = texts.iter().map(String::len).max().unwrap_or(0);
-    let columns = width.saturating_sub(label_width + text_width + 4).max(10);
-    let most =
-        series.values.iter().filter(|value| value.is_finite()).fold(0.0_f64, |most, value| most.max(value.abs()));
-    let mut out = format!("{}\n", series.name);
-    for ((label, value), text) in plot.labels.iter().zip(&series.values).zip(&texts) {
-        let label = beginning(label, label_width);
-        let padding = " ".repeat(label_width.saturating_sub(label.width()));
-        let eighths = if value.is_finite() && most > 0.0 {
-            (value.abs() / most * columns as f64 * 8.0).round() as usize
-        } else {
-            0
-        };
-        let part = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8];
-        let bar = format!("{}{part}", "█".repeat(eighths / 8));
-        let text = if value.is_nan() { "NULL" } else { text.as_str() };
-        out.push_str(format!("{label}{padding} │{text:>text_width$} {}", bar.trim_end()).trim_end());
-        out.push('\n');
-    }
-    if series.values.len() > shown {
-        out.push_str(&format!("and {} more\n", series.values.len() - shown));
-    }
-    out
-}
-
-/// The beginning of a text, at most `width` columns wide.
-fn beginning(text: &str, width: usize) -> &str {
-    let ends = text.char_indices().map(|(start, letter)| start + letter.len_utf8());
-    let end = ends.take_while(|end| text[..*end].width() <= width).last().unwrap_or(0);
-    &text[..end]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
+    use arrow::array::{ArrayRef, Float64Array, Int64Array};
     use std::sync::Arc;
 
     fn drawn(first: ArrayRef, values: Vec<Option<f64>>) -> String {
@@ -157,23 +119,6 @@ mod tests {
         let mut plot = Plot::new(&batch.schema()).unwrap();
         plot.add(&batch).unwrap();
         draw(&plot, 40)
-    }
-
-    #[test]
-    fn names_have_bars_as_long_as_their_values() {
-        let names = Arc::new(StringArray::from(vec!["a", "long", "c"]));
-        let chart = drawn(names, vec![Some(1.0), Some(2.0), None]);
-        let full = "█".repeat(40 - 4 - 3 - 4);
-        assert!(chart.contains(&format!("long │  2 {full}\n")), "{chart}");
-        assert!(chart.contains("a    │  1 █") && chart.contains("c    │NULL\n") || chart.contains("c    │"), "{chart}");
-    }
-
-    #[test]
-    fn bars_of_wide_and_of_narrow_names_begin_in_one_column() {
-        let names = Arc::new(StringArray::from(vec!["東京都千代田区", "a"]));
-        let chart = drawn(names, vec![Some(1.0), Some(2.0)]);
-        let starts: Vec<usize> = chart.lines().filter_map(|line| Some(line.split_once('│')?.0.width())).collect();
-        assert_eq!(starts, [14, 14], "{chart}");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! file's extension, and opening a writer. Not owned: formatting a single value ([`atsdb_export::value`]), the
 //! destination of the bytes ([`destination`]).
 
+mod bars;
 mod chart;
+mod colours;
 pub(crate) mod destination;
 mod format;
 pub(crate) mod grid;

@@ -105,18 +105,42 @@ impl Plot {
         range(self.x.iter().copied())
     }
 
-    /// The text of a position.
-    pub(crate) fn x_text(&self, x: f64) -> String {
+    /// The text of a position on a scale whose positions are at least `step` apart.
+    pub(crate) fn x_text(&self, x: f64, step: f64) -> String {
         match self.x_kind {
             XKind::Time => {
-                let text = atsdb::time::format_time(x as i64, atsdb::TimeUnit::Second);
+                let unit = match step {
+                    1.0.. => atsdb::TimeUnit::Second,
+                    1e-3.. => atsdb::TimeUnit::Millisecond,
+                    _ => atsdb::TimeUnit::Microsecond,
+                };
+                let text = atsdb::time::format_time((x * unit.per_second() as f64).round() as i64, unit);
                 let text = text.trim_end_matches('Z').replace('T', " ");
                 let short = text.strip_suffix(" 00:00:00").or_else(|| text.strip_suffix(":00"));
                 short.unwrap_or(&text).to_owned()
             }
-            _ => number_text(x),
+            _ => scale_text(x, step),
         }
     }
+}
+
+/// Formats a number of a scale, with the digits that distinguish numbers that are `step` apart.
+pub(crate) fn scale_text(value: f64, step: f64) -> String {
+    if !step.is_normal() {
+        return number_text(value);
+    }
+    let power = |number: f64| (number.abs().log10() + 1e-9).floor();
+    let size = value.abs();
+    // A sum of steps that should be zero may be slightly off.
+    if size < step * 1e-6 || value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-3..1e7).contains(&size) {
+        let digits = (power(size) - power(step)).clamp(0.0, 15.0) as usize;
+        return format!("{value:.digits$e}");
+    }
+    let digits = (-power(step)).clamp(0.0, 15.0) as usize;
+    without_last_zeros(format!("{value:.digits$}"))
 }
 
 /// Formats a number with few digits.
@@ -134,9 +158,12 @@ pub(crate) fn number_text(value: f64) -> String {
         } else {
             3
         };
-        let text = format!("{value:.digits$}");
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+        without_last_zeros(format!("{value:.digits$}"))
     }
+}
+
+fn without_last_zeros(number: String) -> String {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.').to_owned() } else { number }
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
@@ -169,4 +196,35 @@ fn seconds(column: &ArrayRef) -> Result<Vec<f64>> {
     let counts = counts.as_primitive::<Int64Type>();
     let second = |row: usize| if counts.is_null(row) { f64::NAN } else { counts.value(row) as f64 / per_second };
     Ok((0..counts.len()).map(second).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_scale_differ_if_they_are_a_step_apart() {
+        let texts = |values: [f64; 3]| values.map(|value| scale_text(value, values[1] - values[0]));
+        assert_eq!(texts([1013.2, 1013.4, 1013.6]), ["1013.2", "1013.4", "1013.6"]);
+        assert_eq!(texts([100.0, 100.05, 100.1]), ["100", "100.05", "100.1"]);
+        assert_eq!(texts([0.0, 2.0, 4.0]), ["0", "2", "4"]);
+        assert_eq!(texts([-0.2, 5e-17, 0.2]), ["-0.2", "0", "0.2"]);
+        assert_eq!(texts([1.700_000_1e9, 1.700_000_2e9, 1.700_000_3e9]), ["1.7000001e9", "1.7000002e9", "1.7000003e9"]);
+        assert_eq!(texts([2e-5, 4e-5, 6e-5]), ["2e-5", "4e-5", "6e-5"]);
+        assert_eq!(texts([f64::MIN, f64::MAX, 1.0])[0], "-1.80e308");
+    }
+
+    #[test]
+    fn times_of_a_scale_have_the_digits_of_its_steps() {
+        let plot = Plot {
+            x_name: "time".to_owned(),
+            x_kind: XKind::Time,
+            x: Vec::new(),
+            labels: Vec::new(),
+            series: Vec::new(),
+        };
+        assert_eq!(plot.x_text(1_704_067_260.0, 60.0), "2024-01-01 00:01");
+        assert_eq!(plot.x_text(1_704_067_200.25, 0.05), "2024-01-01 00:00:00.250");
+        assert_ne!(plot.x_text(1_704_067_200.25, 0.05), plot.x_text(1_704_067_200.3, 0.05));
+    }
 }

@@ -78,6 +78,32 @@ pub(super) const NAMES: [&str; 25] = [
     ".exit",
 ];
 
+/// Commands of other shells, and what does the same here.
+const ELSEWHERE: [(&str, &str); 17] = [
+    (".open", OTHER_STORE),
+    ("\\c", OTHER_STORE),
+    ("\\connect", OTHER_STORE),
+    (".output", TO_FILE),
+    (".once", TO_FILE),
+    ("\\o", TO_FILE),
+    ("\\g", TO_FILE),
+    ("\\copy", "COPY t TO 'file.csv' and COPY t FROM 'file.csv' use files of this machine"),
+    (".headers", HEADERS),
+    (".header", HEADERS),
+    ("\\t", HEADERS),
+    (".separator", ".mode csv separates by commas, and .mode tsv by tabs"),
+    (".nullvalue", "NULL is shown as nothing; coalesce(column::text, 'NULL') shows another text"),
+    (".indices", ".indexes lists them"),
+    (".fullschema", ".schema shows the CREATE TABLE of all tables"),
+    ("\\conninfo", ".databases shows the URL of the store"),
+    ("\\gx", "\\x shows each value on its own line"),
+];
+
+const OTHER_STORE: &str = "leave with .quit, and open the other store: atsdb URL; .load copies a store into this one";
+const TO_FILE: &str =
+    "COPY (SELECT ...) TO 'file.csv' writes a result to a file; so does atsdb sql URL 'SELECT ...' -o FILE";
+const HEADERS: &str = "the names of the columns are always shown";
+
 /// How a result is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chart {
@@ -187,6 +213,9 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
             // An unknown command of psql has a dot before it.
             let name = if name.starts_with(".\\") { &name[1..] } else { name };
             let error = Error::usage(format!("no command named {name}"));
+            if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
+                return Err(error.with_hint(*instead));
+            }
             return Err(match nearest_name(name, NAMES) {
                 Some(near) => error.with_hint(format!("did you mean {near}?")),
                 None => error.with_hint(".help lists them"),
@@ -310,6 +339,9 @@ mod tests {
     fn a_misspelt_command_gets_the_nearest() {
         assert_eq!(parse(".tabels").unwrap_err().hint(), Some("did you mean .tables?"));
         assert_eq!(parse(".mode parket").unwrap_err().hint(), Some(MODES));
+        let hint = |typed: &str| parse(&as_command(typed).unwrap()).unwrap_err().hint().map(str::to_owned);
+        assert_eq!((hint(".open b.db").as_deref(), hint("\\c b").as_deref()), (Some(OTHER_STORE), Some(OTHER_STORE)));
+        assert_eq!((hint("\\o x.csv").as_deref(), hint(".headers on").as_deref()), (Some(TO_FILE), Some(HEADERS)));
         assert!(
             parse(".quit now").is_err()
                 && parse(".read").is_err()

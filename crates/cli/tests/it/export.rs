@@ -115,6 +115,30 @@ fn intervals_in_parquet_are_intervals_again() {
 }
 
 #[test]
+fn rows_of_one_column_come_back_from_text_files() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (s TEXT); INSERT INTO t VALUES ('a'), (NULL), (''), ('b'), (NULL)"])
+        .well();
+    for ending in ["csv", "tsv", "jsonl"] {
+        let (file, store) = (format!("x.{ending}"), format!("{ending}.db"));
+        case.run(&["export", "a.db", "t", "-o", &file]).well();
+        assert_eq!(case.run(&["import", &store, "t", &file]).code, 0, "{ending}");
+        assert_eq!(case.query(&store, "SELECT count(*), count(s) FROM t"), "5,3", "{ending}");
+    }
+    case.run(&["sql", "a.db", "COPY t TO 'x.txt'; CREATE TABLE again (s TEXT); COPY again FROM 'x.txt'"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(*), count(s) FROM again"), "5,3");
+}
+
+#[test]
+fn quoted_json_keeps_the_blanks_around_it() {
+    let case = Case::new();
+    case.write("x.csv", "n,j\n1,\" 12 \"\n2, 13 \n");
+    case.run(&["sql", "a.db", "CREATE TABLE t (n INT, j JSON)"]).well();
+    case.run(&["import", "a.db", "t", "x.csv"]).well();
+    assert_eq!(case.query("a.db", "SELECT n, '[' || j::text || ']' FROM t ORDER BY n"), "1,[ 12 ]\n2,[13]");
+}
+
+#[test]
 fn texts_that_mean_something_to_a_reader_come_back_from_csv() {
     let case = Case::new();
     let table = "CREATE TABLE t (n INT, s TEXT, j JSON)";

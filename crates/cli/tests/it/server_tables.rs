@@ -37,7 +37,7 @@ fn done(run: Run) -> Run {
 const POSTGRES_COLUMNS: &str = "id INT|\"b`x\" BOOLEAN|i2 SMALLINT|i8 BIGINT|o INT UNSIGNED|f4 REAL|f8 DOUBLE|n DECIMAL(38, 10)|\
     n0 DECIMAL(5, 0)|free DECIMAL(13, 5)|odd DOUBLE|wide DECIMAL(4, 2)|c DECIMAL(12, 2)|t TEXT|v TEXT|\
     ch TEXT|e TEXT|ts TIMESTAMP|ts0 TIMESTAMP(0)|tz TIMESTAMP(3)|d DATE|tm TIME|iv INTERVAL|u UUID|j JSON|\
-    jb JSON|by BLOB|p TEXT|a TEXT|ip TEXT|ztm TEXT";
+    jb JSON|by BLOB|p TEXT|a INT[]|ip TEXT|ztm TEXT";
 
 const POSTGRES_ROWS: &str = "\
     2147483647,true,32767,9223372036854775807,4294967295,3.4028235e38,1.7976931348623157e308,\
@@ -82,7 +82,6 @@ fn every_type_of_postgresql_keeps_its_values() {
     let run = done(case.run(&["import", "a.db", "t", &url, "--time", "none"]));
     for remark in [
         "column p, point, is read as text",
-        "column a, integer[], is read as text; --omit a",
         "column ip, inet",
         "column odd, numeric, is read as DOUBLE, because some values are NaN",
     ] {
@@ -92,6 +91,45 @@ fn every_type_of_postgresql_keeps_its_values() {
     assert_eq!(columns(&run).join("|"), POSTGRES_COLUMNS);
     let rows = case.query("a.db", "SELECT * FROM t ORDER BY id DESC NULLS LAST");
     assert_eq!(rows, POSTGRES_ROWS);
+}
+
+#[test]
+fn arrays_of_postgresql_are_arrays() {
+    let Some(server) = shared(ServerKind::Postgres) else { return };
+    let url = database(
+        ServerKind::Postgres,
+        server,
+        "CREATE TYPE mood AS ENUM ('ok', 'bad');
+         CREATE DOMAIN tags AS text[];
+         CREATE TABLE lists (id int, i8 int8[], d float8[], t tags, ch char(3)[], e mood[], ts timestamptz(3)[],
+             n numeric(5, 1)[], free numeric[], u uuid[], matrix int[][], j jsonb[]);
+         INSERT INTO lists VALUES
+         (1, '{1,NULL,-9223372036854775808}', '{NaN,1.5}', '{\"a,b\",NULL,\"\"}', '{a,bcd}', '{ok,bad}',
+             '{\"2024-03-01 12:00:00.123+02\"}', '{1.5,-2}', '{1.25,300}',
+             '{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11}', '{{1,2},{3,4}}', ARRAY['{\"a\": 1}'::jsonb]),
+         (2, '{}', NULL, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}');
+         CREATE TABLE square (a int[]);
+         INSERT INTO square VALUES ('{1}'), ('{{1,2},{3,4}}')",
+    );
+    let case = Case::new();
+    let run = done(case.run(&["import", "a.db", "t", &format!("{url}#lists"), "--time", "none"]));
+    for remark in ["column matrix, integer[], is read as text", "column j, jsonb[], is read as text"] {
+        assert!(run.stderr.contains(remark), "{remark}: {}", run.stderr);
+    }
+    assert_eq!(
+        columns(&run).join("|"),
+        "id INT|i8 BIGINT[]|d DOUBLE[]|t TEXT[]|ch TEXT[]|e TEXT[]|ts TIMESTAMP(3)[]|n DECIMAL(5, 1)[]|\
+         free DECIMAL(5, 2)[]|u UUID[]|matrix TEXT|j TEXT"
+    );
+    let arrays = "i8, d, t, ch, e, n, free, u, matrix, j, cardinality(ts)";
+    assert_eq!(
+        case.query("a.db", &format!("SELECT {arrays} FROM t ORDER BY id")),
+        "\"{1,NULL,-9223372036854775808}\",\"{NaN,1.5}\",\"{\"\"a,b\"\",NULL,\"\"\"\"}\",\"{a,bcd}\",\"{ok,bad}\",\
+         \"{1.5,-2.0}\",\"{1.25,300.00}\",{a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11},\"{{1,2},{3,4}}\",\
+         \"{\"\"{\\\"\"a\\\"\": 1}\"\"}\",1\n{},,{},{},{},{},{},{},{},{},0"
+    );
+    case.run(&["import", "a.db", "s", &format!("{url}#square"), "--time", "none"])
+        .failed(2, &["row 2, column a", "an array of 2 dimensions"]);
 }
 
 const MYSQL_COLUMNS: &str = "id INT|b BOOLEAN|t1 TINYINT|i1 TINYINT|u1 TINYINT UNSIGNED|i2 SMALLINT|u2 SMALLINT UNSIGNED|i3 INT|\

@@ -92,6 +92,26 @@ fn wide_rows_are_expanded_and_long_results_are_cut_with_a_note() {
 }
 
 #[test]
+fn a_result_fits_the_window_as_it_is_then() {
+    let case = Case::new();
+    let steps = [
+        ("atsdb> ", "SELECT 'short' AS first, repeat('x', 60) AS second;\r"),
+        ("first | second", ".edit\r"),
+        ("-[ row 1 ]", "quit\r"),
+    ];
+    let narrow = "stty columns 30 rows 24 </dev/tty; true";
+    session(&case, 100, &[("EDITOR", narrow)], &steps);
+}
+
+#[test]
+fn a_result_is_shown_without_a_pager_that_does_not_exist() {
+    let case = Case::new();
+    let steps = [("atsdb> ", "SELECT value AS n FROM generate_series(1, 50) g(value);\r"), ("(50 rows)", "quit\r")];
+    let Some(shown) = session(&case, 100, &[("PAGER", "no-such-pager")], &steps) else { return };
+    assert!(shown.contains("\r\n37\r\n"), "{shown}");
+}
+
+#[test]
 fn input_is_coloured_if_wanted() {
     let case = Case::new().with_store();
     let steps = [("atsdb> ", "SELECT 7 AS seven;\r"), ("(1 row)", "exit\r")];

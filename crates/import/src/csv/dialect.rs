@@ -149,8 +149,11 @@ impl Dialect {
             ));
         }
         let text_columns = types.map_or_else(Vec::new, |types| types.text_columns);
+        // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
+        let has_empty_records =
+            width == 1 && (has_header || options.names.is_some()) && separator.quoting != Quoting::Cells;
         Self {
-            separator,
+            separator: Separator { has_empty_records, ..separator },
             names,
             has_header,
             text_columns,

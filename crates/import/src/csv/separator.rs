@@ -31,6 +31,8 @@ pub(crate) struct Separator {
     pub(crate) quote: u8,
     /// Whether lines that begin with `#` and have other fields are comments.
     pub(crate) has_comments: bool,
+    /// Whether an empty line is a record with one empty field.
+    pub(crate) has_empty_records: bool,
 }
 
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -39,7 +41,7 @@ const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
 impl Separator {
     /// Fields between these bytes, which may be quoted.
     pub(crate) fn new(byte: u8) -> Self {
-        Self { byte, quoting: Quoting::Quotes, quote: b'"', has_comments: false }
+        Self { byte, quoting: Quoting::Quotes, quote: b'"', has_comments: false, has_empty_records: false }
     }
 
     /// The end of an unquoted field: the next separator or line end, or the end of the text.
@@ -128,7 +130,7 @@ impl Separator {
 
     /// The records of a block. With `width`, every record has that many fields, or is bad; without, whatever they have,
     /// and `width` of the result is the first one's (fields of records of other widths are left out and counted as
-    /// bad). Empty lines are not records.
+    /// bad). Empty lines are not records, unless the file [has such records](Self::has_empty_records).
     pub(crate) fn records(self, text: &[u8], width: Option<usize>) -> (Records, Vec<BadRecord>) {
         self.records_from(text, 0, width)
     }
@@ -139,7 +141,8 @@ impl Separator {
         let mut records = Records { width: width.unwrap_or(0), ..Records::default() };
         records.fields.reserve(text.len() / 6);
         while position < text.len() {
-            if text[position] == b'\n' || text[position..].starts_with(b"\r\n") {
+            let is_empty = text[position] == b'\n' || text[position..].starts_with(b"\r\n");
+            if is_empty && !self.has_empty_records {
                 position += if text[position] == b'\n' { 1 } else { 2 };
                 continue;
             }
@@ -362,6 +365,14 @@ mod tests {
         assert_eq!(fields, ["a", "\"b\" c", "", "x\ty", "", "\\N"]);
         assert_eq!(records.fields.iter().map(|field| field.is_quoted()).collect::<Vec<_>>()[2..5], [false, true, true]);
         assert_eq!(separator.last_end(b"a\t\"b\nc"), Cut { end: 5, open: None });
+    }
+
+    #[test]
+    fn an_empty_line_may_be_a_record() {
+        let separator = Separator { has_empty_records: true, ..Separator::new(b',') };
+        let (records, bad) = separator.records(b"1\n\n3\r\n\r\n", Some(1));
+        let lengths: Vec<usize> = records.fields.iter().map(|field| field.end() - field.start()).collect();
+        assert_eq!((lengths.as_slice(), records.count(), bad.len()), (&[1, 0, 1, 0][..], 4, 0));
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! The rows of a Parquet file, with whole intervals.
 //!
 //! Parquet's INTERVAL holds months, days and milliseconds. Arrow's reader returns either the months or the rest, so
-//! that a second reader of the same rows supplies the months.
+//! that a second reader of the same rows supplies the months. Columns of Parquet's type UUID get Arrow's extension type,
+//! which only files with an Arrow schema have.
 
 use crate::input::parquet_bytes::ParquetBytes;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use ::parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
+use ::parquet::basic::LogicalType;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray};
@@ -17,6 +19,7 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
+use atsdb_codec::uuid_bytes_field;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -69,7 +72,8 @@ impl ParquetReader {
         let entries = metadata.file_metadata().key_value_metadata();
         let is_signed = entries.is_some_and(|entries| entries.iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY));
         let row_count = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
-        Ok((with_intervals(&schema, IntervalUnit::MonthDayNano), Self { row_count, rows, months, is_signed }))
+        let schema = with_uuids(&with_intervals(&schema, IntervalUnit::MonthDayNano), &metadata);
+        Ok((schema, Self { row_count, rows, months, is_signed }))
     }
 
     /// The next batch.
@@ -116,6 +120,20 @@ fn with_intervals(schema: &SchemaRef, unit: IntervalUnit) -> SchemaRef {
         } else {
             Arc::clone(field)
         }
+    };
+    let fields: Vec<Arc<Field>> = schema.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The schema with Arrow's extension type for the columns that are UUIDs in Parquet.
+fn with_uuids(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
+    let columns = metadata.file_metadata().schema_descr().root_schema().get_fields();
+    let is_uuid = |field: &Field| {
+        let column = columns.iter().find(|column| column.name() == field.name());
+        column.is_some_and(|column| column.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid))
+    };
+    let field = |field: &Arc<Field>| {
+        if is_uuid(field) { Arc::new(uuid_bytes_field(field.as_ref().clone())) } else { Arc::clone(field) }
     };
     let fields: Vec<Arc<Field>> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))

@@ -9,6 +9,10 @@ use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
 use atsdb_import::Options;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
 
 const ROWS: i64 = 40_000;
@@ -97,6 +101,25 @@ fn the_extension_type_of_uuids_becomes_uuids() {
     let imported = run(vec![text("a.arrow", writer.into_inner().unwrap())], &Options::default(), None).unwrap();
     assert_eq!(imported.columns()[1..], ["id uuid", "plain binary"]);
     // The bytes are as in the file: the table takes them as UUIDs.
+    assert_eq!(imported.texts("id"), ["a1".repeat(16), "∅".into()]);
+}
+
+#[test]
+fn uuids_of_parquet_need_no_arrow_schema() {
+    let ids = FixedSizeBinaryArray::try_from_sparse_iter_with_size([Some([0xa1; 16]), None].into_iter(), 16).unwrap();
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let columns: [(&str, ArrayRef); 3] = [("n", numbers), ("id", Arc::new(ids.clone())), ("plain", Arc::new(ids))];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let types = "message t { optional int64 n; optional fixed_len_byte_array(16) id (UUID); \
+                 optional fixed_len_byte_array(16) plain; }";
+    let types = SchemaDescriptor::new(Arc::new(parse_message_type(types).unwrap()));
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_parquet_schema(types);
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns()[1..], ["id uuid", "plain binary"]);
     assert_eq!(imported.texts("id"), ["a1".repeat(16), "∅".into()]);
 }
 

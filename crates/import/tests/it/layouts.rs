@@ -47,6 +47,18 @@ fn titles_before_the_header_are_left_out_with_a_note() {
 }
 
 #[test]
+fn an_empty_line_of_a_file_of_one_column_is_null() {
+    for text in ["v\n1\n\n3\n", "v\r\n1\r\n\r\n3\r\n"] {
+        assert_eq!(csv(text).texts("v"), ["1", "∅", "3"], "{text:?}");
+    }
+    assert_eq!(csv("\n\ns\na b\n\n\"\"\n").texts("s"), ["a b", "∅", ""]);
+    assert_eq!(csv("v,w\n1,2\n\n3,4\n\n").report.row_count, 2);
+    // Lines without a header are those of a log.
+    let options = Options { header: Some(false), ..Options::default() };
+    assert_eq!(with("one\n\ntwo\n", &options).report.row_count, 2);
+}
+
+#[test]
 fn so_many_lines_are_skipped_as_are_named() {
     let skip = |count| Options { skip: Some(count), ..Options::default() };
     let imported = with("a,b\nx,y\n\ntime,v\n2024-01-01,1\n2024-01-02,2\n", &skip(3));

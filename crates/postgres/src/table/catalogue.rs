@@ -20,6 +20,8 @@ pub(super) struct SourceTable {
 #[derive(Debug)]
 pub(super) struct SourceColumn {
     pub(super) name: String,
+    /// Whether its values are arrays of one dimension. Then the type is that of their elements.
+    pub(super) is_array: bool,
     /// The name of its type, without schema.
     pub(super) type_name: String,
     /// Whether the type is one of the server's own.
@@ -27,7 +29,7 @@ pub(super) struct SourceColumn {
     pub(super) is_enum: bool,
     /// The precision and the like, in the type's own form; -1 without.
     pub(super) modifier: i32,
-    /// The type as SQL shows it.
+    /// The column's type as SQL shows it.
     pub(super) shown: String,
 }
 
@@ -61,21 +63,25 @@ pub(super) fn find(connection: &PostgresConnection, wanted: &str) -> Result<Opti
 }
 
 fn columns(connection: &PostgresConnection, oid: &str) -> Result<Vec<SourceColumn>, Error> {
-    let sql = "WITH RECURSIVE base (number, name, type, modifier) AS (
-            SELECT a.attnum, a.attname, a.atttypid, a.atttypmod FROM pg_attribute a
+    let sql = "WITH RECURSIVE base (number, name, type, modifier, dimensions) AS (
+            SELECT a.attnum, a.attname, a.atttypid, a.atttypmod, a.attndims::int FROM pg_attribute a
             WHERE a.attrelid::text = $1 AND a.attnum > 0 AND NOT a.attisdropped
             UNION ALL
-            SELECT b.number, b.name, t.typbasetype, t.typtypmod FROM base b JOIN pg_type t ON t.oid = b.type
-            WHERE t.typtype = 'd')
-        SELECT b.name::text, t.typname::text, (n.nspname = 'pg_catalog')::text, (t.typtype = 'e')::text,
-               b.modifier::text, format_type(b.type, b.modifier)
-        FROM base b JOIN pg_type t ON t.oid = b.type JOIN pg_namespace n ON n.oid = t.typnamespace
+            SELECT b.number, b.name, t.typbasetype, t.typtypmod, greatest(b.dimensions, t.typndims)
+            FROM base b JOIN pg_type t ON t.oid = b.type WHERE t.typtype = 'd')
+        SELECT b.name::text, (e.oid <> t.oid)::text, e.typname::text, (n.nspname = 'pg_catalog')::text,
+               (e.typtype = 'e')::text, b.modifier::text, format_type(b.type, b.modifier)
+        FROM base b JOIN pg_type t ON t.oid = b.type
+            JOIN pg_type e ON e.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 AND b.dimensions <= 1
+                                      THEN t.typelem ELSE t.oid END
+            JOIN pg_namespace n ON n.oid = e.typnamespace
         WHERE t.typtype <> 'd' ORDER BY b.number";
     let column = |row: Vec<Option<String>>| {
         let mut texts = row.into_iter().map(Option::unwrap_or_default);
         let mut next = || texts.next().unwrap_or_default();
         SourceColumn {
             name: next(),
+            is_array: next() == "true",
             type_name: next(),
             is_builtin: next() == "true",
             is_enum: next() == "true",
@@ -87,19 +93,21 @@ fn columns(connection: &PostgresConnection, oid: &str) -> Result<Vec<SourceColum
 }
 
 impl SourceTable {
-    /// The statement that reads all rows. `as_text` states for each column whether the server converts it to text.
-    pub(super) fn select(&self, as_text: impl Iterator<Item = bool>) -> String {
-        let column = |(column, as_text): (&SourceColumn, bool)| {
-            format!("{}{}", quoted(&column.name), if as_text { "::text" } else { "" })
-        };
-        let columns: Vec<String> = self.columns.iter().zip(as_text).map(column).collect();
-        format!("SELECT {} FROM {}", columns.join(", "), self.quoted_name())
+    /// The statement that reads all rows. `casts` are the conversions behind the columns' names.
+    pub(super) fn select(&self, casts: impl Iterator<Item = &'static str>) -> String {
+        let columns = self.columns.iter().zip(casts).map(|(column, cast)| format!("{}{cast}", quoted(&column.name)));
+        format!("SELECT {} FROM {}", columns.collect::<Vec<_>>().join(", "), self.quoted_name())
     }
 
     /// The query for the largest scale and the largest whole part of each of these columns.
     pub(super) fn numeric_bounds(&self, positions: &[usize]) -> String {
         let bounds = |position: &usize| {
-            let name = quoted(&self.columns[*position].name);
+            let column = &self.columns[*position];
+            let name = quoted(&column.name);
+            if column.is_array {
+                let of_elements = |bound: &str| format!("max((SELECT max({bound}) FROM unnest({name}) AS e))::text");
+                return format!("{}, {}", of_elements("scale(e)"), of_elements("abs(trunc(e))"));
+            }
             format!("max(scale({name}))::text, max(abs(trunc({name})))::text")
         };
         let bounds: Vec<String> = positions.iter().map(bounds).collect();

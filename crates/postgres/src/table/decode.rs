@@ -2,7 +2,7 @@
 
 use super::types::Encoding;
 use arrow::datatypes::IntervalMonthDayNano;
-use atsdb_foreign::Value;
+use atsdb_foreign::{Elements, Value};
 use std::error::Error;
 use std::fmt::Write;
 use tokio_postgres::types::{FromSql, Type};
@@ -73,6 +73,50 @@ impl Encoding {
             }
             Self::Bytes => Value::Bytes(bytes),
         })
+    }
+}
+
+/// The elements of an array: the number of its dimensions, a flag, the type, and for each dimension its length and first
+/// subscript, all of four bytes; then the length of each element, -1 for NULL, and its bytes.
+#[derive(Debug)]
+pub(super) struct ArrayElements<'a> {
+    count: usize,
+    bytes: &'a [u8],
+    encoding: Encoding,
+    scratch: String,
+}
+
+impl<'a> ArrayElements<'a> {
+    /// The error describes what is wrong with the array.
+    pub(super) fn parse(bytes: &'a [u8], encoding: Encoding) -> Result<Self, String> {
+        const CUT: &str = "the server sent an array that is cut off";
+        let (head, bytes) = bytes.split_first_chunk::<12>().ok_or(CUT)?;
+        let (count, bytes) = match i32::from_be_bytes(array(&head[..4])?) {
+            0 => (0, bytes),
+            1 => {
+                let (dimension, bytes) = bytes.split_first_chunk::<8>().ok_or(CUT)?;
+                let count = i32::from_be_bytes(array(&dimension[..4])?);
+                (usize::try_from(count).ok().filter(|count| *count <= bytes.len() / 4).ok_or(CUT)?, bytes)
+            }
+            dimensions => return Err(format!("an array of {dimensions} dimensions has no equal here")),
+        };
+        Ok(Self { count, bytes, encoding, scratch: String::new() })
+    }
+}
+
+impl Elements for ArrayElements<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn next_element(&mut self) -> Result<Value<'_>, String> {
+        const CUT: &str = "the server sent an element that is cut off";
+        let (length, rest) = self.bytes.split_first_chunk::<4>().ok_or(CUT)?;
+        self.bytes = rest;
+        let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else { return Ok(Value::Null) };
+        let (element, rest) = rest.split_at_checked(length).ok_or(CUT)?;
+        self.bytes = rest;
+        self.encoding.decode(element, &mut self.scratch)
     }
 }
 
@@ -201,5 +245,21 @@ mod tests {
         assert!(!decode(Encoding::Int, &[1, 2, 3]) && !decode(Encoding::Text, &[0xff]));
         let interval = |microseconds: i64| [&microseconds.to_be_bytes()[..], &[0; 8]].concat();
         assert!(decode(Encoding::Interval, &interval(1)) && !decode(Encoding::Interval, &interval(i64::MAX)));
+    }
+
+    #[test]
+    fn arrays_have_elements_and_nulls() {
+        let words = |words: &[i32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
+        let two = words(&[1, 1, 23, 2, 1, 4, 7, -1]);
+        let mut elements = ArrayElements::parse(&two, Encoding::Int).unwrap();
+        assert_eq!((elements.count(), elements.next_element()), (2, Ok(Value::Int(7))));
+        assert_eq!(elements.next_element(), Ok(Value::Null));
+        assert!(elements.next_element().is_err());
+        assert_eq!(ArrayElements::parse(&words(&[0, 0, 23]), Encoding::Int).unwrap().count(), 0);
+        for wrong in [&[2, 0, 23, 1, 1, 1, 1, 4, 7][..], &[1, 0, 23, 1 << 30, 1], &[1, 0, 23, -1, 1], &[1, 0]] {
+            assert!(ArrayElements::parse(&words(wrong), Encoding::Int).is_err(), "{wrong:?}");
+        }
+        let cut = words(&[1, 0, 23, 1, 1, 4]);
+        assert!(ArrayElements::parse(&cut, Encoding::Int).unwrap().next_element().is_err());
     }
 }

@@ -13,8 +13,8 @@ use atsdb_foreign::{
     BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, Value, choose, errors, find_table,
 };
 use atsdb_sqlstore::{Attempt, Connection, Failure, Secret, ServerOptions, ServerUrl};
-use catalogue::SourceTable;
-use decode::Raw;
+use catalogue::{SourceColumn, SourceTable};
+use decode::{ArrayElements, Raw};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,13 +62,13 @@ pub fn read_table(
         return Err(errors::no_columns(&location, table.unwrap_or_default()));
     }
     let rows = {
-        let sql = source.select(mappings.iter().map(|(_, mapping)| mapping.as_text));
+        let sql = source.select(mappings.iter().map(|(_, mapping)| mapping.cast()));
         connection.stream(&sql, &[]).map_err(failed)?
     };
-    let (columns, encodings): (Vec<ForeignColumn>, Vec<Encoding>) = mappings
+    let (columns, encodings): (Vec<ForeignColumn>, Vec<ColumnEncoding>) = mappings
         .into_iter()
-        .map(|(name, Mapping { column_type, encoding, remark, .. })| {
-            (ForeignColumn { name, column_type, remark }, encoding)
+        .map(|(name, Mapping { column_type, encoding: values, is_array, remark, .. })| {
+            (ForeignColumn { name, column_type, remark }, ColumnEncoding { values, is_array })
         })
         .unzip();
     let (rows, scratch, name) = (Box::pin(rows), String::new(), source.name.clone());
@@ -103,15 +103,25 @@ fn mappings(
             row.chunks_exact(2).map(|bounds| numeric_from_values(bounds[0].as_deref(), bounds[1].as_deref())).collect();
     }
     let mut decided = decided.into_iter();
-    let names = source.columns.iter().map(|column| column.name.clone());
-    Ok(names.zip(found).filter_map(|(name, found)| Some((name, found.or_else(|| decided.next())?))).collect())
+    let mapping = |(column, found): (&SourceColumn, Option<Mapping>)| {
+        Some((column.name.clone(), found.or_else(|| decided.next()?.of_column(column))?))
+    };
+    Ok(source.columns.iter().zip(found).filter_map(mapping).collect())
+}
+
+/// The form of a column's values.
+#[derive(Debug, Clone, Copy)]
+struct ColumnEncoding {
+    /// That of arrays' elements if they are arrays.
+    values: Encoding,
+    is_array: bool,
 }
 
 /// The rows, read as they arrive.
 struct Rows {
     connection: PostgresConnection,
     rows: Pin<Box<RowStream>>,
-    encodings: Vec<Encoding>,
+    encodings: Vec<ColumnEncoding>,
     /// The text of a value that the server sends in another form.
     scratch: String,
     location: Arc<str>,
@@ -127,7 +137,14 @@ impl RowReader for Rows {
         let Some(row) = row else { return Ok(false) };
         for (position, encoding) in self.encodings.iter().enumerate() {
             let value = match row.try_get::<_, Option<Raw<'_>>>(position) {
-                Ok(Some(Raw(bytes))) => encoding.decode(bytes, &mut self.scratch),
+                Ok(Some(Raw(bytes))) if encoding.is_array => match ArrayElements::parse(bytes, encoding.values) {
+                    Ok(mut elements) => {
+                        batch.append_array(&mut elements)?;
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                Ok(Some(Raw(bytes))) => encoding.values.decode(bytes, &mut self.scratch),
                 Ok(None) => Ok(Value::Null),
                 Err(error) => Err(error.to_string()),
             };

@@ -33,56 +33,92 @@ pub(super) enum Encoding {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mapping {
     pub(super) column_type: ColumnType,
+    /// The form of the values; for arrays, that of their elements.
     pub(super) encoding: Encoding,
-    /// Whether the query casts the column to text on the server.
-    pub(super) as_text: bool,
+    pub(super) is_array: bool,
+    /// Whether the query casts the column to text, or to arrays of it, on the server.
+    as_text: bool,
     pub(super) remark: Option<String>,
 }
 
 impl Mapping {
     fn new(column_type: ColumnType, encoding: Encoding) -> Self {
-        Self { column_type, encoding, as_text: false, remark: None }
+        Self { column_type, encoding, is_array: false, as_text: false, remark: None }
     }
 
     fn text() -> Self {
         Self { as_text: true, ..Self::new(ColumnType::Text, Encoding::Text) }
     }
+
+    /// The mapping of a column with such values, or with arrays of them; `None` if there are no such arrays here.
+    pub(super) fn of_column(self, column: &SourceColumn) -> Option<Self> {
+        if !column.is_array {
+            return Some(self);
+        }
+        Some(Self { column_type: ColumnType::array(self.column_type)?, is_array: true, ..self })
+    }
+
+    /// The conversion behind the column's name in the query.
+    pub(super) fn cast(&self) -> &'static str {
+        match (self.as_text, self.is_array) {
+            (false, _) => "",
+            (true, false) => "::text",
+            (true, true) => "::text[]",
+        }
+    }
 }
 
-/// How a column is read; `None` for a `numeric` whose type follows from its values.
+/// What is known about the values of a type.
+enum KnownType {
+    Mapped(Mapping),
+    /// A `numeric` whose type follows from its values.
+    ByValues,
+    /// There is no such type here.
+    Foreign,
+}
+
+/// How a column is read; `None` for a `numeric`, or arrays of them, whose type follows from the values.
 pub(super) fn mapping(column: &SourceColumn) -> Option<Mapping> {
-    let name = column.type_name.as_str();
-    if column.is_enum || name == "citext" {
-        return Some(Mapping::text());
-    }
-    let known = match name {
-        _ if !column.is_builtin => None,
-        "bool" => Some(Mapping::new(ColumnType::Bool, Encoding::Bool)),
-        "int2" => Some(Mapping::new(ColumnType::Int16, Encoding::Int)),
-        "int4" => Some(Mapping::new(ColumnType::Int32, Encoding::Int)),
-        "int8" => Some(Mapping::new(ColumnType::Int64, Encoding::Int)),
-        "oid" => Some(Mapping::new(ColumnType::UInt32, Encoding::Oid)),
-        "float4" => Some(Mapping::new(ColumnType::Float32, Encoding::Float4)),
-        "float8" => Some(Mapping::new(ColumnType::Float64, Encoding::Float8)),
-        "numeric" => return numeric(column.modifier),
-        "timestamp" | "timestamptz" => Some(timestamp(column.modifier)),
-        "date" => Some(Mapping::new(ColumnType::Date, Encoding::Date)),
-        "time" => Some(Mapping::new(ColumnType::Time, Encoding::Time)),
-        "interval" => Some(Mapping::new(ColumnType::Interval, Encoding::Interval)),
-        "uuid" => Some(Mapping::new(ColumnType::Uuid, Encoding::Uuid)),
-        "json" => Some(Mapping::new(ColumnType::Json, Encoding::Text)),
-        "jsonb" => Some(Mapping::new(ColumnType::Json, Encoding::Jsonb)),
-        "bytea" => Some(Mapping::new(ColumnType::Binary, Encoding::Bytes)),
-        // `bpchar` loses its padding.
-        "text" | "varchar" | "bpchar" | "name" | "char" => Some(Mapping::text()),
-        _ => None,
+    let mapped = match known_type(column) {
+        KnownType::ByValues => return None,
+        KnownType::Mapped(mapping) => mapping.of_column(column),
+        KnownType::Foreign => None,
     };
     Some(
-        known.unwrap_or_else(|| Mapping {
+        mapped.unwrap_or_else(|| Mapping {
             remark: Some(format!("{}, is read as text", column.shown)),
             ..Mapping::text()
         }),
     )
+}
+
+fn known_type(column: &SourceColumn) -> KnownType {
+    let name = column.type_name.as_str();
+    if column.is_enum || name == "citext" {
+        return KnownType::Mapped(Mapping::text());
+    }
+    KnownType::Mapped(match name {
+        _ if !column.is_builtin => return KnownType::Foreign,
+        "bool" => Mapping::new(ColumnType::Bool, Encoding::Bool),
+        "int2" => Mapping::new(ColumnType::Int16, Encoding::Int),
+        "int4" => Mapping::new(ColumnType::Int32, Encoding::Int),
+        "int8" => Mapping::new(ColumnType::Int64, Encoding::Int),
+        "oid" => Mapping::new(ColumnType::UInt32, Encoding::Oid),
+        "float4" => Mapping::new(ColumnType::Float32, Encoding::Float4),
+        "float8" => Mapping::new(ColumnType::Float64, Encoding::Float8),
+        "numeric" => return numeric(column.modifier).map_or(KnownType::ByValues, KnownType::Mapped),
+        "timestamp" | "timestamptz" => timestamp(column.modifier),
+        "date" => Mapping::new(ColumnType::Date, Encoding::Date),
+        "time" => Mapping::new(ColumnType::Time, Encoding::Time),
+        "interval" => Mapping::new(ColumnType::Interval, Encoding::Interval),
+        "uuid" => Mapping::new(ColumnType::Uuid, Encoding::Uuid),
+        "json" => Mapping::new(ColumnType::Json, Encoding::Text),
+        "jsonb" => Mapping::new(ColumnType::Json, Encoding::Jsonb),
+        "bytea" => Mapping::new(ColumnType::Binary, Encoding::Bytes),
+        // `bpchar` loses its padding.
+        "text" | "varchar" | "bpchar" | "name" | "char" => Mapping::text(),
+        _ => return KnownType::Foreign,
+    })
 }
 
 /// The mapping of a `numeric` with precision and scale. The scale may be negative, or larger than the precision.
@@ -131,7 +167,8 @@ mod tests {
 
     fn column(type_name: &str, modifier: i32) -> SourceColumn {
         let (name, shown) = ("c".to_owned(), type_name.to_owned());
-        SourceColumn { name, type_name: type_name.to_owned(), is_builtin: true, is_enum: false, modifier, shown }
+        let type_name = type_name.to_owned();
+        SourceColumn { name, is_array: false, type_name, is_builtin: true, is_enum: false, modifier, shown }
     }
 
     fn numeric_type(precision: i32, scale: i32) -> Option<ColumnType> {
@@ -172,5 +209,19 @@ mod tests {
         assert_eq!(decided("2", "NaN"), (ColumnType::Float64, true));
         assert_eq!(decided("0", "Infinity"), (ColumnType::Float64, true));
         assert_eq!(numeric_from_values(None, None).column_type, ColumnType::Float64);
+    }
+
+    #[test]
+    fn arrays_of_types_without_arrays_are_text() {
+        let of = |type_name: &str| {
+            let array = SourceColumn { is_array: true, ..column(type_name, -1) };
+            mapping(&array).map(|mapping| (mapping.column_type.sql_name().into_owned(), mapping.cast()))
+        };
+        assert_eq!(of("int4"), Some(("INT[]".to_owned(), "")));
+        assert_eq!(of("varchar"), Some(("TEXT[]".to_owned(), "::text[]")));
+        assert_eq!(of("timestamptz"), Some(("TIMESTAMP[]".to_owned(), "")));
+        assert_eq!(of("jsonb"), Some(("TEXT".to_owned(), "::text")));
+        assert_eq!(of("point"), Some(("TEXT".to_owned(), "::text")));
+        assert_eq!(of("numeric"), None);
     }
 }

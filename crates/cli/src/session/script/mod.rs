@@ -45,7 +45,11 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Shows a result, and returns its number of rows.
-    fn show(self, rows: Rows, running: RunningStatement, out: &mut Destination) -> Result<String> {
+    fn show(mut self, rows: Rows, running: RunningStatement, out: &mut Destination) -> Result<String> {
+        // The window may have another size than at the last result.
+        if let Some((width, height)) = pager::terminal_size() {
+            (self.screen.width, self.height) = (width, height);
+        }
         let schema = rows.schema();
         let shown = self.screen.text(&schema, rows)?;
         drop(running);

@@ -84,13 +84,15 @@ impl Cells<'_> {
         value
     }
 
-    /// The fields that [`gather`](Self::gather) parses, one after another, without escapes.
+    /// The fields that [`gather`](Self::gather) parses, one after another, without escapes. Quoted ones keep the blanks
+    /// around them.
     fn unescaped(&self, position: usize) -> impl Iterator<Item = Cow<'_, str>> {
         let text = self.read.text.as_bytes();
         let fields = self.read.records.column(position);
         let values = fields.filter_map(move |field| Some((field, self.value(field, text)?)));
         values.map(|(field, bytes)| match field.is_escaped() {
             true => Cow::Owned(field.unescaped(&self.read.text)),
+            false if field.is_quoted() => Cow::Borrowed(field.bytes(text).utf8()),
             false => Cow::Borrowed(bytes.utf8()),
         })
     }
