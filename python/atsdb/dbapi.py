@@ -91,8 +91,10 @@ _NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW"
 _BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
 #: An INSERT whose values are parameters, all of them.
 _PLAIN_INSERT = re.compile(
-    r'\s*INSERT\s+INTO\s+("(?:[^"]|"")+"|\w+)\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,]*)\)\s*;?\s*', re.IGNORECASE
+    r'\s*INSERT\s+INTO\s+("(?:[^"]|"")+"|\w+)\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,$\w]*)\)\s*;?\s*',
+    re.IGNORECASE,
 )
+_NAMED_MARK = re.compile(r"\$([^\W\d]\w*)")
 
 
 def connect(database: str | os.PathLike[str] | Database, *, autocommit: bool = False, **options: Any) -> Connection:
@@ -333,11 +335,12 @@ class Cursor:
 def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None:
     """Appends rows at once, if that is what the statement does with each of them; else ``None``."""
     found = _PLAIN_INSERT.fullmatch(operation)
-    if found is None or not all(isinstance(row, (tuple, list)) for row in sets):
+    if found is None:
         return None
-    table, listed, marks = found.groups()
-    asked = len(marks.split(","))
-    if any(mark.strip() != "?" for mark in marks.split(",")):
+    table, listed, written = found.groups()
+    marks = [mark.strip() for mark in written.split(",")]
+    rows = _in_order(marks, sets)
+    if rows is None:
         return None
     try:
         of_table = session.columns(_unquoted(table))
@@ -345,11 +348,21 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
         return None
     columns = of_table if listed is None else [_unquoted(name.strip()) for name in listed.split(",")]
     known, named = {name.lower() for name in of_table}, {name.lower() for name in columns}
-    if asked != len(columns) or len(named) != len(columns) or not named <= known:
+    if len(marks) != len(columns) or len(named) != len(columns) or not named <= known:
         return None
-    # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise. Also if a
-    # column that is not named has a default.
-    return session.append_all(_unquoted(table), sets, columns)
+    # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise.
+    return session.append_all(_unquoted(table), rows, columns)
+
+
+def _in_order(marks: list[str], sets: list[Any]) -> list[Any] | None:
+    """The values of each set in the order of the parameters; ``None`` if a set is not of their style."""
+    if all(mark == "?" for mark in marks) or marks == [f"${number}" for number in range(1, len(marks) + 1)]:
+        return sets if all(isinstance(row, (tuple, list)) for row in sets) else None
+    found = [_NAMED_MARK.fullmatch(mark) for mark in marks]
+    names = [mark.group(1) for mark in found if mark is not None]
+    if len(set(names)) != len(marks) or not all(isinstance(row, dict) and row.keys() == set(names) for row in sets):
+        return None
+    return [tuple(row[name] for name in names) for row in sets]
 
 
 def _unquoted(name: str) -> str:

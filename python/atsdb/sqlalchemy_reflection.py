@@ -193,11 +193,11 @@ class AtsdbReflection(default.DefaultDialect):
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[interfaces.ReflectedIndex]:
         stored = self._stored_name(connection, table_name, schema)
-        statement = "SELECT index_name, columns FROM atsdb.indexes WHERE table_name = ? ORDER BY index_name"
+        statement = "SELECT index_name, columns, is_unique FROM atsdb.indexes WHERE table_name = ? ORDER BY index_name"
         rows = connection.exec_driver_sql(statement, (_catalogue_name(*stored),))
         return [
-            {"name": index, "column_names": [one.strip() for one in columns.split(",")], "unique": False}
-            for index, columns in rows
+            {"name": index, "column_names": [one.strip() for one in columns.split(",")], "unique": is_unique}
+            for index, columns, is_unique in rows
         ]
 
     @reflection.cache

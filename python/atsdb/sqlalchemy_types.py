@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlalchemy import exc, types
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql import compiler, sqltypes, type_api
 
 #: What a processor of values is.
@@ -42,7 +43,8 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), *(\d+)\)")
 def reflected(name: str) -> types.TypeEngine[Any]:
     """The type of SQLAlchemy for one that the catalogue names."""
     if name.endswith("[]"):
-        return types.ARRAY(reflected(name[:-2]))
+        # The one with `contains`, `contained_by` and `overlap`.
+        return postgresql.ARRAY(reflected(name[:-2]))
     if digits := _DECIMAL.fullmatch(name):
         return types.NUMERIC(int(digits[1]), int(digits[2]))
     if _TIMESTAMP.fullmatch(name):

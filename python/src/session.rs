@@ -128,9 +128,10 @@ impl Session {
         self.wait_for(py, || target.commit())
     }
 
-    /// Appends rows of a sequence, all of which are converted before the first one is stored. `None` if one of them
-    /// cannot be converted, or if an INSERT would do something else: look up the table in another schema, refuse values
-    /// for a column that always numbers the rows, or give a column that is not named something other than NULL.
+    /// Appends rows of a sequence, all of which are converted before the first one is stored. The table supplies columns
+    /// that are not named, as in an INSERT. `None` if a row cannot be converted, or if an INSERT would do something
+    /// else: look up the table in another schema, or refuse the rows for a column that always numbers them or that is
+    /// not named and must not be NULL.
     fn append_all(
         &self,
         py: Python<'_>,
@@ -145,14 +146,11 @@ impl Session {
         let is_named = |column: &Column| {
             columns.as_ref().is_none_or(|names| names.iter().any(|name| same_name(name, &column.name)))
         };
-        let needs_insert = |column: &Column| {
-            if is_named(column) {
-                column.identity.is_some_and(|identity| identity.always)
-            } else {
-                !column.nullable || column.default.is_some() || column.is_filled()
-            }
+        let is_refused = |column: &Column| match is_named(column) {
+            true => column.identity.is_some_and(|identity| identity.always),
+            false => !column.nullable && !column.is_filled(),
         };
-        if target.table.definition.columns.iter().any(needs_insert) {
+        if target.table.definition.columns.iter().any(is_refused) {
             return Ok(None);
         }
         let mut source = RowSource::new(rows, &target.table.definition, columns, None)?;

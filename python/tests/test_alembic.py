@@ -29,6 +29,7 @@ def declared():
         metadata,
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("name", sa.String(30), nullable=False, index=True),
+        sa.Column("code", sa.String(30), unique=True, index=True),
         sa.Column("kind", sa.Enum("indoor", "outdoor", name="kind"), server_default="indoor"),
         sa.Column("size", sa.Numeric(10, 2), server_default=sa.text("7")),
         sa.Column("any", sa.Numeric),
@@ -73,7 +74,11 @@ def test_tables_are_altered(connection):
     columns = {column["name"]: column for column in sa.inspect(connection).get_columns("spaces")}
     assert isinstance(columns["storey"]["type"], sa.BIGINT)
     assert "8.00" in columns["size"]["default"]
-    assert {index["name"] for index in sa.inspect(connection).get_indexes("spaces")} == {"by_storey", "ix_rooms_name"}
+    assert {index["name"] for index in sa.inspect(connection).get_indexes("spaces")} == {
+        "by_storey",
+        "ix_rooms_code",
+        "ix_rooms_name",
+    }
     operations.drop_index("by_storey", "spaces")
     operations.drop_column("spaces", "storey")
     operations.drop_table("spaces")

@@ -107,6 +107,22 @@ def test_dicts_without_a_column_that_the_store_fills_get_its_values(db):
     assert db.sql("SELECT id FROM ids ORDER BY id").fetchall() == [(1,), (2,)]
 
 
+def test_rows_without_a_column_get_its_default(db):
+    pyarrow = pytest.importorskip("pyarrow")
+    db.sql("CREATE TABLE t (a INT, b TEXT NOT NULL DEFAULT 'none', c DOUBLE DEFAULT 0.5)")
+    assert db.append("t", pyarrow.table({"a": [1, 2]})) == (2, True)
+    assert db.append("t", [{"a": 3}, {"a": 4, "b": "x"}, {"a": 5, "c": None}]) == (3, True)
+    assert db.append("t", [(6,)], columns=["a"]) == (1, True)
+    assert db.sql("SELECT * FROM t ORDER BY a").fetchall() == [
+        (1, "none", 0.5),
+        (2, "none", 0.5),
+        (3, "none", 0.5),
+        (4, "x", 0.5),
+        (5, "none", None),
+        (6, "none", 0.5),
+    ]
+
+
 def test_times_are_texts_in_the_forms_of_sql(readings):
     texts = ["2024/03/03 12:00", "2024-3-3 12:00 PM", "20240303T120000Z", "2024-03-02T24:00:00"]
     readings.append("readings", [(text, "roof", 1.0, 1) for text in texts])

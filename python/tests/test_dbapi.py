@@ -110,13 +110,38 @@ def test_many_rows_are_inserted(connection, statement, rows, expected):
 def test_an_insert_of_many_rows_is_an_append_where_both_do_the_same(connection):
     session = connection._open_session()
     assert session.append_all("t", [(1, "x")], ["a", "b"]) == 1
-    assert session.append_all("t", [(1, 0.5)], ["a", "c"]) is None
+    assert session.append_all("t", [(1, 0.5)], ["a", "c"]) == 1
+    assert connection.execute("SELECT b FROM t WHERE c = 0.5").fetchall() == [("none",)]
     connection.execute("CREATE TABLE numbered (id INT GENERATED ALWAYS AS IDENTITY, at TIMESTAMP NOT NULL, a INT)")
     assert session.append_all("numbered", [(1,)], ["a"]) is None
     for statement in ["INSERT INTO t (a, a) VALUES (?, ?)", "INSERT INTO t (a, z) VALUES (?, ?)"]:
         with pytest.raises(atsdb.ProgrammingError):
             connection.cursor().executemany(statement, [(1, 2)])
         connection.rollback()
+
+
+def test_columns_that_an_insert_of_many_rows_does_not_name_get_their_defaults(connection, monkeypatch):
+    def row_by_row(*_):
+        raise AssertionError("the rows are inserted one by one")
+
+    monkeypatch.setattr(dbapi.Cursor, "_execute_each", row_by_row)
+    connection.execute(
+        "CREATE TABLE d (a INT, kind TEXT NOT NULL DEFAULT 'new', price DECIMAL(6, 2) DEFAULT 1.5, "
+        "day DATE DEFAULT '2024-03-01', at TIMESTAMP NOT NULL DEFAULT now(), id BIGINT GENERATED ALWAYS AS IDENTITY) "
+        "WITH (time = 'none', map = 'kind:u8')"
+    )
+    cursor = connection.cursor()
+    for statement, rows in [
+        ("INSERT INTO d (a) VALUES (?)", [(1,), (2,)]),
+        ("INSERT INTO d (a, kind) VALUES ($1, $2)", [(3, "old"), (4, "new")]),
+        ("INSERT INTO d (kind, a) VALUES ($kind, $a)", [{"a": 5, "kind": "old"}, {"kind": "x", "a": 6}]),
+    ]:
+        assert cursor.executemany(statement, rows).rowcount == 2
+    connection.commit()
+    others = "price = 1.5 AND day = '2024-03-01' AND at > '2024-03-01' AND id = a"
+    assert cursor.execute(f"SELECT a, kind, {others} FROM d ORDER BY a").fetchall() == [
+        (number + 1, kind, True) for number, kind in enumerate(["new", "new", "old", "new", "old", "x"])
+    ]
 
 
 def test_many_changes_are_all_or_nothing(connection):

@@ -132,6 +132,21 @@ def test_a_reflected_table_is_used_and_declared_again(engine, readings):
     assert sa.inspect(engine).get_table_names() == ["readings"]
 
 
+def test_unique_indexes_are_reflected(engine):
+    metadata = sa.MetaData()
+    sa.Table("rooms", metadata, sa.Column("id", sa.Integer), sa.Column("code", sa.Text, unique=True, index=True))
+    metadata.create_all(engine)
+    reflected, other = sa.MetaData(), sa.create_engine("atsdb://")
+    sa.Table("rooms", reflected, autoload_with=engine)
+    reflected.create_all(other)
+    for one in (engine, other):
+        assert sa.inspect(one).get_indexes("rooms") == [
+            {"name": "ix_rooms_code", "column_names": ["code"], "unique": True}
+        ]
+        assert sa.inspect(one).get_unique_constraints("rooms") == []
+    other.dispose()
+
+
 def test_checks_hold_and_are_reflected(engine):
     metadata = sa.MetaData()
     check = sa.CheckConstraint("low < high", name="low_is_low")

@@ -147,7 +147,7 @@ impl TableState {
                 *figures = Some(TableFigures::of(&snapshot, table)?);
             }
             let estimate = figures.as_ref()?.estimate(table, plan, time);
-            let is_unique = is_unique(table, plan);
+            let is_unique = is_unique(table, plan, self.format);
             Some((Estimate { rows: if is_unique { 1.0 } else { estimate.rows }, ..estimate }, is_unique))
         };
         estimated().unwrap_or((unknown, false))
@@ -159,15 +159,26 @@ fn time_position(table: &Table) -> Option<usize> {
     table.definition.columns.iter().position(|column| column.id == time.id)
 }
 
-/// Whether the plan compares all columns of a unique key, or the rowid, with one value each.
-fn is_unique(table: &Table, plan: &Plan) -> bool {
+/// Whether the plan compares all columns of a unique key, or the rowid, with one value each, which no two rows have in
+/// SQLite.
+fn is_unique(table: &Table, plan: &Plan, format: TimeFormat) -> bool {
     let is_equal =
         |column: Option<usize>| plan.terms.iter().any(|term| term.column == column && term.operator == Operator::Equal);
-    let position = |id| table.definition.columns.iter().position(|column| column.id == id);
-    let is_met = |key: &atsdb_core::Unique| {
-        key.columns.iter().all(|id| position(*id).is_some_and(|position| is_equal(Some(position))))
+    let columns = &table.definition.columns;
+    let is_met = |id| {
+        let position = columns.iter().position(|column| column.id == id);
+        position.is_some_and(|position| is_equal(Some(position)) && is_distinct(columns[position].column_type, format))
     };
-    is_equal(None) || table.definition.unique.iter().any(is_met)
+    is_equal(None) || table.definition.unique.iter().any(|key| key.columns.iter().copied().all(is_met))
+}
+
+/// Whether different values of a column differ in SQLite. Times that are written as floating point numbers are rounded,
+/// and the two zeros are equal there.
+fn is_distinct(column: ColumnType, format: TimeFormat) -> bool {
+    match TimeScale::of(column) {
+        Some(scale) => format == TimeFormat::Text || scale.is_integer(format),
+        None => !matches!(column, ColumnType::Float32 | ColumnType::Float64),
+    }
 }
 
 fn operator(operator: &IndexConstraintOp) -> Option<Operator> {

@@ -162,6 +162,16 @@ class Answers(Case):
                  "text": "2024-03-01"}[format]]).fetchone()
             self.assertEqual(list(days), ask(store, "SELECT count(*) FROM readings WHERE day = '2024-03-01'")[0], format)
 
+    def test_keys_whose_times_are_equal_when_they_are_rounded_are_all_found(self):
+        store = self.path("keys.db")
+        atsdb("sql", store, "CREATE TABLE k (time TIMESTAMP(9), n INT, PRIMARY KEY (time)); "
+                            "INSERT INTO k VALUES ('2024-03-01 00:00:00', 1), ('2024-03-01 00:00:00.000000001', 2)")
+        for format, operand, found in [("unixepoch", 1_709_251_200, [1, 2]), ("julian", 2_460_370.5, [1, 2]),
+                                       ("integer", 1_709_251_200_000_000_001, [2]), ("text", "2024-03-01", [1])]:
+            connection = attached(store, "k", options=f", time='{format}'")
+            rows = connection.execute("SELECT n FROM k WHERE time = ? ORDER BY n", [operand]).fetchall()
+            self.assertEqual([n for (n,) in rows], found, format)
+
     def test_a_time_may_be_written_in_any_form_and_place(self):
         connection = attached(stores()["sealed"])
         count = lambda where: connection.execute(f"SELECT count(*) FROM readings WHERE {where}").fetchone()[0]

@@ -25,7 +25,7 @@ pub struct Column {
     /// For a mapped column, which is always text: the width of its index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapWidth>,
-    /// The value in an INSERT that does not name the column; NULL if `None`. For a mapped column it is the text.
+    /// The value of added rows that lack the column; NULL if `None`. For a mapped column it is the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// The function whose result is the value of added rows that lack the column. Such a column has no other default.
@@ -71,8 +71,8 @@ impl Column {
         self.default.is_some() || self.default_function.is_some()
     }
 
-    /// Whether each appended row that lacks the column gets its own value: a number, or a function's result.
+    /// Whether appended rows that lack the column get a value of the table: a number, or a default.
     pub fn is_filled(&self) -> bool {
-        self.identity.is_some() || self.sequence.is_some() || self.default_function.is_some()
+        self.identity.is_some() || self.sequence.is_some() || self.has_default_value()
     }
 }

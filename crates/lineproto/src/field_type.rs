@@ -1,6 +1,7 @@
 //! The values that a column accepts: a value is accepted if it is the same number in the column's type.
 
 use crate::value::Value;
+use arrow::datatypes::DataType;
 use atsdb_core::ColumnType;
 
 /// The values that a field's column holds.
@@ -41,6 +42,17 @@ impl FieldType {
             ColumnType::Bool => Some(Self::Bool),
             ColumnType::Text => Some(Self::Text),
             _ => None,
+        }
+    }
+
+    /// The type of the arrays of its values.
+    pub(crate) fn arrow_type(self) -> DataType {
+        match self {
+            Self::Float | Self::Single => DataType::Float64,
+            Self::Int { .. } => DataType::Int64,
+            Self::UInt { .. } => DataType::UInt64,
+            Self::Bool => DataType::Boolean,
+            Self::Text => DataType::Utf8,
         }
     }
 

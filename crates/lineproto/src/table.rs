@@ -40,9 +40,9 @@ pub(crate) struct TableRows {
     slots: HashMap<String, Slot>,
     /// Columns without a default that do not accept NULL, besides the time.
     pub(crate) required: Vec<Slot>,
-    /// Texts that lines can set and that have a default function. They are NULL in lines without them, whatever other
-    /// lines have.
-    computed_texts: Vec<String>,
+    /// Columns that lines can set and that have a default, with the type of their values. They are NULL in lines
+    /// without them, whatever other lines have.
+    with_default: Vec<(String, DataType)>,
     column_count: usize,
     /// The fields of the last line in order: how they were written, and their column.
     pub(crate) expected: Vec<(Box<[u8]>, u32)>,
@@ -75,7 +75,7 @@ impl TableRows {
             fields: Vec::new(),
             slots: HashMap::new(),
             required: Vec::new(),
-            computed_texts: Vec::new(),
+            with_default: Vec::new(),
             column_count: 1,
             expected: Vec::new(),
             times: Vec::new(),
@@ -114,11 +114,13 @@ impl TableRows {
                 None => Slot::Other,
             };
             self.slots.insert(name_key(&column.name), slot);
-            if column.default_function.is_some() && slot != Slot::Other {
-                self.computed_texts.push(column.name.clone());
+            if column.has_default_value()
+                && let Some(field_type) = FieldType::of_column(column.column_type).filter(|_| slot != Slot::Other)
+            {
+                self.with_default.push((column.name.clone(), field_type.arrow_type()));
             }
             // The table gives values to a column that lines cannot set.
-            let is_given = slot == Slot::Other && column.default_function.is_some();
+            let is_given = slot == Slot::Other && column.has_default_value();
             if !column.nullable && !is_time && !is_given {
                 self.required.push(slot);
             }
@@ -199,9 +201,9 @@ impl TableRows {
             columns.extend(field.take(row_count).map(|array| (field.name.clone(), array)));
         }
         self.active_fields = 0;
-        for name in &self.computed_texts {
+        for (name, data_type) in &self.with_default {
             if columns.iter().all(|(given, _)| given != name) {
-                columns.push((name.clone(), new_null_array(&DataType::Utf8, row_count)));
+                columns.push((name.clone(), new_null_array(data_type, row_count)));
             }
         }
         let fields = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true));

@@ -3,7 +3,7 @@
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Float64Type, Int64Type, TimestampNanosecondType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use atsdb_core::{ColumnType, DefaultFunction, MapWidth, TableDefinition, TimeUnit, Unique};
+use atsdb_core::{ColumnType, DefaultFunction, MapWidth, TableDefinition, TimeUnit, Unique, Value};
 use atsdb_lineproto::{LineError, LineOptions, LineParser, Precision, TableBlock};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -191,22 +191,24 @@ fn a_column_that_lines_cannot_set_may_have_a_default_function() {
 }
 
 #[test]
-fn a_text_that_a_line_lacks_is_null_whatever_its_default_and_the_other_lines() {
+fn a_value_that_a_line_lacks_is_null_whatever_its_default_and_the_other_lines() {
     let mut definition = TableDefinition::new("m")
         .with_column("time", ColumnType::Timestamp(TimeUnit::Nanosecond), None)
         .with_column("a", ColumnType::Float64, None)
         .with_column("id", ColumnType::Text, None)
         .with_column("host", ColumnType::Text, Some(MapWidth::U8))
+        .with_column("count", ColumnType::Int16, None)
         .with_time("time", TimeUnit::Nanosecond)
         .unwrap();
-    for column in &mut definition.columns[2..] {
+    for column in &mut definition.columns[2..4] {
         column.default_function = Some(DefaultFunction::GenRandomUuid);
     }
-    let body = b"m a=1 1\nm a=2 2\nm a=1 3\nm,host=x a=2,id=\"i\" 4";
-    for (body, nulls) in [(&body[..15], [2, 2]), (&body[..], [3, 3])] {
+    definition.columns[4].default = Some(Value::Int(7));
+    let body = b"m a=1 1\nm a=2 2\nm a=1 3\nm,host=x a=2,id=\"i\",count=1 4";
+    for (body, nulls) in [(&body[..15], [2, 2, 2]), (&body[..], [3, 3, 3])] {
         let (blocks, errors) = parse_with(body, OPTIONS, &|_| Some(definition.clone()));
         assert!(errors.is_empty(), "{errors:?}");
-        let found = ["id", "host"].map(|name| blocks[0].rows.column_by_name(name).unwrap().null_count());
+        let found = ["id", "host", "count"].map(|name| blocks[0].rows.column_by_name(name).unwrap().null_count());
         assert_eq!(found, nulls);
     }
 }

@@ -110,8 +110,7 @@ impl Batch {
     }
 
     /// Adds rows. Columns are matched by name, and types are converted if no value changes. Missing identity columns
-    /// get numbers, missing columns with a [`default_function`](atsdb_core::Column::default_function) get its result,
-    /// and other missing columns must be nullable. Times may be in any order. If a row does not fit the table, all of
+    /// get numbers, missing columns with a default get it, and other missing columns must be nullable. Times may be in any order. If a row does not fit the table, all of
     /// them are refused and the batch stays as it was. After any other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)

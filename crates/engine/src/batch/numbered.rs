@@ -1,16 +1,20 @@
-//! Values that the table supplies to added rows: the numbers of identity columns and sequences, and the results of
-//! default functions. All ways into a table use this module.
+//! Values that the table supplies to added rows: the numbers of identity columns and sequences, and defaults. All ways
+//! into a table use this module.
 
 use crate::batch::Batch;
+use crate::chunk::missing::missing_scalar;
 use crate::shared::session_numbers::{BatchNumbers, SessionNumbers};
-use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray};
-use arrow::compute::{CastOptions, cast, cast_with_options};
-use arrow::datatypes::{DataType, Field, Schema};
-use atsdb_codec::logical_type;
+use arrow::array::{
+    ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array,
+    new_null_array,
+};
+use arrow::compute::{CastOptions, cast, cast_with_options, take};
+use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
+use atsdb_codec::{logical_type, to_logical};
 use atsdb_core::name::same_name;
 use atsdb_core::{
     Column, CurrentTimes, DefaultFunction, Error, QualifiedName, Redefinition, Result, Table, TableDefinition, TableId,
-    uuid_text,
+    Value, uuid_text,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -104,56 +108,52 @@ impl Batch {
     }
 
     /// Adds the columns that rows lack and that the table fills: identity columns, columns with a sequence, and columns
-    /// with a default function. A number is not given again, even if the rows are not stored after all.
+    /// with a default. A number is not given again, even if the rows are not stored after all.
     pub(crate) fn numbered<'a>(&self, table: &Table, rows: &'a RecordBatch) -> Result<Cow<'a, RecordBatch>> {
-        let schema = rows.schema();
-        let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
-        let mut added: Vec<(Field, ArrayRef)> = Vec::new();
-        let columns = table.definition.columns.iter().enumerate();
-        for (position, column) in columns.filter(|(_, column)| column.is_filled() && !is_given(&column.name)) {
-            let array = match (&column.sequence, column.default_function) {
-                (Some(sequence), _) => {
-                    let numbers = self.draw(&self.sequence(table, sequence)?, 0, rows.num_rows())?;
-                    numbers_of(table, column, numbers)?
-                }
-                (None, Some(function)) => self.computed(table, column, function, rows.num_rows())?,
-                (None, None) if column.identity.is_some() => {
-                    numbers_of(table, column, self.draw(table, position, rows.num_rows())?)?
-                }
-                (None, None) => continue,
-            };
-            added.push((Field::new(&column.name, array.data_type().clone(), false), array));
-        }
-        if added.is_empty() {
-            return Ok(Cow::Borrowed(rows));
-        }
-        let fields = schema.fields().iter().map(|field| field.as_ref().clone());
-        let (new_fields, new_arrays): (Vec<Field>, Vec<ArrayRef>) = added.into_iter().unzip();
-        let fields: Vec<Field> = fields.chain(new_fields).collect();
-        let arrays: Vec<ArrayRef> = rows.columns().iter().cloned().chain(new_arrays).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        Ok(Cow::Owned(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?))
+        let row_count = rows.num_rows();
+        with_lacking(table, rows, |position, column| match &column.sequence {
+            Some(sequence) => {
+                let numbers = self.draw(&self.sequence(table, sequence)?, 0, row_count)?;
+                numbers_of(table, column, numbers).map(Some)
+            }
+            None if column.identity.is_some() => {
+                numbers_of(table, column, self.draw(table, position, row_count)?).map(Some)
+            }
+            None => self.defaults(table, column, row_count),
+        })
     }
 
-    /// Adds the columns that rows lack and that had a default function under the definition for which the rows were
-    /// made, if the table now has another definition. Rows of earlier statements keep the defaults of their time.
+    /// Adds the columns that rows lack and that have a default now, or had one under the definition for which the rows
+    /// were made, if the table now has another definition. Rows of earlier statements keep the defaults of their time.
+    /// A column that is newer than the rows is left to [`Self::numbered`].
     pub(crate) fn with_earlier_defaults<'a>(
         &self,
         made_for: &Table,
         now: &Table,
         rows: &'a RecordBatch,
     ) -> Result<Cow<'a, RecordBatch>> {
-        let has_function = made_for.definition.columns.iter().any(|column| column.default_function.is_some());
-        if made_for.version == now.version || !has_function {
+        if made_for.version == now.version {
             return Ok(Cow::Borrowed(rows));
         }
-        let mut filled = now.clone();
-        for column in &mut filled.definition.columns {
-            let before = made_for.definition.column_by_id(column.id);
-            (column.identity, column.sequence) = (None, None);
-            column.default_function = before.and_then(|before| before.default_function);
+        with_lacking(now, rows, |_, column| match made_for.definition.column_by_id(column.id) {
+            Some(before) if before.has_default_value() => {
+                let (default, default_function) = (before.default.clone(), before.default_function);
+                self.defaults(now, &Column { default, default_function, ..column.clone() }, rows.num_rows())
+            }
+            Some(_) if column.has_default_value() && column.nullable => {
+                Ok(Some(new_null_array(&logical_type(column), rows.num_rows())))
+            }
+            _ => Ok(None),
+        })
+    }
+
+    /// The default of a column for added rows; `None` if it has none.
+    fn defaults(&self, table: &Table, column: &Column, row_count: usize) -> Result<Option<ArrayRef>> {
+        match (column.default_function, &column.default) {
+            (Some(function), _) => self.computed(table, column, function, row_count).map(Some),
+            (None, Some(value)) => literals(table, column, value, row_count).map(Some),
+            (None, None) => Ok(None),
         }
-        self.numbered(&filled, rows)
     }
 
     /// The result of a default function for added rows: one current time for all of them, or a UUID for each.
@@ -183,6 +183,51 @@ impl Batch {
         };
         Ok(cast(&times, &wanted)?)
     }
+}
+
+/// Adds to rows the columns of the table that they lack and that `values` has arrays for.
+fn with_lacking<'a>(
+    table: &Table,
+    rows: &'a RecordBatch,
+    mut values: impl FnMut(usize, &Column) -> Result<Option<ArrayRef>>,
+) -> Result<Cow<'a, RecordBatch>> {
+    let schema = rows.schema();
+    let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
+    let mut added: Vec<(Field, ArrayRef)> = Vec::new();
+    let columns = table.definition.columns.iter().enumerate();
+    for (position, column) in columns.filter(|(_, column)| !is_given(&column.name)) {
+        if let Some(array) = values(position, column)? {
+            added.push((Field::new(&column.name, array.data_type().clone(), true), array));
+        }
+    }
+    if added.is_empty() {
+        return Ok(Cow::Borrowed(rows));
+    }
+    let fields = schema.fields().iter().map(|field| field.as_ref().clone());
+    let (new_fields, new_arrays): (Vec<Field>, Vec<ArrayRef>) = added.into_iter().unzip();
+    let fields: Vec<Field> = fields.chain(new_fields).collect();
+    let arrays: Vec<ArrayRef> = rows.columns().iter().cloned().chain(new_arrays).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    Ok(Cow::Owned(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?))
+}
+
+/// A default that is a value, in each of the rows.
+fn literals(table: &Table, column: &Column, value: &Value, row_count: usize) -> Result<ArrayRef> {
+    let one: Option<ArrayRef> = match (column.map, value) {
+        (Some(_), Value::Text(text)) => {
+            Some(Arc::new([text.as_str()].into_iter().collect::<DictionaryArray<UInt32Type>>()))
+        }
+        (Some(_), _) => None,
+        (None, value) => match missing_scalar(column, value) {
+            Some(stored) => Some(to_logical(column, &stored)?),
+            None => None,
+        },
+    };
+    let one = one.ok_or_else(|| {
+        let (table, column) = (&table.definition.name, &column.name);
+        Error::internal(format!("table {table}, column {column}: the default {value:?} does not fit the column"))
+    })?;
+    Ok(take(&one, &UInt32Array::from(vec![0; row_count]), None)?)
 }
 
 /// Numbers as values of a column.

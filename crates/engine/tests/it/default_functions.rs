@@ -1,11 +1,14 @@
-//! Defaults that are computed when rows are added: one current time for a batch, and a UUID for each row.
+//! Defaults of added rows that lack a column: values, and what functions return: one current time for a batch, and a
+//! UUID for each row.
 
 use crate::support::{FixedClock, engine};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, TimestampMillisecondArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};
+use arrow::util::display::array_value_to_string;
 use atsdb_core::{
-    Column, ColumnType, CurrentTimes, DefaultFunction, ErrorKind, Result, TableDefinition, TimeUnit, uuid_text,
+    Column, ColumnType, CurrentTimes, DefaultFunction, ElementType, ErrorKind, MapWidth, Result, TableDefinition,
+    TimeUnit, Value, uuid_text,
 };
 use atsdb_engine::{Engine, Environment, ScanRequest};
 use atsdb_memory::MemoryStore;
@@ -126,6 +129,86 @@ fn rows_made_under_an_older_definition_get_its_defaults() {
     let rows = stored(&engine);
     let times: Vec<_> = rows.iter().map(|(number, at, second, day, _)| (*number, *at, *second, *day)).collect();
     assert_eq!(times, [1, 2].map(|number| (number, DAY_MS + 1_600, 86_402, 1)));
+}
+
+/// A table whose columns after the number have values as defaults.
+fn with_values() -> TableDefinition {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let decimal = ColumnType::Decimal { precision: 6, scale: 2 };
+    let columns = [
+        ("room", ColumnType::Text, Some(MapWidth::U8), text("hall")),
+        ("at", ColumnType::Timestamp(TimeUnit::Second), None, Value::Int(5)),
+        ("day", ColumnType::Date, None, Value::Int(1)),
+        ("price", decimal, None, text("1.50")),
+        ("small", ColumnType::Int8, None, Value::Int(-7)),
+        ("ratio", ColumnType::Float32, None, Value::Float(0.1)),
+        ("flags", ColumnType::Array(ElementType::Int32), None, text("{1,2}")),
+    ];
+    let mut definition = TableDefinition::new("t").with_column("n", ColumnType::Int32, None);
+    for (name, column_type, map, value) in columns {
+        definition = definition.with_column(name, column_type, map);
+        if let Some(Column { nullable, default, .. }) = definition.columns.last_mut() {
+            (*nullable, *default) = (false, Some(value));
+        }
+    }
+    definition
+}
+
+/// Each row as text.
+fn texts_of(engine: &Engine) -> Vec<String> {
+    let table = engine.table("t").unwrap();
+    let mut rows = Vec::new();
+    for batch in engine.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap().batches() {
+        let batch = batch.unwrap();
+        let value = |column: &ArrayRef, row| array_value_to_string(column, row).unwrap();
+        let row = |row| batch.columns().iter().map(|column| value(column, row)).collect::<Vec<_>>().join(" ");
+        rows.extend((0..batch.num_rows()).map(row));
+    }
+    rows.sort();
+    rows
+}
+
+#[test]
+fn rows_that_lack_a_column_get_its_value() {
+    let engine = engine_with(&Arc::new(FixedClock(AtomicI64::new(0))));
+    let table = engine.create_table(&with_values()).unwrap();
+    let mut batch = engine.batch(None);
+    batch.append(&table, &rows_of(&[1, 2])).unwrap();
+    batch.commit().unwrap();
+    let defaults = "hall 1970-01-01T00:00:05Z 1970-01-02 1.50 -7 0.1 [1, 2]";
+    assert_eq!(texts_of(&engine), [format!("1 {defaults}"), format!("2 {defaults}")]);
+    let given = RecordBatch::try_from_iter([("n", int(3)), ("SMALL", int(4))]).unwrap();
+    let mut batch = engine.batch(None);
+    batch.append(&table, &given).unwrap();
+    batch.commit().unwrap();
+    assert_eq!(texts_of(&engine)[2], "3 hall 1970-01-01T00:00:05Z 1970-01-02 1.50 4 0.1 [1, 2]");
+}
+
+fn int(value: i32) -> ArrayRef {
+    Arc::new(Int32Array::from(vec![value]))
+}
+
+#[test]
+fn rows_made_under_an_older_definition_get_its_values() {
+    let engine = engine_with(&Arc::new(FixedClock(AtomicI64::new(0))));
+    let mut definition = TableDefinition::new("t")
+        .with_column("n", ColumnType::Int32, None)
+        .with_column("kept", ColumnType::Int32, None)
+        .with_column("without", ColumnType::Int32, None);
+    definition.columns[1].default = Some(Value::Int(7));
+    let table = engine.create_table(&definition).unwrap();
+    let mut batch = engine.batch(None);
+    batch.append(&table, &rows_of(&[1])).unwrap();
+    let mut to = table.definition.clone();
+    to.columns[1].default = Some(Value::Int(8));
+    to.columns[2].default = Some(Value::Int(9));
+    let mut change = engine.batch(None);
+    change.redefine(&table, to).unwrap();
+    change.commit().unwrap();
+    batch.append(&table, &rows_of(&[2])).unwrap();
+    batch.append(&engine.table("t").unwrap(), &rows_of(&[3])).unwrap();
+    batch.commit().unwrap();
+    assert_eq!(texts_of(&engine), ["1 7 ", "2 7 ", "3 8 9"]);
 }
 
 #[test]

@@ -71,6 +71,7 @@ pub(super) const INDEXES: Relation = Relation {
         ("columns", ColumnKind::Text),
         ("chunks", ColumnKind::Int),
         ("bytes", ColumnKind::Int),
+        ("is_unique", ColumnKind::Bool),
     ],
     source: Source::Tables("table_name", indexes),
 };
@@ -212,6 +213,18 @@ fn indexes(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
             names_of(definition, &index.columns),
             Cell::count(chunk_count),
             Cell::count(bytes),
+            Cell::Bool(false),
+        ]);
+    }
+    // A unique index is a key, which has no pages.
+    for unique in definition.unique.iter().filter(|unique| unique.index) {
+        rows.push(vec![
+            Cell::text(&definition.name),
+            Cell::text(definition.key_name(unique)),
+            names_of(definition, &unique.columns),
+            Cell::Null,
+            Cell::Null,
+            Cell::Bool(true),
         ]);
     }
     Ok(())

@@ -151,7 +151,7 @@ export const CATALOGUE = new Map(Object.entries({
   "atsdb.chunks": "table_name id uid slice_start sealed rows time_min time_max bytes",
   "atsdb.pages": "table_name chunk column_name index_name encoding bytes null_count min max",
   "atsdb.mappings": "table_name column_name id value",
-  "atsdb.indexes": "table_name index_name columns chunks bytes",
+  "atsdb.indexes": "table_name index_name columns chunks bytes is_unique",
   "atsdb.caches": "name folder hits misses hit_rate bytes bytes_max",
   "information_schema.tables": "table_catalog table_schema table_name table_type",
   "information_schema.columns": "table_catalog table_schema table_name column_name ordinal_position column_default is_nullable data_type",
