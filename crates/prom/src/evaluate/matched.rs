@@ -119,13 +119,13 @@ impl<'a> Matched<'a> {
 
     /// Applies the operator to each series of the "many" side, and the one that matches it.
     fn operate_on_many(&mut self) -> Result<()> {
-        let columns = self.many.columns;
-        for (number, column) in columns.iter().enumerate().filter(|(_, column)| column.has(self.step)) {
+        let (columns, step) = (self.many.columns, self.step);
+        for (number, column) in columns.iter().enumerate().filter(|(_, column)| column.has(step)) {
             let group = self.many.groups[number];
             self.groups.has_many[group] = true;
-            let many = self.many.operand(number, self.step);
+            let many = self.many.operand(number, step);
             match (self.groups.one[group], self.one.fill) {
-                (Some(one), _) => self.operate(group, &many, &self.one.operand(one, self.step))?,
+                (Some(one), _) => self.operate(group, &many, &self.one.operand(one, step))?,
                 (None, Some(fill)) => {
                     let labels = signature(&column.labels, &self.binary.matching);
                     self.operate(group, &many, &Operand::filled(&labels, fill))?;
