@@ -327,6 +327,7 @@ pub fn dictionary_keys(dictionary: &dyn AnyDictionaryArray) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atsdb_core::{ColumnId, QualifiedName};
 
     #[test]
     fn the_extension_type_of_uuids_is_a_uuid() {
@@ -339,6 +340,17 @@ mod tests {
         assert_eq!(column_type_of(&list), Some((ColumnType::Array(ElementType::Uuid), None)));
         let text = Field::new("id", DataType::Utf8, true).with_metadata(name);
         assert_eq!(column_type_of(&text), Some((ColumnType::Text, None)));
+    }
+
+    #[test]
+    fn a_column_of_an_enumerated_type_says_so() {
+        let type_name = QualifiedName { schema: Some("s".to_owned()), name: "mood".to_owned() };
+        let mood = Enumeration { type_name, labels: vec!["sad".to_owned(), "ok".to_owned()] };
+        let mut column = Column::new(ColumnId(0), "m", ColumnType::Text);
+        (column.map, column.enumeration) = (Some(Enumeration::MAP), Some(mood.clone()));
+        let field = logical_field(&column);
+        assert_eq!(enumeration_of(&field), Some(mood));
+        assert_eq!(enumeration_of(&field.with_data_type(DataType::Int64)), None);
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub(crate) fn carry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb_core::{Check, ColumnType, MapWidth, TimeUnit, Unique};
+    use atsdb_core::{Check, ColumnType, Enumeration, MapWidth, QualifiedName, TimeUnit, Unique};
 
     fn readings() -> TableDefinition {
         let definition = TableDefinition::new("readings")
@@ -142,6 +142,19 @@ mod tests {
         assert!(takes_rows_of(&wider, &old));
         assert!(takes_rows_of(&old, &old.clone().with_column("dropped", ColumnType::Int64, None)));
         assert!(!takes_rows_of(&old, &wider), "an index may be too large for the narrower map");
+    }
+
+    #[test]
+    fn rows_stay_where_an_enumerated_type_got_labels_and_not_where_it_lost_one() {
+        let with = |labels: &[&str]| {
+            let mut definition = readings().with_column("mood", ColumnType::Text, Some(Enumeration::MAP));
+            let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+            let type_name = QualifiedName { schema: None, name: "mood".to_owned() };
+            definition.columns[2].enumeration = Some(Enumeration { type_name, labels });
+            definition
+        };
+        assert!(takes_rows_of(&with(&["angry", "sad", "ok"]), &with(&["sad", "ok"])));
+        assert!(!takes_rows_of(&with(&["blue", "ok"]), &with(&["sad", "ok"])));
     }
 
     #[test]

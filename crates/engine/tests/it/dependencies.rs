@@ -18,7 +18,7 @@ fn create_schema(engine: &Engine) {
 }
 
 fn entry(batch: &mut Batch) -> Table {
-    batch.schema_entries().unwrap().remove(0)
+    batch.entries().unwrap().remove(0)
 }
 
 fn conflict(batch: Batch) -> Error {
@@ -29,7 +29,7 @@ fn conflict(batch: Batch) -> Error {
 
 /// The names of the schemas that have an entry.
 fn entries(engine: &Engine) -> Vec<String> {
-    let entries = engine.batch(None).schema_entries().unwrap();
+    let entries = engine.batch(None).entries().unwrap();
     entries.into_iter().filter_map(|entry| entry.definition.schema).collect()
 }
 

@@ -10,6 +10,7 @@ mod damage;
 mod default_functions;
 mod definitions;
 mod dependencies;
+mod enumerated_types;
 mod faults;
 mod groups;
 mod index;

@@ -79,6 +79,11 @@ fn the_catalogue_lists_types_and_labels() {
     let named = "SELECT 'mood'::regtype, to_regtype('mood'), to_regtype('missing'), oid::regtype FROM pg_type \
                  WHERE typname = '_mood'";
     assert_eq!(rows(named), [["mood", "mood", "NULL", "mood[]"]]);
+    // As a dump asks: names have their schemas.
+    rows("SET search_path = ''");
+    let shown = "SELECT format_type(a.atttypid, a.atttypmod), pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d \
+                 JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum WHERE a.attname = 'feels'";
+    assert_eq!(rows(shown), [["public.mood", "'ok'::public.mood"]]);
 }
 
 #[test]

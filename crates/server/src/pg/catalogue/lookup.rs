@@ -97,10 +97,13 @@ pub(in crate::pg) fn identity_sequence_name(table: &str, column: &str) -> String
     format!("{table}_{column}_seq")
 }
 
-/// An expression of the catalogue, as text. The name of a sequence in it has its schema if the search path does not
-/// find it.
+/// An expression of the catalogue, as text. The name of a sequence or of an enumerated type in it has its schema if the
+/// search path does not find it.
 pub(super) fn expression(context: &Context<'_>, expression: &Value) -> Result<Value, PgError> {
     let Value::Text(text) = expression else { return Ok(expression.clone()) };
+    if let Some(label) = label_with_type(context, text)? {
+        return Ok(Value::Text(label));
+    }
     let name = text.strip_prefix("nextval('").and_then(|rest| rest.strip_suffix("'::regclass)"));
     let Some(name) = name else { return Ok(expression.clone()) };
     let exact = if parts(name).len() > 1 { name.to_owned() } else { format!("{PUBLIC_SCHEMA}.{name}") };
@@ -235,6 +238,14 @@ fn enumeration_number(context: &Context<'_>, name: &str) -> Result<Option<i64>, 
         }
     }
     Ok(None)
+}
+
+/// A label with its type, `'sad'::mood`, if an expression is one.
+fn label_with_type(context: &Context<'_>, expression: &str) -> Result<Option<String>, PgError> {
+    let Some((label, name)) = expression.rsplit_once("'::") else { return Ok(None) };
+    let exact = if parts(name).len() > 1 { name.to_owned() } else { format!("{PUBLIC_SCHEMA}.{name}") };
+    let Some(number) = enumeration_number(context, &exact)? else { return Ok(None) };
+    Ok(name_of_enumeration(context, number)?.map(|name| format!("{label}'::{name}")))
 }
 
 /// Whether a type is found by its name alone; NULL if it does not exist.

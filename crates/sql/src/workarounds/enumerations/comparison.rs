@@ -131,7 +131,11 @@ pub(super) fn settle(exprs: Vec<&mut Expr>, operator: Operator, schema: &DFSchem
 /// A constant or a parameter as a label; `None` for a value of another type.
 fn constant(value: Expr, of: &Arc<Enumeration>) -> Result<Option<Expr>> {
     Ok(match value {
-        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), None) => {
+        // The value of a parameter may have the type of a mapped column.
+        Expr::Literal(ScalarValue::Dictionary(_, text), metadata) => {
+            return constant(Expr::Literal(*text, metadata), of);
+        }
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
             of.require(&text).map_err(external)?;
             Some(lit(text))
         }
