@@ -40,8 +40,10 @@ fn remove(path: &Path) -> Attempt<bool> {
         Err(error) if matches!(primary_code(&error), Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR)) => {
             // At its end the connection must not remove the log that another process has created meanwhile.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            for file in
-                ["-wal", "-journal"].map(|ending| sibling_path(path, ending)).iter().filter(|file| file.exists())
+            for file in ["-wal", "-shm", "-journal"]
+                .map(|ending| sibling_path(path, ending))
+                .iter()
+                .filter(|file| file.exists())
             {
                 std::fs::remove_file(file).map_err(|error| unavailable("remove", file, error))?;
             }
