@@ -40,13 +40,13 @@ fn remove(path: &Path) -> Attempt<bool> {
         Err(error) if matches!(primary_code(&error), Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR)) => {
             // At its end the connection must not remove the log that another process has created meanwhile.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            for file in
-                ["-wal", "-journal"].map(|ending| sibling_path(path, ending)).iter().filter(|file| file.exists())
-            {
-                std::fs::remove_file(file).map_err(|error| unavailable("remove", file, error))?;
-            }
         }
         Err(error) => return Err(error.into()),
+    }
+    // A process that could not write its log to the file leaves the log and its index.
+    let siblings = ["-wal", "-shm", "-journal"].map(|ending| sibling_path(path, ending));
+    for file in siblings.iter().filter(|file| file.exists()) {
+        std::fs::remove_file(file).map_err(|error| unavailable("remove", file, error))?;
     }
     std::fs::remove_file(path).map_err(|error| unavailable("remove", path, error))?;
     Ok(true)

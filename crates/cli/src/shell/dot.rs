@@ -79,7 +79,7 @@ pub(super) const NAMES: [&str; 25] = [
 ];
 
 /// Commands of other shells, and what does the same here.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 18] = [
     (".open", OTHER_STORE),
     ("\\c", OTHER_STORE),
     ("\\connect", OTHER_STORE),
@@ -95,6 +95,7 @@ const ELSEWHERE: [(&str, &str); 17] = [
     (".nullvalue", "NULL is shown as nothing; coalesce(column::text, 'NULL') shows another text"),
     (".indices", ".indexes lists them"),
     (".fullschema", ".schema shows the CREATE TABLE of all tables"),
+    ("\\dn", "SELECT schema_name FROM information_schema.schemata lists the schemas"),
     ("\\conninfo", ".databases shows the URL of the store"),
     ("\\gx", "\\x shows each value on its own line"),
 ];

@@ -34,6 +34,19 @@ fn a_file_beyond_the_limit_on_sizes_is_an_error_and_leaves_nothing() {
 }
 
 #[test]
+fn an_import_beyond_the_limit_on_sizes_leaves_no_store() {
+    let case = Case::new();
+    let row = |row: u32| format!("2024-01-01,{:x}\n", row.wrapping_mul(2_654_435_761) ^ row.rotate_left(7));
+    let rows = "time,v\n".to_owned() + &(0..100_000).map(row).collect::<String>();
+    case.write("rows.csv", &rows);
+    for blocks in [10, 200, 400] {
+        let run = case.run_with_file_blocks(blocks, &["import", "a.db", "t", "rows.csv"]);
+        assert_ne!(run.code, 0, "{blocks} blocks: {}", run.stderr);
+        assert_eq!(case.names(), ["rows.csv"], "{blocks} blocks: {}", run.stderr);
+    }
+}
+
+#[test]
 fn a_query_stops_at_its_time() {
     let case = Case::new();
     let sql = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";

@@ -2,6 +2,7 @@
 
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
+use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
 use crate::csv::separator_choice::{most_frequent, separator_for};
@@ -59,6 +60,9 @@ impl Dialect {
 
     fn of_records(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
         let mut separator = separator_for(text, options);
+        let whole = whole_lines(separator, text, &first_record(separator, text).0, options, nulls);
+        let would_split = whole.is_some() && separator.widths(text, LOOK_RECORDS).iter().any(|width| *width > 1);
+        separator = whole.unwrap_or(separator);
         let types = types_below(separator, text, options, nulls);
         if types.is_some() && separator.byte == b'\t' && options.format.is_none() && !options.no_quotes {
             separator = Separator { quoting: Quoting::Escapes, ..separator };
@@ -138,7 +142,10 @@ impl Dialect {
             let first = shown(first.trim());
             notes.push(format!("the first record is read as data: {first}; --header makes it the columns' names"));
         }
-        if first_width == 1 && data_width == 1 && options.delimiter.is_none() && has_words(text) {
+        if would_split {
+            notes
+                .push("the lines are read whole, as those of a log; --delimiter , separates them at commas".to_owned());
+        } else if first_width == 1 && data_width == 1 && options.delimiter.is_none() && has_words(text) {
             let first = if has_header && options.header.is_none() {
                 ", and the first line is its name (--no-header reads that line as a row)"
             } else {

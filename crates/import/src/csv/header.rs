@@ -46,10 +46,10 @@ pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &
 const LOG_WORDS: usize = 8;
 
 /// Whether a record is a single text with a time of day among its first words, with or without a date:
-/// `Mar  1 12:30:05 host cron: start`.
-fn is_of_log(text: &[u8], head: &[Field], nulls: &NullTexts) -> bool {
+/// `Mar  1 12:30:05 host cron: start`, `ts=2024-03-01T12:30:05Z level=info`.
+pub(crate) fn is_of_log(text: &[u8], head: &[Field], nulls: &NullTexts) -> bool {
     let [field] = head else { return false };
-    let is_apart = |byte: &u8| byte.is_ascii_whitespace() || b"[](),;\"".contains(byte);
+    let is_apart = |byte: &u8| byte.is_ascii_whitespace() || b"[](),;=\"".contains(byte);
     let mut words = field.bytes(text).split(is_apart).filter(|word| !word.is_empty()).take(LOG_WORDS);
     let is_time = |word: &[u8]| {
         let whole = Field::plain(0, word.len());

@@ -78,7 +78,7 @@ pub(crate) fn choose(
     if !options.time.is_empty() {
         return requested(columns, &options.time);
     }
-    if let Some(position) = named(columns, options)? {
+    if let Some(position) = named(columns, row_count, options)? {
         return Ok(TimeChoice::Column(position));
     }
     let is_time = |merged: &&(usize, &Merged)| {
@@ -135,13 +135,15 @@ pub(crate) fn requested(columns: &[Merged], names: &[String]) -> Result<TimeChoi
     }
 }
 
-fn named(columns: &[Merged], options: &Options) -> Result<Option<usize>> {
+fn named(columns: &[Merged], row_count: u64, options: &Options) -> Result<Option<usize>> {
     for (rank, key) in NAMES.iter().enumerate() {
         let exact = columns.iter().position(|column| column.name.eq_ignore_ascii_case(key));
         let near = || columns.iter().position(|column| plain_name(&column.name) == *key);
         let Some(position) = exact.or_else(near) else { continue };
         let facts = &columns[position].facts;
-        if facts.time_count > 0 && facts.time_count * 2 >= facts.value_count {
+        // A file of typed values declares its times, also without rows.
+        let is_declared = row_count == 0 && facts.kinds & kind::TIMES != 0;
+        if is_declared || facts.time_count > 0 && facts.time_count * 2 >= facts.value_count {
             return Ok(Some(position));
         }
         if !facts.is_epoch_like() {

@@ -1,8 +1,8 @@
 //! The rows of a Parquet file, with whole intervals.
 //!
 //! Parquet's INTERVAL holds months, days and milliseconds. Arrow's reader returns either the months or the rest, so
-//! that a second reader of the same rows supplies the months. Columns of Parquet's type UUID get Arrow's extension type,
-//! which only files with an Arrow schema have.
+//! that a second reader of the same rows supplies the months. Columns of Parquet's type UUID get Arrow's extension
+//! type, which only files with an Arrow schema have.
 
 use crate::input::parquet_bytes::ParquetBytes;
 use ::parquet::arrow::arrow_reader::{

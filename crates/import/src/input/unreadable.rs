@@ -39,6 +39,8 @@ pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -
     Err(Error::usage(format!("{name} {what}")).with_hint(hint))
 }
 
+const UTF_16: &str = "seems to be UTF-16 without a byte order mark";
+
 /// What a text that cannot be imported is, and a hint. `is_json` says that its extension is one of JSON.
 fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
@@ -46,6 +48,8 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
     let head = bare.trim_ascii_start();
     match head {
         _ if head.starts_with(b"%PDF-") => Some(("is a PDF document", EXPORT)),
+        _ if has_zero_in(bare, 1) => Some((UTF_16, "pass --encoding utf-16le")),
+        _ if has_zero_in(bare, 0) => Some((UTF_16, "pass --encoding utf-16be")),
         _ if is_binary(bare) => Some((
             "is neither text nor in a known format",
             "if it is text, name its encoding, such as --encoding utf-16le or --encoding latin1",
@@ -67,6 +71,13 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
         )),
         _ => None,
     }
+}
+
+/// Whether nearly all bytes of one half of each pair, and nearly none of the other half, are zero.
+fn has_zero_in(head: &[u8], half: usize) -> bool {
+    let zero_count = |half: usize| head.iter().skip(half).step_by(2).filter(|byte| **byte == 0).count();
+    let pair_count = head.len() / 2;
+    pair_count >= 4 && zero_count(half) * 10 > pair_count * 7 && zero_count(1 - half) * 10 < pair_count
 }
 
 /// Whether there are bytes of zero, and bytes that are not UTF-8. The last character may be cut off.
@@ -204,6 +215,11 @@ mod tests {
         let of_bytes = |head: &[u8]| unreadable_text(head, false).map(|(what, _)| what);
         for head in [b"\x7fELF\x02\x01\0\0\xd0\0".as_slice(), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"] {
             assert_eq!(of_bytes(head), Some("is neither text nor in a known format"), "{head:?}");
+        }
+        let text = "time,größe\n2024-01-01,1\n";
+        for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            let head: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
+            assert_eq!(of_bytes(&head), Some(UTF_16), "{head:?}");
         }
         // A log after a power cut, Latin 1, and a character that the end of the head cuts.
         for head in [b"a,b\n1,\0\0\0\n".as_slice(), b"a,b\n1,\xe9\n", b"a,\0\n1,\xc3"] {

@@ -1,6 +1,6 @@
 //! The columns of files of typed values: their types, and notes about types that tables do not have.
 
-use crate::facts::Facts;
+use crate::facts::{Facts, kind};
 use crate::infer::time_column::Merged;
 use crate::input::batch_reader::{converted_columns, reader};
 use crate::input::source::Source;
@@ -119,7 +119,12 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedCol
                 None => {
                     let mut positions = vec![None; sources.len()];
                     positions[number] = Some(position);
-                    let merged = Merged { name, facts: Facts::new(), positions };
+                    let kinds = match column_type {
+                        ColumnType::Timestamp(_) => kind::STAMP,
+                        ColumnType::Date => kind::DATE,
+                        _ => 0,
+                    };
+                    let merged = Merged { name, facts: Facts { kinds, ..Facts::new() }, positions };
                     found.push(TypedColumn { merged, column_type });
                 }
             }

@@ -128,9 +128,9 @@ fn one_without_rows_is_an_empty_table() {
     let mut writer = FileWriter::try_new(Vec::new(), &batch().schema()).unwrap();
     writer.finish().unwrap();
     let bytes = writer.into_inner().unwrap();
-    let options = Options { time: vec!["time".to_owned()], ..Options::default() };
-    let imported = run(vec![text("a.arrow", bytes)], &options, None).unwrap();
+    let imported = run(vec![text("a.arrow", bytes)], &Options::default(), None).unwrap();
     assert_eq!((imported.report.row_count, imported.columns().len()), (0, 3));
+    assert_eq!(imported.columns()[0], "*time timestamp_ms");
 }
 
 /// Whatever a file holds, it is an error that names it, or a table.

@@ -76,8 +76,8 @@ impl Encoding {
     }
 }
 
-/// The elements of an array: the number of its dimensions, a flag, the type, and for each dimension its length and first
-/// subscript, all of four bytes; then the length of each element, -1 for NULL, and its bytes.
+/// The elements of an array. The bytes are the number of its dimensions, a flag, the type, and for each dimension its
+/// length and first subscript, all of four bytes; then the length of each element, -1 for NULL, and its bytes.
 #[derive(Debug)]
 pub(super) struct ArrayElements<'a> {
     count: usize,
