@@ -90,7 +90,11 @@ func NewAppender[T any](ctx context.Context, client *Client, table string, optio
 	if err != nil {
 		return nil, fmt.Errorf("atsdb: table %s: %w", table, err)
 	}
-	if err := layout.fitTo(table, found); err != nil {
+	lacking, err := layout.fitTo(table, found)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.checkFilled(ctx, table, lacking); err != nil {
 		return nil, err
 	}
 	var random [16]byte

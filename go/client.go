@@ -119,16 +119,44 @@ func (c *Client) declare(ctx context.Context, statement string) error {
 
 // schema requests the columns of a table.
 func (c *Client) schema(ctx context.Context, table string) (*arrow.Schema, error) {
-	body, err := c.sql(ctx, "SELECT * FROM "+quoteName(table)+" LIMIT 0", "arrow")
+	reader, err := c.query(ctx, "SELECT * FROM "+quoteName(table)+" LIMIT 0")
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Release()
+	return reader.Schema(), nil
+}
+
+// filled requests which columns of a table get a value in rows that lack them: a default or a number. The names are in
+// lower case.
+func (c *Client) filled(ctx context.Context, table string) (map[string]bool, error) {
+	reader, err := c.query(ctx, "SELECT lower(column_name) FROM information_schema.columns WHERE table_schema = current_schema() "+
+		"AND lower(table_name) = lower("+quoteText(table)+") AND (column_default IS NOT NULL OR is_identity = 'YES')")
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Release()
+	found := map[string]bool{}
+	for reader.Next() {
+		names := reader.RecordBatch().Column(0)
+		for i := range names.Len() {
+			found[names.ValueStr(i)] = true
+		}
+	}
+	return found, reader.Err()
+}
+
+// query runs a query with a small answer.
+func (c *Client) query(ctx context.Context, statement string) (*ipc.Reader, error) {
+	body, err := c.sql(ctx, statement, "arrow")
 	if err != nil {
 		return nil, err
 	}
 	reader, err := ipc.NewReader(bytes.NewReader(body), ipc.WithAllocator(allocator))
 	if err != nil {
-		return nil, fmt.Errorf("atsdb: the columns of table %s: %w", table, err)
+		return nil, fmt.Errorf("atsdb: cannot read the answer of %s: %w", statement, err)
 	}
-	defer reader.Release()
-	return reader.Schema(), nil
+	return reader, nil
 }
 
 func (c *Client) sql(ctx context.Context, statement, format string) ([]byte, error) {

@@ -1,6 +1,7 @@
 package atsdb
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -72,8 +73,8 @@ func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, 
 func quoteText(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
 
 // fitTo compares the columns with those of an existing table, and adopts the units of its times. It refuses a
-// column whose values the table could not hold.
-func (l *layout) fitTo(table string, found *arrow.Schema) error {
+// column whose values the table could not hold. It returns the columns that are NOT NULL and have no field.
+func (l *layout) fitTo(table string, found *arrow.Schema) (lacking []string, err error) {
 	fields := map[string]arrow.Field{}
 	for _, field := range found.Fields() {
 		fields[strings.ToLower(field.Name)] = field
@@ -81,44 +82,79 @@ func (l *layout) fitTo(table string, found *arrow.Schema) error {
 	for _, column := range l.columns {
 		field, exists := fields[strings.ToLower(column.name)]
 		if !exists {
-			return fmt.Errorf("atsdb: %s: table %s has no column %s: add it with ALTER TABLE %s ADD COLUMN %s %s",
+			return nil, fmt.Errorf("atsdb: %s: table %s has no column %s: add it with ALTER TABLE %s ADD COLUMN %s %s",
 				column.place, table, column.name, quoteName(table), quoteName(column.name), column.leaf.sql)
 		}
 		delete(fields, strings.ToLower(column.name))
 		if err := column.fitTo(field); err != nil {
-			return fmt.Errorf("atsdb: %s: column %s of table %s %w", column.place, column.name, table, err)
+			return nil, fmt.Errorf("atsdb: %s: column %s of table %s %w", column.place, column.name, table, err)
 		}
 		column.refusesNull = !field.Nullable
 	}
-	for _, field := range fields {
-		if !field.Nullable {
-			return fmt.Errorf("atsdb: column %s of table %s is NOT NULL, and the struct has no field for it", field.Name, table)
+	for _, field := range found.Fields() {
+		if _, isLeft := fields[strings.ToLower(field.Name)]; isLeft && !field.Nullable {
+			lacking = append(lacking, field.Name)
+		}
+	}
+	return lacking, nil
+}
+
+// checkFilled refuses columns that rows lack, unless the table gives them a value.
+func (c *Client) checkFilled(ctx context.Context, table string, lacking []string) error {
+	if len(lacking) == 0 {
+		return nil
+	}
+	filled, err := c.filled(ctx, table)
+	if err != nil {
+		return fmt.Errorf("atsdb: table %s: %w", table, err)
+	}
+	for _, name := range lacking {
+		if !filled[strings.ToLower(name)] {
+			return fmt.Errorf("atsdb: column %s of table %s is NOT NULL and has no default, and the struct has no field for it",
+				name, table)
 		}
 	}
 	return nil
 }
 
 func (c *column) fitTo(field arrow.Field) error {
-	stamp, isStamp := field.Type.(*arrow.TimestampType)
-	own, isTime := c.leaf.arrow.(*arrow.TimestampType)
+	found, own := elementOf(field.Type, c.leaf.arrow)
+	adopted := c.tag
+	stamp, isStamp := found.(*arrow.TimestampType)
+	ownStamp, isTime := own.(*arrow.TimestampType)
 	if isStamp && isTime {
-		if c.tag.hasUnit && stamp.Unit < own.Unit {
-			return fmt.Errorf("counts %s, which is coarser than the tag's unit:%s", stamp.Unit, own.Unit)
+		if c.tag.hasUnit && stamp.Unit < ownStamp.Unit {
+			return fmt.Errorf("counts %s, which is coarser than the tag's unit:%s", stamp.Unit, ownStamp.Unit)
 		}
-		c.leaf = timestampLeaf(stamp.Unit)
-		return nil
+		adopted.unit, adopted.hasUnit = stamp.Unit, true
+		return c.adopt(adopted)
 	}
-	digits, isDecimal := field.Type.(*arrow.Decimal128Type)
+	digits, isDecimal := found.(*arrow.Decimal128Type)
 	adoptsDigits := isDecimal && c.tag.decimal != nil && !c.tag.hasDigits
-	if !adoptsDigits && !holds(field.Type, c.leaf.arrow) {
+	if !adoptsDigits && !holds(found, own) {
 		return fmt.Errorf("is %s, which does not hold every %s%s", nameOf(field.Type), c.leaf.sql, c.hint(field.Type))
 	}
 	if isDecimal {
-		var err error
-		c.leaf, err = decimalLeaf(c.value, digits)
-		return err
+		adopted.decimal = digits
+		return c.adopt(adopted)
 	}
 	return nil
+}
+
+// adopt gives a column the type that another tag declares.
+func (c *column) adopt(tag tag) (err error) {
+	c.leaf, err = leafOf(c.value, tag)
+	return err
+}
+
+// elementOf returns the types of the elements of two arrays, and other types unchanged.
+func elementOf(one, other arrow.DataType) (arrow.DataType, arrow.DataType) {
+	ones, isList := one.(*arrow.ListType)
+	others, isOtherList := other.(*arrow.ListType)
+	if isList && isOtherList {
+		return ones.Elem(), others.Elem()
+	}
+	return one, other
 }
 
 // hint names the tag with which a field without one would fit a column of an existing table.
@@ -133,6 +169,8 @@ func (c *column) hint(found arrow.DataType) string {
 		option = "timeofday"
 	case found.ID() == arrow.INTERVAL_MONTH_DAY_NANO && c.value == durationType:
 		option = "interval"
+	case isText(found) && isUUID(c.value):
+		option = "uuid"
 	default:
 		return ""
 	}
@@ -222,6 +260,9 @@ func nameOf(kind arrow.DataType) string {
 	}
 	if digits, isDecimal := kind.(*arrow.Decimal128Type); isDecimal {
 		return decimalSQL(digits)
+	}
+	if list, isList := kind.(*arrow.ListType); isList {
+		return nameOf(list.Elem()) + "[]"
 	}
 	names := map[arrow.Type]string{
 		arrow.BOOL: "BOOLEAN", arrow.INT8: "TINYINT", arrow.INT16: "SMALLINT", arrow.INT32: "INT", arrow.INT64: "BIGINT",

@@ -32,6 +32,8 @@
 //	timeofday                           a time.Time without its date
 //	decimal:12.2                        a decimal, here of 12 digits, 2 of them behind the point
 //	interval                            a time.Duration as an interval
+//	uuid                                a string or [16]byte as a UUID
+//	json                                text or bytes as a JSON document
 //	key                                 the column belongs to the series key
 //	inline                              the fields of this struct are columns
 //	-                                   the field is not a column
@@ -39,8 +41,10 @@
 // The time is the field with the tag time, otherwise the time.Time named Time, Timestamp or TS, otherwise the only
 // time.Time. If there is none, the table gets a column named time, and [Appender.AppendAt] takes it with each row.
 //
+// Slices are arrays, except those of bytes; a tag is that of their elements.
+//
 // A decimal is a string, or a type whose driver.Valuer gives text. pgtype.Time and pgtype.Interval need no tag.
 //
 // Pointers, sql.Null, sql.NullString and structs like these (a value and Valid) are columns that take NULL. So are
-// pgtype.Numeric, pgtype.Time and pgtype.Interval, and byte slices, where nil is NULL. All other columns are NOT NULL.
+// pgtype.Numeric, pgtype.Time and pgtype.Interval, and slices, where nil is NULL. All other columns are NOT NULL.
 package atsdb

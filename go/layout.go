@@ -132,7 +132,7 @@ func columnOf(field reflect.Type, tag tag) (*column, error) {
 		return nil, errors.New("only text can be mapped")
 	}
 	isCount := tag.isTime && leaf.arrow.ID() == arrow.INT64
-	if tag.isDate && !leaf.isTime || tag.hasUnit && !leaf.isTime && !isCount {
+	if tag.isDate && !leaf.hasTimes || tag.hasUnit && !leaf.hasTimes && !isCount {
 		return nil, errors.New("only a time.Time has a unit or is a date")
 	}
 	return &column{tag: tag, value: value, leaf: leaf, wrapping: wrapping}, nil

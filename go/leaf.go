@@ -100,6 +100,8 @@ type leaf struct {
 	arrow  arrow.DataType
 	bytes  int // of a value; 0 if it depends on the value
 	isTime bool
+	// hasTimes is true if the values are times, or arrays of them.
+	hasTimes bool
 	// isNull returns whether a value is itself NULL; nil if none of the type is.
 	isNull func(reflect.Value) bool
 	// sink creates the sink that collects the values of a column; those that are not numbers have theirs in sink.go.
@@ -119,6 +121,12 @@ var mappedType = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Uint32, V
 // leafOf returns the leaf of a type, which is neither a pointer nor a pair of a value and Valid.
 func leafOf(value reflect.Type, tag tag) (leaf, error) {
 	switch {
+	case isList(value, tag):
+		return listLeaf(value, tag)
+	case tag.isUUID:
+		return uuidLeaf(value)
+	case tag.isJSON:
+		return jsonLeaf(value)
 	case tag.decimal != nil:
 		return decimalLeaf(value, tag.decimal)
 	case tag.isTimeOfDay || isPgTime(value):
@@ -189,8 +197,8 @@ func leafOf(value reflect.Type, tag tag) (leaf, error) {
 		}
 	}
 	return leaf{}, fmt.Errorf("%s cannot be a column: use bool, integers, floats, string, []byte, time.Time, "+
-		"time.Duration, pgtype.Time, pgtype.Interval, a pointer to one of these or sql.Null of it, or leave the field out by "+
-		"atsdb:\"-\"", value)
+		"time.Duration, pgtype.Time, pgtype.Interval, a slice of one of these, a pointer to it or sql.Null of it, or leave the "+
+		"field out by atsdb:\"-\"", value)
 }
 
 var float32Pointer = reflect.TypeFor[*float32]()
@@ -206,7 +214,9 @@ func number[B array.Builder](sql string, kind arrow.DataType, bytes int, put fun
 // timeLeaf is the leaf of time.Time.
 func timeLeaf(tag tag) leaf {
 	if tag.isDate {
-		return leaf{sql: "DATE", arrow: arrow.FixedWidthTypes.Date32, bytes: 4, isTime: true, sink: newDateSink}
+		return leaf{
+			sql: "DATE", arrow: arrow.FixedWidthTypes.Date32, bytes: 4, isTime: true, hasTimes: true, sink: newDateSink,
+		}
 	}
 	unit := arrow.Nanosecond
 	if tag.hasUnit {
@@ -217,7 +227,10 @@ func timeLeaf(tag tag) leaf {
 
 func timestampLeaf(unit arrow.TimeUnit) leaf {
 	kind := &arrow.TimestampType{Unit: unit, TimeZone: "UTC"}
-	return leaf{sql: timestampSQL[unit], arrow: kind, bytes: 8, isTime: true, sink: func() sink { return newTimeSink(kind) }}
+	return leaf{
+		sql: timestampSQL[unit], arrow: kind, bytes: 8, isTime: true, hasTimes: true,
+		sink: func() sink { return newTimeSink(kind) },
+	}
 }
 
 var timestampSQL = map[arrow.TimeUnit]string{

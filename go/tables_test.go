@@ -189,7 +189,7 @@ func TestTablesThatExist(t *testing.T) {
 	}
 	server.exec(`CREATE TABLE strict (time TIMESTAMP, sensor TEXT, n BIGINT, owner TEXT NOT NULL)`)
 	_, err = NewAppender[numbered](ctx, server.client(ClientOptions{}), "strict", Options{})
-	if err == nil || !strings.Contains(err.Error(), "column owner of table strict is NOT NULL, and the struct has no field") {
+	if err == nil || !strings.Contains(err.Error(), "column owner of table strict is NOT NULL and has no default, and the struct") {
 		t.Error(err)
 	}
 	server.exec(`CREATE VIEW seen AS SELECT * FROM readings`)

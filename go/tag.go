@@ -23,6 +23,8 @@ type tag struct {
 	hasDigits   bool
 	isTimeOfDay bool
 	isInterval  bool
+	isUUID      bool
+	isJSON      bool
 	isKey       bool
 	inline      bool
 	skip        bool
@@ -85,6 +87,10 @@ func (t *tag) set(option string) error {
 		t.isTimeOfDay = true
 	case option == "interval":
 		t.isInterval = true
+	case option == "uuid":
+		t.isUUID = true
+	case option == "json":
+		t.isJSON = true
 	case option == "decimal":
 		t.decimal = decimalDefault
 	case key == "decimal":
@@ -101,7 +107,7 @@ func (t *tag) set(option string) error {
 		t.skip = true
 	default:
 		return fmt.Errorf("%q is not an option: use map:uint8, map:uint16, map:uint32, name:COLUMN, time, unit:UNIT, date, "+
-			"timeofday, interval, decimal:12.2, key, inline or -", option)
+			"timeofday, interval, decimal:12.2, uuid, json, key, inline or -", option)
 	}
 	return nil
 }
@@ -113,14 +119,14 @@ func (t *tag) checkKinds() error {
 	}
 	kinds := 0
 	for _, isKind := range []bool{
-		t.indexSQL != "", t.isTime || t.hasUnit, t.isDate, t.decimal != nil, t.isTimeOfDay, t.isInterval,
+		t.indexSQL != "", t.isTime || t.hasUnit, t.isDate, t.decimal != nil, t.isTimeOfDay, t.isInterval, t.isUUID, t.isJSON,
 	} {
 		if isKind {
 			kinds++
 		}
 	}
 	if kinds > 1 {
-		return errors.New("a column has one type: choose one of map, time or unit, date, decimal, timeofday and interval")
+		return errors.New("a column has one type: choose one of map, time or unit, date, decimal, timeofday, interval, uuid and json")
 	}
 	return nil
 }

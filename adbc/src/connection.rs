@@ -4,9 +4,10 @@ use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
 use crate::link::{Canceller, Link};
 use crate::objects::{self, CATALOG, ObjectFilter, SCHEMA, find_schema, no_current_schema};
-use crate::options::{DICTIONARIES, TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
-use crate::rows::{Reader, fixed, shown_schema};
+use crate::options::{TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
+use crate::rows::{Reader, ResultTypes, fixed};
 use crate::statement::AtsdbStatement;
+use crate::statistics::{self, StatisticsFilter};
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, IsolationLevel, ObjectDepth, OptionConnection, OptionValue};
 use adbc_core::{CancelHandle, Connection, Optionable};
@@ -18,18 +19,21 @@ use std::sync::Arc;
 /// A connection to a store.
 pub(crate) struct AtsdbConnection {
     link: Arc<Link>,
-    /// The initial value of this option for its statements.
-    dictionaries: bool,
+    /// The types of results, unless a statement says otherwise.
+    types: ResultTypes,
 }
 
 impl AtsdbConnection {
     pub(crate) fn new(link: Arc<Link>) -> Self {
-        let dictionaries = link.dictionaries();
-        Self { link, dictionaries }
+        let types = link.types();
+        Self { link, types }
     }
 
     fn set(&mut self, key: &OptionConnection, value: OptionValue) -> Result<()> {
         let name = key.as_ref();
+        if let Some(set) = self.types.set(name, &value) {
+            return set;
+        }
         match key {
             OptionConnection::AutoCommit => self.link.set_autocommit(flag(name, &value)?),
             OptionConnection::ReadOnly => self.link.set_read_only(flag(name, &value)?),
@@ -42,10 +46,6 @@ impl AtsdbConnection {
                     true => Ok(()),
                     false => Err(not_implemented(format!("the isolation of transactions is {}, not {wanted}", has[1]))),
                 }
-            }
-            OptionConnection::Other(name) if name == DICTIONARIES => {
-                self.dictionaries = flag(name, &value)?;
-                Ok(())
             }
             OptionConnection::Other(name) if name == TIMEOUT_SECONDS => {
                 self.link.set_time_limit(duration(name, &value)?);
@@ -96,8 +96,7 @@ impl Optionable for AtsdbConnection {
             OptionConnection::CurrentCatalog => Ok(CATALOG.to_owned()),
             OptionConnection::CurrentSchema => guarded(|| self.current_schema()),
             OptionConnection::IsolationLevel => Ok(IsolationLevel::Snapshot.into()),
-            OptionConnection::Other(name) if name == DICTIONARIES => Ok(self.dictionaries.to_string()),
-            _ => Err(unknown_to_get(key.as_ref())),
+            _ => self.types.get(key.as_ref()).ok_or_else(|| unknown_to_get(key.as_ref())),
         }
     }
 
@@ -118,7 +117,7 @@ impl Connection for AtsdbConnection {
     type StatementType = AtsdbStatement;
 
     fn new_statement(&mut self) -> Result<AtsdbStatement> {
-        Ok(AtsdbStatement::new(Arc::clone(&self.link), self.dictionaries))
+        Ok(AtsdbStatement::new(Arc::clone(&self.link), self.types))
     }
 
     fn get_cancel_handle(&self) -> Box<dyn CancelHandle> {
@@ -149,7 +148,7 @@ impl Connection for AtsdbConnection {
         guarded(|| {
             self.link.begin_call();
             let schema = objects::table_schema(&self.link.session(), catalog, db_schema, table_name)?;
-            Ok(shown_schema(&schema, self.dictionaries).as_ref().clone())
+            Ok(self.types.shown(&schema).as_ref().clone())
         })
     }
 
@@ -158,11 +157,21 @@ impl Connection for AtsdbConnection {
     }
 
     fn get_statistic_names(&self) -> Result<Reader> {
-        Err(not_implemented("there are no statistics: ask atsdb.tables and atsdb.columns"))
+        Ok(fixed(statistics::names()))
     }
 
-    fn get_statistics(&self, _: Option<&str>, _: Option<&str>, _: Option<&str>, _: bool) -> Result<Reader> {
-        Err(not_implemented("there are no statistics: ask atsdb.tables and atsdb.columns"))
+    fn get_statistics(
+        &self,
+        catalog: Option<&str>,
+        db_schema: Option<&str>,
+        table_name: Option<&str>,
+        _approximate: bool,
+    ) -> Result<Reader> {
+        guarded(|| {
+            self.link.begin_call();
+            let filter = StatisticsFilter::new(catalog, db_schema, table_name);
+            statistics::statistics(&self.link.session(), &filter).map(fixed)
+        })
     }
 
     fn commit(&mut self) -> Result<()> {

@@ -4,6 +4,7 @@ use crate::connection::AtsdbConnection;
 use crate::failure::{guarded, invalid, of_store};
 use crate::link::{Link, OpenStore};
 use crate::options::{self, byte_count, count, duration, flag, text, unknown_to_get, unknown_to_set};
+use crate::rows::ResultTypes;
 use adbc_core::error::Result;
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Driver, Optionable};
@@ -39,9 +40,13 @@ impl Driver for AtsdbDriver {
 impl AtsdbDatabase {
     fn open(options: impl IntoIterator<Item = (OptionDatabase, OptionValue)>) -> Result<Self> {
         let (mut opening, mut session, mut uri) = (OpenOptions::new(), SessionOptions::default(), None);
-        let mut dictionaries = true;
+        let mut types = ResultTypes::default();
         for (key, value) in options {
             let key = key.as_ref();
+            if let Some(set) = types.set(key, &value) {
+                set?;
+                continue;
+            }
             match key {
                 "uri" => uri = Some(text(key, value)?),
                 "password" => opening = opening.password(text(key, value)?),
@@ -58,7 +63,6 @@ impl AtsdbDatabase {
                 }
                 options::CACHE_BYTES => opening = opening.cache_bytes(byte_count(key, &value)?),
                 options::BUSY_TIMEOUT_SECONDS => opening = opening.busy_timeout(duration(key, &value)?),
-                options::DICTIONARIES => dictionaries = flag(key, &value)?,
                 options::MEMORY_BYTES => session.memory_bytes = byte_count(key, &value)?,
                 options::TEMP_BYTES => session.temp_bytes = Some(byte_count(key, &value)? as u64),
                 options::THREADS => session.threads = count(key, &value)?,
@@ -70,7 +74,7 @@ impl AtsdbDatabase {
             return Err(invalid("the option uri names the store: a path, or any URL of a store, such as memory:"));
         };
         let first = opening.open(&uri).and_then(|database| database.session(session)).map_err(of_store)?;
-        Ok(Self { store: Arc::new(OpenStore { first, dictionaries }), uri })
+        Ok(Self { store: Arc::new(OpenStore { first, types }), uri })
     }
 }
 

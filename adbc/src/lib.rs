@@ -20,4 +20,6 @@ mod options;
 mod pattern;
 mod rows;
 mod statement;
+mod statistics;
 mod table_from_schema;
+mod xdbc;

@@ -1,6 +1,7 @@
 //! The state that a connection and its statements share: a session, and whether its statements run in one transaction.
 
 use crate::failure::{invalid_state, of_store, with_state};
+use crate::rows::ResultTypes;
 use adbc_core::CancelHandle;
 use adbc_core::error::{Error, Result, Status};
 use atsdb::ErrorKind;
@@ -12,8 +13,8 @@ use std::time::Duration;
 /// An open store: the session whose threads and memory all connections share.
 pub(crate) struct OpenStore {
     pub(crate) first: Session,
-    /// Whether mapped columns of results are dictionaries, unless a connection says otherwise.
-    pub(crate) dictionaries: bool,
+    /// The types of results, unless a connection says otherwise.
+    pub(crate) types: ResultTypes,
 }
 
 /// The state that a connection and its statements share.
@@ -44,8 +45,9 @@ impl Link {
         Self { store, session, is_read_only, is_autocommit: AtomicBool::new(true), is_cancelled }
     }
 
-    pub(crate) fn dictionaries(&self) -> bool {
-        self.store.dictionaries
+    /// The types that the store's options give to results.
+    pub(crate) fn types(&self) -> ResultTypes {
+        self.store.types
     }
 
     /// The session.

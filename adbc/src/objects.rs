@@ -5,6 +5,7 @@ use crate::failure::{of_store, with_state};
 use crate::link::execute;
 use crate::nested::{lists, structs};
 use crate::pattern::NamePattern;
+use crate::xdbc::XdbcType;
 use adbc_core::error::{Error as AdbcError, Result, Status};
 use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::{
@@ -46,7 +47,7 @@ fn table_type(definition: &TableDefinition) -> &'static str {
 }
 
 /// The schema that a table is listed in.
-fn schema_of(table: &Table) -> &str {
+pub(crate) fn schema_of(table: &Table) -> &str {
     if TemporaryTables::contain(table) {
         return TEMPORARY_SCHEMA;
     }
@@ -246,35 +247,6 @@ fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
             never(),
         ],
     )
-}
-
-/// The type numbers of ODBC and JDBC.
-struct XdbcType {
-    data_type: i16,
-    sql_data_type: i16,
-    datetime_sub: Option<i16>,
-}
-
-impl XdbcType {
-    fn of(sql_name: &str) -> Option<Self> {
-        let plain = |data_type| Some(Self { data_type, sql_data_type: data_type, datetime_sub: None });
-        match sql_name.trim_end_matches(" UNSIGNED") {
-            "BOOLEAN" => plain(16),
-            "TINYINT" => plain(-6),
-            "SMALLINT" => plain(5),
-            "INT" => plain(4),
-            "BIGINT" => plain(-5),
-            "REAL" => plain(7),
-            "DOUBLE" => plain(8),
-            "TEXT" => plain(12),
-            "BLOB" => plain(-3),
-            "DATE" => Some(Self { data_type: 91, sql_data_type: 9, datetime_sub: Some(1) }),
-            name if name.starts_with("TIMESTAMP") => {
-                Some(Self { data_type: 93, sql_data_type: 9, datetime_sub: Some(3) })
-            }
-            _ => None,
-        }
-    }
 }
 
 fn constraints(session: &Session, schema: &str, tables: &[&str]) -> Result<ArrayRef> {

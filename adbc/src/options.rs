@@ -28,6 +28,8 @@ pub(crate) const TIMEOUT_SECONDS: &str = "atsdb.timeout_seconds";
 pub(crate) const BUSY_TIMEOUT_SECONDS: &str = "atsdb.busy_timeout_seconds";
 /// Whether mapped columns of results are dictionaries; otherwise they are text.
 pub(crate) const DICTIONARIES: &str = "atsdb.dictionaries";
+/// Whether intervals of results are durations, for libraries that have no intervals.
+pub(crate) const DURATIONS: &str = "atsdb.durations";
 
 /// The time column of a table that ingestion creates.
 pub(crate) const INGEST_TIME: &str = "atsdb.ingest.time";

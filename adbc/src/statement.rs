@@ -4,8 +4,8 @@ use crate::binding::{BoundData, BoundStatement, RowsPerRow, change_per_row, row_
 use crate::failure::{guarded, invalid_state, not_implemented, of_store};
 use crate::ingest::{Ingestion, check_catalog};
 use crate::link::{Canceller, Link, no_statement};
-use crate::options::{BIND_BY_NAME, DICTIONARIES, flag, text, unknown_to_get, unknown_to_set};
-use crate::rows::{Reader, nothing, shown_schema, stream};
+use crate::options::{BIND_BY_NAME, flag, text, unknown_to_get, unknown_to_set};
+use crate::rows::{Reader, ResultTypes, nothing, stream};
 use adbc_core::error::Result;
 use adbc_core::options::{IngestMode, OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
@@ -23,11 +23,11 @@ pub(crate) struct AtsdbStatement {
     bound: Option<BoundData>,
     ingestion: Ingestion,
     binds_by_name: bool,
-    dictionaries: bool,
+    types: ResultTypes,
 }
 
 impl AtsdbStatement {
-    pub(crate) fn new(link: Arc<Link>, dictionaries: bool) -> Self {
+    pub(crate) fn new(link: Arc<Link>, types: ResultTypes) -> Self {
         Self {
             link,
             text: None,
@@ -35,7 +35,7 @@ impl AtsdbStatement {
             bound: None,
             ingestion: Ingestion::default(),
             binds_by_name: false,
-            dictionaries,
+            types,
         }
     }
 
@@ -106,12 +106,15 @@ impl AtsdbStatement {
     }
 
     fn schema(&self, prepared: &Prepared) -> Schema {
-        let shown = |schema| shown_schema(schema, self.dictionaries).as_ref().clone();
+        let shown = |schema| self.types.shown(schema).as_ref().clone();
         prepared.schema().map_or_else(Schema::empty, shown)
     }
 
     fn set(&mut self, key: OptionStatement, value: OptionValue) -> Result<()> {
         let name = key.as_ref();
+        if let Some(set) = self.types.set(name, &value) {
+            return set;
+        }
         match &key {
             OptionStatement::IngestMode => self.ingestion.mode = Some(IngestMode::try_from(&value)?),
             OptionStatement::TargetTable => {
@@ -132,7 +135,6 @@ impl AtsdbStatement {
             }
             OptionStatement::Incremental => {}
             OptionStatement::Other(name) if name == BIND_BY_NAME => self.binds_by_name = flag(name, &value)?,
-            OptionStatement::Other(name) if name == DICTIONARIES => self.dictionaries = flag(name, &value)?,
             OptionStatement::Other(name) => match self.ingestion.text_mut(name) {
                 // An empty text resets the option.
                 Some(option) => *option = Some(text(name, value)?).filter(|text| !text.is_empty()),
@@ -159,8 +161,10 @@ impl Optionable for AtsdbStatement {
             OptionStatement::TargetDbSchema => self.ingestion.schema.clone(),
             OptionStatement::Temporary => Some(self.ingestion.temporary.to_string()),
             OptionStatement::Other(name) if name == BIND_BY_NAME => Some(self.binds_by_name.to_string()),
-            OptionStatement::Other(name) if name == DICTIONARIES => Some(self.dictionaries.to_string()),
-            OptionStatement::Other(name) => self.ingestion.clone().text_mut(name).and_then(Option::take),
+            OptionStatement::Other(name) => {
+                let types = self.types.get(name);
+                types.or_else(|| self.ingestion.clone().text_mut(name).and_then(Option::take))
+            }
             _ => None,
         };
         found.ok_or_else(|| unknown_to_get(key.as_ref()))
@@ -198,7 +202,7 @@ impl Statement for AtsdbStatement {
             }
             let Some((statement, data)) = self.arguments()? else {
                 return match self.last_answer()? {
-                    Answer::Rows(rows) => stream(&rows.schema(), Box::new(rows), self.dictionaries),
+                    Answer::Rows(rows) => stream(&rows.schema(), Box::new(rows), self.types),
                     Answer::Done { .. } => Ok(nothing()),
                 };
             };
@@ -214,13 +218,13 @@ impl Statement for AtsdbStatement {
                     let mut rows = RowsPerRow::new(Arc::clone(&self.link), session, statement, data);
                     let schema = rows.schema()?;
                     let read = rows.collect::<atsdb::Result<Vec<_>>>().map_err(of_store)?;
-                    stream(&schema, Box::new(read.into_iter().map(Ok)), self.dictionaries)
+                    stream(&schema, Box::new(read.into_iter().map(Ok)), self.types)
                 });
             }
             self.link.begin_before(&word)?;
             let mut rows = RowsPerRow::new(Arc::clone(&self.link), self.link.session(), statement, data);
             let schema = rows.schema()?;
-            stream(&schema, Box::new(rows), self.dictionaries)
+            stream(&schema, Box::new(rows), self.types)
         })
     }
 

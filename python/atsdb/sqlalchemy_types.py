@@ -36,7 +36,7 @@ _TYPES: dict[str, types.TypeEngine[Any]] = {
     "JSON": types.JSON(),
     "INTERVAL": types.Interval(),
 }
-_TIMESTAMP = re.compile(r"TIMESTAMP(\(\d\))?")
+_TIMESTAMP = re.compile(r"TIMESTAMP(?:\((\d)\))?")
 _DECIMAL = re.compile(r"DECIMAL\((\d+), *(\d+)\)")
 
 
@@ -47,8 +47,9 @@ def reflected(name: str) -> types.TypeEngine[Any]:
         return postgresql.ARRAY(reflected(name[:-2]))
     if digits := _DECIMAL.fullmatch(name):
         return types.NUMERIC(int(digits[1]), int(digits[2]))
-    if _TIMESTAMP.fullmatch(name):
-        return types.TIMESTAMP(timezone=True)
+    if found := _TIMESTAMP.fullmatch(name):
+        # Only PostgreSQL's type has digits.
+        return postgresql.TIMESTAMP(timezone=True, precision=int(found[1])) if found[1] else types.TIMESTAMP(timezone=True)
     return _TYPES.get(name, types.NullType())
 
 
@@ -175,7 +176,8 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
         return "TIMESTAMP"
 
     def visit_TIMESTAMP(self, type_: Any, **kw: Any) -> str:
-        return "TIMESTAMP"
+        digits = getattr(type_, "precision", None)
+        return "TIMESTAMP" if digits is None else f"TIMESTAMP({digits})"
 
     def visit_NUMERIC(self, type_: Any, **kw: Any) -> str:
         if type_.precision is None:

@@ -9,7 +9,6 @@ mod capsule;
 mod cells;
 mod column_builder;
 mod declare;
-mod durations;
 mod failure;
 mod parameter_value;
 mod parameters;

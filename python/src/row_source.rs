@@ -4,10 +4,11 @@ use crate::column_builder::ColumnBuilder;
 use atsdb::arrow::array::{RecordBatch, RecordBatchOptions};
 use atsdb::arrow::datatypes::{Field, Schema};
 use atsdb::name::{same_name, unknown_name};
-use atsdb::{Column, Error, ErrorKind, TableDefinition};
+use atsdb::{Column, ColumnType, Error, ErrorKind, TableDefinition, Value};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyIterator, PyList, PySequence, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PySequence, PyString, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,7 +24,10 @@ pub(crate) struct RowSource<'py> {
     /// For objects that are neither tuples nor mappings: the attribute of each column.
     attributes: Option<Vec<Py<PyString>>>,
     builders: Vec<ColumnBuilder>,
-    /// Positions of the columns that the store fills in rows that lack them, such as those that number the rows.
+    /// The default of each column, if it is a value: mappings without the column get it here, so that rows which lack
+    /// different columns stay in one batch.
+    defaults: Vec<Option<Bound<'py, PyAny>>>,
+    /// Positions of the other columns that the store fills in rows that lack them, such as those that number the rows.
     filled: Vec<usize>,
     /// A row that lacks other ones of them than the rows before it: it begins the next batch.
     pending: Option<Bound<'py, PyAny>>,
@@ -53,10 +57,12 @@ impl<'py> RowSource<'py> {
         };
         let builders = columns.iter().map(|column| ColumnBuilder::new(column.column_type)).collect();
         let attributes = attributes.map(|names| names.into_iter().map(Bound::unbind).collect());
-        let filled = (0..columns.len()).filter(|position| columns[*position].is_filled()).collect();
+        let defaults = columns.iter().map(|column| default_of(py, column)).collect::<PyResult<Vec<_>>>()?;
+        let is_filled = |position: &usize| columns[*position].is_filled() && defaults[*position].is_none();
+        let filled = (0..columns.len()).filter(is_filled).collect();
         let (rows, table) = (rows.try_iter()?, definition.name.clone());
         let (keys, pending) = (HashMap::new(), None);
-        Ok(Self { rows, table, columns, attributes, builders, filled, pending, keys, row_count: 0 })
+        Ok(Self { rows, table, columns, attributes, builders, defaults, filled, pending, keys, row_count: 0 })
     }
 
     /// The next rows, at most [`BATCH_ROWS`]; `None` after the last one. The batch lacks the columns that the store
@@ -137,7 +143,7 @@ impl<'py> RowSource<'py> {
         Ok(())
     }
 
-    /// Columns that a mapping lacks are NULL, unless the batch lacks them, too.
+    /// Columns that a mapping lacks have their default or are NULL, unless the batch lacks them, too.
     fn push_mapping(&mut self, row: &Bound<'py, PyDict>) -> PyResult<()> {
         let mut values: Vec<Option<Bound<'py, PyAny>>> = vec![None; self.columns.len()];
         for (key, value) in row {
@@ -145,7 +151,8 @@ impl<'py> RowSource<'py> {
             values[position] = Some(value);
         }
         for (position, value) in values.iter().enumerate() {
-            self.builders[position].push(value.as_ref()).map_err(|error| self.at(row.py(), position, &error))?;
+            let value = value.as_ref().or(self.defaults[position].as_ref());
+            self.builders[position].push(value).map_err(|error| self.at(row.py(), position, &error))?;
         }
         Ok(())
     }
@@ -167,6 +174,23 @@ impl<'py> RowSource<'py> {
         let (row, column) = (self.row_count + 1, &self.columns[position].name);
         refused(py, &format!("table {}, row {row}, column {column}: {}", self.table, error.value(py)))
     }
+}
+
+/// The default of a column as the object that a row would have for it; `None` if it is no value, or that of an array,
+/// which the store reads.
+fn default_of<'py>(py: Python<'py>, column: &Column) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(value) = column.default.as_ref().filter(|_| !matches!(column.column_type, ColumnType::Array(_))) else {
+        return Ok(None);
+    };
+    let object = match value {
+        Value::Int(value) => value.into_bound_py_any(py)?,
+        Value::UInt(value) => value.into_bound_py_any(py)?,
+        Value::Float(value) => value.into_bound_py_any(py)?,
+        Value::Bool(value) => value.into_bound_py_any(py)?,
+        Value::Text(value) => value.into_bound_py_any(py)?,
+        Value::Bytes(value) => PyBytes::new(py, value).into_any(),
+    };
+    Ok(Some(object))
 }
 
 fn refused(py: Python<'_>, message: &str) -> PyErr {

@@ -2,14 +2,13 @@
 
 use crate::capsule::{export_schema, export_stream};
 use crate::cells::{objects, python_type};
-use crate::durations::{batch_with_durations, with_durations};
 use crate::failure::{exception, raised};
 use crate::process::OwnerProcess;
 use crate::waiting::{is_main_thread, wait_for};
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{Schema, SchemaRef};
 use atsdb::arrow::error::ArrowError;
-use atsdb::sql::{Answer, InterruptHandle, Session};
+use atsdb::sql::{Answer, InterruptHandle, Session, batch_with_durations, with_durations};
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use pyo3::prelude::*;

@@ -146,9 +146,12 @@ impl Session {
         let is_named = |column: &Column| {
             columns.as_ref().is_none_or(|names| names.iter().any(|name| same_name(name, &column.name)))
         };
-        let is_refused = |column: &Column| match is_named(column) {
-            true => column.identity.is_some_and(|identity| identity.always),
-            false => !column.nullable && !column.is_filled(),
+        let is_refused = |column: &Column| {
+            if is_named(column) {
+                column.identity.is_some_and(|identity| identity.always)
+            } else {
+                !column.nullable && !column.is_filled()
+            }
         };
         if target.table.definition.columns.iter().any(is_refused) {
             return Ok(None);

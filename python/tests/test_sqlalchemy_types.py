@@ -141,6 +141,25 @@ def test_arrays_compare_as_in_postgres(engine):
             (sa.all_(a) == 3, [2]),
         ]:
             assert connection.scalars(sa.select(table.c.n).where(condition).order_by(table.c.n)).all() == found
+    reflected = sa.Table("t", sa.MetaData(), autoload_with=engine)
+    with engine.connect() as connection:
+        assert connection.scalars(sa.select(reflected.c.n).where(reflected.c.a.contains([3]))).all() == [2]
+        assert connection.scalars(sa.select(reflected.c.n).where(reflected.c.s.overlap(["x"]))).all() == [1]
+
+
+def test_reflected_times_keep_their_digits(engine):
+    types = ["TIMESTAMP", "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(9)", "TIMESTAMP(3)[]"]
+    columns = ", ".join(f"c{number} {type_}" for number, type_ in enumerate(types))
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE t ({columns}) WITH (time = 'none')")
+        table = sa.Table("t", sa.MetaData(), autoload_with=connection)
+        table.drop(connection)
+        table.create(connection)
+        found = connection.exec_driver_sql("SELECT type FROM atsdb.columns WHERE table_name = 't' ORDER BY position")
+        assert found.scalars().all() == types
+        time = dt.datetime(2024, 3, 1, 12, 30, tzinfo=UTC)
+        connection.execute(table.insert(), {"c0": time, "c1": time, "c2": time, "c3": time, "c4": [time]})
+        assert connection.execute(sa.select(table)).one()[:3] == (time, time, time)
 
 
 def test_times_have_a_zone_if_their_type_has(engine):

@@ -75,14 +75,14 @@ func (q *quirks) SupportsTransactions() bool            { return true }
 func (q *quirks) SupportsGetParameterSchema() bool      { return true }
 func (q *quirks) SupportsDynamicParameterBinding() bool { return true }
 func (q *quirks) SupportsPartitionedData() bool         { return false }
-func (q *quirks) SupportsStatistics() bool              { return false }
 func (q *quirks) Catalog() string                       { return "atsdb" }
 func (q *quirks) DBSchema() string                      { return "public" }
 func (q *quirks) Alloc() memory.Allocator               { return memory.DefaultAllocator }
 
-// The driver has both, and the driver manager of Go passes neither on.
+// The driver has these, and the driver manager of Go passes none of them on.
 func (q *quirks) SupportsGetSetOptions() bool { return false }
 func (q *quirks) SupportsExecuteSchema() bool { return false }
+func (q *quirks) SupportsStatistics() bool    { return false }
 
 // The suite expects an internal error where the header of ADBC asks for ALREADY_EXISTS: see TestIngestIntoWhatIsThere.
 func (q *quirks) SupportsErrorIngestIncompatibleSchema() bool { return false }

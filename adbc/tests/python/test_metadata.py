@@ -61,6 +61,33 @@ def test_schemas_of_tables(readings):
             readings.adbc_get_table_schema(name, **place)
 
 
+def test_statistics_of_tables(readings):
+    with readings.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA lab")
+        cursor.execute("CREATE TABLE lab.empty (a INT)")
+    readings.commit()
+
+    def statistics(**filters):
+        catalogs = readings.adbc_get_statistics(**filters).read_all().to_pylist()
+        schemas = [schema for catalog in catalogs for schema in catalog["catalog_db_schemas"]]
+        return {
+            (schema["db_schema_name"], one["table_name"], one["statistic_key"]): one
+            for schema in schemas
+            for one in schema["db_schema_statistics"]
+        }
+
+    found = statistics()
+    rows = found["public", "readings", 6]
+    assert (rows["statistic_value"], rows["column_name"], rows["statistic_is_approximate"]) == (4, None, False)
+    width = found["public", "readings", 0]
+    assert width["statistic_value"] > 0 and width["statistic_is_approximate"]
+    assert found["lab", "empty", 6]["statistic_value"] == 0
+    assert not any(table == "tops" for _, table, _ in found)
+    assert {table for _, table, _ in statistics(table_name_filter="read%")} == {"readings"}
+    assert statistics(catalog_filter="other") == {} and statistics(db_schema_filter="other") == {}
+    assert readings.adbc_get_statistic_names().read_all().num_rows == 0
+
+
 def test_the_driver_says_who_it_is(connection):
     info = connection.adbc_get_info()
     assert info["vendor_name"] == "atsdb" and info["driver_adbc_version"] == 1_001_000

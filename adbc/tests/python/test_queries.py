@@ -53,6 +53,23 @@ def test_without_dictionaries_mapped_columns_are_text(readings, path):
         assert plain.adbc_get_table_schema("readings").field("sensor").type == pyarrow.string()
 
 
+def test_intervals_are_durations_if_the_caller_wants_them(path):
+    query = "SELECT INTERVAL '1 day 2 seconds' AS length, ARRAY[INTERVAL '3 seconds'] AS lengths"
+    with connect(path, **{"atsdb.durations": "true"}) as connection, connection.cursor() as cursor:
+        assert cursor.adbc_execute_schema(query).field("length").type == pyarrow.duration("us")
+        cursor.execute(query)
+        table = cursor.fetch_arrow_table()
+        assert table.schema.field("length").type == pyarrow.duration("us")
+        assert table.to_pylist() == [
+            {"length": dt.timedelta(days=1, seconds=2), "lengths": [dt.timedelta(seconds=3)]}
+        ]
+        with pytest.raises(connection.DataError, match="cannot hold an interval of months"):
+            cursor.execute("SELECT INTERVAL '1 month'").fetchall()
+        cursor.adbc_statement.set_options(**{"atsdb.durations": "false"})
+        cursor.execute(query)
+        assert cursor.fetch_arrow_table().schema.field("length").type == pyarrow.month_day_nano_interval()
+
+
 def test_several_statements_answer_with_the_last_one(connection):
     assert rows(connection, "CREATE TABLE t (x INT); INSERT INTO t VALUES (1), (2); SELECT sum(x) FROM t;") == [(3,)]
 

@@ -93,6 +93,7 @@ class Quirks : public adbc_validation::DriverQuirks {
   bool supports_execute_schema() const override { return true; }
   bool supports_metadata_current_catalog() const override { return true; }
   bool supports_metadata_current_db_schema() const override { return true; }
+  bool supports_statistics() const override { return true; }
 
   std::optional<adbc_validation::SqlInfoValue> supports_get_sql_info(uint32_t code) const override {
     switch (code) {

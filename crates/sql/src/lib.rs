@@ -56,6 +56,7 @@ pub use parse::with_clause::CHANGES_AFTER_WITH;
 pub use plan::parameter_types::TextForm;
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
+pub use run::durations::{batch_with_durations, with_durations};
 pub use run::function_examples::FunctionExample;
 pub use run::function_kind::FunctionKind;
 pub use run::function_list::{FunctionInfo, function_names, functions};

@@ -218,10 +218,7 @@ fn literals(table: &Table, column: &Column, value: &Value, row_count: usize) -> 
             Some(Arc::new([text.as_str()].into_iter().collect::<DictionaryArray<UInt32Type>>()))
         }
         (Some(_), _) => None,
-        (None, value) => match missing_scalar(column, value) {
-            Some(stored) => Some(to_logical(column, &stored)?),
-            None => None,
-        },
+        (None, value) => missing_scalar(column, value).map(|stored| to_logical(column, &stored)).transpose()?,
     };
     let one = one.ok_or_else(|| {
         let (table, column) = (&table.definition.name, &column.name);
