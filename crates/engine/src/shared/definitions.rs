@@ -71,8 +71,8 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
 /// for it.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
-        let is_stored = [definition.memory.is_some(), definition.view.is_some()];
-        (is_stored, definition.rollup.is_some(), definition.materialized.is_some())
+        let has_query = [definition.view.is_some(), definition.rollup.is_some(), definition.materialized.is_some()];
+        (definition.memory.is_some(), has_query)
     };
     let takes = |column: &Column| match old.column_by_id(column.id) {
         Some(before) => {

@@ -20,7 +20,7 @@ fn rows(values: &[i32]) -> RecordBatch {
 
 fn values(snapshot: &ReadSnapshot, table: &Table) -> Vec<i32> {
     let scan = snapshot.scan(table, &ScanRequest::all(table)).unwrap();
-    let batches = scan.batches().map(|batch| batch.unwrap());
+    let batches = scan.batches().map(Result::unwrap);
     let mut values: Vec<i32> =
         batches.flat_map(|batch| batch.column(0).as_primitive::<Int32Type>().values().to_vec()).collect();
     values.sort_unstable();

@@ -30,7 +30,7 @@ pub(crate) enum ViewStatement<'a> {
     /// `DROP MATERIALIZED VIEW`.
     DropMaterialized { names: Vec<ObjectName>, if_exists: bool, cascade: bool },
     /// `ALTER [MATERIALIZED] VIEW ... RENAME`.
-    Rename(RenameView),
+    Rename(Box<RenameView>),
 }
 
 /// `REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH [NO] DATA]`.
@@ -89,7 +89,7 @@ impl<'a> ViewStatement<'a> {
                     not_supported(format_args!("{} in this form", kind.alter_verb()))
                         .with_hint("write RENAME TO name, RENAME COLUMN name TO name, or SET SCHEMA name")
                 });
-                renamed.map(|renamed| Some(Self::Rename(renamed)))
+                renamed.map(|renamed| Some(Self::Rename(Box::new(renamed))))
             }
         }
     }
@@ -103,8 +103,10 @@ fn data_clause(tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, bool)> {
 
 /// The first token of these key words, if they end a statement.
 fn ending<'t>(tokens: &'t [TokenWithSpan], words: &[&str]) -> Option<&'t TokenWithSpan> {
-    let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF);
-    let mut last = tokens.iter().rev().filter(|token| !is_blank(token));
+    let mut last = tokens
+        .iter()
+        .rev()
+        .filter(|token| !matches!(token.token, Token::Whitespace(_) | Token::SemiColon | Token::EOF));
     let mut start = None;
     for word in words.iter().rev() {
         let is_it = |token: &&TokenWithSpan| match &token.token {
