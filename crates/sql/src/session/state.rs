@@ -171,6 +171,17 @@ impl Session {
         self.worker.kept_memory()
     }
 
+    /// Begins work of the caller that an interrupt of the session should end. Earlier interrupts no longer count.
+    pub fn begin_interruptible(&self) {
+        self.interrupt.reset();
+    }
+
+    /// Fails with [`ErrorKind::Interrupted`](atsdb_core::ErrorKind::Interrupted) if the session was interrupted since
+    /// the last statement, or the last [`begin_interruptible`](Self::begin_interruptible), began.
+    pub fn check_interrupt(&self) -> Result<()> {
+        self.interrupt.check()
+    }
+
     /// Returns a handle that interrupts this session.
     pub fn interrupt_handle(&self) -> InterruptHandle {
         InterruptHandle(self.interrupt.clone())

@@ -136,7 +136,8 @@ impl ScalarUDFImpl for EnumFunction {
         if !self.call.returns_label() {
             return Ok(Arc::new(field));
         }
-        Ok(Arc::new(enumeration_field(field, &self.type_of(args.arg_fields)?)))
+        let of = self.type_of(args.arg_fields)?;
+        Ok(Arc::new(enumeration_field(field, &of)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
