@@ -223,6 +223,8 @@ fn what_clients_ask_in_other_forms_is_answered() {
             "sensors|OID|7|name|OID",
         ),
         ("SELECT '\"public\" . \"sensors\"'::regclass = 'sensors'::regclass", "t"),
+        ("SELECT ARRAY(SELECT k FROM generate_subscripts(indkey, 1) k) FROM pg_index LIMIT 1", "{0}"),
+        ("SELECT k FROM pg_class, generate_subscripts(ARRAY[7, 8], 1) k WHERE relname = 'sensors'", "1 2"),
         ("SELECT * FROM current_schema()", "public"),
         ("SELECT count(*) FROM pg_shseclabel", "0"),
         ("SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE; SHOW TimeZone", "UTC"),

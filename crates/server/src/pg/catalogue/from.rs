@@ -7,7 +7,7 @@ use super::functions::{call, result_type};
 use super::names::{ident, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
 use super::search_path::searched;
-use super::sets::{elements, is_set_function, set_of};
+use super::sets::{elements, is_set_function, set_of, subscripts};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
@@ -56,8 +56,8 @@ pub(super) fn from(
     Ok(joined)
 }
 
-/// Joins tables that are listed with commas. The next one is the first that a condition connects with those before it, so
-/// that unrelated rows are not combined because of the order in the text. The columns have that order.
+/// Joins tables that are listed with commas. The next one is the first that a condition connects with those before it,
+/// so that unrelated rows are not combined because of the order in the text. The columns keep that order.
 fn listed(
     context: &Context<'_>,
     tables: &[TableWithJoins],
@@ -419,7 +419,10 @@ fn function(
         let value = call(context, &function, &values)?;
         return Ok(table_of(&function, &[vec![value]], &[result_type(&function, &types)], alias, with_ordinality));
     }
-    let items = set_of(&function, &values)?;
+    let mut items = set_of(&function, &values)?;
+    if function == "generate_subscripts" {
+        items = subscripts(context, args, &items, frame);
+    }
     if function == "_pg_expandarray" {
         let column = |at: usize| -> Vec<Value> {
             let part = |item: &Value| match item {
