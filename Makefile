@@ -12,7 +12,7 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clickhouse timeseries clients browser build extension demo docs docs-test test postgres-parity fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clickhouse timeseries clients senders browser build extension demo docs docs-test test postgres-parity fuzz simulate soak format lint doc unit \
 	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test \
 	measure-python measure-extension measure-go measure-static clean
 
@@ -32,8 +32,11 @@ clickhouse: ## Get ClickHouse's library, with which the lab's tests take minutes
 timeseries: ## Get QuestDB, InfluxDB and VictoriaMetrics, with which the lab's tests take minutes longer
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette '' $(BUILT)/questdb
 
-clients: ## Get clients of PostgreSQL in Python, Go, JavaScript and Java for the server's tests, where pip, go, npm and mvn are there
+clients: ## Get clients in Python, Go, JavaScript, Java, Perl, Ruby, PHP and ODBC for the server's tests, where their package managers are there
 	@.ci/clients $(abspath $(BUILT))/clients
+
+senders: ## Get telemetrygen and TSBS for the server's tests, which takes Go minutes
+	@.ci/clients $(abspath $(BUILT))/clients senders
 
 browser: ## Get Chromium for the test of the server's page, where apt-get has it
 	@.ci/browser

@@ -6,13 +6,15 @@ use crate::databases::list::{Databases, OpenDatabase};
 use crate::databases::recognised::Recognised;
 use crate::shared::metrics::{escaped, exposition};
 use crate::shared::phase::Phase;
+use atsdb::TimeUnit;
+use atsdb::time::format_time;
 use axum::extract::State as Extract;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// It is no secret that the server runs, but its activity is.
@@ -33,21 +35,30 @@ pub(crate) fn router(databases: Databases) -> Router {
         .with_state(databases)
 }
 
-/// 200 as long as the process answers.
+/// 200 as long as the process answers, in the form that clients of InfluxDB read.
 async fn health() -> Response {
-    answer(StatusCode::OK, "ok\n")
+    let body = json!({
+        "name": "atsdb", "status": "pass", "message": "ready for queries and writes", "checks": [],
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    answer(StatusCode::OK, &body)
 }
 
 /// 200 when every address is open and requests are accepted; 503 before that, while the server drains, and if the files
-/// of the stores were deleted.
+/// of the stores were deleted. Both in the form that clients of InfluxDB read.
 async fn ready(Extract(databases): Extract<Databases>) -> Response {
-    match databases.server().phase().now() {
-        Phase::Ready if !databases.has_a_store() => {
-            answer(StatusCode::SERVICE_UNAVAILABLE, "the store was deleted, moved or replaced\n")
+    let server = databases.server();
+    let unavailable =
+        |message: &str| answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "code": "unavailable", "message": message }));
+    match server.phase().now() {
+        Phase::Ready if !databases.has_a_store() => unavailable("the store was deleted, moved or replaced"),
+        Phase::Ready => {
+            let started = format_time(server.started_ns(), TimeUnit::Nanosecond);
+            let up = format!("{}s", server.uptime().as_secs());
+            answer(StatusCode::OK, &json!({ "status": "ready", "started": started, "up": up }))
         }
-        Phase::Ready => answer(StatusCode::OK, "ready\n"),
-        Phase::Starting => answer(StatusCode::SERVICE_UNAVAILABLE, "starting\n"),
-        Phase::Draining | Phase::Stopping => answer(StatusCode::SERVICE_UNAVAILABLE, "shutting down\n"),
+        Phase::Starting => unavailable("the server is starting"),
+        Phase::Draining | Phase::Stopping => unavailable("the server is shutting down"),
     }
 }
 
@@ -83,6 +94,6 @@ async fn list(Extension(known): Extension<Recognised>) -> Response {
     (headers, json!({ "databases": names }).to_string()).into_response()
 }
 
-fn answer(status: StatusCode, text: &'static str) -> Response {
-    (status, [(CONTENT_TYPE, "text/plain; charset=utf-8"), (CACHE_CONTROL, "no-store")], text).into_response()
+fn answer(status: StatusCode, body: &Value) -> Response {
+    (status, [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], body.to_string()).into_response()
 }

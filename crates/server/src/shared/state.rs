@@ -90,6 +90,11 @@ impl ServerState {
         self.0.phase.clone()
     }
 
+    /// When the server started, in nanoseconds since 1970.
+    pub(crate) fn started_ns(&self) -> i64 {
+        self.0.started_ns
+    }
+
     /// How long the server has run.
     pub(crate) fn uptime(&self) -> Duration {
         clock::now() - self.0.started
@@ -127,7 +132,7 @@ impl State {
 
     /// When the server started, in nanoseconds since 1970.
     pub(crate) fn started_ns(&self) -> i64 {
-        self.0.server.0.started_ns
+        self.0.server.started_ns()
     }
 
     /// The permits of running statements, which all databases share.

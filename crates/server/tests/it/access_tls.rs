@@ -87,7 +87,7 @@ fn a_certificate_without_a_hash_binds_nothing() {
 fn http_is_encrypted_and_follows_another_certificate() {
     let Some((served, tls, folder)) = served(&ELLIPTIC) else { return };
     let Some((health, code)) = curl(&served, &tls, &[], "/health") else { return };
-    assert_eq!((health.as_str(), code), ("ok\n", Some(0)));
+    assert!(health.contains("\"status\":\"pass\"") && code == Some(0), "{health}");
     let (refused, _) = curl(&served, &tls, &["-o", "/dev/null", "-w", "%{http_code}"], "/metrics").unwrap();
     assert_eq!(refused, "401");
     let query = ["-u", "boss:b-pass", "-d", "SELECT 1 AS one"];

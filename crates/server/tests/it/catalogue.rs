@@ -205,3 +205,33 @@ fn default_functions_are_printed_as_by_postgresql() {
         assert_eq!(asked(&served, query).as_deref(), Some(expected), "{query}");
     }
 }
+
+#[test]
+fn what_clients_ask_in_other_forms_is_answered() {
+    let served = Served::with_tables();
+    for (query, expected) in [
+        // Tables in an order in which the first two have nothing in common.
+        (
+            "SELECT ia.attname, c.relname FROM pg_attribute ta, pg_attribute ia, pg_class c, pg_index i WHERE \
+             c.relname = 'sensors' AND c.oid = i.indrelid AND i.indisprimary AND ia.attrelid = i.indexrelid AND \
+             ta.attrelid = i.indrelid AND ta.attnum = i.indkey[ia.attnum - 1]",
+            "id|sensors",
+        ),
+        (
+            "SELECT * FROM (SELECT relname AS a, oid AS b FROM pg_class) x, (SELECT 7 AS c) y, (SELECT attname AS d, \
+             attrelid AS e FROM pg_attribute) z WHERE x.b = z.e AND a = 'sensors' AND d = 'name'",
+            "sensors|OID|7|name|OID",
+        ),
+        ("SELECT '\"public\" . \"sensors\"'::regclass = 'sensors'::regclass", "t"),
+        ("SELECT ARRAY(SELECT k FROM generate_subscripts(indkey, 1) k) FROM pg_index LIMIT 1", "{0}"),
+        ("SELECT k FROM pg_class, generate_subscripts(ARRAY[7, 8], 1) k WHERE relname = 'sensors'", "1 2"),
+        ("SELECT * FROM current_schema()", "public"),
+        ("SELECT count(*) FROM pg_shseclabel", "0"),
+        ("SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE; SHOW TimeZone", "UTC"),
+    ] {
+        let Some(found) = asked(&served, query) else { return };
+        let oid = asked(&served, "SELECT 'sensors'::regclass::oid").unwrap();
+        let lines: Vec<&str> = found.lines().filter(|line| !line.starts_with("NOTICE")).collect();
+        assert_eq!(lines.join(" "), expected.replace("OID", &oid), "{query}");
+    }
+}

@@ -10,7 +10,7 @@ pub(crate) fn clients() -> Option<PathBuf> {
     std::env::var_os("ATSDB_CLIENTS").map(PathBuf::from).filter(|folder| folder.is_dir())
 }
 
-fn scripts() -> PathBuf {
+pub(crate) fn scripts() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
@@ -27,11 +27,17 @@ fn run(served: &Served, mut command: Command) -> bool {
     true
 }
 
+/// A program in the folder of clients, or `None` if it is not there.
+pub(crate) fn installed(path: &str, what: &str) -> Option<PathBuf> {
+    let found = clients().map(|folder| folder.join(path)).filter(|path| path.exists());
+    if found.is_none() {
+        eprintln!("skipped: {what} is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
+    }
+    found
+}
+
 fn python(script: &str) -> Option<Served> {
-    let Some(python) = clients().map(|folder| folder.join("python/bin/python")).filter(|path| path.exists()) else {
-        eprintln!("skipped: the Python clients are not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
-        return None;
-    };
+    let python = installed("python/bin/python", "a Python with its clients")?;
     let served = Served::with_tables();
     let mut command = Command::new(python);
     command.arg(scripts().join(script));
@@ -80,38 +86,37 @@ fn django() {
 
 #[test]
 fn pgx() {
-    let Some(program) = clients().map(|folder| folder.join("pgx")).filter(|path| path.exists()) else {
-        eprintln!("skipped: pgx is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
-        return;
-    };
+    let Some(program) = installed("pgx", "pgx") else { return };
     let served = Served::with_tables();
     if run(&served, Command::new(program)) {
         assert_eq!(served.count("sensors"), 2 + 1 + 1_000);
     }
 }
 
-#[test]
-fn node_pg() {
-    let modules = clients().map(|folder| folder.join("node/node_modules")).filter(|path| path.is_dir());
-    let Some(modules) = modules else {
-        eprintln!("skipped: pg of Node.js is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
-        return;
-    };
+/// Runs a script in Node.js on a server with tables.
+fn node(script: &str) -> Option<Served> {
+    let modules = installed("node/node_modules", "a Node.js with its clients")?;
     let served = Served::with_tables();
     let mut command = Command::new("node");
-    command.arg(scripts().join("node_pg.js")).env("NODE_PATH", modules);
-    if run(&served, command) {
-        assert_eq!(served.count("sensors"), 2 + 1 + 1_000);
-    }
+    command.arg(scripts().join(script)).env("NODE_PATH", modules);
+    run(&served, command).then_some(served)
+}
+
+#[test]
+fn node_pg() {
+    let Some(served) = node("node_pg.js") else { return };
+    assert_eq!(served.count("sensors"), 2 + 1 + 1_000);
+}
+
+#[test]
+fn postgres_js() {
+    let Some(served) = node("postgres_js.js") else { return };
+    assert_eq!(served.count("sensors"), 2 + 2 + 100);
 }
 
 #[test]
 fn pgjdbc() {
-    let driver = clients().map(|folder| folder.join("postgresql-42.7.8.jar")).filter(|path| path.exists());
-    let Some(driver) = driver else {
-        eprintln!("skipped: pgjdbc is not installed: .ci/clients FOLDER, then ATSDB_CLIENTS=FOLDER");
-        return;
-    };
+    let Some(driver) = installed("postgresql-42.7.8.jar", "pgjdbc") else { return };
     let served = Served::with_tables();
     let mut command = Command::new("java");
     command.arg("-cp").arg(driver).arg(scripts().join("PgJdbc.java"));
@@ -119,4 +124,61 @@ fn pgjdbc() {
         assert_eq!(served.count("sensors"), 2 + 300 + 2 + 500);
         assert_eq!(served.count("every"), 10);
     }
+}
+
+#[test]
+fn pandas() {
+    let Some(served) = python("pandas_client.py") else { return };
+    assert_eq!(served.count("frame"), 2_000);
+    assert_eq!(served.count("indexed"), 1_000);
+}
+
+#[test]
+fn adbc_of_postgresql() {
+    let Some(served) = python("adbc_postgresql.py") else { return };
+    assert_eq!(served.count("ingested"), 20);
+    assert_eq!(served.count("sensors"), 2 + 2);
+}
+
+/// Runs a script in a language of Debian's packages, if the language has its client.
+fn debian(language: &str, has_client: &[&str], script: &str) -> Option<Served> {
+    let check = Command::new(language).args(has_client).output();
+    if !check.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: {language} or its client of PostgreSQL is not installed: .ci/clients FOLDER");
+        return None;
+    }
+    let served = Served::with_tables();
+    let mut command = Command::new(language);
+    command.arg(scripts().join(script));
+    run(&served, command).then_some(served)
+}
+
+#[test]
+fn dbd_pg() {
+    let Some(served) = debian("perl", &["-MDBD::Pg", "-e", "1"], "dbd_pg.pl") else { return };
+    assert_eq!(served.count("sensors"), 2 + 20 + 2 + 100);
+}
+
+#[test]
+fn ruby_pg() {
+    let Some(served) = debian("ruby", &["-e", "require 'pg'"], "ruby_pg.rb") else { return };
+    assert_eq!(served.count("sensors"), 2 + 20 + 100 + 1);
+}
+
+#[test]
+fn php_pdo() {
+    let check = "exit(extension_loaded('pdo_pgsql') && extension_loaded('pgsql') ? 0 : 1);";
+    let Some(served) = debian("php", &["-r", check], "php_pdo.php") else { return };
+    assert_eq!(served.count("sensors"), 2 + 2 * 20 + 2 + 2);
+}
+
+#[test]
+fn psqlodbc() {
+    let driver = Command::new("odbcinst").args(["-q", "-d", "-n", "PostgreSQL Unicode"]).output();
+    if !driver.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: there is no psqlODBC (apt-get install odbc-postgresql unixodbc)");
+        return;
+    }
+    let Some(served) = python("psqlodbc.py") else { return };
+    assert_eq!(served.count("sensors"), 2 + 4 * 10);
 }

@@ -1,22 +1,21 @@
 //! FROM: tables, subqueries, functions, and joins.
 
+use super::conditions::{conjuncts, equality, is_about};
 use super::context::{Context, Frame};
 use super::evaluate::evaluate;
 use super::functions::{call, result_type};
 use super::names::{ident, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
 use super::search_path::searched;
-use super::sets::{elements, is_set_function, set_of};
+use super::sets::{elements, is_set_function, set_of, subscripts};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
-use atsdb::sql::tree_walk::visit_expressions;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias,
-    TableFactor, TableWithJoins,
+    Expr, FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
+    TableWithJoins,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 /// Computes the rows of FROM that satisfy WHERE.
 pub(super) fn from(
@@ -30,19 +29,22 @@ pub(super) fn from(
         conjuncts(condition, &mut parts);
     }
     let mut pending: Vec<&Expr> = parts;
+    if tables.len() > 1 && tables.iter().all(|table| table.joins.is_empty() && !is_lateral(&table.relation)) {
+        return listed(context, tables, pending, frame);
+    }
     let may_filter_early = !tables.iter().flat_map(|table| &table.joins).any(|join| {
         matches!(join.join_operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_))
     });
     let mut joined = Relation::new(Vec::new(), vec![Vec::new()]);
     for table in tables {
-        joined = join(context, joined, &table.relation, &JoinKind::INNER, &pending, frame)?;
+        joined = join(context, &joined, &table.relation, &JoinKind::INNER, &pending, frame)?;
         if may_filter_early {
             filter_early(context, &mut joined, &mut pending, frame)?;
         }
         for next in &table.joins {
             let kind = JoinKind::of(&next.join_operator)?;
             let conditions: &[&Expr] = if kind.keeps_left || kind.keeps_right { &[] } else { &pending };
-            joined = join(context, joined, &next.relation, &kind, conditions, frame)?;
+            joined = join(context, &joined, &next.relation, &kind, conditions, frame)?;
             if may_filter_early {
                 filter_early(context, &mut joined, &mut pending, frame)?;
             }
@@ -54,16 +56,42 @@ pub(super) fn from(
     Ok(joined)
 }
 
-/// Collects the conjuncts of a condition.
-fn conjuncts<'a>(condition: &'a Expr, parts: &mut Vec<&'a Expr>) {
-    match condition {
-        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            conjuncts(left, parts);
-            conjuncts(right, parts);
-        }
-        Expr::Nested(inner) => conjuncts(inner, parts),
-        other => parts.push(other),
+/// Joins tables that are listed with commas. The next one is the first that a condition connects with those before it,
+/// so that unrelated rows are not combined because of the order in the text. The columns keep that order.
+fn listed(
+    context: &Context<'_>,
+    tables: &[TableWithJoins],
+    mut pending: Vec<&Expr>,
+    frame: &Frame<'_>,
+) -> Result<Relation, PgError> {
+    let mut waiting = Vec::with_capacity(tables.len());
+    for (place, table) in tables.iter().enumerate() {
+        waiting.push((place, relation(context, &table.relation, frame)?));
     }
+    let mut joined = Relation::new(Vec::new(), vec![Vec::new()]);
+    // For each column of `joined`, the place of its table in the text.
+    let mut places = Vec::new();
+    while !waiting.is_empty() {
+        let is_connected = |(_, next): &(usize, Relation)| {
+            pending.iter().any(|part| equality(part, &joined.columns, &next.columns).is_some())
+        };
+        let next = waiting.iter().position(is_connected).unwrap_or(0);
+        let (place, table) = waiting.remove(next);
+        places.extend(table.columns.iter().map(|_| place));
+        joined = join_relations(context, &joined, &table, &JoinKind::INNER, &pending, frame)?;
+        filter_early(context, &mut joined, &mut pending, frame)?;
+    }
+    for condition in pending {
+        filter(context, &mut joined, condition, frame)?;
+    }
+    if places.is_sorted() {
+        return Ok(joined);
+    }
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by_key(|column| places[*column]);
+    let columns = order.iter().map(|column| joined.columns[*column].clone()).collect();
+    let rows = joined.rows.iter().map(|row| order.iter().map(|column| row[*column].clone()).collect()).collect();
+    Ok(Relation::new(columns, rows))
 }
 
 /// Applies the conditions whose columns are already present, so that fewer rows are joined.
@@ -88,30 +116,6 @@ fn filter(context: &Context<'_>, relation: &mut Relation, condition: &Expr, fram
     }
     *relation = Relation::new(std::mem::take(&mut relation.columns), rows);
     Ok(())
-}
-
-/// Whether every name in an expression is one of these columns, and it has no subquery.
-fn is_about(expr: &Expr, columns: &[ColumnName]) -> bool {
-    let mut names = 0;
-    let outcome = visit_expressions(expr, |inner| {
-        let is_known = match inner {
-            Expr::Identifier(name) => find(columns, None, &ident(name)).is_some(),
-            Expr::CompoundIdentifier(parts) => compound(parts, columns).is_some(),
-            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => false,
-            Expr::Function(function) => {
-                !matches!(function.args, datafusion::sql::sqlparser::ast::FunctionArguments::Subquery(_))
-            }
-            _ => return ControlFlow::Continue(()),
-        };
-        names += 1;
-        if is_known { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    names > 0 && outcome.is_continue()
-}
-
-fn compound(parts: &[datafusion::sql::sqlparser::ast::Ident], columns: &[ColumnName]) -> Option<usize> {
-    let [.., table, name] = parts else { return None };
-    find(columns, Some(&ident(table)), &ident(name))
 }
 
 /// The kind of a join, and its condition.
@@ -150,16 +154,27 @@ impl<'a> JoinKind<'a> {
 
 fn join(
     context: &Context<'_>,
-    left: Relation,
+    left: &Relation,
     factor: &TableFactor,
     kind: &JoinKind<'_>,
     conditions: &[&Expr],
     frame: &Frame<'_>,
 ) -> Result<Relation, PgError> {
     if is_lateral(factor) && !left.columns.is_empty() {
-        return join_lateral(context, &left, factor, kind, frame);
+        return join_lateral(context, left, factor, kind, frame);
     }
-    let right = relation(context, factor, frame)?;
+    join_relations(context, left, &relation(context, factor, frame)?, kind, conditions, frame)
+}
+
+/// Joins by a table of keys for conditions of equality.
+fn join_relations(
+    context: &Context<'_>,
+    left: &Relation,
+    right: &Relation,
+    kind: &JoinKind<'_>,
+    conditions: &[&Expr],
+    frame: &Frame<'_>,
+) -> Result<Relation, PgError> {
     let mut parts = Vec::new();
     if let Some(on) = kind.on {
         conjuncts(on, &mut parts);
@@ -274,24 +289,6 @@ fn holds(
         }
     }
     Ok(true)
-}
-
-/// The positions of both columns of `a.x = b.y`, if one belongs to the left relation and the other to the right.
-fn equality(part: &Expr, left: &[ColumnName], right: &[ColumnName]) -> Option<(usize, usize)> {
-    let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: two } = part else { return None };
-    let position = |expr: &Expr, columns: &[ColumnName]| match expr {
-        Expr::Identifier(name) => find(columns, None, &ident(name)),
-        Expr::CompoundIdentifier(parts) => compound(parts, columns),
-        _ => None,
-    };
-    let in_both = |expr: &Expr| position(expr, left).is_some() && position(expr, right).is_some();
-    if in_both(one) || in_both(two) {
-        return None;
-    }
-    match (position(one, left), position(two, right), position(two, left), position(one, right)) {
-        (Some(left), Some(right), ..) | (_, _, Some(left), Some(right)) => Some((left, right)),
-        _ => None,
-    }
 }
 
 /// The key by which equal values are joined; `None` if one of them is NULL.
@@ -422,7 +419,10 @@ fn function(
         let value = call(context, &function, &values)?;
         return Ok(table_of(&function, &[vec![value]], &[result_type(&function, &types)], alias, with_ordinality));
     }
-    let items = set_of(&function, &values)?;
+    let mut items = set_of(&function, &values)?;
+    if function == "generate_subscripts" {
+        items = subscripts(context, args, &items, frame);
+    }
     if function == "_pg_expandarray" {
         let column = |at: usize| -> Vec<Value> {
             let part = |item: &Value| match item {

@@ -167,6 +167,10 @@ pub(super) fn parts(name: &str) -> Vec<String> {
             '"' => is_quoted = !is_quoted,
             '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
             letter if is_quoted => part.push(letter),
+            // There may be spaces around a dot.
+            letter
+                if letter.is_whitespace()
+                    && (part.is_empty() || letters.clone().find(|next| !next.is_whitespace()) == Some('.')) => {}
             letter => part.extend(letter.to_lowercase()),
         }
     }

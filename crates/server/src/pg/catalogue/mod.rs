@@ -10,6 +10,7 @@ mod access;
 pub(in crate::pg) mod activity;
 mod aggregate;
 mod casts;
+mod conditions;
 mod contents;
 mod context;
 mod databases;

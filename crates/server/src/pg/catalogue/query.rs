@@ -197,7 +197,7 @@ fn is_about_the_catalogue(query: &Query, is_sequence: IsSequence<'_>) -> bool {
     let mut found = false;
     let outcome = visit_relations(query, |name: &ObjectName| {
         let (schema, table) = schema_and_name(name);
-        let is_about_it = ["pg_get_keywords", "_pg_expandarray"].contains(&table.as_str());
+        let is_about_it = ["current_schema", "pg_get_keywords", "_pg_expandarray"].contains(&table.as_str());
         if contents::is_relation(schema.as_deref(), &table) || is_about_it {
             found = true;
         } else if !names.has(schema.as_deref(), &table) {

@@ -81,9 +81,11 @@ pub(super) fn expand(
                 let name = function_name(function);
                 match arguments(context, function, frame).and_then(|values| set_of(&name, &values)) {
                     Ok(set) if name == "generate_subscripts" => {
-                        let less = 1 - first_number(context, function, frame);
-                        let set = set.iter().filter_map(Value::int).map(|number| Value::Int(number - less)).collect();
-                        sets.push((std::ptr::from_ref(inner), set));
+                        let args = match &function.args {
+                            FunctionArguments::List(list) => list.args.as_slice(),
+                            _ => &[],
+                        };
+                        sets.push((std::ptr::from_ref(inner), subscripts(context, args, &set, frame)));
                         ControlFlow::Continue(())
                     }
                     Ok(set) => {
@@ -112,15 +114,18 @@ pub(super) fn expand(
     Ok((0..row_count).map(row).collect())
 }
 
-/// The subscript of the first element of a function's array argument.
-fn first_number(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> i64 {
-    match &function.args {
-        FunctionArguments::List(list) => match list.args.first() {
-            Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))) => first_subscript(context, array, frame),
-            _ => 1,
-        },
+/// Counts the subscripts of a function's array argument, which are given from 1, from that of its first element.
+pub(super) fn subscripts(
+    context: &Context<'_>,
+    args: &[FunctionArg],
+    from_one: &[Value],
+    frame: &Frame<'_>,
+) -> Vec<Value> {
+    let first = match args.first() {
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(array))) => first_subscript(context, array, frame),
         _ => 1,
-    }
+    };
+    from_one.iter().filter_map(Value::int).map(|number| Value::Int(number - 1 + first)).collect()
 }
 
 fn arguments(context: &Context<'_>, function: &Function, frame: &Frame<'_>) -> Result<Vec<Value>, PgError> {

@@ -231,8 +231,28 @@ fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
         let next = words.next();
         return Err(words.unexpected(next).into());
     }
-    let value = if name == SEARCH_PATH { names(&mut words)? } else { value(&mut words)? };
+    let value = if name == SEARCH_PATH {
+        names(&mut words)?
+    } else if is_time_zone && words.accept("interval") {
+        Some(zone_interval(words)?)
+    } else {
+        value(&mut words)?
+    };
     Ok(StatementKind::Set { name, value, is_local })
+}
+
+/// Parses the rest of `SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE`: the hours east of Greenwich.
+fn zone_interval(mut words: Words<'_>) -> Result<String, PgError> {
+    let hours = match words.next() {
+        Some(Word::Text(hours)) => hours,
+        other => return Err(words.unexpected(other).into()),
+    };
+    if words.accept("hour") && words.accept("to") && !words.accept("minute") {
+        let next = words.next();
+        return Err(words.unexpected(next).into());
+    }
+    words.end()?;
+    Ok(hours)
 }
 
 /// Names as a list that keeps them apart; `None` for `DEFAULT`.
@@ -357,6 +377,8 @@ mod tests {
             ("SET extra_float_digits = 3", set("extra_float_digits", "3")),
             ("set session TimeZone to 'Europe/Berlin';", set("timezone", "Europe/Berlin")),
             ("SET TIME ZONE 'UTC'", set("timezone", "UTC")),
+            ("SET TIME ZONE INTERVAL '+02:00' HOUR TO MINUTE", set("timezone", "+02:00")),
+            ("SET TIME ZONE INTERVAL '-08:00';", set("timezone", "-08:00")),
             ("SET LOCAL search_path TO \"$user\", public", set_as("search_path", "\"$user\", public", true)),
             ("SET search_path = 'a, b', C", set("search_path", "\"a, b\", c")),
             ("SET search_path TO ''", set("search_path", "")),

@@ -36,6 +36,7 @@ pub(super) const CATALOGUE: [(&str, &str); 23] = [
         "usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd \
          text, valuntil timestamptz, useconfig _text",
     ),
+    ("pg_shseclabel", "objoid oid, classoid oid, provider text, label text"),
     (
         "pg_stat_all_indexes",
         "relid oid, indexrelid oid, schemaname name, relname name, indexrelname name, idx_scan int8, idx_tup_read \
