@@ -10,6 +10,7 @@ mod connection;
 pub(crate) mod copy;
 mod error;
 pub(crate) mod fuzz;
+mod headings;
 mod kept_rows;
 mod rows;
 pub(crate) mod server;

@@ -46,6 +46,16 @@ impl StoreSession {
         self.session.interrupt_handle()
     }
 
+    /// Begins work that an interrupt of the session should end.
+    pub(in crate::pg) fn begin_interruptible(&self) {
+        self.session.begin_interruptible();
+    }
+
+    /// Fails if the session was interrupted since.
+    pub(in crate::pg) fn check_interrupt(&self) -> Result<()> {
+        self.session.check_interrupt()
+    }
+
     /// Memory for rows that the connection keeps.
     pub(in crate::pg) fn kept_memory(&self) -> KeptMemory {
         self.session.kept_memory()

@@ -14,13 +14,14 @@ use crate::text::errors::{from_parser, sql_error, too_deep};
 use crate::text::identifiers::Spellings;
 use crate::text::params::{self, Parameters};
 use crate::text::question_marks::join_operators;
+use crate::text::result_names::items_of;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::Scope;
 use crate::text::tree_walk::visit_relations;
 use crate::workarounds::{self, StatementDialect};
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Error, ErrorKind, Result};
-use datafusion::sql::sqlparser::ast::{Expr, Statement as Ast};
+use datafusion::sql::sqlparser::ast::{Expr, SelectItem, Statement as Ast};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
@@ -101,6 +102,24 @@ pub(crate) fn items_of_with(
     let statement = parse(tokens, position)?;
     refuse_inner_changes(&statement)?;
     items_to_execute(&statement)
+}
+
+/// Returns the items that name the columns of a statement's answer: those of its first SELECT, or of RETURNING. `None`
+/// if it has none of them, as `VALUES`, or if it cannot be parsed.
+pub fn items_of_answer(text: &str) -> Option<Vec<SelectItem>> {
+    let position = SourcePosition::START;
+    let mut tokens = tokenized(text, position).ok()?;
+    join_operators(&mut tokens);
+    workarounds::rewrite_tokens(&mut tokens).ok()?;
+    check_depth(&tokens, DECLARING_CHAIN_TOKENS_MAX).ok()?;
+    params::unmark(&mut tokens);
+    match parse(asof::rewrite_tokens(tokens, position).ok()?, position).ok()? {
+        Ast::Query(query) => items_of(&query).map(<[SelectItem]>::to_vec),
+        Ast::Insert(insert) => insert.returning,
+        Ast::Update(update) => update.returning,
+        Ast::Delete(delete) => delete.returning,
+        _ => None,
+    }
 }
 
 fn tokens_of(

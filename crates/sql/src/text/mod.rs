@@ -23,6 +23,7 @@ pub(crate) mod question_marks;
 pub(crate) mod quoted_names;
 pub(crate) mod relation_kind;
 pub(crate) mod relations;
+pub(crate) mod result_names;
 pub(crate) mod script;
 pub(crate) mod select_into;
 pub(crate) mod sequence_names;

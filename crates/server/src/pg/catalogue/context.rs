@@ -1,6 +1,7 @@
 //! The context in which a query is evaluated: the session, parameters, outer rows.
 
 use super::activity::Activity;
+use super::limits::Limits;
 use super::relation::{ColumnName, Relation, Row, find};
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -25,6 +26,7 @@ pub(in crate::pg) struct Context<'a> {
     /// Messages for the client beside the answer.
     pub(in crate::pg) notices: RefCell<Vec<PgError>>,
     pub(in crate::pg) purpose: Purpose,
+    pub(in crate::pg) limits: Limits<'a>,
     pub(in crate::pg) activity: &'a dyn Activity,
     /// The tables of the catalogue.
     pub(in crate::pg) source: &'a dyn Source,

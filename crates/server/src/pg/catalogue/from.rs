@@ -110,6 +110,7 @@ fn filter_early(
 fn filter(context: &Context<'_>, relation: &mut Relation, condition: &Expr, frame: &Frame<'_>) -> Result<(), PgError> {
     let mut rows = Vec::new();
     for row in relation.rows.iter() {
+        context.limits.count_row(0)?;
         if evaluate(context, condition, &frame.with_row(&relation.columns, row))?.is_true() {
             rows.push(row.clone());
         }
@@ -213,6 +214,7 @@ fn join_relations(
         for position in found.into_iter().flatten() {
             let mut row = left_row.clone();
             row.extend(right.rows[*position].iter().cloned());
+            context.limits.count_row(row.len())?;
             if holds(context, &parts, &columns, &row, frame)? {
                 (is_matched, _) = (true, matched.insert(*position));
                 rows.push(row);
@@ -262,6 +264,7 @@ fn join_lateral(
         let mut is_matched = false;
         for right_row in right.rows.iter() {
             let row: Row = left_row.iter().chain(right_row).cloned().collect();
+            context.limits.count_row(row.len())?;
             if holds(context, &parts, &columns, &row, frame)? {
                 is_matched = true;
                 rows.push(row);

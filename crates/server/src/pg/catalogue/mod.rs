@@ -20,6 +20,7 @@ mod from;
 mod functions;
 mod json;
 mod key_words;
+mod limits;
 mod lookup;
 mod names;
 mod not_tables;
@@ -37,5 +38,6 @@ pub(in crate::pg) mod value;
 mod view_text;
 
 pub(in crate::pg) use contents::is_sequence;
+pub(in crate::pg) use names::name_of_expression;
 pub(in crate::pg) use query::{CatalogueQuery, Surroundings};
 pub(in crate::pg) use type_names::type_ids;

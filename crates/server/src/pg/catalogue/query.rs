@@ -4,6 +4,7 @@ use super::activity::Activity;
 use super::contents::{self, Contents};
 use super::context::{Context, Frame, Purpose, Queries};
 use super::functions::{is_about_the_server, special_name};
+use super::limits::Limits;
 use super::names::{function_name, ident, schema_and_name};
 use super::not_tables::NotTables;
 use super::relation::Row;
@@ -118,6 +119,7 @@ impl CatalogueQuery {
             changed: RefCell::default(),
             notices: RefCell::default(),
             purpose,
+            limits: Limits::begin(session),
             activity,
             source: &source,
             queries: &Executor,

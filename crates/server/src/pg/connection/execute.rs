@@ -52,7 +52,11 @@ impl Connection {
                     Some(query) => self.run_catalogue(&query, &[]),
                     None => {
                         self.take_permit()?;
-                        self.of_answer(kind, text, self.session.execute(text)?)
+                        let mut outcome = self.of_answer(kind, text, self.session.execute(text)?)?;
+                        if let Outcome::Rows { rows, .. } = &mut outcome {
+                            rows.set_headings(text);
+                        }
+                        Ok(outcome)
                     }
                 }
             }
@@ -73,7 +77,11 @@ impl Connection {
             Plan::Store(prepared) => {
                 self.take_permit()?;
                 let answer = self.session.execute_prepared(prepared, values)?;
-                self.of_answer(&statement.kind, &statement.text, answer)
+                let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
+                if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
+                    rows.take_headings(columns);
+                }
+                Ok(outcome)
             }
         }
     }

@@ -5,6 +5,7 @@ use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
+use crate::pg::headings::set_headings;
 use crate::pg::rows::columns_of;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
@@ -113,6 +114,9 @@ impl Connection {
                     prepared.parameter_types =
                         found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();
                     prepared.columns = plan.schema().map(columns_of);
+                    if let Some(columns) = &mut prepared.columns {
+                        set_headings(&prepared.text, columns);
+                    }
                     prepared.plan = Plan::Store(plan);
                 }
             }

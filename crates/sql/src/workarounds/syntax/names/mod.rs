@@ -5,6 +5,5 @@ pub(super) mod distinct_name;
 pub(super) mod named_tables;
 pub(super) mod outer_names;
 pub(crate) mod output_names;
-pub(super) mod result_names;
 pub(super) mod shown_columns;
 pub(crate) mod stars;

@@ -3,8 +3,8 @@
 //! Part of [`order_names`](crate::workarounds::syntax::queries::order_names).
 
 use super::named_tables::NamedTables;
-use super::result_names::result_name;
 use crate::text::relations::{columns_of_values, relations_of};
+use crate::text::result_names::result_name;
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
