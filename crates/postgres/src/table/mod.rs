@@ -23,7 +23,7 @@ use types::{Encoding, Mapping, numeric_from_values};
 
 /// The settings of the session: texts of types that have no binary form here do not depend on the server's defaults.
 const SETUP: &str = "SET lock_timeout = 0; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
-    SET client_min_messages = warning; SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = postgres;
+    SET client_min_messages = warning; SET TimeZone = 'UTC'; SET DateStyle = ISO; SET IntervalStyle = postgres;
     SET extra_float_digits = 1; SET bytea_output = hex; SET standard_conforming_strings = on";
 
 /// All reads of a table are of the moment of the first one.

@@ -22,10 +22,7 @@ pub(super) fn checked(key: &str, value: String) -> Result<(String, Option<PgErro
             only(["utf8", "unicode"].contains(&plain.as_str()))?;
             Ok(("UTF8".to_owned(), None))
         }
-        "datestyle" => {
-            only(lower.split(',').all(|part| ["iso", "mdy", "dmy", "ymd", "us", "euro"].contains(&part.trim())))?;
-            Ok(("ISO, MDY".to_owned(), None))
-        }
+        "datestyle" => date_style(&lower).map(|()| ("ISO, MDY".to_owned(), None)),
         "intervalstyle" => only(lower == "postgres").map(|()| (lower, None)),
         "bytea_output" => only(lower == "hex").map(|()| (lower, None)),
         "standard_conforming_strings" => only(!is_off).map(|()| ("on".to_owned(), None)),
@@ -90,6 +87,23 @@ pub(super) fn checked(key: &str, value: String) -> Result<(String, Option<PgErro
         }
         _ => Ok((value, None)),
     }
+}
+
+/// Accepts the style in which times are written, `ISO`, and the order in which `02/03/2020` is read: the month first.
+fn date_style(value: &str) -> Result<(), PgError> {
+    for part in value.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+        let hint = match part {
+            "iso" | "mdy" | "us" | "noneuro" | "noneuropean" | "default" => continue,
+            "dmy" | "ymd" | "euro" | "european" => "write dates as YYYY-MM-DD: of 02/03/2020, the month is first",
+            "sql" | "postgres" | "german" => "times are written in the style ISO: use to_char for others",
+            _ => {
+                let message = format!("invalid value for parameter \"DateStyle\": \"{value}\"");
+                return Err(PgError::error("22023", message));
+            }
+        };
+        return Err(PgError::not_supported(format_args!("datestyle = {value}")).with_hint(hint));
+    }
+    Ok(())
 }
 
 /// Parses a boolean setting.

@@ -50,6 +50,9 @@ pub(in crate::pg) const ROLE: &str = "role";
 /// The setting with the user that has connected.
 pub(in crate::pg) const SESSION_AUTHORIZATION: &str = "session_authorization";
 
+/// The setting for whether the current transaction is read-only.
+pub(in crate::pg) const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
+
 const DEFAULTS: [(&str, &str); 54] = [
     ("application_name", ""),
     ("block_size", "8192"),
@@ -99,7 +102,7 @@ const DEFAULTS: [(&str, &str); 54] = [
     ("TimeZone", "UTC"),
     ("transaction_deferrable", "off"),
     ("transaction_isolation", "repeatable read"),
-    ("transaction_read_only", "off"),
+    (TRANSACTION_READ_ONLY, "off"),
     ("tcp_keepalives_idle", "0"),
     ("wal_block_size", "8192"),
     ("work_mem", "4MB"),
@@ -252,7 +255,10 @@ impl Settings {
         self.at_savepoints.truncate(left_count);
         let Some((values, after)) = self.at_savepoints.last().cloned() else { return Vec::new() };
         self.after = after;
-        self.replace(values)
+        let mode = values.get(TRANSACTION_READ_ONLY).cloned().unwrap_or_default();
+        let changed = self.replace(values);
+        self.fix_now(TRANSACTION_READ_ONLY, &mode);
+        changed
     }
 
     /// Ends a transaction. Returns the reported settings that change by this.
@@ -279,7 +285,7 @@ impl Settings {
     fn replace(&mut self, values: BTreeMap<String, String>) -> Vec<(&'static str, String)> {
         let before = std::mem::replace(&mut self.values, values);
         // The mode of the current transaction stays, as does what clients cannot change.
-        for name in FIXED.into_iter().chain(["transaction_read_only"]) {
+        for name in FIXED.into_iter().chain([TRANSACTION_READ_ONLY]) {
             let value = before.get(name).map(|value| (name.to_owned(), value.clone()));
             self.values.extend(value);
         }
@@ -351,6 +357,9 @@ mod tests {
         assert_eq!(settings.get(SEARCH_PATH), Some("s"));
         assert_eq!(settings.return_to_savepoint(1), [("application_name", "one".to_owned())]);
         assert_eq!(settings.get(SEARCH_PATH), Some("\"$user\", public"));
+        settings.fix_now(TRANSACTION_READ_ONLY, "on");
+        settings.return_to_savepoint(1);
+        assert_eq!(settings.get(TRANSACTION_READ_ONLY), Some("off"));
         settings.set(SEARCH_PATH, Some("t")).unwrap();
         settings.end_transaction(true);
         assert_eq!((settings.get(SEARCH_PATH), settings.get("application_name")), (Some("t"), Some("one")));
@@ -377,7 +386,14 @@ mod tests {
         let code = |settings: &mut Settings, name, value| settings.set(name, Some(value)).unwrap_err().code;
         assert_eq!(code(&mut settings, "nonsense", "1"), "42704");
         assert_eq!(code(&mut settings, "client_encoding", "LATIN1"), "0A000");
-        assert_eq!(code(&mut settings, "datestyle", "German"), "0A000");
+        for style in ["German", "SQL", "Postgres, MDY", "dmy", "ISO, YMD", "European"] {
+            assert_eq!(code(&mut settings, "datestyle", style), "0A000", "{style}");
+        }
+        assert_eq!(code(&mut settings, "datestyle", "iso, soon"), "22023");
+        for style in ["ISO", "mdy", "ISO, US", "default"] {
+            settings.set("datestyle", Some(style)).unwrap();
+            assert_eq!(settings.get("datestyle"), Some("ISO, MDY"));
+        }
         assert_eq!(code(&mut settings, "server_version", "9"), "55P02");
         assert_eq!(code(&mut settings, "statement_timeout", "soon"), "22023");
         assert_eq!(code(&mut settings, "default_transaction_read_only", "maybe"), "22023");

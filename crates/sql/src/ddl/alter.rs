@@ -10,11 +10,11 @@ use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::{column_type, unsupported};
 use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::quoted_names::quoted;
+use crate::text::quoted_names::{qualified, quoted};
 use crate::text::skipped::{Skipped, folded};
 use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
+use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, Table, TableDefinition, Value};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
     MySQLColumnPosition, RenameTableNameKind,
@@ -360,6 +360,16 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
     Ok(())
 }
 
+/// Refuses to drop the index of a constraint without the constraint.
+pub(crate) fn refuse_index_of_constraint(table: &Table, name: &str) -> Result<()> {
+    let definition = &table.definition;
+    let key = definition.key_position(name).map(|position| &definition.unique[position]);
+    let Some(key) = key.filter(|key| !key.index && definition.index(name).is_none()) else { return Ok(()) };
+    let (name, of) = (definition.key_name(key), qualified(definition));
+    let message = format!("cannot drop index {name} because constraint {name} on table {of} requires it");
+    Err(sql_error(message).with_hint(format!("write ALTER TABLE {of} DROP CONSTRAINT {}", quoted(&name))))
+}
+
 /// Takes an index or a key that is not the primary key out of a definition.
 pub(crate) fn drop_index(definition: &mut TableDefinition, name: &str) -> Result<()> {
     if let Some(index) = definition.index(name).map(|index| index.id) {
@@ -374,7 +384,7 @@ pub(crate) fn drop_index(definition: &mut TableDefinition, name: &str) -> Result
 }
 
 /// The position of a key that is an index of its own, as it is not the primary key.
-pub(crate) fn unique_index(definition: &TableDefinition, name: &str) -> Option<usize> {
+fn unique_index(definition: &TableDefinition, name: &str) -> Option<usize> {
     definition.key_position(name).filter(|position| !definition.unique[*position].primary)
 }
 

@@ -98,7 +98,8 @@ fn custom(name: &ObjectName, declared: &DataType, place: &str) -> Result<ColumnT
         "timestamp_ms" => ColumnType::Timestamp(TimeUnit::Millisecond),
         "timestamp_us" => ColumnType::Timestamp(TimeUnit::Microsecond),
         "timestamp_ns" => ColumnType::Timestamp(TimeUnit::Nanosecond),
-        "bpchar" | "citext" | "ntext" => ColumnType::Text,
+        "bpchar" | "citext" | "name" | "ntext" => ColumnType::Text,
+        "oid" => ColumnType::UInt32,
         "image" => ColumnType::Binary,
         _ => return Err(unsupported(declared, place)),
     })

@@ -8,9 +8,10 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 50] = [
+pub(super) const INTERNAL: [&str; 51] = [
     "as_instant",
     "asof_match",
+    "cut_elements",
     "declared_json",
     "declared_json_list",
     "declared_jsonb",
@@ -71,6 +72,7 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
     ("dayofyear", "t", "BIGINT", "The day of the year."),
     ("div", "x, y", "the type of x", "The quotient without its fraction."),
     ("gen_random_uuid", "", "UUID", "The same as uuid."),
+    ("generate_subscripts", "array, dimension [, reverse]", "rows", "The positions in a dimension of an array."),
     ("hour", "t", "BIGINT", "The hour of the day."),
     ("json_array_elements", "document", "rows", "The elements of a JSON array, as JSON."),
     ("json_array_elements_text", "document", "rows", "The elements of a JSON array, as text."),
@@ -96,7 +98,6 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
         "The groups of the first match; with the flag g, of each match.",
     ),
     ("regexp_split_to_table", "str, regexp [, flags]", "rows", "The parts of a text between matches."),
-    ("regexp_substr", "str, regexp [, start]", "TEXT", "The first match of a regular expression."),
     ("second", "t", "BIGINT", "The second of the minute, without its fraction."),
     ("strftime", "t, pattern", "TEXT", "A time in a pattern of strftime; the two may be in either order."),
     ("string_to_table", "str, delimiter [, null_str]", "rows", "The parts of a text between delimiters."),
@@ -121,7 +122,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 148] = [
+pub(super) const NOTES: [FunctionNote; 154] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -221,10 +222,12 @@ pub(super) const NOTES: [FunctionNote; 148] = [
     ("min_scale", "x", "INT", "The digits after the point that a decimal needs."),
     ("mode", ") WITHIN GROUP (ORDER BY x", "the type of x", "The most frequent value."),
     ("nextval", "sequence", "BIGINT", "The next number of the sequence of an identity column."),
+    ("normalize", "text [, form]", "TEXT", "The text in a normal form of Unicode: NFC, NFD, NFKC or NFKD."),
     ("now", "", "TIMESTAMP", "The time at which the transaction began, in UTC."),
     ("ntile", "n", "INT", "The number of the row's part, of n equal parts of its partition."),
     ("octet_length", "TEXT or BLOB", "INT", "The length in bytes."),
     ("overlaps", "start1, end1, start2, end2", "BOOLEAN", "Whether two periods have a time in common."),
+    ("parse_ident", "text [, strict]", "TEXT[]", "The names in a qualified name; not strict: up to other characters."),
     ("percentile_disc", "fraction) WITHIN GROUP (ORDER BY x", "the type of x", "The value at a fraction of the order."),
     ("pg_advisory_lock", KEY, "TEXT", "Waits for an advisory lock, which the session then holds."),
     ("pg_advisory_lock_shared", KEY, "TEXT", "The same for a lock that several sessions may hold."),
@@ -234,6 +237,8 @@ pub(super) const NOTES: [FunctionNote; 148] = [
     ("pg_advisory_xact_lock", KEY, "TEXT", "Waits for an advisory lock, which is held until the transaction ends."),
     ("pg_advisory_xact_lock_shared", KEY, "TEXT", "The same for a lock that several sessions may hold."),
     ("pg_get_serial_sequence", "table, column", "TEXT", "The name of the sequence of an identity column."),
+    ("pg_size_bytes", "text", "BIGINT", "The number of bytes that a text says: 1.5 kB."),
+    ("pg_size_pretty", "bytes", "TEXT", "A number of bytes with a unit: bytes, kB, MB, GB, TB, PB."),
     ("pg_sleep", "seconds", "TEXT", "Waits."),
     ("pg_try_advisory_lock", KEY, "BOOLEAN", "pg_advisory_lock without waiting; false if another session holds it."),
     ("pg_try_advisory_lock_shared", KEY, "BOOLEAN", "The same as pg_try_advisory_lock for a shared lock."),
@@ -253,6 +258,12 @@ pub(super) const NOTES: [FunctionNote; 148] = [
         "The position of the n-th match, or with end 1, the one behind it.",
     ),
     ("regexp_split_to_array", "str, regexp [, flags]", "TEXT[]", "The parts of a text between matches."),
+    (
+        "regexp_substr",
+        "str, regexp [, start [, n [, flags [, group]]]]",
+        "TEXT",
+        "The n-th match of a regular expression, or a group of it.",
+    ),
     ("row_to_json", "row [, lines]", "JSON", "A row as a JSON object; with true, a member a line."),
     ("scale", "x", "INT", "The digits after the point of a decimal."),
     ("session_user", "", "TEXT", "The same as current_user."),
@@ -293,6 +304,7 @@ pub(super) const NOTES: [FunctionNote; 148] = [
     ("to_jsonb", "x", "JSON", "The value as JSON, in the form of jsonb."),
     ("to_number", "text, pattern", "DECIMAL", "The number that a text in PostgreSQL's patterns stands for."),
     ("trunc", "x [, places]", "DECIMAL or DOUBLE or REAL", "A number without the digits behind a place."),
+    ("unistr", "text", "TEXT", "The text with the characters of escapes such as \\0061."),
     ("version", "", "TEXT", "PostgreSQL's version that the server speaks, and atsdb's own."),
     (
         "width_bucket",

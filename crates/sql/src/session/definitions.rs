@@ -3,7 +3,7 @@
 use super::schemas::require_schema;
 use super::show::{describe, describe_query};
 use super::state::Session;
-use crate::ddl::alter::{added_count, altered, drop_index, index_names, unique_index};
+use crate::ddl::alter::{added_count, altered, drop_index, index_names, refuse_index_of_constraint};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, with_room};
@@ -336,7 +336,8 @@ impl Session {
     }
 
     /// `DROP INDEX name [ON table]`. Without a schema and a table, the index is that of the first schema of the search
-    /// path that has one of this name, and only one table of this schema may have it.
+    /// path that has one of this name, and only one table of this schema may have it. The index of a constraint is
+    /// dropped with the constraint; with a table, as MySQL writes it, `DROP INDEX` drops the constraint.
     pub(super) fn drop_index(
         &self,
         names: &[ObjectName],
@@ -352,17 +353,20 @@ impl Session {
             let (written, named) = (name, TableName::of(name)?);
             let schemas = if table.is_some() { vec![named.schema.clone()] } else { named.schemas(&path) };
             let name = named.name;
-            let holds = |of: &TableDefinition| of.index(&name).is_some() || unique_index(of, &name).is_some();
+            let holds = |of: &TableDefinition| of.index(&name).is_some() || of.key_position(&name).is_some();
             let all_holders: Vec<&Table> = tables.iter().filter(|table| holds(&table.definition)).collect();
             let holders_in = |schema: &NamedSchema| {
                 all_holders.iter().copied().filter(|table| schema.has(table)).collect::<Vec<&Table>>()
             };
             let found = schemas.iter().map(holders_in).find(|holders| !holders.is_empty());
             match found.unwrap_or_default().as_slice() {
-                [table] => {
-                    let mut definition = table.definition.clone();
+                [holder] => {
+                    let mut definition = holder.definition.clone();
+                    if table.is_none() {
+                        refuse_index_of_constraint(holder, &name)?;
+                    }
                     drop_index(&mut definition, &name)?;
-                    self.redefine(table, definition)?;
+                    self.redefine(holder, definition)?;
                 }
                 [] if if_exists => self.skip_missing("index", written),
                 [] => {

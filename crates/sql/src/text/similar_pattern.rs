@@ -41,16 +41,33 @@ struct PatternReader<'a> {
 }
 
 impl PatternReader<'_> {
-    /// Appends the character behind an escape: a class such as `\d`, or one that stands for itself.
+    /// Appends the character behind an escape: a class such as `\d`, a position such as `\m`, a control character such
+    /// as `\n`, or one that stands for itself.
     fn push_escaped(&mut self, expression: &mut String) -> Result<()> {
-        match self.rest.next() {
-            Some(class @ ('d' | 's' | 'w' | 'D' | 'S' | 'W')) => {
+        let written = match self.rest.next() {
+            Some(class @ ('d' | 's' | 'w' | 'D' | 'S' | 'W' | 'A' | 'a' | 'f' | 'n' | 'r' | 't' | 'v')) => {
                 expression.push('\\');
                 expression.push(class);
+                ""
             }
-            Some(literal) => push_literal(expression, literal),
+            Some('m') => r"\b{start}",
+            Some('M') => r"\b{end}",
+            Some('y') => r"\b",
+            Some('Y') => r"\B",
+            Some('Z') => r"\z",
+            Some('b') => r"\x08",
+            Some('B') => r"\\",
+            Some('e') => r"\x1b",
+            Some(other) if other.is_ascii_alphanumeric() => {
+                return Err(self.wrong(&format!("has an escape that is not supported: \\{other}")));
+            }
+            Some(literal) => {
+                push_literal(expression, literal);
+                ""
+            }
             None => return Err(self.wrong("ends with its escape character")),
-        }
+        };
+        expression.push_str(written);
         Ok(())
     }
 
@@ -111,12 +128,14 @@ mod tests {
             ("[^a-z[:digit:]&]{2}", "(?s)^(?:[^a-z[:digit:]\\&]{2})$"),
             ("[]x]", "(?s)^(?:[\\]x])$"),
             ("\\d[\\w\\-]", "(?s)^(?:\\d[\\w\\-])$"),
+            ("%\\mab\\M\\n", "(?s)^(?:.*\\b{start}ab\\b{end}\\n)$"),
+            ("\\y\\Z\\B\\e", "(?s)^(?:\\b\\z\\\\\\x1b)$"),
         ] {
             assert_eq!(regular_expression(pattern, Some('\\')).unwrap(), expected);
         }
         assert_eq!(regular_expression("a#%\\", Some('#')).unwrap(), "(?s)^(?:a\\%\\\\)$");
         assert_eq!(regular_expression("a\\", None).unwrap(), "(?s)^(?:a\\\\)$");
-        for pattern in ["a\\", "[a", "[]", "a\\\"b\\\"c\\\""] {
+        for pattern in ["a\\", "[a", "[]", "a\\\"b\\\"c\\\"", "\\1", "\\q"] {
             assert!(regular_expression(pattern, Some('\\')).is_err(), "{pattern}");
         }
     }

@@ -128,6 +128,7 @@ const OF_SQL: &[Rule] = &[
     (&["appears twice"], "42701"),
     (&["two columns named"], "42701"),
     (&["other objects depend on it"], "2BP01"),
+    (&["cannot drop index", "requires it"], "2BP01"),
     (&["summarises table"], "2BP01"),
     (&["needs table", "as it is"], "2BP01"),
     (&["cannot be dropped"], "2BP01"),

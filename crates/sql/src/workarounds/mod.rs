@@ -75,6 +75,7 @@ use std::sync::Arc;
 pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
     syntax::tokens::texts::refuse_letters_after_numbers(tokens)?;
     syntax::tokens::distinct_from::words_to_operators(tokens);
+    syntax::tokens::texts::write_plain_texts(tokens);
     syntax::tokens::texts::join_texts(tokens)?;
     syntax::tokens::texts::write_null_tests(tokens);
     syntax::tokens::between::mark_symmetric(tokens);
@@ -135,6 +136,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(enumerations::rule::EnumValues),
         Arc::new(plans::distinct_rows::DistinctRows),
         Arc::new(numbers::results::NumberResults),
+        Arc::new(numbers::shifts::SmallShifts),
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(plans::one_row::OneRow),
         Arc::new(untyped::united_types::UnitedTypes),
@@ -151,6 +153,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(numbers::decimals::rule::SettleDecimals),
         Arc::new(numbers::in_lists::CompareLists),
         Arc::new(texts::similar_to::SimilarTo),
+        Arc::new(texts::byte_lengths::ByteLengths),
         Arc::new(texts::outputs::TextOutputs),
     ]
 }
@@ -189,6 +192,7 @@ pub(crate) fn change_logical_rules(optimizer: &mut Optimizer) {
     plans::distinct_beside_sums::keep_types(optimizer);
     plans::null_keys::keep_keys(optimizer);
     plans::repeated_keys::name_each_key_once(optimizer);
+    plans::volatile_conditions::keep_conditions(optimizer);
 }
 
 /// Changes the rules of the physical optimizer.
@@ -211,6 +215,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     texts::letter_cases::register(context);
     texts::regexp_match::register(context);
     texts::regexp_replace::register(context);
+    texts::trimmed_bytes::register(context);
     casts::row_texts::register(context);
     arrays::members::register(context);
     arrays::elements::register(context);

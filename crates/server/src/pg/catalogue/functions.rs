@@ -21,7 +21,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 56] = [
+const ABOUT_THE_SERVER: [&str; 54] = [
     "version",
     "current_database",
     "current_schema",
@@ -62,7 +62,6 @@ const ABOUT_THE_SERVER: [&str; 56] = [
     "pg_total_relation_size",
     "pg_indexes_size",
     "pg_database_size",
-    "pg_size_pretty",
     "format_type",
     "obj_description",
     "col_description",
@@ -77,7 +76,6 @@ const ABOUT_THE_SERVER: [&str; 56] = [
     "to_regtype",
     "to_regrole",
     "quote_ident",
-    "parse_ident",
 ];
 
 /// Whether a query without a table is about the server if it calls this function.

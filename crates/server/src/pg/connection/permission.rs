@@ -5,11 +5,9 @@ use super::session::Connection;
 use crate::access::caller::Caller;
 use crate::access::role::Role;
 use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::settings::TRANSACTION_READ_ONLY;
 use crate::pg::statement::kind::StatementKind;
 use atsdb::sql::Permission;
-
-/// The setting for whether the current transaction is read-only.
-pub(super) const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
 /// The setting for whether later transactions are read-only.
 pub(super) const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";

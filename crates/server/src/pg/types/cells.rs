@@ -226,6 +226,12 @@ fn micros(nanoseconds: i64) -> Option<i64> {
     Some(nanoseconds.div_euclid(1_000))
 }
 
+/// The microseconds of an interval, which PostgreSQL rounds to the nearest ones. Halves go to the even neighbour.
+fn rounded_micros(nanoseconds: i64) -> i64 {
+    let (micros, rest) = (nanoseconds.div_euclid(1_000), nanoseconds.rem_euclid(1_000));
+    micros + i64::from(rest > 500 || rest == 500 && micros % 2 != 0)
+}
+
 fn decimal<T: DecimalType>(array: &ArrayRef, precision: u8, scale: i8) -> Cells<'_> {
     let array = array.as_primitive::<T>();
     Cells::Numeric(Box::new(move |row| {
@@ -261,8 +267,22 @@ fn interval(array: &ArrayRef, unit: IntervalUnit) -> Cells<'_> {
             let array = array.as_primitive::<IntervalMonthDayNanoType>();
             Cells::Interval(Box::new(move |row| {
                 let value = array.is_valid(row).then(|| array.value(row))?;
-                Some((value.months, value.days, value.nanoseconds / 1_000))
+                Some((value.months, value.days, rounded_micros(value.nanoseconds)))
             }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_rounded_to_microseconds() {
+        for (nanoseconds, expected) in
+            [(0, 0), (1_123_456_700, 1_123_457), (500, 0), (1_500, 2), (-499, 0), (-500, 0), (-1_501, -2), (-2_000, -2)]
+        {
+            assert_eq!(rounded_micros(nanoseconds), expected, "{nanoseconds}");
         }
     }
 }

@@ -5,8 +5,9 @@ use crate::functions::base::plain::Plain;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int32Array, ListArray, PrimitiveArray,
+    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int32Array, ListArray, PrimitiveArray, make_comparator,
 };
+use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
@@ -86,6 +87,12 @@ fn least_scale(mut value: i128, mut scale: i32) -> i32 {
 fn width_bucket(args: &[ArrayRef]) -> Result<ArrayRef> {
     let number = |at: usize| strictly(&args[at], &DataType::Float64);
     match args.len() {
+        2 if let DataType::List(of) = args[1].data_type()
+            && !of.data_type().is_numeric()
+            && !of.data_type().is_null() =>
+        {
+            bucket_by_order(&strictly(&args[0], of.data_type())?, args[1].as_list::<i32>())
+        }
         2 => {
             let bounds = strictly(&args[1], &DataType::new_list(DataType::Float64, true))?;
             bucket_of_list(number(0)?.as_primitive::<Float64Type>(), bounds.as_list::<i32>())
@@ -109,6 +116,31 @@ fn bucket_of_list(values: &Float64Array, bounds: &ListArray) -> Result<ArrayRef>
         let is_reached = |bound: &f64| *bound <= value || value.is_nan();
         let bounds = bounds.as_primitive::<Float64Type>().values();
         Ok(i32::try_from(bounds.partition_point(is_reached)).ok())
+    });
+    Ok(Arc::new(buckets.collect::<Result<Int32Array>>()?))
+}
+
+/// The same for texts, times and other values with an order.
+fn bucket_by_order(values: &ArrayRef, bounds: &ListArray) -> Result<ArrayRef> {
+    let compare = make_comparator(bounds.values(), values, SortOptions::default())?;
+    let buckets = (0..values.len()).map(|row| {
+        if values.is_null(row) || bounds.is_null(row) {
+            return Ok(None);
+        }
+        let first = bounds.value_offsets()[row] as usize;
+        let (mut low, mut high) = (first, bounds.value_offsets()[row + 1] as usize);
+        if (low..high).any(|at| bounds.values().is_null(at)) {
+            return exec_err!("width_bucket: the array of bounds contains NULL");
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if compare(middle, row).is_gt() {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Ok(i32::try_from(low - first).ok())
     });
     Ok(Arc::new(buckets.collect::<Result<Int32Array>>()?))
 }

@@ -1,6 +1,6 @@
 //! Functions of regular expressions that PostgreSQL has and DataFusion lacks: `regexp_split_to_array`, and the lists
-//! behind `regexp_matches` and `regexp_split_to_table`, which return rows; and `regexp_instr`, which has other
-//! arguments in DataFusion.
+//! behind `regexp_matches` and `regexp_split_to_table`, which return rows; and `regexp_substr`, and `regexp_instr`,
+//! which has other arguments in DataFusion.
 
 use crate::functions::base::plain::Plain;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringArray, StringBuilder};
@@ -8,7 +8,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
-use regex::{Captures, Regex};
+use regex::{Captures, Match, Regex};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -22,7 +22,10 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     // Text, pattern, start, number of the match, whether its end, flags, group.
     let all = [TEXT, TEXT, BIGINT, BIGINT, BIGINT, TEXT, BIGINT];
     let of_position: Vec<&[DataType]> = (2..=all.len()).map(|count| &all[..count]).collect();
+    let all = [TEXT, TEXT, BIGINT, BIGINT, TEXT, BIGINT];
+    let of_part: Vec<&[DataType]> = (2..=all.len()).map(|count| &all[..count]).collect();
     vec![
+        Plain::new("regexp_substr", &of_part, TEXT, parts).udf(),
         Plain::new("regexp_instr", &of_position, BIGINT, positions).udf(),
         Plain::new("regexp_split_to_array", &takes, texts.clone(), split).udf(),
         Plain::new("regexp_all_matches", &takes, DataType::new_list(texts, true), all_matches).udf(),
@@ -86,31 +89,72 @@ fn matches<'a>(expression: &'a Regex, text: &'a str, from: usize) -> impl Iterat
     })
 }
 
+/// The places of the arguments behind the text, the pattern, the start and the number of the match.
+struct Places {
+    function: &'static str,
+    end: Option<usize>,
+    flags: usize,
+    group: usize,
+}
+
+/// A part of a text that was looked for.
+struct SoughtPart<'a> {
+    text: &'a str,
+    /// The match, or the group of it that is asked for; `None` if there is none.
+    part: Option<Match<'a>>,
+    /// Whether its end is asked for.
+    is_end: bool,
+}
+
 /// Where a match begins or ends, or one of its groups: characters from 1; 0 if there is none.
 fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let places = Places { function: "regexp_instr", end: Some(4), flags: 5, group: 6 };
+    let mut positions: Vec<Option<i64>> = Vec::new();
+    for_each_part(args, &places, |found| {
+        positions.push(found.map(|SoughtPart { text, part, is_end }| {
+            let byte = part.map(|part| if is_end { part.end() } else { part.start() });
+            let position = byte.map_or(0, |byte| text[..byte].chars().count() + 1);
+            i64::try_from(position).unwrap_or(i64::MAX)
+        }));
+    })?;
+    Ok(Arc::new(Int64Array::from(positions)))
+}
+
+/// A match, or one of its groups; NULL if there is none.
+fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let places = Places { function: "regexp_substr", end: None, flags: 4, group: 5 };
+    let mut parts = StringBuilder::new();
+    for_each_part(args, &places, |found| {
+        parts.append_option(found.and_then(|found| found.part).map(|part| part.as_str()))
+    })?;
+    Ok(Arc::new(parts.finish()))
+}
+
+/// Calls `found` for each row; with `None` if an argument is NULL.
+fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Option<SoughtPart<'_>>)) -> Result<()> {
     let (texts, patterns) = (args[0].as_string::<i32>(), args[1].as_string::<i32>());
     let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
-    let mut positions: Vec<Option<i64>> = Vec::with_capacity(texts.len());
     for row in 0..texts.len() {
         if args.iter().any(|column| column.is_null(row)) {
-            positions.push(None);
+            found(None);
             continue;
         }
-        let number = |name: &str, at: usize, missing: i64, least: i64| {
-            let value = args.get(at).map_or(missing, |column| column.as_primitive::<Int64Type>().value(row));
+        let number = |name: &str, at: Option<usize>, missing: i64, least: i64| {
+            let column = at.and_then(|at| args.get(at));
+            let value = column.map_or(missing, |column| column.as_primitive::<Int64Type>().value(row));
             match usize::try_from(value) {
                 Ok(number) if value >= least => Ok(number),
                 _ => exec_err!("invalid value for parameter \"{name}\": {value}"),
             }
         };
-        let (start, count) = (number("start", 2, 1, 1)?, number("n", 3, 1, 1)?);
-        let (end, group) = (number("endoption", 4, 0, 0)?, number("subexpr", 6, 0, 0)?);
-        let flags = args.get(5).map_or("", |column| column.as_string::<i32>().value(row));
+        let (start, count) = (number("start", Some(2), 1, 1)?, number("n", Some(3), 1, 1)?);
+        let (end, group) = (number("endoption", places.end, 0, 0)?, number("subexpr", Some(places.group), 0, 0)?);
+        let flags = args.get(places.flags).map_or("", |column| column.as_string::<i32>().value(row));
         if end > 1 {
             return exec_err!("invalid value for parameter \"endoption\": {end}");
         }
         if flags.contains('g') {
-            return exec_err!("regexp_instr() does not support the \"global\" option");
+            return exec_err!("{}() does not support the \"global\" option", places.function);
         }
         let (text, pattern) = (texts.value(row), patterns.value(row));
         let expression: &Regex = match expressions.entry((pattern, flags)) {
@@ -118,13 +162,11 @@ fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
             Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
         };
         let from = text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(start - 1);
-        let found = from.and_then(|from| matches(expression, text, from).nth(count - 1));
-        let part = found.and_then(|found| found.get(group));
-        let byte = part.map(|part| if end == 1 { part.end() } else { part.start() });
-        let position = byte.map_or(0, |byte| text[..byte].chars().count() + 1);
-        positions.push(Some(i64::try_from(position).unwrap_or(i64::MAX)));
+        let captures = from.and_then(|from| matches(expression, text, from).nth(count - 1));
+        let part = captures.and_then(|captures| captures.get(group));
+        found(Some(SoughtPart { text, part, is_end: end == 1 }));
     }
-    Ok(Arc::new(Int64Array::from(positions)))
+    Ok(())
 }
 
 /// The parts of a text between matches. An empty match at the start, at the end or directly behind another one does not
@@ -216,6 +258,23 @@ mod tests {
         for wrong in [&[0][..], &[1, 0], &[1, 1, 2]] {
             assert!(position(&["abc", "c"], wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn parts_are_matches_or_their_groups() {
+        let of = |text: &str, pattern: &str, numbers: [i64; 2], flags: &str, group: i64| {
+            let mut columns = columns(&[text, pattern]);
+            columns.extend(numbers.map(|number| Arc::new(Int64Array::from(vec![number])) as ArrayRef));
+            columns.push(Arc::new(StringArray::from(vec![flags])));
+            columns.push(Arc::new(Int64Array::from(vec![group])));
+            let found = parts(&columns).unwrap();
+            found.is_valid(0).then(|| found.as_string::<i32>().value(0).to_owned())
+        };
+        assert_eq!(of("ABCDEF", "c(.)(..)", [1, 1], "i", 0).unwrap(), "CDEF");
+        assert_eq!(of("ABCDEF", "c(.)(..)", [1, 1], "i", 2).unwrap(), "EF");
+        assert_eq!(of("street, town, FR", "[^,]+", [1, 2], "", 0).unwrap(), " town");
+        assert_eq!(of("abc", "b", [3, 1], "", 0), None);
+        assert_eq!(of("abc", "b", [1, 1], "", 3), None);
     }
 
     #[test]

@@ -8,3 +8,4 @@ pub(super) mod literal_places;
 pub(super) mod overflow;
 pub(super) mod results;
 pub(super) mod round_places;
+pub(super) mod shifts;

@@ -7,3 +7,4 @@ pub(super) mod distinct_rows;
 pub(super) mod null_keys;
 pub(super) mod one_row;
 pub(super) mod repeated_keys;
+pub(super) mod volatile_conditions;

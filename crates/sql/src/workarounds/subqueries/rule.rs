@@ -4,6 +4,7 @@ use super::domain::{Names, is_subquery};
 use super::first_conditions::before_lateral;
 use super::join_conditions::of_condition;
 use super::lateral::lateral;
+use super::outer_aggregates::refuse_outer_aggregates;
 use super::outer_columns::has_distant_columns;
 use super::steps::{has_subquery, of_step};
 use datafusion::common::Result;
@@ -26,6 +27,7 @@ impl AnalyzerRule for AnySubquery {
         if !has_subqueries(&plan)? {
             return Ok(plan);
         }
+        refuse_outer_aggregates(&plan)?;
         let names = Names::default();
         let mut plan = before_lateral(plan)?.data;
         loop {

@@ -34,9 +34,11 @@ use super::rows::array_queries::collect_rows;
 use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
 use super::rows::row_texts::write_row_texts;
+use super::rows::rows_from::write_rows_from;
 use super::rows::rows_of_functions::{
     name_series, narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
 };
+use super::rows::subscripts::write_subscripts;
 use super::rows::values_of_subqueries::select_rows;
 use super::rows::whole_rows::write_whole_rows;
 use super::tokens::between::either_order;
@@ -55,6 +57,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    write_rows_from(statement)?;
     order_by_positions(statement, tables);
     name_series(statement);
     complete_aliases(statement, tables);
@@ -63,6 +66,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     tell_groups_apart(statement);
     name_repeated_columns(statement, tables);
     let texts = texts_of_items(statement);
+    write_subscripts(statement)?;
     name_outer_tables(statement, tables);
     write_whole_rows(statement, tables)?;
     write_row_texts(statement)?;

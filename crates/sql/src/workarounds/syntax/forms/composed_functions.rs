@@ -49,10 +49,6 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("encode", [bytes, encoding]) if is_base64(encoding) => {
             filled("regexp_replace(encode(a, 'base64pad'), '([^=]{76})', '\\1\n', 'g')", &[bytes])?
         }
-        ("regexp_substr", [text, pattern]) => filled("(regexp_match(a, '(' || b || ')'))[1]", &[text, pattern])?,
-        ("regexp_substr", [text, pattern, start]) => {
-            filled("(regexp_match(substr(a, c), '(' || b || ')'))[1]", &[text, pattern, start])?
-        }
         ("array_upper", [array, dimension]) => filled("CAST(array_length(a, b) AS INT)", &[array, dimension])?,
         ("array_lower", [array, dimension]) => {
             filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
@@ -62,6 +58,11 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         }
         ("num_nulls", [first, rest @ ..]) => counted("a IS NULL", first, rest)?,
         ("num_nonnulls", [first, rest @ ..]) => counted("a IS NOT NULL", first, rest)?,
+        ("normalize", [text]) => filled("normalize(a, 'NFC')", &[text])?,
+        // The form is a word.
+        ("normalize", [text, Expr::Identifier(form)]) => {
+            filled("normalize(a, b)", &[text, &Expr::value(Value::SingleQuotedString(form.value.clone()))])?
+        }
         ("string_to_table", [text, separator]) => filled("unnest(string_to_array(a, b))", &[text, separator])?,
         ("string_to_table", [text, separator, null]) => {
             filled("unnest(string_to_array(a, b, c))", &[text, separator, null])?
@@ -97,7 +98,7 @@ fn is_base64(encoding: &Expr) -> bool {
 }
 
 /// A text of this crate in which the names `a`, `b` and `c` stand for expressions.
-pub(super) fn filled(template: &str, values: &[&Expr]) -> Result<Expr> {
+pub(crate) fn filled(template: &str, values: &[&Expr]) -> Result<Expr> {
     const NAMES: [&str; 3] = ["a", "b", "c"];
     let mut filled = expression(template)?;
     // What is inserted is not visited again.

@@ -5,6 +5,7 @@ pub(crate) mod constant_in;
 pub(super) mod hypothetical_ranks;
 pub(super) mod like_escape;
 pub(super) mod line_ends;
+mod literal_numerics;
 pub(super) mod other_forms;
 pub(super) mod other_functions;
 mod percentile_lists;

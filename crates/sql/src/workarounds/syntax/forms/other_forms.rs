@@ -1,12 +1,14 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
 //! of a list; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR
-//! escape`; `COLLATE` of the order that texts have anyway.
+//! escape`; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway; the types `name` and `oid`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
 
+use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
+use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
@@ -23,14 +25,22 @@ const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8
 /// The length of `char`.
 const ONE_CHARACTER: CharacterLength = CharacterLength::IntegerLength { length: 1, unit: None };
 
+/// The length of a `name`.
+const NAME_LENGTH: u64 = 63;
+
 /// Rewrites an expression whose parts have been rewritten already.
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Cast { data_type, .. } => {
             write_float(data_type)?;
+            write_catalogue_type(data_type);
+            keep_digits(expr)?;
             cut_to_length(expr)
         }
-        Expr::TypedString(literal) => write_float(&mut literal.data_type),
+        Expr::TypedString(literal) => {
+            write_float(&mut literal.data_type)?;
+            keep_digits(expr)
+        }
         Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
         Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
         Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr: operand } => {
@@ -98,6 +108,12 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             Ok(())
         }
         Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter_mut().try_for_each(complete_slice),
+        Expr::IsNormalized { expr: text, form, negated } => {
+            let form = form.as_ref().map_or_else(|| "NFC".to_owned(), ToString::to_string);
+            let op = if *negated { "<>" } else { "=" };
+            *expr = filled(&format!("(normalize(a, '{form}') {op} a)"), &[text.as_ref()])?;
+            Ok(())
+        }
         Expr::Collate { expr: text, collation } => {
             check_collation(collation)?;
             *expr = text.as_ref().clone();
@@ -247,23 +263,43 @@ fn write_float(data_type: &mut DataType) -> Result<()> {
     Ok(())
 }
 
+/// Writes types of PostgreSQL's catalogue as others: a `name` is a text of at most 63 characters, and an `oid` is an
+/// integer of 32 bits without a sign. A `bpchar` is a text, as a `char(n)` is.
+fn write_catalogue_type(data_type: &mut DataType) {
+    let DataType::Custom(name, arguments) = &*data_type else { return };
+    let name = name.0.last().and_then(|part| part.as_ident()).map(|name| name.value.to_ascii_lowercase());
+    match name.as_deref() {
+        Some("name") if arguments.is_empty() => {
+            let length = CharacterLength::IntegerLength { length: NAME_LENGTH, unit: None };
+            *data_type = DataType::Varchar(Some(length));
+        }
+        Some("bpchar") if arguments.is_empty() => *data_type = DataType::Text,
+        Some("oid") if arguments.is_empty() => *data_type = DataType::IntUnsigned(None),
+        _ => {}
+    }
+}
+
 /// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
-/// `char` is `char(1)`.
+/// `char` is `char(1)`. A cast to an array of them cuts the elements.
 fn cut_to_length(expr: &mut Expr) -> Result<()> {
     let Expr::Cast { data_type, .. } = expr else { return Ok(()) };
-    let (length, is_padded) = match data_type {
-        DataType::Varchar(Some(length)) | DataType::Nvarchar(Some(length)) => (*length, false),
-        DataType::CharVarying(Some(length)) | DataType::CharacterVarying(Some(length)) => (*length, false),
-        DataType::Char(Some(length)) | DataType::Character(Some(length)) => (*length, true),
-        DataType::Char(None) | DataType::Character(None) => (ONE_CHARACTER, true),
-        DataType::CharVarying(None) | DataType::CharacterVarying(None) => {
-            *data_type = DataType::Text;
-            return Ok(());
-        }
-        _ => return Ok(()),
+    let (text_type, is_array) = match data_type {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => (element.as_mut(), true),
+        data_type => (data_type, false),
     };
-    let CharacterLength::IntegerLength { length, .. } = length else { return Ok(()) };
-    *data_type = DataType::Text;
+    let Some((length, is_padded)) = declared_length(text_type) else {
+        if matches!(text_type, DataType::CharVarying(None) | DataType::CharacterVarying(None)) {
+            *text_type = DataType::Text;
+        }
+        return Ok(());
+    };
+    *text_type = DataType::Text;
+    if is_array {
+        let mut cut = expression(&format!("cut_elements(NULL, {length}, {is_padded})"))?;
+        set_first_argument(&mut cut, expr.clone());
+        *expr = cut;
+        return Ok(());
+    }
     let mut cut = expression(&format!("left(NULL, {length})"))?;
     set_first_argument(&mut cut, expr.clone());
     if is_padded {
@@ -273,6 +309,20 @@ fn cut_to_length(expr: &mut Expr) -> Result<()> {
     }
     *expr = cut;
     Ok(())
+}
+
+/// The length of a type of texts, and whether it counts no spaces at the end.
+fn declared_length(data_type: &DataType) -> Option<(u64, bool)> {
+    let (length, is_padded) = match data_type {
+        DataType::Varchar(length) | DataType::Nvarchar(length) => ((*length)?, false),
+        DataType::CharVarying(length) | DataType::CharacterVarying(length) => ((*length)?, false),
+        DataType::Char(length) | DataType::Character(length) => (length.unwrap_or(ONE_CHARACTER), true),
+        _ => return None,
+    };
+    match length {
+        CharacterLength::IntegerLength { length, .. } => Some((length, is_padded)),
+        CharacterLength::Max => None,
+    }
 }
 
 /// Turns `x LIKE ANY (ARRAY[a, b])` into `x LIKE a OR x LIKE b`, and `ALL` into `AND`. The parts are rewritten

@@ -6,6 +6,8 @@ pub(super) mod json_aggregates;
 pub(super) mod json_rows;
 mod row_tests;
 pub(super) mod row_texts;
+pub(super) mod rows_from;
 pub(super) mod rows_of_functions;
+pub(super) mod subscripts;
 pub(crate) mod values_of_subqueries;
 pub(super) mod whole_rows;

@@ -399,7 +399,8 @@ fn numbered_elements(factor: &TableFactor) -> Result<Option<TableFactor>> {
     Ok(Some(selected))
 }
 
-fn named(name: Ident) -> TableAlias {
+/// An alias of a table.
+pub(super) fn named(name: Ident) -> TableAlias {
     TableAlias { explicit: true, name, columns: Vec::new(), at: None }
 }
 

@@ -1,8 +1,9 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
 //! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`,
-//! `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`, `INSERT INTO t AS x` inserts into `t`, whose name
-//! replaces `x` after `ON CONFLICT` and `RETURNING`, and `OVERRIDING ... VALUE` becomes a mark. `COMMENT ON CONSTRAINT
-//! c ON t` is a comment on an index: comments are not kept.
+//! `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`,
+//! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, and
+//! `OVERRIDING ... VALUE` becomes a mark. `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not
+//! kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
@@ -15,6 +16,9 @@ pub(crate) const OVERRIDING_SYSTEM: &str = "\u{1}overriding system value";
 /// The mark of an `INSERT` with `OVERRIDING USER VALUE`.
 pub(crate) const OVERRIDING_USER: &str = "\u{1}overriding user value";
 
+/// The function that `ROWS FROM` becomes.
+pub(crate) const ROWS_FROM: &str = "rows_from";
+
 /// Rewrites the tokens of a statement.
 pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     sort_by_operators(tokens);
@@ -26,6 +30,7 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
         comment_on_index(tokens);
     }
     mark_overriding(tokens);
+    call_rows_from(tokens);
     select_tables(tokens);
     select_values(tokens);
 }
@@ -47,6 +52,22 @@ fn mark_overriding(tokens: &mut Vec<TokenWithSpan>) {
         let (partition, mark) = (Token::make_keyword("PARTITION"), Token::make_word(mark, Some('"')));
         let clause = [partition, Token::LParen, mark, Token::RParen];
         tokens.splice(at..=value, clause.map(|token| TokenWithSpan::new(token, span)));
+    }
+}
+
+/// `ROWS FROM (` where a table may stand.
+fn call_rows_from(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        let Some(from) = after(tokens, at).filter(|next| is_word(&tokens[*next], "FROM")) else { continue };
+        let is_call = after(tokens, from).is_some_and(|next| tokens[next].token == Token::LParen);
+        let is_table = before(tokens, at).is_some_and(|before| {
+            let before = &tokens[before];
+            before.token == Token::Comma || ["FROM", "JOIN", "LATERAL"].iter().any(|word| is_word(before, word))
+        });
+        if is_word(&tokens[at], "ROWS") && is_call && is_table {
+            tokens[at].token = Token::make_word(ROWS_FROM, None);
+            tokens[from].token = Token::Whitespace(Whitespace::Space);
+        }
     }
 }
 
