@@ -45,10 +45,10 @@ impl TableDefinition {
         self.schema.is_some() && self.local_name().is_empty()
     }
 
-    /// Whether it refers to other definitions: its schema, or sequences.
+    /// Whether it refers to other definitions: its schema, the parents of foreign keys, or sequences.
     pub fn names_others(&self) -> bool {
         let is_in_schema = self.schema.is_some() && !self.is_schema();
-        is_in_schema || self.columns.iter().any(|column| column.sequence.is_some())
+        is_in_schema || !self.foreign_keys.is_empty() || self.columns.iter().any(|column| column.sequence.is_some())
     }
 
     /// Returns the definition of a new table with its schema: if its name begins with one of these schemas and a dot,

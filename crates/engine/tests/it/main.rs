@@ -19,6 +19,7 @@ mod large;
 mod later;
 mod maintenance;
 mod page_cache;
+mod references;
 mod reslice;
 mod rewrite;
 mod roundtrip;

@@ -31,8 +31,8 @@ use atsdb_core::{Column, CurrentTimes, ErrorKind, Index, Result, Table, TableDef
 use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery,
-    Statement as Ast, Truncate, TruncateIdentityOption,
+    AlterTable, CascadeOption, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName,
+    Query as ParsedQuery, Statement as Ast, Truncate, TruncateIdentityOption,
 };
 
 impl Session {
@@ -236,6 +236,7 @@ impl Session {
             let mut definition = altered(&from, &alter.operations, times, &mut skipped)?;
             skipped.into_iter().for_each(|skipped| self.note_skipped(skipped));
             self.find_sequences(&mut definition, Some(&table))?;
+            self.find_parents(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }
@@ -378,6 +379,7 @@ impl Session {
                 table => tables.push(table?),
             }
         }
+        let tables = self.with_children(tables, truncate.cascade == Some(CascadeOption::Cascade))?;
         self.empty(&tables, truncate.identity == Some(TruncateIdentityOption::Restart))?;
         Ok(Answer::Done { verb: "TRUNCATE", row_count: None })
     }

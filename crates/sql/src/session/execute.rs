@@ -260,6 +260,7 @@ impl Session {
         let (definition, on_commit) = (table_definition(create)?, on_commit(create)?);
         let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
         self.find_sequences(&mut definition, None)?;
+        self.find_parents(&mut definition, None)?;
         definition.check().map_err(as_sql_error)?;
         self.check_conditions(&definition)?;
         let notice = notice_of_time(create, &definition)?;
@@ -298,7 +299,8 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&self.with_rollups(tables, cascade)?)?;
+        let tables = self.with_rollups(tables, cascade)?;
+        self.drop_referenced(&tables, cascade)?;
         Ok(Answer::Done { verb: kind.verb(), row_count: None })
     }
 

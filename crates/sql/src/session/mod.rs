@@ -17,6 +17,7 @@ mod load;
 mod open_transaction;
 pub(crate) mod parameter_value;
 pub(crate) mod prepare;
+mod references;
 mod rollups;
 mod savepoint;
 mod schemas;

@@ -3,6 +3,7 @@
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
+use super::references;
 use super::row::row;
 use crate::pg::types::{known, layout};
 use atsdb::sql::identifier;
@@ -123,11 +124,11 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
             ],
         )
     });
-    keys.chain(checks).collect()
+    keys.chain(checks).chain(references::constraints(objects)).collect()
 }
 
 /// A row of `pg_constraint`: the columns that differ between constraints, and those that all have in common.
-fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
+pub(super) fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
     let common = [
         ("connamespace", Value::Int(object.namespace)),
         ("condeferrable", Value::Bool(false)),
@@ -174,7 +175,7 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
             let checks = objects.checks().map(|(_, check)| {
                 vec![Value::Int(check.number), Value::Text(format!("CHECK (({}))", check.condition))]
             });
-            made.chain(checks).collect()
+            made.chain(checks).chain(references::declarations(objects)).collect()
         }
         "indexes" => {
             let made = each(objects).map(|(object, index)| {
