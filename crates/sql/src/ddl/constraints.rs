@@ -119,7 +119,11 @@ impl Constraints {
             definition.add_index(declared.name.as_deref(), columns);
         }
         self.checks.into_iter().try_for_each(|declared| declared.apply(definition))?;
-        self.references.into_iter().try_for_each(|declared| declared.apply(definition))
+        for declared in self.references {
+            let columns = column_ids(definition, declared.columns())?;
+            declared.apply(definition, columns);
+        }
+        Ok(())
     }
 }
 

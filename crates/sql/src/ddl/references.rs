@@ -1,11 +1,10 @@
 //! Foreign keys of a declaration. The names of the parent and its columns are as written: the session looks them up
 //! (`session::references`). Not owned: which parents are allowed (`atsdb_core`).
 
-use super::constraints::column_ids;
 use crate::text::errors::not_supported;
 use crate::text::quoted_names::quoted;
 use crate::text::table_names::{NamedSchema, TableName};
-use atsdb_core::{ForeignKey, PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, TableDefinition};
+use atsdb_core::{ColumnId, ForeignKey, PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, TableDefinition};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, Ident,
     ReferentialAction as Action,
@@ -50,13 +49,16 @@ impl DeclaredReference {
         })
     }
 
-    /// Adds it to a definition that has its columns.
-    pub(crate) fn apply(self, definition: &mut TableDefinition) -> Result<()> {
-        let columns = column_ids(definition, &self.columns)?;
+    /// The names of its columns.
+    pub(crate) fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Adds it to a definition, in which its columns have these numbers.
+    pub(crate) fn apply(self, definition: &mut TableDefinition, columns: Vec<ColumnId>) {
         let name = self.name.unwrap_or_else(|| definition.free_foreign_key_name(&columns));
         let Self { parent, parent_columns, on_delete, on_update, .. } = self;
         definition.foreign_keys.push(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update });
-        Ok(())
     }
 }
 

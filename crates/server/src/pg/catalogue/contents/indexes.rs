@@ -124,11 +124,13 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
             ],
         )
     });
-    keys.chain(checks).chain(references::constraints(objects)).collect()
+    let references =
+        references::references(objects).map(|reference| constraint_row(reference.child, &reference.constraint()));
+    keys.chain(checks).chain(references).collect()
 }
 
 /// A row of `pg_constraint`: the columns that differ between constraints, and those that all have in common.
-pub(super) fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
+fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
     let common = [
         ("connamespace", Value::Int(object.namespace)),
         ("condeferrable", Value::Bool(false)),

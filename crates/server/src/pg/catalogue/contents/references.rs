@@ -1,8 +1,6 @@
 //! Foreign keys: their rows of `pg_constraint` and `information_schema`, and how they are declared.
 
-use super::super::relation::Row;
 use super::super::value::Value;
-use super::indexes::constraint_row;
 use super::objects::{IndexObject, Object, Objects};
 use atsdb::name::same_name;
 use atsdb::sql::{foreign_key_sql, identifier};
@@ -14,13 +12,13 @@ const REFERENCES_FROM: i64 = (6 << 28) + (1 << 27);
 
 /// A foreign key.
 pub(super) struct ReferenceObject<'a> {
-    pub(super) number: i64,
+    number: i64,
     pub(super) key: &'a ForeignKey,
     pub(super) child: &'a Object,
     pub(super) parent: &'a Object,
     definition: &'a TableDefinition,
     /// The positions of its columns in the child, from 1.
-    pub(super) columns: Vec<i64>,
+    columns: Vec<i64>,
     /// The positions of the parent's columns, from 1.
     parent_columns: Vec<i64>,
     /// The key of the parent.
@@ -42,6 +40,24 @@ impl ReferenceObject<'_> {
     /// The names of the columns in the parent.
     pub(super) fn parent_names(&self) -> impl Iterator<Item = &str> {
         names(self.parent, &self.parent_columns)
+    }
+
+    /// What its row in `pg_constraint` has of its own.
+    pub(super) fn constraint(&self) -> [(&'static str, Value); 11] {
+        let array = |columns: &[i64]| Value::Array(columns.iter().copied().map(Value::Int).collect());
+        [
+            ("oid", Value::Int(self.number)),
+            ("conname", Value::text(self.key.name.as_str())),
+            ("contype", Value::text("f")),
+            ("conindid", Value::Int(self.unique.map_or(0, |unique| unique.number))),
+            ("connoinherit", Value::Bool(true)),
+            ("confrelid", Value::Int(self.parent.number)),
+            ("confupdtype", Value::text(letter(self.key.on_update))),
+            ("confdeltype", Value::text(letter(self.key.on_delete))),
+            ("confmatchtype", Value::text("s")),
+            ("conkey", array(&self.columns)),
+            ("confkey", array(&self.parent_columns)),
+        ]
     }
 
     fn declaration(&self) -> String {
@@ -85,29 +101,6 @@ pub(super) fn references(objects: &Objects) -> impl Iterator<Item = ReferenceObj
                 Some(ReferenceObject { number, key, child, parent, definition, columns, parent_columns, unique })
             })
         })
-    })
-}
-
-/// The rows of `pg_constraint`.
-pub(super) fn constraints(objects: &Objects) -> impl Iterator<Item = Row> {
-    let array = |columns: &[i64]| Value::Array(columns.iter().copied().map(Value::Int).collect());
-    references(objects).map(move |reference| {
-        constraint_row(
-            reference.child,
-            &[
-                ("oid", Value::Int(reference.number)),
-                ("conname", Value::text(reference.key.name.as_str())),
-                ("contype", Value::text("f")),
-                ("conindid", Value::Int(reference.unique.map_or(0, |unique| unique.number))),
-                ("connoinherit", Value::Bool(true)),
-                ("confrelid", Value::Int(reference.parent.number)),
-                ("confupdtype", Value::text(letter(reference.key.on_update))),
-                ("confdeltype", Value::text(letter(reference.key.on_delete))),
-                ("confmatchtype", Value::text("s")),
-                ("conkey", array(&reference.columns)),
-                ("confkey", array(&reference.parent_columns)),
-            ],
-        )
     })
 }
 
