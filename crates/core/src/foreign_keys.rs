@@ -268,7 +268,7 @@ mod tests {
         let no_key = problem(&child(&[1], &["code"]), &parent()).unwrap();
         assert_eq!(no_key, "there is no unique constraint matching given keys for referenced table \"p\"");
         let types = problem(&child(&[1], &["id"]), &parent()).unwrap();
-        assert!(types.contains("are of incompatible types: text and bigint"), "{types}");
+        assert!(types.contains("are of incompatible types: TEXT and BIGINT"), "{types}");
         let missing = problem(&child(&[0], &["x"]), &parent()).unwrap();
         assert_eq!(missing, "column \"x\" referenced in foreign key constraint does not exist");
         assert!(problem(&child(&[0, 1], &["id"]), &parent()).unwrap().contains("disagree"));

@@ -56,8 +56,8 @@ impl DeclaredReference {
 
     /// Adds it to a definition, in which its columns have these numbers.
     pub(crate) fn apply(self, definition: &mut TableDefinition, columns: Vec<ColumnId>) {
-        let name = self.name.unwrap_or_else(|| definition.free_foreign_key_name(&columns));
-        let Self { parent, parent_columns, on_delete, on_update, .. } = self;
+        let Self { name, columns: _, parent, parent_columns, on_delete, on_update } = self;
+        let name = name.unwrap_or_else(|| definition.free_foreign_key_name(&columns));
         definition.foreign_keys.push(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update });
     }
 }

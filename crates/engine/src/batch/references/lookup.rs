@@ -151,7 +151,8 @@ impl WantedKeys {
                 let flag = self.groups.group(before + row).and_then(|group| flags.get(group as usize));
                 flag.is_some_and(|flag| !flag)
             };
-            let rows: UInt32Array = (0..row_count).filter(|row| is_unset(*row)).map(|row| row as u32).collect();
+            let numbered = (0_u32..).zip(0..row_count);
+            let rows: UInt32Array = numbered.filter(|(_, row)| is_unset(*row)).map(|(number, _)| number).collect();
             if !rows.is_empty() {
                 kept.push(columns.iter().map(|array| Ok(take(array, &rows, None)?)).collect::<Result<_>>()?);
             }
@@ -199,7 +200,7 @@ impl WantedKeys {
                 continue;
             }
             let found = self.groups.find(&side.read(scan, position)?)?;
-            let rows = found.iter().enumerate().filter(|(_, group)| group.is_some()).map(|(row, _)| row as u32);
+            let rows = (0_u32..).zip(&found).filter(|(_, group)| group.is_some()).map(|(row, _)| row);
             let rows: Vec<u32> = rows.collect();
             if !rows.is_empty() {
                 hits.push((position, rows));
