@@ -286,11 +286,12 @@ impl Batch {
         if let Some(stage) = self.chunks.stage() {
             let staged = self.handle.shared.store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
             if staged.iter().any(|entry| entry.id == chunk) {
-                // Its keys are read when foreign keys are checked. The commit removes it.
-                return match is_of_parent {
-                    true => Ok(self.changes.hide(&[chunk])),
-                    false => self.unstage(stage, &[chunk]),
-                };
+                if is_of_parent {
+                    // Its keys are read when foreign keys are checked. The commit removes it.
+                    self.changes.hide(&[chunk]);
+                    return Ok(());
+                }
+                return self.unstage(stage, &[chunk]);
             }
         }
         self.changes.note_removed(table, chunk);

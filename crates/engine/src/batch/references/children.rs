@@ -76,21 +76,29 @@ impl Batch {
         let Some(AddedRows { table, batches, .. }) = self.changes.references_mut().take_added_to(child) else {
             return Ok(());
         };
+        let base = self.base()?;
+        let view = self.over(base)?;
+        if self.have_parents(&view, &table, &batches)? {
+            return Ok(());
+        }
         for rows in batches {
-            let is_there = table.definition.foreign_keys.iter().try_fold(true, |is_there, key| {
-                let base = self.base()?;
-                let view = self.over(base)?;
-                match self.require_parents(&view, &table, key, NewRows::Added(std::slice::from_ref(&rows))) {
-                    Err(error) if error.kind() == ErrorKind::ForeignKeyViolation => Ok(false),
-                    done => done.map(|()| is_there),
-                }
-            })?;
-            if !is_there {
+            if !self.have_parents(&view, &table, std::slice::from_ref(&rows))? {
                 self.changes.references_mut().note_added(&table, rows);
             }
         }
         self.changes.references_mut().note_looked_up(child);
         Ok(())
+    }
+
+    /// Whether all rows that were added to a table have parents in a view of the batch.
+    fn have_parents(&mut self, view: &ReadSnapshot, table: &Table, rows: &[RecordBatch]) -> Result<bool> {
+        for key in &table.definition.foreign_keys {
+            match self.require_parents(view, table, key, NewRows::Added(rows)) {
+                Err(error) if error.kind() == ErrorKind::ForeignKeyViolation => return Ok(false),
+                done => done?,
+            }
+        }
+        Ok(true)
     }
 
     /// A view of the batch that has all rows of the parent of a foreign key.

@@ -85,9 +85,6 @@ pub(super) fn is_about_the_server(name: &str) -> bool {
     ABOUT_THE_SERVER.contains(&name)
 }
 
-/// The type of the names of tables.
-const REGCLASS: u32 = 2205;
-
 /// The type of a call's value.
 pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
     let first = arguments.first().copied().unwrap_or(known::TEXT);
@@ -104,7 +101,6 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
         | "getdatabaseencoding"
         | "pg_client_encoding" => known::NAME,
         "current_schemas" => 1003,
-        "pg_partition_ancestors" => REGCLASS,
         "acldefault" => 1034,
         "pg_backend_pid" | "array_upper" | "array_lower" | "array_length" | "cardinality" | "length" | "strpos"
         | "position" | "inet_server_port" | "inet_client_port" | "array_position" => known::INT4,
@@ -120,7 +116,7 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
             known::BOOL
         }
         "pg_my_temp_schema" => known::OID,
-        "to_regclass" => known::REGCLASS,
+        "to_regclass" | "pg_partition_ancestors" => known::REGCLASS,
         "to_regtype" | "pg_typeof" => known::REGTYPE,
         "pg_postmaster_start_time" | "pg_conf_load_time" | "pg_last_xact_replay_timestamp" => known::TIMESTAMPTZ,
         "pg_blocking_pids" => 1007,
