@@ -175,8 +175,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a table another definition. Rows added before keep the old one. If it adds a key, a CHECK or a foreign key,
-    /// or forbids NULL, all rows are checked. The commit is a [`Conflict`](ErrorKind::Conflict) if another writer
+    /// Gives a table another definition. Rows added before keep the old one. If it adds a key, a CHECK or a foreign
+    /// key, or forbids NULL, all rows are checked. The commit is a [`Conflict`](ErrorKind::Conflict) if another writer
     /// meanwhile adds rows that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey), a
     /// [`CheckViolation`](ErrorKind::CheckViolation), a [`ForeignKeyViolation`](ErrorKind::ForeignKeyViolation) or an
     /// [`InvalidValue`](ErrorKind::InvalidValue) because of such rows, the batch cannot be committed. Foreign keys that

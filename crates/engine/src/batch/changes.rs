@@ -58,8 +58,8 @@ impl Changes {
         self.base = None;
     }
 
-    /// A copy of changes with guards or with foreign keys to check, for another attempt. It relies on the same definitions, and when it next reads
-    /// the store, it reads the state at that time.
+    /// A copy of changes with guards or with foreign keys to check, for another attempt. It relies on the same
+    /// definitions, and when it next reads the store, it reads the state at that time.
     pub(crate) fn guarded(&self) -> Option<Self> {
         (!self.guards.is_empty() || !self.references.is_empty()).then(|| {
             let based_on = self.named_definitions().into_iter().map(|guard| (guard.table, guard.version)).collect();

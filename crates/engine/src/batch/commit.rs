@@ -3,8 +3,8 @@
 //! Four things are retried. A batch that only appends is committed under the present definitions if these changed. One
 //! whose new definitions refer to others follows the versions of these. Rows with keys are checked again if another
 //! writer added to their tables: those that still wait as if they came now, and those that were checked before against
-//! the new chunks. Rows with foreign keys are looked up again if their parents lack keys now. A batch with an id that was committed before is reported as a duplicate, even if it has other
-//! errors.
+//! the new chunks. Rows with foreign keys are looked up again if their parents lack keys now. A batch with an id that
+//! was committed before is reported as a duplicate, even if it has other errors.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;

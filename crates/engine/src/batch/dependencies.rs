@@ -1,5 +1,5 @@
-//! The definitions that a table's definition refers to: the entry of its schema, the parents of its foreign keys, and the
-//! sequences of its columns.
+//! The definitions that a table's definition refers to: the entry of its schema, the parents of its foreign keys, and
+//! the sequences of its columns.
 //!
 //! A batch that starts to refer to a definition also gives it a new version. If another batch drops or renames it at
 //! the same time, the later commit is a conflict: neither a schema nor a sequence that a table needs can disappear.

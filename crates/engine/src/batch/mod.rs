@@ -1,9 +1,10 @@
 //! A batch: any number of rows of any number of tables, which one commit makes visible, all or none.
 //!
 //! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
-//! `dependencies` relies on the definitions that new ones refer to, `keys` keeps keys unique, `references` keeps foreign
-//! keys, `row_checks` tests rows against CHECK constraints, `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is
-//! the commit. `appender` buffers single rows for a batch. This file owns how rows enter.
+//! `dependencies` relies on the definitions that new ones refer to, `keys` keeps keys unique, `references` keeps
+//! foreign keys, `row_checks` tests rows against CHECK constraints, `rollback` rolls back to a `savepoint`, `overlay`
+//! is the batch's own view, `commit` is the commit. `appender` buffers single rows for a batch. This file owns how rows
+//! enter.
 
 pub(crate) mod appender;
 mod change;
@@ -274,7 +275,8 @@ impl Batch {
     /// Adds rows in stored form to the chunks.
     pub(crate) fn push_rows(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
         if !table.definition.foreign_keys.is_empty() {
-            self.note_added_children(table, &rows)?;
+            let noted = self.note_added_children(table, &rows);
+            self.note_half_done(noted)?;
         }
         let pushed = self.writer(table).map(drop).and_then(|()| self.chunks.push(table, rows));
         self.note_half_done(pushed)

@@ -1,5 +1,5 @@
-//! Keys, indexes, CHECK constraints and foreign keys of a `CREATE TABLE`. They are collected from the columns and the table
-//! constraints in order, and added to the definition when all columns are known.
+//! Keys, indexes, CHECK constraints and foreign keys of a `CREATE TABLE`. They are collected from the columns and the
+//! table constraints in order, and added to the definition when all columns are known.
 
 use super::checks::DeclaredCheck;
 use super::references::DeclaredReference;

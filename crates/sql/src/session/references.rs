@@ -61,8 +61,8 @@ impl Session {
         })
     }
 
-    /// The definitions that tables get when others are dropped: `changed`, and those without the foreign keys that refer
-    /// to the dropped tables.
+    /// The definitions that tables get when others are dropped: `changed`, and those without the foreign keys that
+    /// refer to the dropped tables.
     pub(super) fn without_references(
         &self,
         dropped: &[Table],

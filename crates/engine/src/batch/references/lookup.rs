@@ -96,8 +96,8 @@ impl Side<'_> {
     }
 }
 
-/// Calls `look_up` with keys, a limited number at once. Rows with a NULL in the key are left out, and of equal keys in a
-/// batch all but one.
+/// Calls `look_up` with keys, a limited number at once. Rows with a NULL in the key are left out, and of equal keys in
+/// a batch all but one.
 pub(super) fn look_up_in_windows(
     batches: impl Iterator<Item = Result<KeyColumns>>,
     mut look_up: impl FnMut(WantedKeys) -> Result<()>,

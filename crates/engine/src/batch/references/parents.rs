@@ -1,5 +1,5 @@
-//! The keys that a parent lacks after a batch has removed or rewritten chunks of it: what becomes of the rows that refer
-//! to them.
+//! The keys that a parent lacks after a batch has removed or rewritten chunks of it: what becomes of the rows that
+//! refer to them.
 
 use crate::batch::Batch;
 use crate::batch::keys::key::KeyColumns;
@@ -67,8 +67,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Finds the keys that parents lack without the removed chunks, deletes or changes the rows that refer to them where
-    /// `ON DELETE` says so, and returns the keys. More chunks of parents may be removed then.
+    /// Finds the keys that parents lack without the removed chunks, deletes or changes the rows that refer to them
+    /// where `ON DELETE` says so, and returns the keys. More chunks of parents may be removed then.
     pub(super) fn follow_removed(&mut self, removed: &[RemovedChunk]) -> Result<Vec<GoneKeys>> {
         let mut gone = Vec::new();
         let changes: BTreeSet<(TableId, bool)> =

@@ -4,8 +4,8 @@ use crate::batch::Batch;
 use atsdb_core::Result;
 
 impl Batch {
-    /// Ends a statement: compares the waiting rows with others of the same key ([`settle_keys`](Self::settle_keys)), and
-    /// checks the foreign keys of the rows that the batch has added and removed since the last such call. Rows that
+    /// Ends a statement: compares the waiting rows with others of the same key ([`settle_keys`](Self::settle_keys)),
+    /// and checks the foreign keys of the rows that the batch has added and removed since the last such call. Rows that
     /// refer to rows that were deleted are deleted or changed where `ON DELETE` says so.
     ///
     /// Errors: as [`settle_keys`](Self::settle_keys), and
