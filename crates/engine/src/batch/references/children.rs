@@ -33,9 +33,10 @@ impl Batch {
         }
     }
 
-    /// Notes that a chunk of a table is rewritten, if the table has foreign keys.
+    /// Notes that a chunk of a table is rewritten, if the table has foreign keys. If only rows are deleted, the others
+    /// refer to what they referred to before.
     pub(crate) fn note_rewritten_child(&mut self, table: &Table) {
-        if !table.definition.foreign_keys.is_empty() {
+        if !table.definition.foreign_keys.is_empty() && !self.is_deleting {
             self.changes.references_mut().note_rewritten(table.id);
         }
     }
