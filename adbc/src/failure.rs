@@ -14,7 +14,7 @@ pub(crate) fn status_of(kind: ErrorKind) -> Status {
         ErrorKind::NotFound => Status::NotFound,
         ErrorKind::Exists => Status::AlreadyExists,
         ErrorKind::InvalidValue | ErrorKind::Limit => Status::InvalidData,
-        ErrorKind::DuplicateKey | ErrorKind::CheckViolation => Status::Integrity,
+        ErrorKind::DuplicateKey | ErrorKind::CheckViolation | ErrorKind::ForeignKeyViolation => Status::Integrity,
         ErrorKind::Busy => Status::Timeout,
         // ADBC has no status for errors after which the caller may retry: the SQLSTATE distinguishes a conflict from a
         // full disk.

@@ -39,6 +39,9 @@ class DuplicateKeyError(IntegrityError):
 class CheckViolationError(IntegrityError):
     """A row does not satisfy a CHECK constraint."""
 
+class ForeignKeyViolationError(IntegrityError):
+    """A row refers to a row that does not exist."""
+
 class LimitError(DataError):
     """A limit is reached."""
 
@@ -80,6 +83,7 @@ __all__ = [
     "DuplicateKeyError",
     "Error",
     "ExistsError",
+    "ForeignKeyViolationError",
     "IntegrityError",
     "InterfaceError",
     "InternalError",

@@ -97,9 +97,6 @@ class AtsdbDDLCompiler(compiler.DDLCompiler):
             return min(1 if identity.start is None else identity.start, 1), end - 1
         return -end, max(-1 if identity.start is None else identity.start, -1)
 
-    def visit_foreign_key_constraint(self, constraint: Any, **kw: Any) -> str:
-        raise exc.CompileError("atsdb has no foreign keys")
-
 
 def _chosen_time(table: Any) -> Any:
     """The column that the store makes the time of a table which does not say which one is, and which is never NULL."""

@@ -184,9 +184,37 @@ class AtsdbReflection(default.DefaultDialect):
         return found
 
     @reflection.cache
-    def get_foreign_keys(self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any) -> list[Any]:
-        self._stored_name(connection, table_name, schema)
-        return []
+    def get_foreign_keys(
+        self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
+    ) -> list[interfaces.ReflectedForeignKeyConstraint]:
+        stored = self._stored_name(connection, table_name, schema)
+        statement = (
+            "SELECT r.constraint_name, own.column_name, other.table_schema, other.table_name, other.column_name, "
+            "r.update_rule, r.delete_rule FROM information_schema.referential_constraints r "
+            "JOIN information_schema.key_column_usage own ON own.constraint_schema = r.constraint_schema "
+            "AND own.constraint_name = r.constraint_name "
+            "JOIN information_schema.key_column_usage other ON other.constraint_schema = r.unique_constraint_schema "
+            "AND other.constraint_name = r.unique_constraint_name "
+            "AND other.ordinal_position = own.position_in_unique_constraint "
+            "WHERE own.table_schema = ? AND own.table_name = ? ORDER BY r.constraint_name, own.ordinal_position"
+        )
+        found: dict[str, interfaces.ReflectedForeignKeyConstraint] = {}
+        for name, column, other_schema, table, other, on_update, on_delete in connection.exec_driver_sql(statement, stored):
+            rules = {"onupdate": on_update, "ondelete": on_delete}
+            key = found.setdefault(
+                name,
+                {
+                    "name": name,
+                    "constrained_columns": [],
+                    "referred_schema": None if schema is None and other_schema == stored[0] else other_schema,
+                    "referred_table": table,
+                    "referred_columns": [],
+                    "options": {event: rule for event, rule in rules.items() if rule != "NO ACTION"},
+                },
+            )
+            key["constrained_columns"].append(column)
+            key["referred_columns"].append(other)
+        return list(found.values())
 
     @reflection.cache
     def get_indexes(

@@ -502,9 +502,27 @@ def test_operators_are_postgresqls(engine, readings):
         assert connection.scalar(sa.select(sa.literal("a") + "b")) == "ab"
 
 
-def test_what_atsdb_has_not_is_refused(engine):
+def test_foreign_keys_are_declared_kept_and_reflected(engine):
     metadata = sa.MetaData()
-    sa.Table("a", metadata, sa.Column("id", sa.Integer, primary_key=True, autoincrement=False))
-    sa.Table("b", metadata, sa.Column("a", sa.ForeignKey("a.id")))
-    with pytest.raises(sa.exc.CompileError, match="no foreign keys"):
-        metadata.create_all(engine)
+    parent = sa.Table("a", metadata, sa.Column("id", sa.Integer, primary_key=True, autoincrement=False))
+    child = sa.Table("b", metadata, sa.Column("a", sa.ForeignKey("a.id", ondelete="CASCADE")))
+    metadata.create_all(engine)
+    assert sa.inspect(engine).get_foreign_keys("b") == [
+        {
+            "name": "b_a_fkey",
+            "constrained_columns": ["a"],
+            "referred_schema": None,
+            "referred_table": "a",
+            "referred_columns": ["id"],
+            "options": {"ondelete": "CASCADE"},
+        }
+    ]
+    with engine.begin() as connection:
+        connection.execute(parent.insert(), [{"id": 1}])
+        connection.execute(child.insert(), [{"a": 1}])
+    with pytest.raises(sa.exc.IntegrityError), engine.begin() as connection:
+        connection.execute(child.insert(), [{"a": 2}])
+    with engine.begin() as connection:
+        connection.execute(parent.delete())
+        assert connection.scalar(sa.select(sa.func.count()).select_from(child)) == 0
+    metadata.drop_all(engine)

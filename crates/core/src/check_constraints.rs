@@ -38,7 +38,7 @@ impl TableDefinition {
             Some(column) => format!("{}_{}_check", self.local_name(), column.name),
             None => format!("{}_check", self.local_name()),
         };
-        let is_free = |name: &String| self.check_position(name).is_none() && self.key_position(name).is_none();
+        let is_free = |name: &String| !self.has_constraint(name);
         let numbered = (1_u32..).map(|number| format!("{base}{number}"));
         std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base)
     }

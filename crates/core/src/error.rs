@@ -27,6 +27,8 @@ pub enum ErrorKind {
     DuplicateKey,
     /// A row does not satisfy a CHECK constraint. The message names the constraint.
     CheckViolation,
+    /// A row refers to a row that does not exist. The message names the foreign key.
+    ForeignKeyViolation,
     /// A limit is reached: a full dictionary, too many columns. The message names the remedy.
     Limit,
     /// A query needed more memory or time than it is allowed.
@@ -65,7 +67,7 @@ impl ErrorKind {
         match self {
             Self::Usage | Self::Sql | Self::NotFound | Self::Exists => "ProgrammingError",
             Self::InvalidValue | Self::Limit => "DataError",
-            Self::DuplicateKey | Self::CheckViolation => "IntegrityError",
+            Self::DuplicateKey | Self::CheckViolation | Self::ForeignKeyViolation => "IntegrityError",
             Self::Corrupt | Self::Internal => "InternalError",
             Self::NewerFormat => "NotSupportedError",
             Self::Resources
@@ -88,6 +90,7 @@ impl ErrorKind {
             Self::InvalidValue => "22000",
             Self::DuplicateKey => "23505",
             Self::CheckViolation => "23514",
+            Self::ForeignKeyViolation => "23503",
             Self::Limit => "54000",
             Self::Resources => "53200",
             Self::Conflict => "40001",

@@ -4,6 +4,7 @@ use crate::check::Check;
 use crate::column::Column;
 use crate::column_type::{ColumnType, MapWidth};
 use crate::error::{Error, ErrorKind, Result};
+use crate::foreign_key::ForeignKey;
 use crate::id::{ColumnId, TableId};
 use crate::limits::{COLUMNS_MAX, INDEX_ID_MIN};
 use crate::name::{check_name, check_table_name, name_key, parse_name, same_name, unknown_name};
@@ -143,6 +144,9 @@ pub struct TableDefinition {
     /// The conditions that every row satisfies: its CHECK constraints.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// The keys of other tables that its rows have: its foreign keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
     /// The reaction to rows with an existing key, unless the statement names another one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub on_conflict: ConflictPolicy,
@@ -208,6 +212,7 @@ impl TableDefinition {
             preload: None,
             unique: Vec::new(),
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
             on_conflict: ConflictPolicy::Error,
             indexes: Vec::new(),
             memory: None,
@@ -444,6 +449,7 @@ impl TableDefinition {
         self.check_merge(self.on_conflict)?;
         self.check_index_names()?;
         self.check_conditions()?;
+        self.check_foreign_keys()?;
         for index in &self.indexes {
             check_name("index", &index.name)?;
             if index.id.0 < INDEX_ID_MIN || index.columns.is_empty() {

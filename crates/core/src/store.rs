@@ -125,7 +125,8 @@ pub struct Redefinition {
     pub to: TableDefinition,
 }
 
-/// The addition of index pages to a chunk, which keeps its number, its name and its other pages.
+/// The addition of index pages to a chunk, which keeps its number, its name and its other pages. Without pages it is a
+/// precondition: the chunk still exists, with this descriptor.
 #[derive(Debug, Clone)]
 pub struct Amendment {
     /// The table that the chunk belongs to.

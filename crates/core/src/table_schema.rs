@@ -45,10 +45,11 @@ impl TableDefinition {
         self.schema.is_some() && self.local_name().is_empty()
     }
 
-    /// Whether it refers to other definitions: its schema, sequences, or enumerated types.
+    /// Whether it refers to other definitions: its schema, the parents of foreign keys, sequences, or enumerated types.
     pub fn names_others(&self) -> bool {
         let is_in_schema = self.schema.is_some() && !self.is_schema();
-        is_in_schema || self.columns.iter().any(|column| column.sequence.is_some() || column.enumeration.is_some())
+        let names_others = |column: &Column| column.sequence.is_some() || column.enumeration.is_some();
+        is_in_schema || !self.foreign_keys.is_empty() || self.columns.iter().any(names_others)
     }
 
     /// Returns the definition of a new table with its schema: if its name begins with one of these schemas and a dot,

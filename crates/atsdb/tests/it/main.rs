@@ -20,6 +20,7 @@ mod memory_tables;
 mod page_cache;
 mod preload;
 mod processes;
+mod references;
 mod rollups;
 mod schemas;
 mod support;

@@ -6,6 +6,7 @@
 
 use crate::batch::Batch;
 use crate::batch::overlay::{Overlay, StageContents};
+use crate::batch::references::declared::renamed_in_itself;
 use crate::chunk::long_values::LongValues;
 use crate::chunk::missing::missing_scalar;
 use crate::read::snapshot::{Inner, ReadSnapshot, schema_names};
@@ -31,6 +32,11 @@ impl Batch {
         }
         let shown = self.chunks.show();
         self.note_half_done(shown)?;
+        Ok(self.over(base)?.with_shown(&temporary, search_path))
+    }
+
+    /// A state of the store with the batch's own changes. No rows may wait.
+    pub(crate) fn over(&self, base: ReadSnapshot) -> Result<ReadSnapshot> {
         let shared = Arc::clone(&self.handle.shared);
         let tables = self.changes.tables(&base);
         let stage = match self.chunks.stage() {
@@ -49,7 +55,7 @@ impl Batch {
         let residents = self.drafts.over(&base.inner.residents);
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
         let inner = Inner { store: Box::new(overlay), tables, hidden, staged, shared, residents, past_caches: false };
-        Ok(ReadSnapshot::of(inner).with_shown(&temporary, search_path))
+        Ok(ReadSnapshot::of(inner))
     }
 
     /// The tables that [`snapshot`](Self::snapshot) would have. Waiting rows keep waiting.
@@ -92,7 +98,10 @@ impl Batch {
         self.changes.name_definition(table)?;
         self.remove_chunk(table.id, chunk)?;
         match successor {
-            Some(successor) => self.keep(successor),
+            Some(successor) => {
+                self.note_rewritten_child(table);
+                self.keep(successor)
+            }
             None => Ok(()),
         }
     }
@@ -102,7 +111,9 @@ impl Batch {
     pub fn truncate(&mut self, table: &Table) -> Result<u64> {
         let table = self.own_table(table)?;
         self.check_writable(&table)?;
+        let was_deleting = self.set_deleting(true);
         let done = self.remove_all(&table);
+        self.set_deleting(was_deleting);
         self.note_half_done(done)
     }
 
@@ -120,9 +131,21 @@ impl Batch {
         Ok(row_count)
     }
 
-    /// Drops a table with all its rows. A table that has rollups is refused. After any other error the batch cannot be
-    /// committed.
+    /// Drops a table with all its rows. A table that has rollups, or to which foreign keys of others refer, is refused.
+    /// After any other error the batch cannot be committed.
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
+        self.drop_tables(std::slice::from_ref(table))
+    }
+
+    /// Drops tables, which may refer to each other, as [`drop_table`](Self::drop_table) drops one.
+    pub fn drop_tables(&mut self, tables: &[Table]) -> Result<()> {
+        for table in tables {
+            self.refuse_drop_of_parent(table, tables)?;
+        }
+        tables.iter().try_for_each(|table| self.drop_alone(table))
+    }
+
+    fn drop_alone(&mut self, table: &Table) -> Result<()> {
         self.settle()?;
         let table = self.own_table(table)?;
         if is_temporary(table.id) {
@@ -152,12 +175,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a table another definition. Rows added before keep the old one. If it adds a key or a CHECK, or forbids
-    /// NULL, all rows are checked. The commit is a [`Conflict`](ErrorKind::Conflict) if another writer meanwhile adds
-    /// rows that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey), a
-    /// [`CheckViolation`](ErrorKind::CheckViolation) or an [`InvalidValue`](ErrorKind::InvalidValue) because of such
-    /// rows, the batch cannot be committed.
+    /// Gives a table another definition. Rows added before keep the old one. If it adds a key, a CHECK or a foreign
+    /// key, or forbids NULL, all rows are checked. The commit is a [`Conflict`](ErrorKind::Conflict) if another writer
+    /// meanwhile adds rows that break it. After a [`DuplicateKey`](ErrorKind::DuplicateKey), a
+    /// [`CheckViolation`](ErrorKind::CheckViolation), a [`ForeignKeyViolation`](ErrorKind::ForeignKeyViolation) or an
+    /// [`InvalidValue`](ErrorKind::InvalidValue) because of such rows, the batch cannot be committed. Foreign keys that
+    /// refer to the table get its new names; a definition that they cannot refer to is refused.
     pub fn redefine(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
+        let to = renamed_in_itself(&table.definition, to)?;
         to.check()?;
         check_missing(&table.definition, &to)?;
         self.settle()?;
@@ -172,11 +197,11 @@ impl Batch {
             return Err(refusal::table_exists(&other.definition.name));
         }
         self.hold_dependencies(Some(&table.definition), &to)?;
-        // Later rows follow the definition that comes with them. No rows wait: they were settled above.
-        self.keyed.forget(table.id);
-        self.chunks.take_writer(table.id);
+        self.forget_writer(table.id);
         if self.changes.has_created(table.id) {
-            return self.recreate(table, &to);
+            let created = self.recreate(table, &to)?;
+            self.keep_references(&table.definition, &created)?;
+            return Ok(created);
         }
         let visible = base.tables().iter().chain(base.entries()).find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
@@ -187,10 +212,18 @@ impl Batch {
         self.note_restarted(table.id, &older, &change.to);
         let done = self.redefine_resident(table, &change.to).and_then(|()| {
             self.changes.note_redefined(change);
-            self.check_added_to(&older, &redefined)
+            self.keep_references(&older, &redefined)?;
+            self.check_added_to(&older, &redefined)?;
+            self.check_added_references(&older, &redefined)
         });
         self.note_half_done(done)?;
         Ok(redefined)
+    }
+
+    /// Makes later rows of a table follow the definition that comes with them. No rows may wait.
+    pub(crate) fn forget_writer(&mut self, table: TableId) {
+        self.keyed.forget(table);
+        self.chunks.take_writer(table);
     }
 
     /// The table as the batch sees it, under any definition that the caller has: for operations on a whole table.
@@ -240,6 +273,7 @@ impl Batch {
     pub(crate) fn remove_chunk(&mut self, table: TableId, chunk: ChunkId) -> Result<()> {
         // The base still has the chunk's rows: later keys are compared with the batch's own view instead.
         self.keyed.note_rewritten(table);
+        let is_of_parent = self.note_parent_chunk(table, chunk)?;
         if chunk.0 < 0 {
             return match self.chunks.remove_pending(chunk) {
                 true => Ok(()),
@@ -252,6 +286,11 @@ impl Batch {
         if let Some(stage) = self.chunks.stage() {
             let staged = self.handle.shared.store.stage_snapshot(stage)?.chunks(table, TimeRange::ALL)?;
             if staged.iter().any(|entry| entry.id == chunk) {
+                if is_of_parent {
+                    // Its keys are read when foreign keys are checked. The commit removes it.
+                    self.changes.hide(&[chunk]);
+                    return Ok(());
+                }
                 return self.unstage(stage, &[chunk]);
             }
         }

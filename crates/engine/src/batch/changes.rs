@@ -1,5 +1,6 @@
 //! The chunks that a batch removes and the tables that it redefines, until its commit.
 
+use crate::batch::references::state::References;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::temporary::{TemporaryTable, gone, is_temporary};
@@ -35,6 +36,8 @@ pub(crate) struct Changes {
     hidden: BTreeSet<ChunkId>,
     /// The session's temporary tables, as the batch has them.
     temporary: Vec<TemporaryTable>,
+    /// What there is to check about foreign keys, and what was found.
+    references: References,
 }
 
 impl Changes {
@@ -51,13 +54,14 @@ impl Changes {
         change.drop.clone_from(dropped);
         change.redefine = std::mem::take(&mut self.redefined).into_values().collect();
         change.guards = std::mem::take(&mut self.guards);
+        self.references.fill(change);
         self.base = None;
     }
 
-    /// A copy of changes with guards, for another attempt. It relies on the same definitions, and when it next reads
-    /// the store, it reads the state at that time.
+    /// A copy of changes with guards or with foreign keys to check, for another attempt. It relies on the same
+    /// definitions, and when it next reads the store, it reads the state at that time.
     pub(crate) fn guarded(&self) -> Option<Self> {
-        (!self.guards.is_empty()).then(|| {
+        (!self.guards.is_empty() || !self.references.is_empty()).then(|| {
             let based_on = self.named_definitions().into_iter().map(|guard| (guard.table, guard.version)).collect();
             Self { base: None, based_on, ..self.clone() }
         })
@@ -211,6 +215,24 @@ impl Changes {
         self.guards.push(guard);
     }
 
+    /// What there is to check about foreign keys, and what was found.
+    pub(crate) fn references(&self) -> &References {
+        &self.references
+    }
+
+    /// What there is to check about foreign keys, and what was found, for changing it.
+    pub(crate) fn references_mut(&mut self) -> &mut References {
+        &mut self.references
+    }
+
+    /// Whether a table that the batch sees has a foreign key.
+    pub(crate) fn has_foreign_keys(&self, base: &ReadSnapshot) -> bool {
+        let of_base = base.tables().iter().map(|table| &table.definition);
+        let own = self.created.iter().map(|table| &table.definition);
+        let own = own.chain(self.redefined.values().map(|change| &change.to));
+        of_base.chain(own).any(|definition| !definition.foreign_keys.is_empty())
+    }
+
     /// The conditions that the store checks in the commit.
     pub(crate) fn guards(&self) -> &[ChunkGuard] {
         &self.guards
@@ -238,6 +260,7 @@ impl Changes {
         if self.is_empty() && self.created.is_empty() && self.guards.is_empty() {
             self.base = None;
             self.based_on.clear();
+            self.references = References::default();
         }
     }
 

@@ -10,7 +10,7 @@ use crate::chunk::encode::encode_fresh;
 use crate::chunk::slice_buffer::ChunkRows;
 use crate::shared::Shared;
 use arrow::array::RecordBatch;
-use atsdb_core::{ChunkId, Error, NewChunk, Result, StageId, Table, TableDefinition, TableId};
+use atsdb_core::{ChunkEntry, ChunkId, Error, NewChunk, Result, StageId, Table, TableDefinition, TableId};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -31,6 +31,14 @@ type Encoded = Result<Option<NewChunk>>;
 pub(crate) struct PendingChunk {
     pub(crate) id: ChunkId,
     pub(crate) chunk: Arc<NewChunk>,
+}
+
+impl PendingChunk {
+    /// The chunk as a snapshot lists it.
+    pub(crate) fn entry(&self) -> ChunkEntry {
+        let chunk = &self.chunk;
+        ChunkEntry::of(self.id, chunk.table, &chunk.descriptor, chunk.descriptor_bytes.clone())
+    }
 }
 
 /// The encoded chunks that are not written ahead.
@@ -236,6 +244,11 @@ impl ChunkCollector {
         let before = self.pending.chunks.len();
         self.pending.chunks.retain(|pending| pending.id != id);
         self.pending.chunks.len() < before
+    }
+
+    /// Whether rows of a table wait, or rows of any table are being encoded.
+    pub(crate) fn has_waiting(&self, table: TableId) -> bool {
+        self.running_jobs > 0 || self.writers.get(&table).is_some_and(|writer| writer.slices.byte_count() > 0)
     }
 
     /// Whether rows wait, are being encoded, or have become chunks.

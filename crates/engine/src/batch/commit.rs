@@ -1,10 +1,10 @@
 //! Committing a batch: its chunks and changes become one [`Change`] of the store, retried where that can succeed.
 //!
-//! Three things are retried. A batch that only appends is committed under the present definitions if these changed. One
+//! Four things are retried. A batch that only appends is committed under the present definitions if these changed. One
 //! whose new definitions refer to others follows the versions of these. Rows with keys are checked again if another
 //! writer added to their tables: those that still wait as if they came now, and those that were checked before against
-//! the new chunks. A batch with an id that was committed before is reported as a duplicate, even if it has other
-//! errors.
+//! the new chunks. Rows with foreign keys are looked up again if their parents lack keys now. A batch with an id that
+//! was committed before is reported as a duplicate, even if it has other errors.
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
@@ -144,8 +144,10 @@ impl Batch {
         self.hand_over()
     }
 
-    /// Turns all that waits into chunks, and removes from the stage what the batch has removed.
+    /// Turns all that waits into chunks, checks foreign keys, and removes from the stage what the batch has removed.
     fn prepare(&mut self) -> Result<()> {
+        self.settle()?;
+        self.check_references()?;
         self.settle()?;
         self.savepoints.clear();
         self.unstage_hidden()

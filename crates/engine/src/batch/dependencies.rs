@@ -1,4 +1,5 @@
-//! The definitions that a table's definition refers to: the entry of its schema, and the sequences of its columns.
+//! The definitions that a table's definition refers to: the entry of its schema, the parents of its foreign keys, and
+//! the sequences of its columns.
 //!
 //! A batch that starts to refer to a definition also gives it a new version. If another batch drops or renames it at
 //! the same time, the later commit is a conflict: neither a schema nor a sequence that a table needs can disappear.
@@ -16,6 +17,7 @@ impl Batch {
     /// Errors: [`Conflict`](ErrorKind::Conflict) if a sequence or an enumerated type does not exist any more, or the
     /// type has other labels.
     pub(super) fn hold_dependencies(&mut self, before: Option<&TableDefinition>, to: &TableDefinition) -> Result<()> {
+        self.hold_parents(before, to)?;
         let schema = new_schema(before, to);
         let sequences = new_sequences(before, to);
         let enumerations = new_enumerations(before, to);
@@ -46,7 +48,7 @@ impl Batch {
     }
 
     /// Gives an unchanged definition a new version, unless the batch does so already.
-    fn begin_to_name(&mut self, named: &Table) -> Result<()> {
+    pub(super) fn begin_to_name(&mut self, named: &Table) -> Result<()> {
         if !self.changes.has_created(named.id) && !self.changes.has_redefined(named.id) {
             self.redefine(named, named.definition.clone())?;
         }
@@ -60,7 +62,10 @@ impl Batch {
     /// Errors: [`Conflict`](ErrorKind::Conflict) if one of them was dropped or changed.
     pub(super) fn follow_dependencies(&self, change: &mut Change) -> Result<bool> {
         let Change { redefine, based_on, .. } = change;
-        let mut named = redefine.iter().filter(|named| named.from == named.to).peekable();
+        // What foreign keys depend on in other tables must be checked again before their versions are followed.
+        let known = self.changes.references().known();
+        let is_named = |named: &&Redefinition| named.from == named.to && !known.contains_key(&named.table);
+        let mut named = redefine.iter().filter(is_named).peekable();
         if named.peek().is_none() {
             return Ok(false);
         }

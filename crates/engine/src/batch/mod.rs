@@ -2,9 +2,9 @@
 //!
 //! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
 //! `dependencies` relies on the definitions that new ones refer to, `materialized` and `rollup` replace computed rows,
-//! `keys` keeps keys unique, `row_checks` tests rows against CHECK constraints, `rollback` rolls back to a `savepoint`,
-//! `overlay` is the batch's own view, `commit` is the commit. `appender` buffers single rows for a batch. This file
-//! owns how rows enter.
+//! `keys` keeps keys unique, `references` keeps foreign keys, `row_checks` tests rows against CHECK constraints,
+//! `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is the commit. `appender` buffers
+//! single rows for a batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -21,6 +21,7 @@ mod materialized;
 mod numbered;
 mod overlay;
 pub(crate) mod record;
+mod references;
 mod resident;
 mod rollback;
 mod rollup;
@@ -73,6 +74,8 @@ pub struct Batch {
     row_count: u64,
     /// Whether a definition that has changed is a conflict, also for a batch that only appends.
     pins_definitions: bool,
+    /// Whether rows that are removed are deleted, rather than changed.
+    is_deleting: bool,
     /// Whether an operation failed halfway: the batch can then be dropped or rolled back to a savepoint, not committed.
     is_half_done: bool,
 }
@@ -94,6 +97,7 @@ impl Batch {
             times: OnceLock::new(),
             row_count: 0,
             pins_definitions: false,
+            is_deleting: false,
             is_half_done: false,
         }
     }
@@ -270,6 +274,10 @@ impl Batch {
 
     /// Adds rows in stored form to the chunks.
     pub(crate) fn push_rows(&mut self, table: &Table, rows: RecordBatch) -> Result<()> {
+        if !table.definition.foreign_keys.is_empty() {
+            let noted = self.note_added_children(table, &rows);
+            self.note_half_done(noted)?;
+        }
         let pushed = self.writer(table).map(drop).and_then(|()| self.chunks.push(table, rows));
         self.note_half_done(pushed)
     }
@@ -296,5 +304,6 @@ impl Batch {
     fn forget_rows(&mut self, table: TableId) {
         self.keyed.forget(table);
         self.chunks.forget_table(table);
+        self.changes.references_mut().take_added_to(table);
     }
 }

@@ -64,7 +64,7 @@ impl Snapshot for Overlay {
             entries.extend(stage.snapshot.chunks(table, range)?);
         }
         entries.retain(|entry| !self.removed.contains(&entry.id));
-        let pending = self.pending.iter().filter(|pending| pending.chunk.table == table).map(entry_of);
+        let pending = self.pending.iter().filter(|pending| pending.chunk.table == table).map(PendingChunk::entry);
         entries.extend(pending.filter(|entry| range.overlaps(entry.time_min, entry.time_max)));
         // The batch's own chunks come last, as they will after the commit.
         entries.sort_by_key(|entry| (entry.slice_start, entry.id.0 < 0, entry.id.0.unsigned_abs()));
@@ -106,11 +106,6 @@ impl Snapshot for Overlay {
             _ => self.base.inner.store.read_pages(chunk, columns),
         }
     }
-}
-
-fn entry_of(pending: &PendingChunk) -> ChunkEntry {
-    let chunk = &pending.chunk;
-    ChunkEntry::of(pending.id, chunk.table, &chunk.descriptor, chunk.descriptor_bytes.clone())
 }
 
 fn pending_pages(pending: Option<&PendingChunk>, chunk: ChunkId, columns: &[ColumnId]) -> Result<Vec<Vec<u8>>> {

@@ -35,6 +35,7 @@ pub(super) fn commit(
     for ((table, action), target) in cut.tables().iter().zip(&plan.actions).zip(targets) {
         let mut to = table.table.definition.clone();
         to.change_log = logs.of(table.table.id);
+        to.foreign_keys.retain(|key| cut.has_all_of(&key.parent));
         if let TableAction::Update(there) = action {
             restart_counters(&mut to, there, &*staged.store.snapshot()?)?;
         }

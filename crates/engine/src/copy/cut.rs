@@ -151,6 +151,13 @@ impl fmt::Debug for Cut {
 }
 
 impl Cut {
+    /// Whether all rows of a table are copied. Foreign keys that refer to another one are left out of the copy: their
+    /// rows may have no parents there.
+    pub(super) fn has_all_of(&self, name: &QualifiedName) -> bool {
+        let is_whole = |table: &CutTable| table.range == TimeRange::ALL && name.is_of(&table.table.definition);
+        self.tables.iter().any(is_whole)
+    }
+
     /// A cut of an engine's snapshot.
     pub(crate) fn of(snapshot: &ReadSnapshot, selection: &Selection) -> Result<Self> {
         let shared = &snapshot.inner.shared;

@@ -45,6 +45,7 @@ impl Plan {
         planning.free_names(&actions)?;
         planning.refuse_other_tables(&actions)?;
         planning.refuse_foreign_rollups(&actions)?;
+        planning.refuse_references(&actions)?;
         let mut drop = planning.drop;
         let of_dropped = |log: &&Table| drop.iter().any(|table| table.definition.change_log == Some(log.id));
         let logs: Vec<Table> = logs.iter().filter(of_dropped).cloned().collect();
@@ -193,6 +194,25 @@ impl CopyPlanner<'_> {
                 ))
             }
         }
+    }
+
+    /// Refuses to change a table that the target's own tables refer to: the rows that they refer to may go.
+    fn refuse_references(&self, actions: &[TableAction]) -> Result<()> {
+        let is_updated = |id: TableId| {
+            actions.iter().any(|action| matches!(action, TableAction::Update(updated) if updated.id == id))
+        };
+        let changes = |table: &&Table| is_updated(table.id) || self.is_dropped(table);
+        for child in self.tables.iter().filter(|table| !changes(table)) {
+            for parent in self.tables.iter().filter(changes) {
+                if let Some(key) = child.definition.foreign_keys_to(&parent.definition).next() {
+                    let (name, parent) = (&child.definition.name, &parent.definition.name);
+                    let message = format!("table {name} of {} refers to {parent}, which is copied", self.location);
+                    let hint = format!("ALTER TABLE {name} DROP CONSTRAINT {} there first", key.name);
+                    return Err(Error::new(ErrorKind::Exists, message).with_hint(hint));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Refuses to change a table for which the target has its own rollup.

@@ -52,7 +52,10 @@ impl ReadSnapshot {
 /// the rows of this one.
 fn in_other_process(error: Error, definition: &TableDefinition) -> Error {
     match error.kind() {
-        ErrorKind::DuplicateKey | ErrorKind::CheckViolation | ErrorKind::InvalidValue => error
+        ErrorKind::DuplicateKey
+        | ErrorKind::CheckViolation
+        | ErrorKind::ForeignKeyViolation
+        | ErrorKind::InvalidValue => error
             .context(format_args!(
                 "table {} was altered by another process, but rows in this process violate the new definition",
                 definition.name

@@ -95,7 +95,7 @@ impl Scan {
     }
 
     /// A column of a chunk in stored form, as a condition takes it. The chunks of a table in memory are stored, too.
-    fn plain_column(&self, position: usize, array: &ArrayRef) -> Result<ArrayRef> {
+    pub(crate) fn plain_column(&self, position: usize, array: &ArrayRef) -> Result<ArrayRef> {
         let column = &self.table.definition.columns[position];
         match column.map {
             None => plain(&to_logical(column, array)?, column),

@@ -79,6 +79,17 @@ impl ReadSnapshot {
 
 impl Scan {
     pub(crate) fn plan(snapshot: &ReadSnapshot, table: &Table, request: &ScanRequest) -> Result<Self> {
+        let range = if table.definition.time.is_some() { request.range } else { TimeRange::ALL };
+        Self::over(snapshot, table, request, snapshot.inner.store.chunks(table.id, range)?)
+    }
+
+    /// Plans a read of some chunks of a table.
+    pub(crate) fn over(
+        snapshot: &ReadSnapshot,
+        table: &Table,
+        request: &ScanRequest,
+        entries: Vec<ChunkEntry>,
+    ) -> Result<Self> {
         let inner = &snapshot.inner;
         let definition = &table.definition;
         let asked = request.columns.iter().copied().chain(request.predicates.iter().map(|predicate| predicate.column));
@@ -86,7 +97,6 @@ impl Scan {
             return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
         }
         let range = if definition.time.is_some() { request.range } else { TimeRange::ALL };
-        let entries = inner.store.chunks(table.id, range)?;
         let chunk_count_total = (range == TimeRange::ALL).then_some(entries.len());
         let describe =
             |entry: ChunkEntry| inner.descriptor(table, &entry).map(|descriptor| ScanChunk { entry, descriptor });

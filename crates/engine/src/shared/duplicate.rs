@@ -9,7 +9,13 @@ use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, Error, ErrorKind, Tabl
 impl Shared {
     /// Whether a batch was refused only because it had been committed before.
     pub(crate) fn is_duplicate_batch(&self, id: Option<&BatchId>, error: &Error) -> bool {
-        let kinds = [ErrorKind::DuplicateKey, ErrorKind::CheckViolation, ErrorKind::Conflict, ErrorKind::NotFound];
+        let kinds = [
+            ErrorKind::DuplicateKey,
+            ErrorKind::CheckViolation,
+            ErrorKind::ForeignKeyViolation,
+            ErrorKind::Conflict,
+            ErrorKind::NotFound,
+        ];
         id.is_some_and(|id| kinds.contains(&error.kind()) && self.has_committed(id))
     }
 

@@ -21,6 +21,7 @@ mod later;
 mod maintenance;
 mod materialized;
 mod page_cache;
+mod references;
 mod reslice;
 mod rewrite;
 mod roundtrip;

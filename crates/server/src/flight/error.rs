@@ -35,9 +35,11 @@ impl<T> IntoStatus<T> for std::result::Result<T, atsdb::arrow::error::ArrowError
 
 fn code_of(kind: ErrorKind) -> Code {
     match kind {
-        ErrorKind::Usage | ErrorKind::Sql | ErrorKind::InvalidValue | ErrorKind::CheckViolation => {
-            Code::InvalidArgument
-        }
+        ErrorKind::Usage
+        | ErrorKind::Sql
+        | ErrorKind::InvalidValue
+        | ErrorKind::CheckViolation
+        | ErrorKind::ForeignKeyViolation => Code::InvalidArgument,
         ErrorKind::NotFound => Code::NotFound,
         ErrorKind::Exists | ErrorKind::DuplicateKey => Code::AlreadyExists,
         ErrorKind::Limit => Code::OutOfRange,

@@ -57,6 +57,7 @@ pub(crate) fn failed(dialect: Dialect, failed: &SharedError) -> Response {
         | ErrorKind::InvalidValue
         | ErrorKind::DuplicateKey
         | ErrorKind::CheckViolation
+        | ErrorKind::ForeignKeyViolation
         | ErrorKind::Usage => error(dialect, StatusCode::UNPROCESSABLE_ENTITY, &failed.message),
         ErrorKind::ReadOnly => error(dialect, StatusCode::FORBIDDEN, &failed.message),
         _ => error(dialect, StatusCode::INTERNAL_SERVER_ERROR, &failed.message),

@@ -197,6 +197,7 @@ impl From<Error> for PgError {
         // PostgreSQL has the values of a key in the detail alone.
         let message = match &violation {
             Some(Violation::DeclaredKey { name, .. }) => format!("could not create unique index \"{name}\""),
+            Some(Violation::Reference { message, .. }) => message.clone(),
             _ => error.message().to_owned(),
         };
         let mut converted = Self::error(code, message);

@@ -1,6 +1,6 @@
 //! The table, the columns and the constraint that an error is about. Clients of PostgreSQL read them from fields of
 //! their own. They are found in the messages that the store has for a key that exists, for a NULL that a column does
-//! not take, and for a row that a CHECK constraint refuses.
+//! not take, for a row that a CHECK constraint refuses, and for one that refers to none.
 
 use atsdb::name::same_name;
 use atsdb::{Error, ErrorKind, PUBLIC_SCHEMA, Table, TableDefinition};
@@ -16,6 +16,9 @@ pub(in crate::pg) enum Violation {
     NotNull { table: String, column: String },
     /// A row does not satisfy a CHECK constraint: the table's name in its schema, and the constraint.
     Check { table: String, name: String },
+    /// A row refers to one that does not exist: the beginning of the message, the child table's name in its schema, the
+    /// constraint, and what is wrong.
+    Reference { message: String, table: String, name: String, detail: String },
 }
 
 /// The fields of an error that name what it is about.
@@ -28,12 +31,13 @@ pub(in crate::pg) struct ErrorObject {
 }
 
 impl Violation {
-    /// What the error of a statement is about, if it is about a key, a NULL or a CHECK constraint.
+    /// What the error of a statement is about, if it is about a key, a NULL, a CHECK constraint or a foreign key.
     pub(in crate::pg) fn of(error: &Error, code: &str) -> Option<Self> {
         let message = error.message();
         match error.kind() {
             ErrorKind::DuplicateKey => Self::of_declared_key(message).or_else(|| Self::of_key(message)),
             ErrorKind::CheckViolation => Self::of_check(message),
+            ErrorKind::ForeignKeyViolation => Self::of_reference(message),
             ErrorKind::InvalidValue if code == "23502" => Self::of_null(message),
             _ => None,
         }
@@ -89,11 +93,29 @@ impl Violation {
         Some(Self::Check { table: table.to_owned(), name: name.to_owned() })
     }
 
+    /// `insert or update on table "C" violates foreign key constraint "N": DETAIL`, or `update or delete on table "P"
+    /// violates foreign key constraint "N" on table "C": DETAIL`.
+    fn of_reference(message: &str) -> Option<Self> {
+        let (beginning, detail) = message.split_once("\": Key (")?;
+        let (before, constraint) = beginning.split_once("\" violates foreign key constraint \"")?;
+        let (name, table) = match constraint.split_once("\" on table \"") {
+            Some((name, table)) => (name, table),
+            None => (constraint, before.split_once(" on table \"")?.1),
+        };
+        Some(Self::Reference {
+            message: format!("{beginning}\""),
+            table: table.to_owned(),
+            name: name.to_owned(),
+            detail: format!("Key ({detail}."),
+        })
+    }
+
     /// The text of PostgreSQL's `DETAIL` field.
     pub(in crate::pg) fn detail(&self) -> Option<String> {
         match self {
             Self::Key { columns, values, .. } => Some(format!("Key ({columns})=({values}) already exists.")),
             Self::DeclaredKey { columns, values, .. } => Some(format!("Key ({columns})=({values}) is duplicated.")),
+            Self::Reference { detail, .. } => Some(detail.clone()),
             Self::NotNull { .. } | Self::Check { .. } => None,
         }
     }
@@ -121,6 +143,11 @@ impl Violation {
             Self::Check { table, name } => {
                 let named = tables.iter().map(|table| &table.definition).filter(|of| same_name(of.local_name(), table));
                 let definition = named.max_by_key(|of| of.check_position(name).is_some())?;
+                Some(ErrorObject { constraint: Some(name.clone()), ..object_of(definition) })
+            }
+            Self::Reference { table, name, .. } => {
+                let named = tables.iter().map(|table| &table.definition).filter(|of| same_name(of.local_name(), table));
+                let definition = named.max_by_key(|of| of.foreign_key_position(name).is_some())?;
                 Some(ErrorObject { constraint: Some(name.clone()), ..object_of(definition) })
             }
         }
@@ -169,6 +196,25 @@ mod tests {
             let found = Violation::of(&Error::new(ErrorKind::CheckViolation, message), "23514");
             let expected = Violation::Check { table: "t".to_owned(), name: "t_a_check".to_owned() };
             assert_eq!(found, Some(expected), "{message}");
+        }
+        for (message, beginning, detail) in [
+            (
+                "insert or update on table \"c\" violates foreign key constraint \"c_a_fkey\": Key (a)=(5) is not present in \
+                 table \"p\"",
+                "insert or update on table \"c\" violates foreign key constraint \"c_a_fkey\"",
+                "Key (a)=(5) is not present in table \"p\".",
+            ),
+            (
+                "update or delete on table \"p\" violates foreign key constraint \"c_a_fkey\" on table \"c\": Key (id)=(1) is \
+                 still referenced from table \"c\"",
+                "update or delete on table \"p\" violates foreign key constraint \"c_a_fkey\" on table \"c\"",
+                "Key (id)=(1) is still referenced from table \"c\".",
+            ),
+        ] {
+            let found = Violation::of(&Error::new(ErrorKind::ForeignKeyViolation, message), "23503").unwrap();
+            let (table, name) = ("c".to_owned(), "c_a_fkey".to_owned());
+            let (message, detail) = (beginning.to_owned(), detail.to_owned());
+            assert_eq!(found, Violation::Reference { message, table, name, detail });
         }
         for message in [
             "table t, column c, row 3: NULL in a NOT NULL column",

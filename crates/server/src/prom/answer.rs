@@ -120,7 +120,9 @@ impl From<&SharedError> for Refusal {
     /// A temporary problem is never a 4xx, because Prometheus would drop the samples.
     fn from(error: &SharedError) -> Self {
         let status = match error.kind {
-            ErrorKind::InvalidValue | ErrorKind::CheckViolation => StatusCode::BAD_REQUEST,
+            ErrorKind::InvalidValue | ErrorKind::CheckViolation | ErrorKind::ForeignKeyViolation => {
+                StatusCode::BAD_REQUEST
+            }
             ErrorKind::Conflict => StatusCode::SERVICE_UNAVAILABLE,
             kind if kind.is_shortage() => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,

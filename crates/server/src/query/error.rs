@@ -46,6 +46,7 @@ fn of_kind(kind: ErrorKind) -> (StatusCode, &'static str) {
         ErrorKind::InvalidValue => (StatusCode::UNPROCESSABLE_ENTITY, "invalid_value"),
         ErrorKind::DuplicateKey => (StatusCode::CONFLICT, "duplicate_key"),
         ErrorKind::CheckViolation => (StatusCode::UNPROCESSABLE_ENTITY, "check_violation"),
+        ErrorKind::ForeignKeyViolation => (StatusCode::UNPROCESSABLE_ENTITY, "foreign_key_violation"),
         ErrorKind::Limit => (StatusCode::UNPROCESSABLE_ENTITY, "limit"),
         ErrorKind::Resources => (StatusCode::INSUFFICIENT_STORAGE, "resources"),
         ErrorKind::Conflict => (StatusCode::CONFLICT, "conflict"),

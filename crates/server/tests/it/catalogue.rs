@@ -235,3 +235,84 @@ fn what_clients_ask_in_other_forms_is_answered() {
         assert_eq!(lines.join(" "), expected.replace("OID", &oid), "{query}");
     }
 }
+
+#[test]
+fn foreign_keys_are_described_as_by_postgresql() {
+    let served = Served::with_tables();
+    let create = "CREATE TABLE lines (n int, \"In\" int REFERENCES sensors (id) ON DELETE CASCADE, s text REFERENCES \
+                  sensors (name) ON UPDATE RESTRICT)";
+    if asked(&served, create).is_none() {
+        return;
+    }
+    for (query, expected) in [
+        (
+            "SELECT conname, contype, confrelid::regclass, conkey, confkey, confupdtype, confdeltype, confmatchtype, \
+             pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'lines'::regclass ORDER BY 1",
+            "lines_In_fkey|f|sensors|{2}|{1}|a|c|s|FOREIGN KEY (\"In\") REFERENCES sensors(id) ON DELETE CASCADE\n\
+             lines_s_fkey|f|sensors|{3}|{2}|r|a|s|FOREIGN KEY (s) REFERENCES sensors(name) ON UPDATE RESTRICT",
+        ),
+        (
+            "SELECT i.relname FROM pg_constraint c JOIN pg_class i ON i.oid = c.conindid WHERE c.contype = 'f' ORDER BY 1",
+            "sensors_name_key\nsensors_pkey",
+        ),
+        ("SELECT relname FROM pg_class WHERE relhastriggers ORDER BY 1", "lines\nsensors"),
+        (
+            "SELECT constraint_name, unique_constraint_name, match_option, update_rule, delete_rule FROM \
+             information_schema.referential_constraints ORDER BY 1",
+            "lines_In_fkey|sensors_pkey|NONE|NO ACTION|CASCADE\nlines_s_fkey|sensors_name_key|NONE|RESTRICT|NO ACTION",
+        ),
+        (
+            "SELECT constraint_name, constraint_type FROM information_schema.table_constraints WHERE table_name = \
+             'lines' ORDER BY 1",
+            "lines_In_fkey|FOREIGN KEY\nlines_s_fkey|FOREIGN KEY",
+        ),
+        (
+            "SELECT constraint_name, column_name, ordinal_position, position_in_unique_constraint FROM \
+             information_schema.key_column_usage WHERE table_name = 'lines' ORDER BY 1",
+            "lines_In_fkey|In|1|1\nlines_s_fkey|s|1|1",
+        ),
+        (
+            "SELECT constraint_name, table_name, column_name FROM information_schema.constraint_column_usage WHERE \
+             constraint_name LIKE 'lines%' ORDER BY 1",
+            "lines_In_fkey|sensors|id\nlines_s_fkey|sensors|name",
+        ),
+        (
+            "INSERT INTO lines VALUES (1, 99, NULL)",
+            "ERROR:  23503: insert or update on table \"lines\" violates foreign key constraint \"lines_In_fkey\"\n\
+             DETAIL:  Key (In)=(99) is not present in table \"sensors\".\n\
+             SCHEMA NAME:  public\nTABLE NAME:  lines\nCONSTRAINT NAME:  lines_In_fkey",
+        ),
+        ("INSERT INTO lines VALUES (1, NULL, 's1')", "INSERT 0 1"),
+        (
+            "DELETE FROM sensors WHERE name = 's1'",
+            "ERROR:  23503: update or delete on table \"sensors\" violates foreign key constraint \"lines_s_fkey\" on \
+             table \"lines\"\nDETAIL:  Key (name)=(s1) is still referenced from table \"lines\".\n\
+             SCHEMA NAME:  public\nTABLE NAME:  lines\nCONSTRAINT NAME:  lines_s_fkey",
+        ),
+    ] {
+        let Some(found) = asked(&served, query) else { return };
+        let found: String =
+            found.lines().take_while(|line| !line.starts_with("LOCATION")).collect::<Vec<_>>().join("\n");
+        assert_eq!(found, expected, "{query}");
+    }
+    for (statement, code) in [
+        ("TRUNCATE sensors", "0A000"),
+        ("DROP TABLE sensors", "2BP01"),
+        ("CREATE TABLE other (a int REFERENCES sensors (height))", "42830"),
+        ("CREATE TABLE other (a text REFERENCES sensors (id))", "42804"),
+        ("CREATE TABLE other (a int REFERENCES nothing)", "42P01"),
+        ("CREATE TABLE other (a int REFERENCES sensors (nothing))", "42703"),
+        ("CREATE TABLE other (a int REFERENCES sensors DEFERRABLE)", "0A000"),
+    ] {
+        let Some(found) = served.psql(&["-c", statement], "") else { return };
+        assert!(found.contains(&format!("ERROR:  {code}")), "{statement}: {found}");
+    }
+    let Some(found) = served.psql(&["-c", "\\d lines"], "") else { return };
+    let declared = "\"lines_In_fkey\" FOREIGN KEY (\"In\") REFERENCES sensors(id) ON DELETE CASCADE";
+    assert!(found.contains("Foreign-key constraints:") && found.contains(declared), "{found}");
+    let Some(found) = served.psql(&["-c", "\\d sensors"], "") else { return };
+    assert!(
+        found.contains("Referenced by:") && found.contains("TABLE \"lines\" CONSTRAINT \"lines_s_fkey\""),
+        "{found}"
+    );
+}

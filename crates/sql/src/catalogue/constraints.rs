@@ -1,8 +1,9 @@
-//! Keys and CHECK constraints: `atsdb.checks`, and the relations of the SQL standard about constraints.
+//! Keys, CHECK constraints and foreign keys: `atsdb.checks`, and the relations of the SQL standard about constraints.
 
 use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
-use atsdb_core::{ColumnId, Result, Table, TableDefinition, Unique};
-use atsdb_engine::ReadSnapshot;
+use atsdb_core::name::same_name;
+use atsdb_core::{Column, ColumnId, ForeignKey, Result, Table, TableDefinition, Unique};
+use atsdb_engine::{ReadSnapshot, TemporaryTables};
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
     name: "table_constraints",
@@ -61,7 +62,7 @@ pub(super) const CONSTRAINT_COLUMN_USAGE: Relation = Relation {
     source: Source::Tables("table_name", constraint_column_usage),
 };
 
-/// The constraints that refer to another table. No table has any.
+/// The constraints that refer to another table.
 pub(super) const REFERENTIAL_CONSTRAINTS: Relation = Relation {
     name: "referential_constraints",
     columns: &[
@@ -75,7 +76,7 @@ pub(super) const REFERENTIAL_CONSTRAINTS: Relation = Relation {
         ("update_rule", ColumnKind::Text),
         ("delete_rule", ColumnKind::Text),
     ],
-    source: Source::Engine(no_rows),
+    source: Source::Engine(referential_constraints),
 };
 
 pub(super) const CHECKS: Relation = Relation {
@@ -101,6 +102,11 @@ fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
         row.extend(["CHECK", "NO", "NO"].map(Cell::text));
         rows.push(row);
     }
+    for key in &table.definition.foreign_keys {
+        let mut row = place(table, &key.name);
+        row.extend(["FOREIGN KEY", "NO", "NO"].map(Cell::text));
+        rows.push(row);
+    }
     Ok(())
 }
 
@@ -119,7 +125,7 @@ fn checks(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) ->
     Ok(())
 }
 
-fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+fn key_column_usage(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for unique in keys(&table.definition) {
         for (position, name) in column_names(&table.definition, &unique.columns).enumerate() {
             let mut row = place(table, &table.definition.key_name(unique));
@@ -127,10 +133,25 @@ fn key_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationB
             rows.push(row);
         }
     }
+    let tables = request.snapshot.tables();
+    for key in &table.definition.foreign_keys {
+        let unique = parent_of(tables, key).and_then(|parent| Some((parent, referenced_key(parent, key)?)));
+        for (position, name) in column_names(&table.definition, &key.columns).enumerate() {
+            let referenced = key.parent_columns.get(position);
+            let place_there = unique.zip(referenced).and_then(|((parent, unique), referenced)| {
+                let id = parent.definition.columns.iter().find(|column| same_name(&column.name, referenced))?.id;
+                unique.columns.iter().position(|other| *other == id)
+            });
+            let place_there = place_there.map_or(Cell::Null, |position| Cell::count(position as u64 + 1));
+            let mut row = place(table, &key.name);
+            row.extend([Cell::text(name), Cell::count(position as u64 + 1), place_there]);
+            rows.push(row);
+        }
+    }
     Ok(())
 }
 
-fn constraint_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+fn constraint_column_usage(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     let keys = keys(definition).map(|unique| (definition.key_name(unique), &unique.columns));
     let checks = definition.checks.iter().map(|check| (check.name.clone(), &check.columns));
@@ -140,10 +161,41 @@ fn constraint_column_usage(_: &RelationRequest<'_>, table: &Table, rows: &mut Re
             rows.push([CATALOG, schema, local, column, CATALOG, schema, constraint.as_str()].map(Cell::text).into());
         }
     }
+    // The columns of the parent, as the SQL standard has it.
+    for key in &definition.foreign_keys {
+        let Some(parent) = parent_of(request.snapshot.tables(), key) else { continue };
+        for column in &key.parent_columns {
+            let (other, name) = (schema_of(parent), parent.definition.local_name());
+            rows.push([CATALOG, other, name, column, CATALOG, schema, key.name.as_str()].map(Cell::text).into());
+        }
+    }
     Ok(())
 }
 
-fn no_rows(_: &ReadSnapshot, _: &mut RelationBuilder) {}
+fn referential_constraints(snapshot: &ReadSnapshot, rows: &mut RelationBuilder) {
+    for table in snapshot.tables() {
+        for key in &table.definition.foreign_keys {
+            let Some(parent) = parent_of(snapshot.tables(), key) else { continue };
+            let unique = referenced_key(parent, key).map_or_else(String::new, |key| parent.definition.key_name(key));
+            let unique = [CATALOG, schema_of(parent), unique.as_str()].map(Cell::text);
+            let rules = ["NONE", key.on_update.sql(), key.on_delete.sql()].map(Cell::text);
+            let own = [CATALOG, schema_of(table), key.name.as_str()].map(Cell::text);
+            rows.push(own.into_iter().chain(unique).chain(rules).collect());
+        }
+    }
+}
+
+/// The parent of a foreign key.
+fn parent_of<'a>(tables: &'a [Table], key: &ForeignKey) -> Option<&'a Table> {
+    tables.iter().find(|table| !TemporaryTables::contain(table) && key.parent.is_of(&table.definition))
+}
+
+/// The key of the parent that a foreign key refers to.
+fn referenced_key<'a>(parent: &'a Table, key: &ForeignKey) -> Option<&'a Unique> {
+    let definition = &parent.definition;
+    let is_of_key = |column: &&Column| key.parent_columns.iter().any(|name| same_name(name, &column.name));
+    definition.key_over(&definition.columns.iter().filter(is_of_key).collect::<Vec<_>>())
+}
 
 /// Catalog, schema and name of a constraint, then of its table.
 fn place(table: &Table, name: &str) -> Vec<Cell> {

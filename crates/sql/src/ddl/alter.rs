@@ -1,6 +1,6 @@
 //! `ALTER TABLE`: computes the next definition. It changes no chunk: older rows have a new column's
 //! [`missing`](Column::missing) value, and pages of a narrower type are widened when they are read. The engine checks
-//! that the rows satisfy a new key, CHECK or NOT NULL.
+//! that the rows satisfy a new key, CHECK, foreign key or NOT NULL.
 
 use super::checks::rename_in_checks;
 use super::columns::with_column;
@@ -132,8 +132,8 @@ fn skip(sqlstate: &'static str, what: &str, name: &Ident, table: &TableDefinitio
     Skipped { sqlstate, message: format!("{what} \"{name}\" of relation \"{table}\" {why}, skipping") }
 }
 
-/// Adds keys, indexes and CHECK constraints. The engine checks later that existing rows satisfy them. The primary key
-/// is also the series key of a table that has none.
+/// Adds keys, indexes, CHECK constraints and foreign keys. The engine checks later that existing rows satisfy them. The
+/// primary key is also the series key of a table that has none.
 fn add_constraints(definition: &mut TableDefinition, constraints: Constraints) -> Result<()> {
     constraints.apply(definition)?;
     if definition.key.is_empty() {
@@ -245,6 +245,7 @@ pub(crate) fn drop_column(definition: &mut TableDefinition, name: &str) -> Resul
     definition.columns_given = definition.next_column_id().0;
     definition.columns.remove(position);
     definition.drop_checks_of(id);
+    definition.drop_foreign_keys_of(id);
     Ok(())
 }
 
@@ -400,13 +401,19 @@ fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bo
         definition.checks.remove(position);
         return Ok(true);
     }
+    if let Some(position) = definition.foreign_key_position(&name.value) {
+        definition.foreign_keys.remove(position);
+        return Ok(true);
+    }
     match definition.key_position(&name.value) {
         Some(position) if !definition.unique[position].index => drop_key(definition, position),
         _ if if_exists => return Ok(false),
         found => {
             let keys =
                 definition.unique.iter().filter(|unique| !unique.index).map(|unique| definition.key_name(unique));
-            let names: Vec<String> = definition.checks.iter().map(|check| check.name.clone()).chain(keys).collect();
+            let checks = definition.checks.iter().map(|check| check.name.clone());
+            let references = definition.foreign_keys.iter().map(|key| key.name.clone());
+            let names: Vec<String> = checks.chain(references).chain(keys).collect();
             let unknown = unknown_name("constraint", &name.value, names.iter().map(String::as_str));
             return Err(match found {
                 Some(_) => unknown.with_hint(format!("it is an index: DROP INDEX {}", quoted(&name.value))),

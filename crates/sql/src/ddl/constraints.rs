@@ -1,22 +1,25 @@
-//! Keys, indexes and CHECK constraints of a `CREATE TABLE`. They are collected from the columns and the table
-//! constraints in order, and added to the definition when all columns are known.
+//! Keys, indexes, CHECK constraints and foreign keys of a `CREATE TABLE`. They are collected from the columns and the
+//! table constraints in order, and added to the definition when all columns are known.
 
 use super::checks::DeclaredCheck;
+use super::references::DeclaredReference;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::table_names::TableName;
-use atsdb_core::{ColumnId, Error, Result, TableDefinition, Unique};
+use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
 use datafusion::sql::sqlparser::ast::{
-    CheckConstraint, ConstraintCharacteristics, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
-    IndexColumn, IndexOption, IndexType, KeyOrIndexDisplay, NullsDistinctOption, TableConstraint, Value,
+    CheckConstraint, ConstraintCharacteristics, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, IndexColumn, IndexOption, IndexType, KeyOrIndexDisplay, NullsDistinctOption,
+    TableConstraint, Value,
 };
 
-/// The declared keys, indexes and CHECK constraints.
+/// The declared keys, indexes, CHECK constraints and foreign keys.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     primary: Option<DeclaredKey>,
     unique: Vec<DeclaredKey>,
     indexes: Vec<DeclaredKey>,
     checks: Vec<DeclaredCheck>,
+    references: Vec<DeclaredReference>,
 }
 
 #[derive(Debug)]
@@ -50,9 +53,21 @@ impl Constraints {
         Ok(())
     }
 
+    /// `REFERENCES` after a column.
+    pub(crate) fn reference(
+        &mut self,
+        name: Option<&Ident>,
+        columns: Vec<String>,
+        key: &ForeignKeyConstraint,
+    ) -> Result<()> {
+        self.references.push(DeclaredReference::of(name, columns, key)?);
+        Ok(())
+    }
+
     /// Whether nothing was declared.
     pub(crate) fn is_empty(&self) -> bool {
-        self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty() && self.checks.is_empty()
+        let has_no_condition = self.checks.is_empty() && self.references.is_empty();
+        self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty() && has_no_condition
     }
 
     /// A constraint of the table.
@@ -77,7 +92,10 @@ impl Constraints {
                 self.indexes.push(DeclaredKey::new(index.name.as_ref(), column_names(&index.columns, true)?));
                 Ok(())
             }
-            TableConstraint::ForeignKey(key) => Err(refused_reference(key.name.as_ref(), "FOREIGN KEY")),
+            TableConstraint::ForeignKey(key) => {
+                let columns = key.columns.iter().map(|column| column.value.clone()).collect();
+                self.reference(None, columns, key)
+            }
             TableConstraint::Check(check) => self.check(None, check),
             other => Err(not_supported(other).with_hint("leave it out")),
         }
@@ -100,7 +118,12 @@ impl Constraints {
             let columns = column_ids(definition, &declared.columns)?;
             definition.add_index(declared.name.as_deref(), columns);
         }
-        self.checks.into_iter().try_for_each(|declared| declared.apply(definition))
+        self.checks.into_iter().try_for_each(|declared| declared.apply(definition))?;
+        for declared in self.references {
+            let columns = column_ids(definition, declared.columns())?;
+            declared.apply(definition, columns);
+        }
+        Ok(())
     }
 }
 
@@ -108,15 +131,6 @@ impl DeclaredKey {
     fn new(name: Option<&Ident>, columns: Vec<String>) -> Self {
         Self { name: name.map(|name| name.value.clone()), columns, nulls_equal: false, index: false }
     }
-}
-
-/// The error for a reference with this name to another table, which is declared by these words.
-pub(crate) fn refused_reference(name: Option<&Ident>, words: &str) -> Error {
-    let refused = match name {
-        Some(name) => not_supported(format_args!("CONSTRAINT {name} {words}")),
-        None => not_supported(words),
-    };
-    refused.with_hint("leave the constraint out; rows of other tables are not looked up when rows are written")
 }
 
 /// Adds a constraint. The primary key comes first, and its columns become NOT NULL.

@@ -1,8 +1,8 @@
 //! Declarations between text and definition: `CREATE TABLE` both ways, `ALTER TABLE`, and their pieces.
 //!
-//! Owned here: columns and their types, defaults, keys, indexes, CHECK constraints, the options of a table, and how a
-//! definition is printed ([`print`]). Not owned: the meaning of a definition (`atsdb-core`), and storing it
-//! (`session`).
+//! Owned here: columns and their types, defaults, keys, indexes, CHECK constraints, foreign keys, the options of a
+//! table, and how a definition is printed ([`print`]). Not owned: the meaning of a definition (`atsdb-core`), and
+//! storing it (`session`).
 
 pub(crate) mod alter;
 mod checks;
@@ -15,6 +15,7 @@ pub(crate) mod from_query;
 pub(crate) mod identity;
 pub(crate) mod options;
 pub(crate) mod print;
+pub(crate) mod references;
 pub(crate) mod schemas;
 pub(crate) mod sequences;
 pub(crate) mod type_names;

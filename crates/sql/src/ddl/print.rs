@@ -4,6 +4,7 @@ use super::defaults::default_sql;
 use super::enumerations::type_sql;
 use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
+use super::references::declared_sql;
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{
@@ -49,6 +50,7 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
     for check in &definition.checks {
         lines.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition));
     }
+    lines.extend(definition.foreign_keys.iter().map(|key| declared_sql(definition, key)));
     for index in &definition.indexes {
         lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
     }

@@ -26,6 +26,15 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// Whether all rows that are removed are deleted: none of them gets other values.
+    pub(crate) fn deletes(&self) -> bool {
+        let is_deletion = |action: &MergeAction| !matches!(action, MergeAction::Update { .. });
+        match &self.merge {
+            Some(merge) => merge.actions.iter().all(is_deletion),
+            None => matches!(self.kind, ChangeKind::Delete | ChangeKind::Empty),
+        }
+    }
+
     /// For each value in a row of the query, the position of the column that it is assigned to, if any.
     pub(crate) fn assigned(&self) -> Result<Vec<Option<usize>>> {
         let Some(merge) = &self.merge else {

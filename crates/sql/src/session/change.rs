@@ -67,7 +67,10 @@ impl Session {
             let found_in = context.snapshot.resident(&change.table)?;
             return change_resident(batch, change, &found_in, rows);
         }
-        ChangeWriter::new(batch, change, self.limits(), &self.interrupt).run(rows)
+        let was_deleting = batch.set_deleting(change.deletes());
+        let changed = ChangeWriter::new(batch, change, self.limits(), &self.interrupt).run(rows);
+        batch.set_deleting(was_deleting);
+        changed
     }
 
     /// Applies a `MERGE`: matched rows are changed before others are added.

@@ -32,8 +32,8 @@ use atsdb_core::{Column, CurrentTimes, ErrorKind, Index, Result, Table, TableDef
 use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName, Query as ParsedQuery,
-    Statement as Ast, Truncate, TruncateIdentityOption,
+    AlterTable, CascadeOption, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName,
+    Query as ParsedQuery, Statement as Ast, Truncate, TruncateIdentityOption,
 };
 
 impl Session {
@@ -254,6 +254,7 @@ impl Session {
             skipped.into_iter().for_each(|skipped| self.note_skipped(skipped));
             self.find_sequences(&mut definition, Some(&table))?;
             self.find_enumerations(&mut definition, Some(&table))?;
+            self.find_parents(&mut definition, Some(&table))?;
             for column in &mut definition.columns {
                 self.enter_missing(&table, column)?;
             }
@@ -401,6 +402,7 @@ impl Session {
                 table => tables.push(table?),
             }
         }
+        let tables = self.with_children(tables, truncate.cascade == Some(CascadeOption::Cascade))?;
         self.empty(&tables, truncate.identity == Some(TruncateIdentityOption::Restart))?;
         Ok(Answer::Done { verb: "TRUNCATE", row_count: None })
     }

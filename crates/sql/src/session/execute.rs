@@ -276,6 +276,7 @@ impl Session {
         let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
         self.find_sequences(&mut definition, None)?;
         self.find_enumerations(&mut definition, None)?;
+        self.find_parents(&mut definition, None)?;
         definition.check().map_err(as_sql_error)?;
         self.check_conditions(&definition)?;
         let notice = notice_of_time(create, &definition)?;
@@ -313,7 +314,8 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&self.with_materialized(self.with_rollups(tables, cascade)?, cascade)?)?;
+        let tables = self.with_materialized(self.with_rollups(tables, cascade)?, cascade)?;
+        self.drop_referenced(&tables, cascade)?;
         Ok(Answer::Done { verb: kind.drop_verb(), row_count: None })
     }
 

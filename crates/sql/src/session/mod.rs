@@ -20,6 +20,7 @@ mod materialized;
 mod open_transaction;
 pub(crate) mod parameter_value;
 pub(crate) mod prepare;
+mod references;
 mod rollups;
 mod savepoint;
 mod schemas;

@@ -93,8 +93,8 @@ pub(super) fn in_transaction<T>(open: &mut Transaction, work: impl FnOnce(&mut B
     open.failed = closed.is_err();
     closed?;
     let batch = &mut open.batch;
-    // An existing key is an error of the statement that adds it.
-    let done = work(batch).and_then(|done| batch.settle_keys().map(|()| done));
+    // An existing key, and a parent that is missing, are errors of the statement that adds the row.
+    let done = work(batch).and_then(|done| batch.end_statement().map(|()| done));
     open.failed = done.is_err();
     done
 }

@@ -221,12 +221,12 @@ impl Session {
         let tables = self.with_materialized(self.with_rollups(own.clone(), true)?, true)?;
         let stays = |table: &Table| tables.iter().all(|dropped| dropped.id != table.id);
         self.refuse_columns_of(&types, stays)?;
-        let changed = self.without_defaults(&tables, true)?;
+        let changed = self.without_references(&tables, self.without_defaults(&tables, true)?)?;
         self.with_batch(|batch| {
             let present = batch.tables()?;
             require_same(own.iter(), present.iter().filter(|table| in_one(table)))?;
             changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
-            tables.iter().try_for_each(|table| batch.drop_table(table))?;
+            batch.drop_tables(&tables)?;
             let entries = batch.entries()?;
             entries.iter().filter(|entry| in_one(entry)).try_for_each(|entry| batch.drop_table(entry))
         })?;
@@ -278,6 +278,12 @@ impl Session {
             tables.iter().try_for_each(|table| {
                 let mut definition = if is_in(&table) { renamed(table) } else { table.definition.clone() };
                 follow(&mut definition);
+                if !definition.foreign_keys.is_empty()
+                    && let Some(present) = batch.tables()?.into_iter().find(|present| present.id == table.id)
+                {
+                    // They may have the new names of parents already.
+                    definition.foreign_keys = present.definition.foreign_keys;
+                }
                 match definition == table.definition {
                     true => Ok(()),
                     false => batch.redefine(table, definition).map(drop),

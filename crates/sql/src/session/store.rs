@@ -41,7 +41,7 @@ impl Session {
         match tables {
             // This also frees the space at once.
             [table] if !self.in_transaction() && !TemporaryTables::contain(table) => self.engine.drop_table(table),
-            _ => self.with_batch_retried(|batch| tables.iter().try_for_each(|table| batch.drop_table(table))),
+            _ => self.with_batch_retried(|batch| batch.drop_tables(tables)),
         }
     }
 

@@ -17,6 +17,14 @@ const OF_SQL: &[Rule] = &[
     (&["invalid enum label"], "42602"),
     (&["is not an existing enum label"], "22023"),
     (&["invalid regular expression:"], "2201B"),
+    (&["no unique constraint matching given keys"], "42830"),
+    (&["number of referencing and referenced columns"], "42830"),
+    (&["foreign key constraint \"", "cannot be implemented"], "42804"),
+    (&["referenced in foreign key constraint does not exist"], "42703"),
+    (&["there is no primary key for referenced table"], "42704"),
+    (&["referenced relation \"", "is not a table"], "42809"),
+    (&["cannot truncate a table referenced"], "0A000"),
+    (&["may reference only permanent tables"], "42P16"),
     (&["syntax error"], "42601"),
     (&["non-DEFAULT value"], "428C9"),
     (&["can only be updated to DEFAULT"], "428C9"),
@@ -348,6 +356,12 @@ mod tests {
         assert_eq!(code(ErrorKind::Interrupted, "the query was interrupted"), "57014");
         assert_eq!(code(ErrorKind::DuplicateKey, "the key is there"), "23505");
         assert_eq!(code(ErrorKind::CheckViolation, "new row for relation"), "23514");
+        assert_eq!(code(ErrorKind::ForeignKeyViolation, "insert or update on table"), "23503");
+        let no_key = "there is no unique constraint matching given keys for referenced table \"p\"";
+        assert_eq!(code(ErrorKind::Sql, no_key), "42830");
+        let types = "foreign key constraint \"f\" cannot be implemented: Key columns are of incompatible types";
+        assert_eq!(code(ErrorKind::Sql, types), "42804");
+        assert_eq!(code(ErrorKind::Sql, "cannot drop table p because other objects depend on it"), "2BP01");
         assert_eq!(code(ErrorKind::Sql, "constraint c: argument of CHECK must be type boolean"), "42804");
         assert_eq!(code(ErrorKind::Sql, "constraint \"c\" for relation \"t\" already exists"), "42710");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");

@@ -132,8 +132,8 @@ impl InsertRun {
         self.keys = match (definition.has_unique(), self.policy) {
             // Keys of rows in memory are checked by the table in memory; a rollup is refused at its first row.
             _ if is_unsigned || definition.rollup.is_some() => Keys::AtOnce,
-            // The batch tests the conditions of CHECK constraints.
-            _ if !definition.checks.is_empty() => Keys::AtOnce,
+            // The batch tests the conditions of CHECK constraints, and looks up the parents of foreign keys.
+            _ if !definition.checks.is_empty() || !definition.foreign_keys.is_empty() => Keys::AtOnce,
             _ if definition.is_in_memory() && definition.has_unique() => Keys::AtOnce,
             (false, _) | (true, ConflictPolicy::Replace | ConflictPolicy::Merge) => Keys::Later,
             _ if !all_named => Keys::AtOnce,
@@ -204,7 +204,7 @@ impl InsertRun {
             let skipped_before = skipped_rows.load(std::sync::atomic::Ordering::Relaxed);
             self.flush(batch)?;
             if is_at_once {
-                batch.settle_keys()?;
+                batch.end_statement()?;
                 let skipped_rows = skipped_rows.load(std::sync::atomic::Ordering::Relaxed) - skipped_before;
                 return Ok(PushOutcome::Rows(row_count.saturating_sub(skipped_rows)));
             }

@@ -60,6 +60,20 @@ pub(super) fn of_two_amendments_one_wins(store: &dyn Store) {
     assert_holds(store, chunk.table, &[first]);
 }
 
+pub(super) fn an_amendment_without_pages_requires_its_chunk(store: &dyn Store) {
+    let (chunk, id) = sample(store);
+    let none = amendment(id, &chunk, &chunk);
+    assert!(none.pages.is_empty());
+    let other = Plan::new(2).chunk(chunk.table);
+    let change = Change { add: vec![other.clone()], ..amending(vec![none.clone()]) };
+    assert_eq!(commit(store, change).unwrap(), CommitOutcome::Committed);
+    assert_holds(store, chunk.table, &[chunk.clone(), other]);
+    commit(store, removing(&visible(store, chunk.table))).unwrap();
+    let change = Change { add: vec![Plan::new(3).chunk(chunk.table)], ..amending(vec![none]) };
+    assert_kind(commit(store, change), ErrorKind::Conflict);
+    assert_holds(store, chunk.table, &[]);
+}
+
 pub(super) fn a_chunk_is_amended_step_by_step_in_one_change(store: &dyn Store) {
     let (chunk, id) = sample(store);
     let first = amended(&chunk, 0, 300);

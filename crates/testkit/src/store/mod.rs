@@ -143,6 +143,7 @@ pub fn cases() -> Vec<Case> {
             an_amended_chunk_keeps_what_it_has,
             a_snapshot_does_not_see_later_pages,
             of_two_amendments_one_wins,
+            an_amendment_without_pages_requires_its_chunk,
             a_chunk_is_amended_step_by_step_in_one_change,
             only_a_visible_chunk_of_the_table_is_amended,
             an_amendment_that_contradicts_itself_is_refused,

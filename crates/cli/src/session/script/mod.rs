@@ -255,7 +255,8 @@ fn kind_in_script(kind: ErrorKind) -> ErrorKind {
         | ErrorKind::InvalidValue
         | ErrorKind::Limit
         | ErrorKind::DuplicateKey
-        | ErrorKind::CheckViolation => ErrorKind::Sql,
+        | ErrorKind::CheckViolation
+        | ErrorKind::ForeignKeyViolation => ErrorKind::Sql,
         other => other,
     }
 }

@@ -1,6 +1,7 @@
 //! Groups rows by their key. Rows of a chunk can then look up the group that has their key.
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
+use arrow::compute::take;
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::row::{Row, RowConverter, Rows, SortField};
 use atsdb_core::Result;
@@ -64,6 +65,12 @@ impl Groups {
     /// The number of groups.
     pub(crate) fn count(&self) -> usize {
         self.first.len()
+    }
+
+    /// The first row of each group, if the rows are those of one batch, given as its columns.
+    pub(crate) fn distinct(&self, columns: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        let first = UInt32Array::from(self.first.clone());
+        columns.iter().map(|array| Ok(take(array, &first, None)?)).collect()
     }
 
     /// For each of some other rows, the group that has its key.

@@ -10,11 +10,11 @@
 //! A key that is added to a table with rows is checked once for all of them ([`added`], [`duplicates`]).
 
 mod added;
-mod bounds;
+pub(crate) mod bounds;
 mod clock;
 pub(crate) mod conflicting_rows;
 mod duplicates;
-mod groups;
+pub(crate) mod groups;
 pub(crate) mod index;
 pub(crate) mod key;
 mod key_set;

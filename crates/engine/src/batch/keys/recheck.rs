@@ -44,13 +44,14 @@ impl Batch {
     /// One check. Returns whether there was something to check.
     fn recheck_newer(&mut self) -> Result<bool> {
         let guards = self.changes.guards().to_vec();
-        if guards.is_empty() {
+        if guards.is_empty() && self.changes.references().is_empty() {
             return Ok(false);
         }
         let fresh = ReadSnapshot::take(&self.handle.shared)?;
+        let has_followed = self.follow_known(&fresh)?;
         let newest = fresh.inner.store.newest_chunk()?;
         if guards.iter().all(|guard| guard.newest >= newest) {
-            return Ok(false);
+            return Ok(has_followed);
         }
         let (own, base) = (self.snapshot()?, self.base()?);
         for guard in &guards {
@@ -58,7 +59,8 @@ impl Batch {
             let table = own.tables().iter().find(|table| table.id == guard.table);
             let (Some(table), Some(before)) = (table, base.table_by_id(guard.table)) else { continue };
             let Some(now) = fresh.table_by_id(table.id) else { continue };
-            if now.version != before.version {
+            let is_followed = self.changes.references().known().contains_key(&table.id);
+            if now.version != before.version && !(is_followed && now.definition == before.definition) {
                 return Err(changed_meanwhile(&before.definition));
             }
             if table.definition.is_in_memory() {
@@ -74,6 +76,7 @@ impl Batch {
             let names_duplicates = self.keyed.names_duplicates_of(table.id);
             let snapshots = (&fresh, &own, &base);
             Recheck::new(table, &before.definition, guard, snapshots, removed, names_duplicates)?.run()?;
+            self.recheck_references(table, &before.definition, guard, &fresh)?;
         }
         self.changes.raise_guards(newest);
         Ok(true)

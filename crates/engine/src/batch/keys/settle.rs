@@ -111,6 +111,9 @@ impl Batch {
         if !self.changes.has_created(id) && !self.changes.has_guard(id) {
             let newest = self.base()?.inner.store.newest_chunk()?;
             self.changes.guard(ChunkGuard { table: id, newest });
+            if self.is_parent(id)? {
+                self.know(id)?;
+            }
         }
         Ok(())
     }

@@ -114,7 +114,7 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
             known::BOOL
         }
         "pg_my_temp_schema" => known::OID,
-        "to_regclass" => known::REGCLASS,
+        "to_regclass" | "pg_partition_ancestors" => known::REGCLASS,
         "to_regtype" | "pg_typeof" => known::REGTYPE,
         "pg_postmaster_start_time" | "pg_conf_load_time" | "pg_last_xact_replay_timestamp" => known::TIMESTAMPTZ,
         "pg_blocking_pids" => 1007,

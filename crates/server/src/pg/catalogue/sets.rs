@@ -22,7 +22,15 @@ type Computed = BTreeMap<*const Expr, Value>;
 
 /// Whether a function is set-returning.
 pub(super) fn is_set_function(name: &str) -> bool {
-    ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "regexp_split_to_table"].contains(&name)
+    const NAMES: [&str; 6] = [
+        "unnest",
+        "generate_series",
+        "generate_subscripts",
+        "_pg_expandarray",
+        "regexp_split_to_table",
+        "pg_partition_ancestors",
+    ];
+    NAMES.contains(&name)
 }
 
 /// The values in an array, with nested arrays flattened.
@@ -43,6 +51,8 @@ pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgEr
     };
     Ok(match name {
         "unnest" => elements(items),
+        // No table is a partition.
+        "pg_partition_ancestors" => Vec::new(),
         "_pg_expandarray" => {
             let numbered = items.iter().enumerate();
             numbered

@@ -2,7 +2,7 @@
 
 use super::client::{Client, Status, connect, descriptor, served, status};
 use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Int32Type};
+use arrow::datatypes::{DataType, Int32Type, UInt8Type};
 use arrow_flight::sql::{
     Any, CommandGetCrossReference, CommandGetExportedKeys, CommandGetImportedKeys, CommandGetPrimaryKeys,
     ProstMessageExt,
@@ -71,24 +71,30 @@ fn primary_keys_are_listed_in_their_order() {
 }
 
 #[test]
-fn there_are_no_foreign_keys() {
+fn foreign_keys_are_listed_from_both_sides() {
     let served = served(&[]);
+    served.database.sql("CREATE TABLE pairs (b INT, a TEXT, UNIQUE (a, b))").unwrap();
+    let declared = "CREATE TABLE refers (x TEXT, y INT, FOREIGN KEY (y, x) REFERENCES pairs (b, a) ON DELETE SET NULL)";
+    served.database.sql(declared).unwrap();
     let mut client = connect(&served);
-    let (catalog, db_schema, table) = (None, None, "sensors".to_owned());
     let imported =
-        CommandGetImportedKeys { catalog: catalog.clone(), db_schema: db_schema.clone(), table: table.clone() };
-    let exported = CommandGetExportedKeys { catalog, db_schema, table };
-    let cross = CommandGetCrossReference {
-        pk_catalog: None,
-        pk_db_schema: None,
-        pk_table: "sensors".to_owned(),
-        fk_catalog: None,
-        fk_db_schema: None,
-        fk_table: "readings".to_owned(),
+        |table: &str| CommandGetImportedKeys { catalog: None, db_schema: None, table: table.to_owned() }.as_any();
+    let exported = |table: &str| {
+        CommandGetExportedKeys { catalog: None, db_schema: Some("public".to_owned()), table: table.to_owned() }.as_any()
     };
-    for command in [imported.as_any(), exported.as_any(), cross.as_any()] {
+    let cross = |parent: &str, child: &str| {
+        let command = CommandGetCrossReference {
+            pk_catalog: None,
+            pk_db_schema: None,
+            pk_table: parent.to_owned(),
+            fk_catalog: None,
+            fk_db_schema: None,
+            fk_table: child.to_owned(),
+        };
+        command.as_any()
+    };
+    for command in [imported("refers"), exported("pairs"), cross("pairs", "refers")] {
         let found = asked(&mut client, &command).unwrap();
-        assert_eq!(found.num_rows(), 0);
         assert_eq!(
             columns(&found),
             [
@@ -107,5 +113,14 @@ fn there_are_no_foreign_keys() {
                 "delete_rule uint8 not null",
             ]
         );
+        let texts = |at: usize| found.column(at).as_string::<i32>().iter().flatten().collect::<Vec<_>>().join(" ");
+        assert_eq!([texts(2), texts(3), texts(6), texts(7)], ["pairs pairs", "b a", "refers refers", "y x"]);
+        assert_eq!([texts(9), texts(10)], ["refers_y_x_fkey refers_y_x_fkey", "pairs_a_b_key pairs_a_b_key"]);
+        assert_eq!(found.column(8).as_primitive::<Int32Type>().values(), &[1, 2]);
+        assert_eq!(found.column(11).as_primitive::<UInt8Type>().values(), &[3, 3]);
+        assert_eq!(found.column(12).as_primitive::<UInt8Type>().values(), &[2, 2]);
+    }
+    for command in [imported("pairs"), exported("refers"), cross("refers", "pairs"), exported("nothing")] {
+        assert_eq!(asked(&mut client, &command).unwrap().num_rows(), 0);
     }
 }

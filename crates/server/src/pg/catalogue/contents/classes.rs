@@ -3,15 +3,18 @@
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{Object, Objects};
+use super::references::tables_with_triggers;
 use super::row::row;
 use super::schemas::TEMPORARY_NUMBER;
 use crate::pg::types::{known, layout};
 
 pub(super) fn classes(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
+    let with_triggers = tables_with_triggers(objects);
     for object in &objects.tables {
         let kind = object.kind.to_string();
-        rows.push(class(object.number, &object.name, object.namespace, &kind, object.attributes.len(), Some(object)));
+        let of_object = Some((object, with_triggers.contains(&object.number)));
+        rows.push(class(object.number, &object.name, object.namespace, &kind, object.attributes.len(), of_object));
         for index in &object.indexes {
             rows.push(class(index.number, &index.name, object.namespace, "i", index.columns.len(), None));
         }
@@ -19,7 +22,17 @@ pub(super) fn classes(objects: &Objects) -> Vec<Row> {
     rows
 }
 
-fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usize, object: Option<&Object>) -> Row {
+/// The row of a table, of which is said whether it has triggers, or of an index.
+fn class(
+    number: i64,
+    name: &str,
+    namespace: i64,
+    kind: &str,
+    column_count: usize,
+    object: Option<(&Object, bool)>,
+) -> Row {
+    let has_triggers = object.is_some_and(|(_, has_triggers)| has_triggers);
+    let object = object.map(|(object, _)| object);
     // -1 means that the rows have not been counted.
     let row_count = Value::Float(-1.0);
     row(
@@ -53,7 +66,7 @@ fn class(number: i64, name: &str, namespace: i64, kind: &str, column_count: usiz
             ("relnatts", Value::Int(column_count as i64)),
             ("relchecks", Value::Int(object.map_or(0, |object| object.checks().count() as i64))),
             ("relhasrules", Value::Bool(matches!(kind, "v" | "m"))),
-            ("relhastriggers", Value::Bool(false)),
+            ("relhastriggers", Value::Bool(has_triggers)),
             ("relhassubclass", Value::Bool(false)),
             ("relrowsecurity", Value::Bool(false)),
             ("relforcerowsecurity", Value::Bool(false)),

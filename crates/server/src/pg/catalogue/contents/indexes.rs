@@ -3,6 +3,7 @@
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
+use super::references;
 use super::row::row;
 use crate::pg::types::{known, layout};
 use atsdb::sql::identifier;
@@ -123,7 +124,9 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
             ],
         )
     });
-    keys.chain(checks).collect()
+    let references =
+        references::references(objects).map(|reference| constraint_row(reference.child, &reference.constraint()));
+    keys.chain(checks).chain(references).collect()
 }
 
 /// A row of `pg_constraint`: the columns that differ between constraints, and those that all have in common.
@@ -174,7 +177,7 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
             let checks = objects.checks().map(|(_, check)| {
                 vec![Value::Int(check.number), Value::Text(format!("CHECK (({}))", check.condition))]
             });
-            made.chain(checks).collect()
+            made.chain(checks).chain(references::declarations(objects)).collect()
         }
         "indexes" => {
             let made = each(objects).map(|(object, index)| {

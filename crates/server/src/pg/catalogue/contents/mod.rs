@@ -12,6 +12,7 @@ mod keywords;
 mod objects;
 mod procedures;
 mod rare_shapes;
+mod references;
 mod roles;
 mod row;
 mod schemas;

@@ -3,6 +3,7 @@
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
+use super::references::{ReferenceObject, references};
 use super::row::row;
 use crate::pg::types::known;
 
@@ -67,7 +68,17 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 values.push(("enforced", Value::text("YES")));
                 of(values)
             }))
+            .chain(references(objects).map(|reference| {
+                let mut values = constraint(reference.child, &reference.key.name, database);
+                values.extend(table_columns(reference.child, database));
+                values.push(("constraint_type", Value::text("FOREIGN KEY")));
+                values.push(("is_deferrable", Value::text("NO")));
+                values.push(("initially_deferred", Value::text("NO")));
+                values.push(("enforced", Value::text("YES")));
+                of(values)
+            }))
             .collect(),
+        "referential_constraints" => references(objects).map(|reference| of(rules(&reference, database))).collect(),
         "check_constraints" => objects
             .checks()
             .map(|(object, check)| {
@@ -76,9 +87,12 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 of(values)
             })
             .collect(),
-        "key_column_usage" => key_columns(objects, database).map(of).collect(),
+        "key_column_usage" => {
+            key_columns(objects, database).chain(reference_columns(objects, database)).map(of).collect()
+        }
         "constraint_column_usage" => {
-            key_columns(objects, database).chain(check_columns(objects, database)).map(of).collect()
+            let own = key_columns(objects, database).chain(check_columns(objects, database));
+            own.chain(parent_columns(objects, database)).map(of).collect()
         }
         _ => Vec::new(),
     }
@@ -115,6 +129,53 @@ fn check_columns<'a>(objects: &'a Objects, database: &'a str) -> impl Iterator<I
             Some(values)
         })
     })
+}
+
+/// The columns of foreign keys.
+fn reference_columns<'a>(
+    objects: &'a Objects,
+    database: &'a str,
+) -> impl Iterator<Item = Vec<(&'static str, Value)>> + 'a {
+    references(objects).flat_map(move |reference| {
+        let columns = (1_i64..).zip(reference.names()).map(|(position, column)| {
+            let mut values = constraint(reference.child, &reference.key.name, database);
+            values.extend(table_columns(reference.child, database));
+            values.push(("column_name", Value::text(column)));
+            values.push(("ordinal_position", Value::Int(position)));
+            let in_unique = usize::try_from(position - 1).ok().and_then(|at| reference.position_in_unique(at));
+            values.push(("position_in_unique_constraint", in_unique.map_or(Value::Null, Value::Int)));
+            values
+        });
+        columns.collect::<Vec<_>>()
+    })
+}
+
+/// The columns of parents that foreign keys refer to.
+fn parent_columns<'a>(
+    objects: &'a Objects,
+    database: &'a str,
+) -> impl Iterator<Item = Vec<(&'static str, Value)>> + 'a {
+    references(objects).flat_map(move |reference| {
+        let columns = reference.parent_names().map(|column| {
+            let mut values = constraint(reference.child, &reference.key.name, database);
+            values.extend(table_columns(reference.parent, database));
+            values.push(("column_name", Value::text(column)));
+            values
+        });
+        columns.collect::<Vec<_>>()
+    })
+}
+
+/// What a foreign key refers to, and what happens to its rows.
+fn rules(reference: &ReferenceObject<'_>, database: &str) -> Vec<(&'static str, Value)> {
+    let mut values = constraint(reference.child, &reference.key.name, database);
+    values.push(("unique_constraint_catalog", Value::text(database)));
+    values.push(("unique_constraint_schema", Value::text(reference.parent.schema.as_str())));
+    values.push(("unique_constraint_name", Value::maybe(reference.unique.map(|unique| unique.name.clone()))));
+    values.push(("match_option", Value::text("NONE")));
+    values.push(("update_rule", Value::text(reference.key.on_update.sql())));
+    values.push(("delete_rule", Value::text(reference.key.on_delete.sql())));
+    values
 }
 
 fn table_columns(object: &Object, database: &str) -> Vec<(&'static str, Value)> {

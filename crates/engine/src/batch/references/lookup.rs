@@ -1,0 +1,227 @@
+//! Looking keys up in a table, in a form that child and parent have in common: mapped columns as text, integers of
+//! different types as 64-bit ones, and all others as they are stored.
+
+use crate::batch::keys::bounds::KeyBounds;
+use crate::batch::keys::groups::Groups;
+use crate::batch::keys::key::{Key, KeyColumns};
+use crate::chunk::missing::column_statistics;
+use crate::read::row_checks::plain_of_stored;
+use crate::read::scan::{Scan, ScanRequest};
+use crate::read::scan_chunk::ScanChunk;
+use crate::read::snapshot::ReadSnapshot;
+use crate::shared::Shared;
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow::compute::{cast, take};
+use arrow::datatypes::DataType;
+use arrow::util::display::array_value_to_string;
+use atsdb_codec::to_logical;
+use atsdb_core::name::same_name;
+use atsdb_core::{ChunkEntry, Column, Error, ForeignKey, Result, Table, TableDefinition, TimeRange};
+
+/// Keys are looked up at once up to this number of rows.
+const ROWS_MAX: usize = 1 << 20;
+
+/// The columns of a foreign key on one of its sides, in the order of the key.
+pub(super) struct Side<'a> {
+    definition: &'a TableDefinition,
+    pub(super) positions: Vec<usize>,
+    /// For each column whether its integers are compared as 64-bit ones.
+    widened: Vec<bool>,
+}
+
+/// Returns the columns of a foreign key in the child, and those in the parent.
+pub(super) fn sides<'a>(
+    child: &'a TableDefinition,
+    key: &ForeignKey,
+    parent: &'a TableDefinition,
+) -> Result<(Side<'a>, Side<'a>)> {
+    let lost = || Error::internal(format!("foreign key {} of table {} has lost a column", key.name, child.name));
+    let (mut own, mut other, mut widened) = (Vec::new(), Vec::new(), Vec::new());
+    for (id, name) in key.columns.iter().zip(&key.parent_columns) {
+        let at = child.columns.iter().position(|column| column.id == *id).ok_or_else(lost)?;
+        let there = parent.columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(lost)?;
+        widened.push(child.columns[at].column_type != parent.columns[there].column_type);
+        own.push(at);
+        other.push(there);
+    }
+    let own = Side { definition: child, positions: own, widened: widened.clone() };
+    Ok((own, Side { definition: parent, positions: other, widened }))
+}
+
+impl Side<'_> {
+    /// The key of each row of a chunk.
+    fn read(&self, scan: &Scan, chunk: usize) -> Result<KeyColumns> {
+        let stored = scan.read_stored(chunk, &self.positions)?;
+        let common =
+            |((array, position), widened): ((ArrayRef, &usize), &bool)| match self.definition.columns[*position].map {
+                Some(_) => scan.plain_column(*position, &array),
+                None if *widened => Ok(cast(&array, &DataType::Int64)?),
+                None => Ok(array),
+            };
+        stored.into_iter().zip(&self.positions).zip(&self.widened).map(common).collect()
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.positions.iter().map(|position| &self.definition.columns[*position])
+    }
+
+    /// The values of a row as text.
+    fn texts(&self, columns: &[ArrayRef], row: usize) -> Result<Vec<String>> {
+        let text = |((array, column), widened): ((&ArrayRef, &Column), &bool)| {
+            let value = array.slice(row, 1);
+            let is_stored = column.map.is_none() && !*widened;
+            let value = if is_stored { to_logical(column, &value)? } else { value };
+            Ok(array_value_to_string(&value, 0)?)
+        };
+        columns.iter().zip(self.columns()).zip(&self.widened).map(text).collect()
+    }
+
+    /// Calls `look_up` with all keys of a scan, a limited number at once.
+    pub(super) fn in_windows(&self, scan: &Scan, look_up: impl FnMut(WantedKeys) -> Result<()>) -> Result<()> {
+        look_up_in_windows((0..scan.chunks().len()).map(|chunk| self.read(scan, chunk)), look_up)
+    }
+
+    /// The keys of rows that are not in a chunk yet: the columns of the table's foreign keys, in stored form.
+    pub(super) fn of_added(&self, shared: &Shared, table: &Table, rows: &RecordBatch) -> Result<KeyColumns> {
+        let lost = || Error::internal(format!("table {}: a column of a foreign key is missing", table.definition.name));
+        let common = |(column, widened): (&Column, &bool)| {
+            let array = rows.column_by_name(&column.name).ok_or_else(lost)?;
+            match column.map {
+                Some(_) => plain_of_stored(shared, table, column, array),
+                None if *widened => Ok(cast(array, &DataType::Int64)?),
+                None => Ok(ArrayRef::clone(array)),
+            }
+        };
+        self.columns().zip(&self.widened).map(common).collect()
+    }
+}
+
+/// Calls `look_up` with keys, a limited number at once. Rows with a NULL in the key are left out, and of equal keys in
+/// a batch all but one.
+pub(super) fn look_up_in_windows(
+    batches: impl Iterator<Item = Result<KeyColumns>>,
+    mut look_up: impl FnMut(WantedKeys) -> Result<()>,
+) -> Result<()> {
+    let (mut waiting, mut row_count) = (Vec::new(), 0);
+    for columns in batches {
+        let columns = columns?;
+        let distinct = Groups::of(std::slice::from_ref(&columns), false)?.distinct(&columns)?;
+        row_count += distinct.first().map_or(0, |array| array.len());
+        waiting.push(distinct);
+        if row_count > ROWS_MAX {
+            row_count = 0;
+            look_up(WantedKeys::of(std::mem::take(&mut waiting))?)?;
+        }
+    }
+    if row_count == 0 { Ok(()) } else { look_up(WantedKeys::of(waiting)?) }
+}
+
+/// Keys that are looked up.
+pub(super) struct WantedKeys {
+    pub(super) batches: Vec<KeyColumns>,
+    groups: Groups,
+}
+
+impl WantedKeys {
+    pub(super) fn of(batches: Vec<KeyColumns>) -> Result<Self> {
+        Ok(Self { groups: Groups::of(&batches, false)?, batches })
+    }
+
+    /// The values, as text, of the first key with this flag.
+    pub(super) fn first_text(&self, side: &Side<'_>, flags: &[bool], flag: bool) -> Result<Option<Vec<String>>> {
+        let Some(group) = flags.iter().position(|own| *own == flag) else { return Ok(None) };
+        let mut before = 0;
+        for columns in &self.batches {
+            let row_count = columns.first().map_or(0, |array| array.len());
+            let is_it = |row: &usize| self.groups.group(before + row) == u32::try_from(group).ok();
+            if let Some(row) = (0..row_count).find(is_it) {
+                return side.texts(columns, row).map(Some);
+            }
+            before += row_count;
+        }
+        Err(Error::internal("a key is in no batch"))
+    }
+
+    /// The keys with a flag that is not set.
+    pub(super) fn without(&self, flags: &[bool]) -> Result<Vec<KeyColumns>> {
+        let (mut kept, mut before) = (Vec::new(), 0);
+        for columns in &self.batches {
+            let row_count = columns.first().map_or(0, |array| array.len());
+            let is_unset = |row: usize| {
+                let flag = self.groups.group(before + row).and_then(|group| flags.get(group as usize));
+                flag.is_some_and(|flag| !flag)
+            };
+            let numbered = (0_u32..).zip(0..row_count);
+            let rows: UInt32Array = numbered.filter(|(_, row)| is_unset(*row)).map(|(number, _)| number).collect();
+            if !rows.is_empty() {
+                kept.push(columns.iter().map(|array| Ok(take(array, &rows, None)?)).collect::<Result<_>>()?);
+            }
+            before += row_count;
+        }
+        Ok(kept)
+    }
+
+    fn bounds(&self, side: &Side<'_>) -> KeyBounds {
+        let key = Key { positions: side.positions.clone(), time: None, nulls_equal: false };
+        let mut bounds = KeyBounds::new(&key);
+        self.batches.iter().for_each(|columns| bounds.widen(columns));
+        bounds
+    }
+
+    /// Which of the keys rows of a scan have, and the chunks in which each was found first.
+    pub(super) fn found_in(&self, side: &Side<'_>, scan: &Scan) -> Result<(Vec<bool>, Vec<ScanChunk>)> {
+        let (bounds, mut flags, mut chunks) = (self.bounds(side), vec![false; self.groups.count()], Vec::new());
+        let mut left = flags.len();
+        // The batch's own chunks come last, and are the most likely ones.
+        for chunk in (0..scan.chunks().len()).rev() {
+            if left == 0 {
+                break;
+            }
+            if !may_hold(side, &scan.chunks()[chunk], &bounds) {
+                continue;
+            }
+            let before = left;
+            for group in self.groups.find(&side.read(scan, chunk)?)?.into_iter().flatten() {
+                let flag = &mut flags[group as usize];
+                left -= usize::from(!std::mem::replace(flag, true));
+            }
+            if left < before {
+                chunks.push(scan.chunks()[chunk].clone());
+            }
+        }
+        Ok((flags, chunks))
+    }
+
+    /// The rows of a scan that have one of the keys: the position of each chunk, and the rows in it.
+    pub(super) fn rows_in(&self, side: &Side<'_>, scan: &Scan) -> Result<Vec<(usize, Vec<u32>)>> {
+        let (bounds, mut hits) = (self.bounds(side), Vec::new());
+        for (position, chunk) in scan.chunks().iter().enumerate() {
+            if !may_hold(side, chunk, &bounds) {
+                continue;
+            }
+            let found = self.groups.find(&side.read(scan, position)?)?;
+            let rows = (0_u32..).zip(&found).filter(|(_, group)| group.is_some()).map(|(row, _)| row);
+            let rows: Vec<u32> = rows.collect();
+            if !rows.is_empty() {
+                hits.push((position, rows));
+            }
+        }
+        Ok(hits)
+    }
+}
+
+fn may_hold(side: &Side<'_>, chunk: &ScanChunk, bounds: &KeyBounds) -> bool {
+    let statistics: Vec<_> = side.columns().map(|column| column_statistics(&chunk.descriptor, column)).collect();
+    bounds.meets(chunk.entry.row_count, &statistics)
+}
+
+/// A scan over the chunks of a table that are visible in a snapshot.
+pub(super) fn scan_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Scan> {
+    scan_over(snapshot, table, snapshot.inner.store.chunks(table.id, TimeRange::ALL)?)
+}
+
+/// A scan over some chunks of a table.
+pub(super) fn scan_over(snapshot: &ReadSnapshot, table: &Table, entries: Vec<ChunkEntry>) -> Result<Scan> {
+    let request = ScanRequest { columns: Vec::new(), use_cache: true, ..ScanRequest::all(table) };
+    Scan::over(snapshot, table, &request, entries)
+}

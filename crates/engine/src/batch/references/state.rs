@@ -1,0 +1,230 @@
+//! What a batch has to check, and what it has found, about foreign keys.
+
+use crate::batch::collector::PendingChunk;
+use crate::batch::keys::key::KeyColumns;
+use arrow::array::RecordBatch;
+use atsdb_core::{
+    Amendment, Change, ChunkId, DefinitionGuard, ForeignKey, Redefinition, ReferentialAction, Table, TableId,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows are kept to the end of the statement up to this number.
+const ADDED_ROWS_MAX: usize = 1 << 20;
+
+/// A chunk that the batch has removed from a parent.
+#[derive(Clone)]
+pub(crate) struct RemovedChunk {
+    pub(crate) table: TableId,
+    pub(crate) chunk: ChunkId,
+    /// Whether its rows are deleted, rather than changed, as far as they are not in its successor.
+    pub(crate) is_deletion: bool,
+    /// The chunk itself, if only the batch's memory had it.
+    pub(crate) pending: Option<PendingChunk>,
+}
+
+/// Rows of a child table that were added since the last check.
+#[derive(Clone)]
+pub(crate) struct AddedRows {
+    pub(crate) table: Table,
+    /// The columns of its foreign keys in stored form.
+    pub(crate) batches: Vec<RecordBatch>,
+    row_count: usize,
+    /// The number of rows from which on they are looked up in the middle of a statement.
+    row_count_max: usize,
+}
+
+/// A foreign key of a table.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Reference {
+    pub(crate) child: TableId,
+    pub(crate) key: ForeignKey,
+}
+
+/// Keys that a parent does not have any more.
+#[derive(Clone)]
+pub(crate) struct GoneKeys {
+    pub(crate) reference: Reference,
+    /// Whether their rows were deleted, rather than changed.
+    pub(crate) is_deletion: bool,
+    /// The values in the form in which they are looked up.
+    pub(crate) keys: Vec<KeyColumns>,
+}
+
+impl GoneKeys {
+    /// Whether no row may refer to them. Otherwise the rows that do are deleted or changed.
+    pub(crate) fn is_refused(&self) -> bool {
+        let on_delete = self.reference.key.on_delete;
+        !self.is_deletion || matches!(on_delete, ReferentialAction::NoAction | ReferentialAction::Restrict)
+    }
+}
+
+/// A table whose rows the batch's foreign keys depend on.
+#[derive(Clone)]
+pub(crate) struct KnownTable {
+    /// The table in the state that the batch has read.
+    pub(crate) table: Table,
+    /// The foreign keys that refer to it there.
+    pub(crate) referenced_by: Vec<Reference>,
+    /// Whether rows of the batch refer to its rows.
+    pub(crate) is_relied_on: bool,
+    /// Whether it lacks keys after the batch.
+    pub(crate) lacks_keys: bool,
+}
+
+/// What a batch has to check, and what it has found. A rollback to a savepoint restores it.
+#[derive(Clone, Default)]
+pub(crate) struct References {
+    /// The child tables that the batch has added rows to.
+    children: BTreeSet<TableId>,
+    /// Rows that were added and are not checked.
+    added: BTreeMap<TableId, AddedRows>,
+    /// Child tables of which chunks were rewritten since the last check.
+    rewritten: BTreeSet<TableId>,
+    /// The batch's own chunks of rewritten tables that were checked.
+    checked: BTreeSet<ChunkId>,
+    /// Chunks of parents that were removed since the last check.
+    removed: Vec<RemovedChunk>,
+    /// The keys that parents lack.
+    gone: Vec<GoneKeys>,
+    known: BTreeMap<TableId, KnownTable>,
+    /// Chunks that must still exist when the batch is committed.
+    pinned: BTreeMap<ChunkId, Amendment>,
+    /// The tables that foreign keys refer to; `None` before it is looked up.
+    parents: Option<BTreeSet<TableId>>,
+}
+
+impl References {
+    /// Notes rows that are added to a child table, given as the columns of its foreign keys. Returns whether so many
+    /// rows of the table are not checked that they should be.
+    pub(crate) fn note_added(&mut self, table: &Table, rows: RecordBatch) -> bool {
+        self.children.insert(table.id);
+        let none =
+            || AddedRows { table: table.clone(), batches: Vec::new(), row_count: 0, row_count_max: ADDED_ROWS_MAX };
+        let added = self.added.entry(table.id).or_insert_with(none);
+        added.row_count += rows.num_rows();
+        added.batches.push(rows);
+        added.row_count > added.row_count_max
+    }
+
+    /// Notes that the rows of a table that are not checked now were looked up. They are looked up again when there are
+    /// twice as many.
+    pub(crate) fn note_looked_up(&mut self, table: TableId) {
+        if let Some(added) = self.added.get_mut(&table) {
+            added.row_count_max = ADDED_ROWS_MAX.max(added.row_count * 2);
+        }
+    }
+
+    /// Takes the rows that were added and are not checked.
+    pub(crate) fn take_added(&mut self) -> Vec<AddedRows> {
+        std::mem::take(&mut self.added).into_values().collect()
+    }
+
+    /// Takes the rows that were added to a table and are not checked.
+    pub(crate) fn take_added_to(&mut self, table: TableId) -> Option<AddedRows> {
+        self.added.remove(&table)
+    }
+
+    /// Notes that a chunk of a child table was rewritten.
+    pub(crate) fn note_rewritten(&mut self, table: TableId) {
+        self.children.insert(table);
+        self.rewritten.insert(table);
+    }
+
+    /// Takes the tables of which chunks were rewritten.
+    pub(crate) fn take_rewritten(&mut self) -> BTreeSet<TableId> {
+        std::mem::take(&mut self.rewritten)
+    }
+
+    /// Notes that a chunk of a parent was removed.
+    pub(crate) fn note_removed(&mut self, removed: RemovedChunk) {
+        self.removed.push(removed);
+    }
+
+    /// Whether there is nothing to check.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.added.is_empty() && self.rewritten.is_empty() && self.removed.is_empty()
+    }
+
+    /// Takes the removed chunks that are not checked.
+    pub(crate) fn take_removed(&mut self) -> Vec<RemovedChunk> {
+        std::mem::take(&mut self.removed)
+    }
+
+    /// The child tables that the batch has added rows to.
+    pub(crate) fn children(&self) -> Vec<TableId> {
+        self.children.iter().copied().collect()
+    }
+
+    /// Whether a chunk of the batch was checked.
+    pub(crate) fn is_checked(&self, chunk: ChunkId) -> bool {
+        self.checked.contains(&chunk)
+    }
+
+    /// Notes that chunks of the batch were checked.
+    pub(crate) fn note_checked(&mut self, chunks: impl IntoIterator<Item = ChunkId>) {
+        self.checked.extend(chunks);
+    }
+
+    /// Notes the keys that a parent lacks.
+    pub(crate) fn note_gone(&mut self, gone: GoneKeys) {
+        self.gone.push(gone);
+    }
+
+    /// The keys that parents lack.
+    pub(crate) fn gone(&self) -> &[GoneKeys] {
+        &self.gone
+    }
+
+    /// The tables that the batch's foreign keys depend on.
+    pub(crate) fn known(&self) -> &BTreeMap<TableId, KnownTable> {
+        &self.known
+    }
+
+    /// The tables that the batch's foreign keys depend on, for changing them.
+    pub(crate) fn known_mut(&mut self) -> &mut BTreeMap<TableId, KnownTable> {
+        &mut self.known
+    }
+
+    /// Makes the commit fail with a conflict if a chunk of a parent does not exist any more.
+    pub(crate) fn pin(&mut self, amendment: Amendment) {
+        self.pinned.insert(amendment.chunk, amendment);
+    }
+
+    /// The tables that foreign keys refer to, if they were looked up.
+    pub(crate) fn parents(&self) -> Option<&BTreeSet<TableId>> {
+        self.parents.as_ref()
+    }
+
+    /// Sets the tables that foreign keys refer to. `None` has them looked up anew.
+    pub(crate) fn set_parents(&mut self, parents: Option<BTreeSet<TableId>>) {
+        self.parents = parents;
+    }
+
+    /// Whether the commit depends on nothing but what the batch has written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.pinned.is_empty()
+    }
+
+    /// Adds what makes the store refuse the change if a foreign key would be violated: chunks that must exist, and a
+    /// new version of each parent that lacks keys.
+    pub(crate) fn fill(&self, change: &mut Change) {
+        let is_removed = |chunk: &ChunkId| change.remove.iter().any(|(_, removed)| removed == chunk);
+        let is_dropped = |table: &TableId| change.drop.contains(table);
+        let stays = |pin: &&Amendment| !is_removed(&pin.chunk) && !is_dropped(&pin.table);
+        let pins: Vec<Amendment> = self.pinned.values().filter(stays).cloned().collect();
+        let is_redefined = |table: &TableId| change.redefine.iter().any(|other| other.table == *table);
+        let lacking =
+            self.known.iter().filter(|(id, known)| known.lacks_keys && !is_dropped(*id) && !is_redefined(*id));
+        let versions = lacking.map(|(id, known)| {
+            let (from, to) = (known.table.definition.clone(), known.table.definition.clone());
+            (Redefinition { table: *id, from, to }, known.table.version)
+        });
+        for (redefinition, version) in versions.collect::<Vec<_>>() {
+            if change.based_on.iter().all(|based_on| based_on.table != redefinition.table) {
+                change.based_on.push(DefinitionGuard { table: redefinition.table, version });
+            }
+            change.redefine.push(redefinition);
+        }
+        change.amend.extend(pins);
+    }
+}
