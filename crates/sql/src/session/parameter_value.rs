@@ -8,6 +8,7 @@ use crate::text::decimals;
 use crate::text::errors::sql_error;
 use crate::text::literal::Literal;
 use crate::text::literal_columns::boolean;
+use crate::text::literal_numbers::{float32, float64};
 use crate::text::time_text::{Rest, parse_date, parse_time, read_time};
 use arrow::array::Array;
 use arrow::compute::CastOptions;
@@ -187,6 +188,9 @@ fn may_convert(from: &DataType, to: &DataType) -> bool {
 fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
     match to {
         DataType::Boolean => boolean(&Literal::Text(text.into())).map(|value| ScalarValue::Boolean(Some(value))),
+        // A number beyond the type's range is not infinite.
+        DataType::Float32 => float32(&Literal::Text(text.into())).map(|value| ScalarValue::Float32(Some(value))),
+        DataType::Float64 => float64(&Literal::Text(text.into())).map(|value| ScalarValue::Float64(Some(value))),
         DataType::Timestamp(unit, zone) => {
             let unit = time_unit_of(*unit);
             // Times have microseconds, also where the column has none.
@@ -247,6 +251,15 @@ mod tests {
         ));
         assert_eq!(one("{1e2,-1.5}", DataType::new_list(DataType::Decimal128(9, 2), true)).unwrap(), decimals);
         assert!(one("1e39", DataType::Decimal128(9, 2)).is_err());
+        assert_eq!(one(" -Infinity", DataType::Float64).unwrap(), ScalarValue::Float64(Some(f64::NEG_INFINITY)));
+        assert_eq!(one("1e-3", DataType::Float32).unwrap(), ScalarValue::Float32(Some(1e-3)));
+        for number in ["1e400", "-1e400", "1e-400"] {
+            assert!(one(number, DataType::Float64).is_err(), "{number}");
+        }
+        for number in ["1e60", "-1e60", "1e-60"] {
+            assert!(one(number, DataType::Float32).is_err(), "{number}");
+            assert!(one(format!("{{{number}}}"), DataType::new_list(DataType::Float32, true)).is_err(), "{number}");
+        }
         for count in [0, 2] {
             let untyped = ParameterValue::array(vec![ParameterValue::null(); count]).unwrap();
             let nulls = list(&vec![ScalarValue::Int32(None); count]);

@@ -140,6 +140,7 @@ pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(subqueries::rule::AnySubquery),
         Arc::new(plans::one_row::OneRow),
         Arc::new(untyped::united_types::UnitedTypes),
+        Arc::new(untyped::boolean_texts::BooleanTexts),
         Arc::new(subqueries::unknown_members::UnknownMembers),
         Arc::new(times::intervals::comparison::Lengths),
         Arc::new(numbers::equal_zeros::EqualZeros),
