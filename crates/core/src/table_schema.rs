@@ -5,6 +5,7 @@
 //! A schema exists as long as it has a table or an entry. An entry is a definition without columns, which users do not
 //! see. Its name is the prefix of the names of the schema's tables.
 
+use crate::column::Column;
 use crate::error::{Error, Result};
 use crate::name::{check_name, same_name};
 use crate::qualified_name::QualifiedName;

@@ -2,7 +2,7 @@
 //! open at the same time.
 
 use crate::support::{self, engines};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::Int64Type;
 use atsdb_core::{
     ColumnType, ConflictPolicy, ErrorKind, ForeignKey, MapWidth, QualifiedName, ReferentialAction, Result, Table,

@@ -10,7 +10,7 @@ use crate::batch::references::state::{GoneKeys, KnownTable, Reference, RemovedCh
 use crate::read::rewrite::Rewrite;
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
+use arrow::array::{ArrayRef, BooleanArray, UInt32Array, new_null_array};
 use atsdb_codec::stored_type;
 use atsdb_core::{ChunkEntry, ChunkId, Error, NewChunk, ReferentialAction, Result, Table, TableId, TimeRange};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! The columns of tables of the catalogue that tools for administration ask for. Most of them never have rows.
 
 /// Tables of `pg_catalog`, with their columns as `name type, name type`.
-pub(super) const CATALOGUE: [(&str, &str); 23] = [
+pub(super) const CATALOGUE: [(&str, &str); 24] = [
     (
         "pg_cursors",
         "name text, statement text, is_holdable bool, is_binary bool, is_scrollable bool, creation_time \
