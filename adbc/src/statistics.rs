@@ -104,7 +104,13 @@ fn batch(catalogs: &[&str], by_schema: BTreeMap<String, Vec<(String, TableFigure
     Ok(RecordBatch::try_new(Arc::clone(&GET_STATISTICS_SCHEMA), vec![catalogs, lists(&counts, schemas)?])?)
 }
 
-/// The statistics of tables: for each one the number of rows, which is exact, and the bytes of a row, if they are known.
+/// A position among the values of a union.
+fn offset(position: usize) -> atsdb::Result<i32> {
+    i32::try_from(position).map_err(|_| Error::internal("more statistics than a union holds"))
+}
+
+/// The statistics of tables: for each one the number of rows, which is exact, and the bytes of a row, if they are
+/// known.
 fn statistic_structs(tables: &[(String, TableFigures)]) -> atsdb::Result<ArrayRef> {
     let (mut names, mut keys, mut members, mut offsets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut counts, mut widths) = (Vec::new(), Vec::new());
@@ -112,13 +118,13 @@ fn statistic_structs(tables: &[(String, TableFigures)]) -> atsdb::Result<ArrayRe
         names.push(name.as_str());
         keys.push(ADBC_STATISTIC_ROW_COUNT_KEY);
         members.push(0_i8);
-        offsets.push(counts.len() as i32);
+        offsets.push(offset(counts.len())?);
         counts.push(figures.rows);
         if let Some(width) = figures.bytes_per_row {
             names.push(name.as_str());
             keys.push(ADBC_STATISTIC_AVERAGE_BYTE_WIDTH_KEY);
             members.push(2);
-            offsets.push(widths.len() as i32);
+            offsets.push(offset(widths.len())?);
             widths.push(width);
         }
     }

@@ -128,10 +128,10 @@ impl Session {
         self.wait_for(py, || target.commit())
     }
 
-    /// Appends rows of a sequence, all of which are converted before the first one is stored. The table supplies columns
-    /// that are not named, as in an INSERT. `None` if a row cannot be converted, or if an INSERT would do something
-    /// else: look up the table in another schema, or refuse the rows for a column that always numbers them or that is
-    /// not named and must not be NULL.
+    /// Appends rows of a sequence, all of which are converted before the first one is stored. The table supplies
+    /// columns that are not named, as in an INSERT. `None` if a row cannot be converted, or if an INSERT would do
+    /// something else: look up the table in another schema, or refuse the rows for a column that always numbers them
+    /// or that is not named and must not be NULL.
     fn append_all(
         &self,
         py: Python<'_>,

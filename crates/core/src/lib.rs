@@ -29,6 +29,7 @@ mod default_function;
 pub mod duration;
 pub mod element_type;
 pub mod enumeration;
+mod enumeration_definition;
 pub mod error;
 pub mod escapes;
 mod foreign_key;

@@ -3,8 +3,8 @@
 //! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
 //! `dependencies` relies on the definitions that new ones refer to, `materialized` and `rollup` replace computed rows,
 //! `keys` keeps keys unique, `references` keeps foreign keys, `row_checks` tests rows against CHECK constraints,
-//! `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is the commit. `appender` buffers
-//! single rows for a batch. This file owns how rows enter.
+//! `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is the commit. `appender`
+//! buffers single rows for a batch. This file owns how rows enter.
 
 pub(crate) mod appender;
 mod change;
@@ -114,8 +114,9 @@ impl Batch {
     }
 
     /// Adds rows. Columns are matched by name, and types are converted if no value changes. Missing identity columns
-    /// get numbers, missing columns with a default get it, and other missing columns must be nullable. Times may be in any order. If a row does not fit the table, all of
-    /// them are refused and the batch stays as it was. After any other error the batch cannot be committed.
+    /// get numbers, missing columns with a default get it, and other missing columns must be nullable. Times may be in
+    /// any order. If a row does not fit the table, all of them are refused and the batch stays as it was. After any
+    /// other error the batch cannot be committed.
     pub fn append(&mut self, table: &Table, rows: &RecordBatch) -> Result<()> {
         self.append_with(table, rows, table.definition.on_conflict)
     }

@@ -2,8 +2,8 @@
 //!
 //! Owned here: the context ([`context`]), the worker on which queries of one or several sessions are planned and
 //! executed ([`worker`]), limits of memory, temporary files and time ([`memory`], [`temporary_files`],
-//! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), and results ([`answer`], [`durations`]). Not owned: the
-//! contents of plans (`plan`, `scan`, `operators`, `workarounds`).
+//! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), and results ([`answer`], [`durations`]).
+//! Not owned: the contents of plans (`plan`, `scan`, `operators`, `workarounds`).
 
 pub(crate) mod answer;
 pub(crate) mod context;

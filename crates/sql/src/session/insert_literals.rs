@@ -106,6 +106,9 @@ fn insert_in_transaction(
         open.failed = false;
     }
     usable(open)?;
+    let flushed = open.runs.flush_parents(&mut open.batch);
+    open.failed = flushed.is_err();
+    flushed?;
     let Some(run) = open.runs.0.first_mut() else { return Ok(None) };
     let pushed = run.push(text, parameters, interrupt, &mut open.batch);
     open.failed = pushed.is_err();

@@ -17,6 +17,12 @@ impl InsertRuns {
         self.0.iter_mut().try_for_each(|run| run.flush(batch))
     }
 
+    /// Passes all waiting rows to the batch if the rows of the first run may refer to them.
+    pub(super) fn flush_parents(&mut self, batch: &mut Batch) -> Result<()> {
+        let may_refer = self.0.first().is_some_and(|run| !run.table().definition.foreign_keys.is_empty());
+        if may_refer { self.flush(batch) } else { Ok(()) }
+    }
+
     /// Passes all waiting rows to the batch, and ends the runs. They know tables and keys, which the next operation of
     /// the batch may change.
     pub(super) fn close(&mut self, batch: &mut Batch) -> Result<()> {

@@ -18,6 +18,9 @@ const SUBSCRIPTS: &str = "generate_subscripts";
 /// The last position in a dimension `b` of an array `a`.
 const LAST: &str = "CAST(coalesce(array_length(a, b), 0) AS INT)";
 
+/// The same in FROM, where DataFusion's series takes a constant only if it is a BIGINT.
+const LAST_IN_FROM: &str = "coalesce(array_length(a, b), 0)";
+
 /// Rewrites the calls in a statement.
 pub(crate) fn write_subscripts(statement: &mut Statement) -> Result<()> {
     match visit_mut(statement, &mut Subscripts) {
@@ -40,7 +43,7 @@ impl VisitorMut for Subscripts {
         if !is_it(name) {
             return ControlFlow::Continue(());
         }
-        match series(args) {
+        match series(args, LAST_IN_FROM) {
             Ok(Expr::Function(Function { name: series, args: FunctionArguments::List(list), .. })) => {
                 (*name, *args) = (series, list.args);
                 alias.get_or_insert_with(|| named(Ident::new(SUBSCRIPTS)));
@@ -58,7 +61,7 @@ impl VisitorMut for Subscripts {
         if !is_it(name) {
             return ControlFlow::Continue(());
         }
-        match series(&list.args) {
+        match series(&list.args, LAST) {
             Ok(series) => {
                 *expr = series;
                 ControlFlow::Continue(())
@@ -73,19 +76,19 @@ fn is_it(name: &ObjectName) -> bool {
     part.as_ident().is_some_and(|name| name.value.eq_ignore_ascii_case(SUBSCRIPTS))
 }
 
-/// The series from the first position to the last, or the other way round if the third argument is true.
-fn series(args: &[FunctionArg]) -> Result<Expr> {
+/// The series from the first position to `last`, or the other way round if the third argument is true.
+fn series(args: &[FunctionArg], last: &str) -> Result<Expr> {
     let value = |arg: &FunctionArg| match arg {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
         _ => None,
     };
     let values = args.iter().map(value).collect::<Option<Vec<_>>>().unwrap_or_default();
     match values.as_slice() {
-        [array, dimension] => filled(&format!("generate_series(1, {LAST})"), &[array, dimension]),
+        [array, dimension] => filled(&format!("generate_series(1, {last})"), &[array, dimension]),
         [array, dimension, Expr::Value(ValueWithSpan { value: Value::Boolean(is_reversed), .. })] => {
             let template = match is_reversed {
-                true => format!("generate_series({LAST}, 1, -1)"),
-                false => format!("generate_series(1, {LAST})"),
+                true => format!("generate_series({last}, 1, -1)"),
+                false => format!("generate_series(1, {last})"),
             };
             filled(&template, &[array, dimension])
         }
