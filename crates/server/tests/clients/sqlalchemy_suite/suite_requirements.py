@@ -1,4 +1,4 @@
-"""What the suite may expect. Foreign keys, CHECK, comments and enumerations are left out: atsdb has none."""
+"""What the suite may expect. Comments are left out, which atsdb lacks, and so are foreign keys, CHECK and enumerations."""
 
 from sqlalchemy.testing import exclusions
 from sqlalchemy.testing.requirements import SuiteRequirements
