@@ -213,8 +213,7 @@ impl References {
         let stays = |pin: &&Amendment| !is_removed(&pin.chunk) && !is_dropped(&pin.table);
         let pins: Vec<Amendment> = self.pinned.values().filter(stays).cloned().collect();
         let is_redefined = |table: &TableId| change.redefine.iter().any(|other| other.table == *table);
-        let lacking =
-            self.known.iter().filter(|(id, known)| known.lacks_keys && !is_dropped(*id) && !is_redefined(*id));
+        let lacking = self.known.iter().filter(|(id, known)| known.lacks_keys && !is_dropped(id) && !is_redefined(id));
         let versions = lacking.map(|(id, known)| {
             let (from, to) = (known.table.definition.clone(), known.table.definition.clone());
             (Redefinition { table: *id, from, to }, known.table.version)

@@ -144,6 +144,8 @@ impl Connection {
     }
 
     fn run_catalogue(&mut self, query: &CatalogueQuery, values: &[ScalarValue]) -> Result<Outcome, Failure> {
+        // It takes no permit, with which the time limit of other statements begins.
+        self.deadline = self.begin_deadline();
         let found = query.run(values, self.surroundings())?;
         found.notices.iter().for_each(|notice| self.io.out.error(notice));
         for (name, value, is_local) in found.changed_settings {
