@@ -1,5 +1,7 @@
 //! Removing a store that was created and never used.
 
+#![expect(clippy::disallowed_methods, reason = "how long threads that end are waited for")]
+
 use crate::connection::{AccessMode, connect, sibling_path};
 use crate::error::{Attempt, Failure, primary_code};
 use crate::split::folder::unavailable;
@@ -9,6 +11,11 @@ use rusqlite::{Connection, TransactionBehavior, ffi};
 use std::path::Path;
 use std::time::Duration;
 
+/// Threads of this process that are about to end may still have the store open: how often they are awaited, and how
+/// long each time.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Removes a store in one file that has no table, or the empty file that is left if a store could not be created.
 /// Returns false, and leaves the file alone, if there is a table, if another process has the store open, or if the file
 /// is missing or holds something else.
@@ -17,24 +24,38 @@ use std::time::Duration;
 ///
 /// The file cannot be read, or cannot be removed.
 pub fn remove_unused(path: &Path) -> Result<bool> {
-    match remove(path) {
-        Err(Failure::Sqlite(error)) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => Ok(false),
-        removed => removed.map_err(|failure| failure.into_error(path)),
+    for _ in 0..ATTEMPTS {
+        match remove(path) {
+            Err(Failure::Sqlite(error)) if primary_code(&error) == Some(ffi::SQLITE_BUSY) => {}
+            Ok(Removal::InUse) => {}
+            done => return done.map(|done| done == Removal::Done).map_err(|failure| failure.into_error(path)),
+        }
+        std::thread::sleep(PAUSE);
     }
+    Ok(false)
 }
 
-fn remove(path: &Path) -> Attempt<bool> {
+/// The result of an attempt.
+#[derive(PartialEq)]
+enum Removal {
+    Done,
+    /// There is nothing to remove.
+    Nothing,
+    InUse,
+}
+
+fn remove(path: &Path) -> Attempt<Removal> {
     if !path.is_file() {
-        return Ok(false);
+        return Ok(Removal::Nothing);
     }
     // The lock on the whole file stays until the connection is closed. Every process that uses the store holds a lock.
     let mut connection = connect(path, AccessMode::WriteExclusive, false, Duration::ZERO)?;
     if !is_unused(&connection)? {
-        return Ok(false);
+        return Ok(Removal::Nothing);
     }
     match withdraw(&mut connection) {
         Ok(true) => {}
-        Ok(false) => return Ok(false),
+        Ok(false) => return Ok(Removal::InUse),
         // There is no space to write that this is no store any more. A process that waits for its lock then has a file
         // that was deleted, and refuses every call.
         Err(error) if matches!(primary_code(&error), Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR)) => {
@@ -49,7 +70,7 @@ fn remove(path: &Path) -> Attempt<bool> {
         std::fs::remove_file(file).map_err(|error| unavailable("remove", file, error))?;
     }
     std::fs::remove_file(path).map_err(|error| unavailable("remove", path, error))?;
-    Ok(true)
+    Ok(Removal::Done)
 }
 
 /// Whether the file holds a store without tables, or nothing.

@@ -73,11 +73,19 @@ fn create(parser: &mut Parser<'_>) -> Result<Result<EnumerationStatement>, Parse
     parser.expect_token(&Token::LParen)?;
     let mut labels = Vec::new();
     if !parser.consume_token(&Token::RParen) {
-        labels = parser.parse_comma_separated(Parser::parse_literal_string)?;
+        labels = parser.parse_comma_separated(label_of)?;
         parser.expect_token(&Token::RParen)?;
     }
     end(parser)?;
     Ok(Ok(EnumerationStatement::Create { name, labels }))
+}
+
+/// A label, which is a text in single quotes.
+fn label_of(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    match parser.peek_token_ref().token {
+        Token::Word(_) => parser.expected_ref("a label in single quotes", parser.peek_token_ref()),
+        _ => parser.parse_literal_string(),
+    }
 }
 
 fn drop_types(parser: &mut Parser<'_>) -> Result<EnumerationStatement, ParserError> {
@@ -94,17 +102,17 @@ fn alter(parser: &mut Parser<'_>) -> Result<Result<EnumerationStatement>, Parser
     let name = parser.parse_object_name(false)?;
     let change = if parser.parse_keywords(&[Keyword::ADD, Keyword::VALUE]) {
         let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
-        let label = parser.parse_literal_string()?;
+        let label = label_of(parser)?;
         let neighbour = parser.parse_one_of_keywords(&[Keyword::BEFORE, Keyword::AFTER]);
         let beside = match neighbour {
-            Some(word) => Some(Neighbour { label: parser.parse_literal_string()?, is_before: word == Keyword::BEFORE }),
+            Some(word) => Some(Neighbour { label: label_of(parser)?, is_before: word == Keyword::BEFORE }),
             None => None,
         };
         EnumerationChange::Add { label, if_not_exists, beside }
     } else if parser.parse_keywords(&[Keyword::RENAME, Keyword::VALUE]) {
-        let from = parser.parse_literal_string()?;
+        let from = label_of(parser)?;
         parser.expect_keyword(Keyword::TO)?;
-        EnumerationChange::RenameLabel { from, to: parser.parse_literal_string()? }
+        EnumerationChange::RenameLabel { from, to: label_of(parser)? }
     } else if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
         EnumerationChange::Rename { to: parser.parse_identifier()?.value }
     } else if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
