@@ -114,11 +114,11 @@ fn kind(done: &Result<()>) -> Option<ErrorKind> {
 /// An engine of another process on the same store, and the tables with these parents.
 fn both(engine: &Engine, on_delete: ReferentialAction, ids: &[i64]) -> (Engine, Table, Table) {
     let other = support::engine(Arc::clone(engine.store()), SystemEnvironment);
-    let parent = engine.create_table(&parents()).unwrap();
+    engine.create_table(&parents()).unwrap();
     let child = engine.create_table(&children(on_delete)).unwrap();
-    committed(engine, |batch| batch.append(&parent, &parent_rows(ids))).unwrap();
     // The foreign key has given the parent another version.
     let parent = engine.table("parents").unwrap();
+    committed(engine, |batch| batch.append(&parent, &parent_rows(ids))).unwrap();
     (other, parent, child)
 }
 
