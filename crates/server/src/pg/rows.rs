@@ -3,7 +3,6 @@
 use super::catalogue::value::Value;
 use super::connection::io::Io;
 use super::error::{Failure, PgError};
-use super::headings::set_headings;
 use super::types::cells::{Cell, Cells};
 use super::types::input::Format;
 use super::types::{binary, known, text};
@@ -70,16 +69,9 @@ impl RowSource {
         Self { columns, source: Source::Store { rows, batch: None, row: 0 } }
     }
 
-    /// Gives the columns PostgreSQL's headings; `statement` is what was executed.
-    pub(in crate::pg) fn set_headings(&mut self, statement: &str) {
-        set_headings(statement, &mut self.columns);
-    }
-
-    /// Gives the columns the headings that were announced for them.
-    pub(in crate::pg) fn take_headings(&mut self, announced: &[ResultColumn]) {
-        for (column, announced) in self.columns.iter_mut().zip(announced) {
-            column.name.clone_from(&announced.name);
-        }
+    /// The columns, to give them other headings.
+    pub(in crate::pg) fn columns_mut(&mut self) -> &mut [ResultColumn] {
+        &mut self.columns
     }
 
     pub(in crate::pg) fn values(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> Self {

@@ -8,6 +8,7 @@ use super::session::Connection;
 use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
 use crate::pg::error::{Failure, PgError, Severity};
+use crate::pg::headings::{set_headings, take_headings};
 use crate::pg::rows::RowSource;
 use crate::pg::settings::{SEARCH_PATH, spelled};
 use crate::pg::statement::copy::query_of;
@@ -54,7 +55,7 @@ impl Connection {
                         self.take_permit()?;
                         let mut outcome = self.of_answer(kind, text, self.session.execute(text)?)?;
                         if let Outcome::Rows { rows, .. } = &mut outcome {
-                            rows.set_headings(text);
+                            set_headings(text, rows.columns_mut());
                         }
                         Ok(outcome)
                     }
@@ -79,7 +80,7 @@ impl Connection {
                 let answer = self.session.execute_prepared(prepared, values)?;
                 let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
                 if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
-                    rows.take_headings(columns);
+                    take_headings(rows.columns_mut(), columns);
                 }
                 Ok(outcome)
             }
