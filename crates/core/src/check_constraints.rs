@@ -38,6 +38,11 @@ impl TableDefinition {
             Some(column) => format!("{}_{}_check", self.local_name(), column.name),
             None => format!("{}_check", self.local_name()),
         };
+        self.free_constraint_name(base)
+    }
+
+    /// Returns a name that no constraint has: this one, or this one with a number.
+    pub(crate) fn free_constraint_name(&self, base: String) -> String {
         let is_free = |name: &String| !self.has_constraint(name);
         let numbered = (1_u32..).map(|number| format!("{base}{number}"));
         std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base)

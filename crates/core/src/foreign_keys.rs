@@ -32,10 +32,7 @@ impl TableDefinition {
     pub fn free_foreign_key_name(&self, columns: &[ColumnId]) -> String {
         let names = columns.iter().filter_map(|id| self.column_by_id(*id)).map(|column| column.name.as_str());
         let names: Vec<&str> = names.collect();
-        let base = format!("{}_{}_fkey", self.local_name(), names.join("_"));
-        let is_free = |name: &String| !self.has_constraint(name);
-        let numbered = (1_u32..).map(|number| format!("{base}{number}"));
-        std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or(base)
+        self.free_constraint_name(format!("{}_{}_fkey", self.local_name(), names.join("_")))
     }
 
     /// Whether a constraint has this name, compared without case.

@@ -147,8 +147,9 @@ impl Batch {
     /// Turns all that waits into chunks, checks foreign keys, and removes from the stage what the batch has removed.
     fn prepare(&mut self) -> Result<()> {
         self.settle()?;
-        self.check_references()?;
-        self.settle()?;
+        if self.check_references()? {
+            self.settle()?;
+        }
         self.savepoints.clear();
         self.unstage_hidden()
     }

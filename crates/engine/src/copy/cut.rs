@@ -161,11 +161,7 @@ impl Cut {
     /// A cut of an engine's snapshot.
     pub(crate) fn of(snapshot: &ReadSnapshot, selection: &Selection) -> Result<Self> {
         let shared = &snapshot.inner.shared;
-        let mut tables = selected(snapshot.tables(), selection)?;
-        if !selection.tables.is_empty() {
-            tables.extend(types_of(&tables, snapshot.enumerations()));
-            tables.sort_by_key(|table| table.id);
-        }
+        let mut tables = selected(snapshot.tables(), snapshot.enumerations(), selection)?;
         if selection.tables.is_empty() {
             let hidden = snapshot.system_tables().chain(snapshot.entries());
             let hidden = hidden.cloned().map(|mut table| {
@@ -215,7 +211,7 @@ impl Cut {
         selection: &Selection,
     ) -> Result<Self> {
         let all = snapshot.tables()?;
-        let tables = selected(&all, selection)?;
+        let tables = selected(&all, all.iter(), selection)?;
         Self {
             source,
             location,
@@ -341,8 +337,8 @@ impl Cut {
     }
 }
 
-/// The selected tables, as a copy has them.
-fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
+/// The selected tables, as a copy has them. `entries` has the entries of enumerated types, among others.
+fn selected<'a>(all: &[Table], entries: impl Iterator<Item = &'a Table>, selection: &Selection) -> Result<Vec<Table>> {
     for name in &selection.tables {
         if !all.iter().any(|table| same_name(&table.definition.name, name)) {
             return Err(unknown_name("table", name, all.iter().map(|table| table.definition.name.as_str())));
@@ -360,7 +356,8 @@ fn selected(all: &[Table], selection: &Selection) -> Result<Vec<Table>> {
     let is_copied = |table: &&Table| is_meant(table) || is_drawn_from(table);
     let mut tables: Vec<Table> = all.iter().filter(is_copied).cloned().collect();
     if !selection.tables.is_empty() {
-        tables.extend(types_of(&tables, all.iter()));
+        let types = types_of(&tables, entries);
+        tables.extend(types);
         tables.sort_by_key(|table| table.id);
     }
     for table in &mut tables {

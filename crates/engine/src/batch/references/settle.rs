@@ -12,16 +12,17 @@ impl Batch {
     /// [`ForeignKeyViolation`](atsdb_core::ErrorKind::ForeignKeyViolation). After that the batch cannot be committed.
     pub fn end_statement(&mut self) -> Result<()> {
         self.settle_keys()?;
-        self.check_references()
+        self.check_references().map(drop)
     }
 
-    /// Checks the foreign keys of all rows that were added and removed since the last check.
-    pub(crate) fn check_references(&mut self) -> Result<()> {
+    /// Checks the foreign keys of all rows that were added and removed since the last check. Returns whether there were
+    /// any: rows that refer to them may have been changed, too.
+    pub(crate) fn check_references(&mut self) -> Result<bool> {
         if self.changes.references().is_settled() {
-            return Ok(());
+            return Ok(false);
         }
         let checked = self.check_unsettled();
-        self.note_half_done(checked)
+        self.note_half_done(checked).map(|()| true)
     }
 
     fn check_unsettled(&mut self) -> Result<()> {
