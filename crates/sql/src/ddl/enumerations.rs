@@ -1,6 +1,6 @@
 //! `CREATE TYPE ... AS ENUM`, `ALTER TYPE` and `DROP TYPE`, the columns of such types, and their labels as SQL.
 
-use super::sequences::end;
+use super::statement_parts::{DroppedNames, end};
 use super::type_names::{column_type, unsupported};
 use crate::parse::statement::parse_condition;
 use crate::text::errors::{from_parser, not_supported, sql_error};
@@ -89,13 +89,8 @@ fn label_of(parser: &mut Parser<'_>) -> Result<String, ParserError> {
 }
 
 fn drop_types(parser: &mut Parser<'_>) -> Result<EnumerationStatement, ParserError> {
-    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-    let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false))?;
-    let cascade = parser.parse_keyword(Keyword::CASCADE);
-    if !cascade {
-        let _ = parser.parse_keyword(Keyword::RESTRICT);
-    }
-    end(parser).map(|()| EnumerationStatement::Drop { names, if_exists, cascade })
+    let DroppedNames { names, if_exists, cascade } = DroppedNames::parse(parser)?;
+    Ok(EnumerationStatement::Drop { names, if_exists, cascade })
 }
 
 fn alter(parser: &mut Parser<'_>) -> Result<Result<EnumerationStatement>, ParserError> {

@@ -18,5 +18,6 @@ pub(crate) mod print;
 pub(crate) mod references;
 pub(crate) mod schemas;
 pub(crate) mod sequences;
+mod statement_parts;
 pub(crate) mod type_names;
 pub(crate) mod views;

@@ -1,5 +1,6 @@
 //! `ALTER SCHEMA name RENAME TO name`, and `ALTER TABLE name SET SCHEMA name`, which the parser does not know.
 
+use super::statement_parts::end;
 use crate::text::errors::from_parser;
 use crate::text::relation_kind::RelationKind;
 use crate::text::source_position::SourcePosition;
@@ -10,7 +11,7 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
 /// A change of a schema, or of the schema of a table.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,16 +70,6 @@ fn moved(parser: &mut Parser<'_>, kind: Option<RelationKind>) -> Result<Option<S
     let schema = parser.parse_identifier()?.value;
     end(parser)?;
     Ok(Some(SchemaChange::Move(Moved { kind, name, schema, if_exists })))
-}
-
-fn end(parser: &mut Parser<'_>) -> Result<(), ParserError> {
-    let next = parser.next_token();
-    match next.token {
-        Token::EOF | Token::SemiColon => Ok(()),
-        found => {
-            Err(ParserError::ParserError(format!("Expected: end of statement, found: {found}{}", next.span.start)))
-        }
-    }
 }
 
 #[cfg(test)]

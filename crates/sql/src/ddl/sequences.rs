@@ -3,6 +3,7 @@
 //! columns, too.
 
 use super::identity::{identity_of, parse_option};
+use super::statement_parts::{DroppedNames, end};
 use super::type_names::column_type;
 use crate::text::errors::{from_parser, sql_error};
 use crate::text::sequence_names::{name_in, sequence_text};
@@ -17,7 +18,6 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// A statement about sequences.
 #[derive(Debug, PartialEq)]
@@ -95,13 +95,8 @@ fn create(parser: &mut Parser<'_>, is_temporary: bool) -> Result<Result<CreateSe
 }
 
 fn drop_sequences(parser: &mut Parser<'_>) -> Result<SequenceStatement, ParserError> {
-    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-    let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false))?;
-    let cascade = parser.parse_keyword(Keyword::CASCADE);
-    if !cascade {
-        let _ = parser.parse_keyword(Keyword::RESTRICT);
-    }
-    end(parser).map(|()| SequenceStatement::Drop { names, if_exists, cascade })
+    let DroppedNames { names, if_exists, cascade } = DroppedNames::parse(parser)?;
+    Ok(SequenceStatement::Drop { names, if_exists, cascade })
 }
 
 /// `None` for a form that changes what the sequence counts.
@@ -116,17 +111,6 @@ fn alter(parser: &mut Parser<'_>) -> Result<Option<SequenceStatement>, ParserErr
         return Ok(None);
     };
     end(parser).map(|()| Some(changed))
-}
-
-/// Refuses anything after a statement.
-pub(super) fn end(parser: &mut Parser<'_>) -> Result<(), ParserError> {
-    let next = parser.next_token();
-    match next.token {
-        Token::EOF | Token::SemiColon => Ok(()),
-        found => {
-            Err(ParserError::ParserError(format!("Expected: end of statement, found: {found}{}", next.span.start)))
-        }
-    }
 }
 
 /// The sequence of a `DEFAULT nextval('name')`, before it is looked up; `None` for another default.

@@ -2,6 +2,7 @@
 //! keeps when another one takes its place.
 
 use super::from_query::type_name_of;
+use super::statement_parts::{DroppedNames, end};
 use crate::parse::query_text::byte_of;
 use crate::text::errors::{from_parser, not_supported, sql_error};
 use crate::text::quoted_names::quoted;
@@ -141,13 +142,8 @@ fn refresh(parser: &mut Parser<'_>) -> Result<RefreshView, ParserError> {
 }
 
 fn drop_views<'a>(parser: &mut Parser<'_>) -> Result<ViewStatement<'a>, ParserError> {
-    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-    let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false))?;
-    let cascade = parser.parse_keyword(Keyword::CASCADE);
-    if !cascade {
-        let _ = parser.parse_keyword(Keyword::RESTRICT);
-    }
-    end(parser).map(|()| ViewStatement::DropMaterialized { names, if_exists, cascade })
+    let DroppedNames { names, if_exists, cascade } = DroppedNames::parse(parser)?;
+    Ok(ViewStatement::DropMaterialized { names, if_exists, cascade })
 }
 
 /// `None` for another `ALTER`.
@@ -166,16 +162,6 @@ fn rename(parser: &mut Parser<'_>, kind: RelationKind) -> Result<Option<RenameVi
         AlterTableOperation::RenameColumn { old_column_name, new_column_name: parser.parse_identifier()? }
     };
     end(parser).map(|()| Some(RenameView { kind, name, if_exists, operation }))
-}
-
-fn end(parser: &mut Parser<'_>) -> Result<(), ParserError> {
-    let next = parser.next_token();
-    match next.token {
-        Token::EOF | Token::SemiColon => Ok(()),
-        found => {
-            Err(ParserError::ParserError(format!("Expected: end of statement, found: {found}{}", next.span.start)))
-        }
-    }
 }
 
 /// A query with other names of its columns.
