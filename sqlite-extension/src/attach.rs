@@ -5,6 +5,7 @@ use crate::error::{guarded, module_error};
 use crate::shape::kind;
 use crate::stores::Stores;
 use crate::time_format::TimeFormat;
+use atsdb_core::Table;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, Result};
 use std::sync::Arc;
