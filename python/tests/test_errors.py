@@ -12,7 +12,7 @@ from atsdb._atsdb import ERROR_KINDS
 
 
 def test_each_kind_of_error_has_a_class():
-    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 18
+    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 19
     for kind, base, sqlstate in ERROR_KINDS:
         error = errors.BY_KIND[kind]
         assert (error.kind, error.sqlstate) == (kind, sqlstate)
