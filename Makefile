@@ -8,6 +8,8 @@ ifdef CI
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/atsdb/target
 endif
 BUILT := $(or $(CARGO_TARGET_DIR),target)
+# More flags for cargo; .ci/python and .ci/install read them from the environment.
+export CARGO_FLAGS ?=
 ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
@@ -42,7 +44,7 @@ browser: ## Get Chromium for the test of the server's page, where apt-get has it
 	@.ci/browser
 
 build: setup ## Build the atsdb program, optimised
-	$(CARGO) build --release
+	$(CARGO) build $(CARGO_FLAGS) --release
 
 extension: setup ## Build atsdb.so, which programs that speak to SQLite load to read a store
 	cd sqlite-extension && CARGO_TARGET_DIR=$(abspath $(BUILT)) $(CARGO) build --release --locked
@@ -65,6 +67,8 @@ docs-test:
 		echo "the site is not built: mdbook or python3 is missing; make docs says how to get them" >&2; \
 	fi
 
+# All that is built for it compiles the project's own crates lightly.
+test: CARGO_FLAGS += --config $(abspath .ci/light.toml)
 test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## Run everything that CI checks
 
 python-test: setup ## Build the package for Python, install it into an environment of its own, and test it
@@ -87,7 +91,7 @@ deb-test: build
 
 # With the program, so that nothing below the driver is compiled again for it.
 adbc: setup ## Build libadbc_driver_atsdb.so, which the ADBC driver managers of C, Go, Python and R load
-	$(CARGO) build --release --locked -p atsdb-cli -p atsdb-adbc
+	$(CARGO) build $(CARGO_FLAGS) --release --locked -p atsdb-cli -p atsdb-adbc
 	@echo "the driver: $(BUILT)/release/libadbc_driver_atsdb.so"
 
 adbc-test: adbc ## Test the ADBC driver in the driver managers of Python, Go and R
@@ -128,10 +132,12 @@ format:
 lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
+# Many tests wait for servers, so three of them share two cores.
 unit:
 	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} \
 		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} ATSDB_LAB_ATSDB=$${ATSDB_LAB_ATSDB:-$(abspath $(ATSDB))} \
-		ATSDB_LAB_QUESTDB=$${ATSDB_LAB_QUESTDB:-$(wildcard $(abspath $(BUILT))/questdb/questdb-*.jar)} $(CARGO) test --release --workspace --no-fail-fast
+		ATSDB_LAB_QUESTDB=$${ATSDB_LAB_QUESTDB:-$(wildcard $(abspath $(BUILT))/questdb/questdb-*.jar)} RUST_TEST_THREADS=$${RUST_TEST_THREADS:-3} \
+		$(CARGO) test $(CARGO_FLAGS) --release --workspace --no-fail-fast
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
