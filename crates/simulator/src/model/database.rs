@@ -9,7 +9,8 @@ use crate::subject::RowSelection;
 use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
-/// All tables and rollups, and parents and children. For a table in memory it holds the saved rows, or those of one process.
+/// All tables and rollups, and parents and children. For a table in memory it holds the saved rows, or those of one
+/// process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Database {
     pub(crate) tables: Vec<TableModel>,
