@@ -13,54 +13,18 @@
 //! after that rule. All joins of 55.2 that this crate plans are hash joins, nested loops and cross joins. Others are
 //! not touched here.
 
-use super::unknown_rows::{Unknown, UnknownRowsExec};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use super::unknown_rows::{Unknown, UnknownRowsExec, know_less};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{JoinType, Result};
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec};
 use std::sync::Arc;
 
-/// Wraps DataFusion's rule that plans sorts.
+/// Puts the steps above inputs while DataFusion plans sorts.
 pub(crate) fn know_less_of_joined_rows(optimizer: &mut PhysicalOptimizer) {
-    for rule in &mut optimizer.rules {
-        if rule.name() == "EnsureRequirements" {
-            *rule = Arc::new(WithUnknownInputs { rule: Arc::clone(rule) });
-        }
-    }
-}
-
-/// A rule that knows less of the inputs of joins.
-#[derive(Debug)]
-struct WithUnknownInputs {
-    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
-}
-
-impl PhysicalOptimizerRule for WithUnknownInputs {
-    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let prepared = plan.transform_up(with_unknown_inputs)?;
-        let has_steps = prepared.transformed;
-        let optimized = self.rule.optimize(prepared.data, options)?;
-        if !has_steps {
-            return Ok(optimized);
-        }
-        let needed = optimized.transform_up(|plan| match UnknownRowsExec::superfluous(plan.as_ref()) {
-            Some(input) => Ok(Transformed::yes(input)),
-            None => Ok(Transformed::no(plan)),
-        });
-        needed.data()
-    }
-
-    fn name(&self) -> &str {
-        self.rule.name()
-    }
-
-    fn schema_check(&self) -> bool {
-        self.rule.schema_check()
-    }
+    know_less(optimizer, with_unknown_inputs);
 }
 
 fn with_unknown_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {

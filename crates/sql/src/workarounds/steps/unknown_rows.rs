@@ -1,15 +1,18 @@
 //! A step that passes its input's rows on, and says less of them: by which keys they are sorted or distributed, and
 //! which columns are constant or equal.
 //!
-//! Part of [`grouping_sets`](super::grouping_sets) and [`joined_rows`](super::joined_rows).
+//! Part of [`grouping_sets`](super::grouping_sets), [`joined_rows`](super::joined_rows) and
+//! [`sliding_counts`](super::sliding_counts).
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::{
@@ -17,6 +20,50 @@ use datafusion::physical_plan::{
 };
 use std::fmt;
 use std::sync::Arc;
+
+/// Puts steps into plans while DataFusion plans sorts and distributions. Steps
+/// that turn out not to change anything are removed afterwards.
+pub(super) fn know_less(optimizer: &mut PhysicalOptimizer, place: PlaceSteps) {
+    for rule in &mut optimizer.rules {
+        if rule.name() == "EnsureRequirements" {
+            *rule = Arc::new(WithUnknownRows { rule: Arc::clone(rule), place });
+        }
+    }
+}
+
+/// Puts steps above or below one step of a plan.
+pub(super) type PlaceSteps = fn(Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>>;
+
+/// A rule that knows less of some rows.
+#[derive(Debug)]
+struct WithUnknownRows {
+    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
+    place: PlaceSteps,
+}
+
+impl PhysicalOptimizerRule for WithUnknownRows {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let prepared = plan.transform_up(self.place)?;
+        let has_steps = prepared.transformed;
+        let optimized = self.rule.optimize(prepared.data, options)?;
+        if !has_steps {
+            return Ok(optimized);
+        }
+        let needed = optimized.transform_up(|plan| match UnknownRowsExec::superfluous(plan.as_ref()) {
+            Some(input) => Ok(Transformed::yes(input)),
+            None => Ok(Transformed::no(plan)),
+        });
+        needed.data()
+    }
+
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.rule.schema_check()
+    }
+}
 
 /// What the step does not say of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +78,7 @@ pub(super) enum Unknown {
 
 impl Unknown {
     /// Whether nothing of it is known of an input anyway.
-    pub(super) fn changes_nothing(self, input: &dyn ExecutionPlan) -> bool {
+    fn changes_nothing(self, input: &dyn ExecutionPlan) -> bool {
         let known = &input.properties().eq_properties;
         let is_plain = |class: &EquivalenceClass| class.iter().all(|expr| expr.is::<Column>());
         let has_constants = || !known.constants().is_empty() || !known.eq_group().iter().all(is_plain);
@@ -90,8 +137,8 @@ impl UnknownRowsExec {
         Ok(Arc::new(Self { input, unknown, properties }))
     }
 
-    /// The step's input, if it is known just as well as without the step.
-    pub(super) fn superfluous(plan: &dyn ExecutionPlan) -> Option<Arc<dyn ExecutionPlan>> {
+    /// The step's input, if just as much is known of it with the step.
+    fn superfluous(plan: &dyn ExecutionPlan) -> Option<Arc<dyn ExecutionPlan>> {
         let step = plan.downcast_ref::<Self>()?;
         step.unknown.changes_nothing(step.input.as_ref()).then(|| Arc::clone(&step.input))
     }
