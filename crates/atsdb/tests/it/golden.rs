@@ -26,7 +26,7 @@ fn golden(folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
     golden_of("format1", folder, name, make)
 }
 
-fn golden_of(format: &str, folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
+pub(crate) fn golden_of(format: &str, folder: &Path, name: &str, make: impl FnOnce(&Database)) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat").join(format).join(name);
     if std::env::var_os("ATSDB_WRITE_GOLDEN").is_some() && !path.exists() {
         make(&open_quiet(&path).unwrap());

@@ -13,6 +13,7 @@ mod derive;
 mod examples;
 mod full_disk;
 mod golden;
+mod golden_definitions;
 mod identity;
 mod key_transactions;
 mod large;

@@ -201,6 +201,8 @@ pub(crate) fn change_physical_rules(optimizer: &mut PhysicalOptimizer) {
     steps::unambiguous_filters::keep_filters_unambiguous(optimizer);
     steps::cast_statistics::answer_from_true_statistics(optimizer);
     steps::union_constants::sort_by_all_keys(optimizer);
+    steps::joined_rows::know_less_of_joined_rows(optimizer);
+    steps::sliding_counts::know_less_of_sliding_counts(optimizer);
     steps::grouping_sets::know_nothing_of_grouping_sets(optimizer);
     optimizer.rules.push(Arc::new(steps::stoppable::Stoppable));
 }

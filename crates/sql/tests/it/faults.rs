@@ -14,15 +14,22 @@ const SETUP: &str = "
     CREATE TABLE memory (id INT PRIMARY KEY, tag TEXT) WITH (engine = 'memory');
     INSERT INTO keyed VALUES (1, 'old'), (2, 'old');
     INSERT INTO plain VALUES (1, 'old');
-    INSERT INTO memory VALUES (1, 'old')";
+    INSERT INTO memory VALUES (1, 'old');
+    CREATE TABLE parents (id INT PRIMARY KEY);
+    CREATE TABLE children (id INT PRIMARY KEY, parent INT REFERENCES parents ON DELETE CASCADE);
+    INSERT INTO parents VALUES (1), (2);
+    INSERT INTO children VALUES (1, 1), (2, 2)";
 
-const TRANSACTION: [&str; 14] = [
+const TRANSACTION: [&str; 17] = [
     "BEGIN",
     "INSERT INTO keyed VALUES (3, 'new')",
     "INSERT INTO keyed VALUES (4, 'new')",
     "INSERT INTO memory VALUES (3, 'new')",
     "SELECT count(*) FROM keyed",
     "UPDATE keyed SET tag = 'changed' WHERE id = 1",
+    "INSERT INTO parents VALUES (3)",
+    "INSERT INTO children VALUES (3, 3)",
+    "DELETE FROM parents WHERE id = 1",
     "SAVEPOINT a",
     "INSERT INTO plain VALUES (2, 'taken back')",
     "CREATE TABLE taken_back (a INT)",
@@ -35,11 +42,33 @@ const TRANSACTION: [&str; 14] = [
 
 const QUESTION: &str = "
     SELECT 'keyed' AS place, id::BIGINT AS id, tag FROM keyed UNION ALL SELECT 'plain', a, b FROM plain
-    UNION ALL SELECT 'memory', id::BIGINT, tag FROM memory ORDER BY 1, 2";
+    UNION ALL SELECT 'memory', id::BIGINT, tag FROM memory
+    UNION ALL SELECT 'parents', id::BIGINT, 'here' FROM parents
+    UNION ALL SELECT 'children', id::BIGINT, 'of ' || parent FROM children ORDER BY 1, 2";
 
-const OLD: [&str; 4] = ["keyed 1 old", "keyed 2 old", "memory 1 old", "plain 1 old"];
-const NEW: [&str; 7] =
-    ["keyed 1 changed", "keyed 2 old", "keyed 3 new", "keyed 4 new", "memory 3 new", "plain 1 old", "plain 11 new"];
+const OLD: [&str; 8] = [
+    "children 1 of 1",
+    "children 2 of 2",
+    "keyed 1 old",
+    "keyed 2 old",
+    "memory 1 old",
+    "parents 1 here",
+    "parents 2 here",
+    "plain 1 old",
+];
+const NEW: [&str; 11] = [
+    "children 2 of 2",
+    "children 3 of 3",
+    "keyed 1 changed",
+    "keyed 2 old",
+    "keyed 3 new",
+    "keyed 4 new",
+    "memory 3 new",
+    "parents 2 here",
+    "parents 3 here",
+    "plain 1 old",
+    "plain 11 new",
+];
 
 fn rows(session: &Session) -> Vec<String> {
     answer(session, QUESTION).unwrap().into_iter().skip(1).map(|row| row.replace(" | ", " ")).collect()

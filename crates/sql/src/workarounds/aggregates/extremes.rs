@@ -2,6 +2,9 @@
 //! only infinities does not find its value, and they forget a NaN when a number follows. Intervals are compared by
 //! their length. Other types are left to DataFusion.
 //!
+//! The results of growing and shrinking frames are not taken for sorted: NULL is the least and the greatest value of a
+//! frame without values, and DataFusion's order of it is not that of the rows. No issue describes it.
+//!
 //! [#24432](https://github.com/apache/datafusion/issues/24432) is closed upstream, but 55.2 has no fix.
 
 use crate::functions::base::of_inner::of_inner;
@@ -105,8 +108,9 @@ impl AggregateUDFImpl for Extreme {
         self.inner.value_from_stats(statistics)
     }
 
+    /// A window's result is NULL until its frame has a value, so it is not sorted as DataFusion takes it to be.
     fn set_monotonicity(&self, _: &DataType) -> SetMonotonicity {
-        if self.is_max { SetMonotonicity::Increasing } else { SetMonotonicity::Decreasing }
+        SetMonotonicity::NotMonotonic
     }
 }
 

@@ -1,7 +1,7 @@
 //! Conditions.
 
 use super::generator::{Generator, Scope};
-use super::types::{Type, value};
+use super::types::{Type, boolean_text, value};
 use Type::{Bool, Bytea, Date, Int, Interval, Text, Timestamp, TimestampTz};
 
 impl Generator {
@@ -29,13 +29,21 @@ impl Generator {
         self.predicate(scope, &left, ty, depth)
     }
 
+    /// A literal in `IN` or `BETWEEN`: beside a BOOLEAN also a text.
+    fn member(&mut self, ty: Type) -> String {
+        match ty {
+            Bool if self.percent(40) => boolean_text(&mut self.choice),
+            _ => self.literal(ty),
+        }
+    }
+
     fn predicate(&mut self, scope: &Scope, left: &str, ty: Type, depth: usize) -> String {
         let not = if self.percent(30) { "NOT " } else { "" };
         match self.below(if self.is_for_postgres() { 15 } else { 9 }) {
-            0 => format!("{left} {not}BETWEEN {} AND {}", self.literal(ty), self.literal(ty)),
+            0 => format!("{left} {not}BETWEEN {} AND {}", self.member(ty), self.member(ty)),
             1 => {
                 let count = 1 + self.below(5);
-                let mut items: Vec<String> = (0..count).map(|_| self.literal(ty)).collect();
+                let mut items: Vec<String> = (0..count).map(|_| self.member(ty)).collect();
                 if self.percent(15) {
                     items.push("NULL".to_owned());
                 }

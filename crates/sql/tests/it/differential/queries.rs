@@ -47,7 +47,7 @@ impl Generator {
     }
 
     fn query(&mut self, depth: usize) -> Query {
-        match self.below(if self.is_for_postgres() { 17 } else { 12 }) {
+        match self.below(if self.is_for_postgres() { 18 } else { 12 }) {
             0..=3 => self.plain(depth),
             4..=6 => self.grouped(depth),
             7 => self.windowed(),
@@ -57,6 +57,7 @@ impl Generator {
             13 => self.lateral(),
             14 => self.distinct_on(),
             15 => self.first_of_partition(),
+            17 => self.constants_beside(),
             16 if depth > 0 => {
                 let inner = self.query(depth - 1);
                 self.several_with(&inner)
@@ -188,6 +189,28 @@ impl Generator {
         };
         let on = self.of(&["l.k = r.k", "l.s = r.s", "l.k = r.k AND l.s = r.s", "l.k + 1 = r.k"]);
         (format!("{table} AS l {join} {other} AS r ON {on}{more}"), both)
+    }
+
+    /// An outer join whose optional side has constants, which are NULL in rows without a match. Its order begins with
+    /// them, and includes every column of the other side, so that rows of the same place are equal.
+    fn constants_beside(&mut self) -> Query {
+        let table = self.of(&["a", "b"]);
+        let scope = self.scope(table, "l");
+        let (ty, other) = (self.any_type(), self.any_type());
+        let rows = self.of(&["b", "c"]);
+        let constants = named(&[self.literal(ty), self.literal(other)]);
+        let side = format!("(SELECT k AS rk, {constants} FROM {rows} GROUP BY k) AS r");
+        let on = format!("l.k = r.rk{}", self.of(&["", "", " AND l.k > 2", " AND l.s <> 'a'"]));
+        let from = match self.percent(70) {
+            true => format!("{table} AS l LEFT JOIN {side} ON {on}"),
+            false => format!("{side} RIGHT JOIN {table} AS l ON {on}"),
+        };
+        let filter = if self.percent(40) { format!(" WHERE {}", self.condition(&scope, 2)) } else { String::new() };
+        let (first, second) = (self.sort_key("r.c0"), self.sort_key("r.c1"));
+        let order = format!("{first}, {second}, {}", self.total_order(&scope));
+        let items = ["r.c0", "r.c1", "l.k", "l.s"].map(str::to_owned);
+        let sql = format!("SELECT {} FROM {from}{filter} ORDER BY {order} LIMIT {}", named(&items), 1 + self.below(20));
+        Query { is_ordered: true, ..Query::new(sql, vec![ty, other, Int, Text]) }
     }
 
     fn set_operation(&mut self) -> Query {

@@ -76,6 +76,11 @@ impl Generator {
     fn constant(&mut self, ty: Type) -> String {
         match ty {
             Int if self.percent(30) => self.of(&["2.5", "70000", "3000000000", "-1", "0.0", "7.0"]).to_owned(),
+            // A text has the type of the column. It is within its range: PostgreSQL refuses others even if no row is
+            // compared with them.
+            Float if self.is_for_postgres() && self.percent(15) => {
+                self.of(&["'1.5'", "'-2'", "'1e3'", "'NaN'", "'-Infinity'"]).to_owned()
+            }
             Float | Numeric if self.percent(30) => self.of(&["0", "1", "-3", "0.1", "1e3", "1000000"]).to_owned(),
             // The name of a type is left out: the column determines it.
             Date | Timestamp | TimestampTz if self.percent(70) => {

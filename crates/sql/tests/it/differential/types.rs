@@ -79,6 +79,11 @@ pub(crate) fn literal(choice: &mut Choice, ty: Type, dialect: Dialect) -> String
     }
 }
 
+/// Returns a text without the name of a type, which what it is compared with makes a BOOLEAN.
+pub(crate) fn boolean_text(choice: &mut Choice) -> String {
+    format!("'{}'", choice.of(&["t", "f", "true", "FALSE", "yes", "no", "on", "off", "1", "0"]))
+}
+
 /// Returns a literal for `INSERT`, never NULL.
 pub(crate) fn value(choice: &mut Choice, ty: Type) -> String {
     match ty {

@@ -1,0 +1,227 @@
+//! A step that passes its input's rows on, and says less of them: by which keys they are sorted or distributed, and
+//! which columns are constant or equal.
+//!
+//! Part of [`grouping_sets`](super::grouping_sets), [`joined_rows`](super::joined_rows) and
+//! [`sliding_counts`](super::sliding_counts).
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Result, Statistics, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter_pushdown::{FilterDescription, FilterPushdownPhase};
+use datafusion::physical_plan::{
+    ChildStats, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// Puts steps into plans while DataFusion plans sorts and distributions. Steps
+/// that turn out not to change anything are removed afterwards.
+pub(super) fn know_less(optimizer: &mut PhysicalOptimizer, place: PlaceSteps) {
+    for rule in &mut optimizer.rules {
+        if rule.name() == "EnsureRequirements" {
+            *rule = Arc::new(WithUnknownRows { rule: Arc::clone(rule), place });
+        }
+    }
+}
+
+/// Puts steps above or below one step of a plan.
+pub(super) type PlaceSteps = fn(Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>>;
+
+/// A rule that knows less of some rows.
+#[derive(Debug)]
+struct WithUnknownRows {
+    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
+    place: PlaceSteps,
+}
+
+impl PhysicalOptimizerRule for WithUnknownRows {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let prepared = plan.transform_up(self.place)?;
+        let has_steps = prepared.transformed;
+        let optimized = self.rule.optimize(prepared.data, options)?;
+        if !has_steps {
+            return Ok(optimized);
+        }
+        let needed = optimized.transform_up(|plan| match UnknownRowsExec::superfluous(plan.as_ref()) {
+            Some(input) => Ok(Transformed::yes(input)),
+            None => Ok(Transformed::no(plan)),
+        });
+        needed.data()
+    }
+
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.rule.schema_check()
+    }
+}
+
+/// What the step does not say of its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// By which keys they are sorted.
+    Order,
+    /// Also which columns are constant, and which expressions are equal. Two equal columns are still equal.
+    OrderAndConstants,
+    /// Also which columns are equal, and how rows are distributed over partitions.
+    Everything,
+}
+
+impl Unknown {
+    /// Whether nothing of it is known of an input anyway.
+    fn changes_nothing(self, input: &dyn ExecutionPlan) -> bool {
+        let known = &input.properties().eq_properties;
+        let is_plain = |class: &EquivalenceClass| class.iter().all(|expr| expr.is::<Column>());
+        let has_constants = || !known.constants().is_empty() || !known.eq_group().iter().all(is_plain);
+        match self {
+            Self::Order => known.oeq_class().is_empty(),
+            Self::OrderAndConstants => known.oeq_class().is_empty() && !has_constants(),
+            Self::Everything => false,
+        }
+    }
+
+    /// What is still known of an input's rows.
+    fn known(self, input: &dyn ExecutionPlan) -> Result<PlanProperties> {
+        let of_input = input.properties();
+        let mut equivalences = EquivalenceProperties::new(input.schema());
+        match self {
+            Self::Order => equivalences.add_equivalence_group(of_input.eq_properties.eq_group().clone())?,
+            Self::OrderAndConstants => {
+                let columns = |class: &EquivalenceClass| {
+                    EquivalenceClass::new(class.iter().filter(|expr| expr.is::<Column>()).map(Arc::clone))
+                };
+                let equal_columns = of_input.eq_properties.eq_group().iter().map(columns);
+                equivalences.add_equivalence_group(EquivalenceGroup::new(equal_columns))?;
+            }
+            Self::Everything => {}
+        }
+        let partitioning = match self {
+            Self::Order | Self::OrderAndConstants => of_input.partitioning.clone(),
+            Self::Everything => Partitioning::UnknownPartitioning(of_input.partitioning.partition_count()),
+        };
+        Ok(PlanProperties::new(equivalences, partitioning, of_input.emission_type, of_input.boundedness))
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Order => "order",
+            Self::OrderAndConstants => "order, constants",
+            Self::Everything => "order, constants, distribution",
+        })
+    }
+}
+
+/// Passes rows on, without what is unknown of them.
+#[derive(Debug)]
+pub(super) struct UnknownRowsExec {
+    input: Arc<dyn ExecutionPlan>,
+    unknown: Unknown,
+    properties: Arc<PlanProperties>,
+}
+
+impl UnknownRowsExec {
+    /// The step above an input.
+    pub(super) fn above(input: Arc<dyn ExecutionPlan>, unknown: Unknown) -> Result<Arc<dyn ExecutionPlan>> {
+        let properties = Arc::new(unknown.known(input.as_ref())?);
+        Ok(Arc::new(Self { input, unknown, properties }))
+    }
+
+    /// The step's input, if just as much is known of it with the step.
+    fn superfluous(plan: &dyn ExecutionPlan) -> Option<Arc<dyn ExecutionPlan>> {
+        let step = plan.downcast_ref::<Self>()?;
+        step.unknown.changes_nothing(step.input.as_ref()).then(|| Arc::clone(&step.input))
+    }
+
+    fn with_input(&self, mut inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        match inputs.pop() {
+            Some(input) => Self::above(input, self.unknown),
+            None => internal_err!("UnknownRowsExec has one input"),
+        }
+    }
+}
+
+impl DisplayAs for UnknownRowsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "UnknownRowsExec: unknown=[{}]", self.unknown)
+    }
+}
+
+impl ExecutionPlan for UnknownRowsExec {
+    fn name(&self) -> &str {
+        "UnknownRowsExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.with_input(children)
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.with_input(children)
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+
+    fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
+        match inputs {
+            [of_input] => Ok(Arc::clone(of_input)),
+            _ => internal_err!("UnknownRowsExec has one input"),
+        }
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        true
+    }
+
+    fn cardinality_effect(&self) -> CardinalityEffect {
+        CardinalityEffect::Equal
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _: FilterPushdownPhase,
+        filters: Vec<Arc<dyn PhysicalExpr>>,
+        _: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(filters, &self.children())
+    }
+}
