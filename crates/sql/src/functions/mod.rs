@@ -7,7 +7,7 @@
 //! | `aggregates` | aggregates: first and last values, series of points, histograms, percentiles |
 //! | `bucketing` | cutting time into buckets: `time_bucket` and `date_bin` |
 //! | `formatting` | PostgreSQL's patterns: `to_char`, `to_number`, `to_date`, `to_timestamp` |
-//! | `types` | which type a value has: declared types, their names, UUIDs, dimensions of arrays |
+//! | `types` | which type a value has: declared types, their names, UUIDs, dimensions and parts of arrays |
 //! | `json` | reading, building and changing JSON |
 //! | `texts` | texts and bytes, regular expressions |
 //! | `numbers` | numbers |

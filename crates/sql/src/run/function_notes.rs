@@ -122,7 +122,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 154] = [
+pub(super) const NOTES: [FunctionNote; 156] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -190,6 +190,12 @@ pub(super) const NOTES: [FunctionNote; 154] = [
     ("jsonb_exists_any", "document, keys", "BOOLEAN", "Whether one of the keys is in it: document ?| keys."),
     ("jsonb_extract_path", "document, key, ...", "JSON", "The same as json_extract_path."),
     ("jsonb_extract_path_text", "document, key, ...", "TEXT", "The same as json_extract_path_text."),
+    (
+        "jsonb_insert",
+        "document, path, value [, insert_after]",
+        "JSON",
+        "The document with a further element before the one at a path, or after it, or with a new key.",
+    ),
     ("jsonb_object", "texts or keys, values", "JSON", "The same as json_object, in the form of jsonb."),
     ("jsonb_path_exists", "document, path", "BOOLEAN", "Whether an SQL/JSON path finds anything in a document."),
     ("jsonb_path_query_array", "document, path", "JSON", "What an SQL/JSON path finds, as an array."),
@@ -303,6 +309,7 @@ pub(super) const NOTES: [FunctionNote; 154] = [
     ("to_json", "x", "JSON", "The value as JSON."),
     ("to_jsonb", "x", "JSON", "The value as JSON, in the form of jsonb."),
     ("to_number", "text, pattern", "DECIMAL", "The number that a text in PostgreSQL's patterns stands for."),
+    ("trim_array", "array, n", "the array's type", "The array without its last n elements."),
     ("trunc", "x [, places]", "DECIMAL or DOUBLE or REAL", "A number without the digits behind a place."),
     ("unistr", "text", "TEXT", "The text with the characters of escapes such as \\0061."),
     ("version", "", "TEXT", "PostgreSQL's version that the server speaks, and atsdb's own."),

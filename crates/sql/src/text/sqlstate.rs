@@ -199,6 +199,8 @@ const OF_VALUES: &[Rule] = &[
     (&["an INTERVAL has no"], "0A000"),
     (&["Date part", "not supported"], "22023"),
     (&["cannot get array length of"], "22023"),
+    (&["cannot replace the existing key"], "22023"),
+    (&["number of elements to trim"], "2202E"),
     (&["interval is out of range"], "22008"),
     (&["step size cannot equal zero"], "22023"),
     (&["Overflow converting"], "22008"),

@@ -1,4 +1,4 @@
-//! Other forms of JSON: `jsonb_set`, `jsonb_pretty`, and `json_strip_nulls`.
+//! Other forms of JSON: `jsonb_set`, `jsonb_insert`, `jsonb_pretty`, and `json_strip_nulls`.
 
 use super::jsonb::{Json, normalized, written};
 use super::read::{Documents, path_at};
@@ -10,6 +10,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
@@ -20,6 +21,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     let jsonb_without: Compute = |args| rewritten("jsonb_strip_nulls", args, |json| normalized(&without_nulls(json)));
     vec![
         jsonb(Plain::variadic("jsonb_set", TEXT, set)),
+        jsonb(Plain::variadic("jsonb_insert", TEXT, insert)),
         Plain::variadic("jsonb_pretty", TEXT, pretty).udf(),
         Plain::variadic("json_strip_nulls", TEXT, json_without).returning(Returns::Declared(TextType::Json)).udf(),
         jsonb(Plain::variadic("jsonb_strip_nulls", TEXT, jsonb_without)),
@@ -53,79 +55,123 @@ fn plain_string(json: &str) -> String {
     as_text(json).map_or_else(|| json.to_owned(), |text| quoted(&text))
 }
 
+/// How a value comes into a document.
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    /// It replaces the value at the path. `creates` adds it if there is none.
+    Set { creates: bool },
+    /// It becomes an element before or after the one at the path, or a new member.
+    Insert { after: bool },
+}
+
 /// `jsonb_set(document, path, value [, create_if_missing])`.
 fn set(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let (documents, paths, values, creating) = match args {
+    changed("jsonb_set", args, true, |creates| Change::Set { creates })
+}
+
+/// `jsonb_insert(document, path, value [, insert_after])`.
+fn insert(args: &[ArrayRef]) -> Result<ArrayRef> {
+    changed("jsonb_insert", args, false, |after| Change::Insert { after })
+}
+
+/// Changes each document at its path. `default` stands for a fourth argument that is left out.
+fn changed(name: &str, args: &[ArrayRef], default: bool, change: fn(bool) -> Change) -> Result<ArrayRef> {
+    let (documents, paths, values, options) = match args {
         [documents, paths, values] => (documents, paths, values, None),
-        [documents, paths, values, creating] => (documents, paths, values, Some(cast(creating, &DataType::Boolean)?)),
-        _ => return exec_err!("jsonb_set takes 3 or 4 arguments, not {}", args.len()),
+        [documents, paths, values, options] => (documents, paths, values, Some(cast(options, &DataType::Boolean)?)),
+        _ => return exec_err!("{name} takes 3 or 4 arguments, not {}", args.len()),
     };
     let (documents, values) = (Documents::new(documents)?, Documents::new(values)?);
     let mut changed = Vec::with_capacity(documents.0.len());
     for (row, (document, value)) in documents.0.iter().zip(&values.0).enumerate() {
-        let creates = match &creating {
-            None => Some(true),
-            Some(creating) => creating.is_valid(row).then(|| creating.as_boolean().value(row)),
+        let option = match &options {
+            None => Some(default),
+            Some(options) => options.is_valid(row).then(|| options.as_boolean().value(row)),
         };
         let path = path_at(paths, row)?;
-        let (Some(document), Some(value), Some(path), Some(creates)) = (document, value, path, creates) else {
+        let (Some(document), Some(value), Some(path), Some(option)) = (document, value, path, option) else {
             changed.push(None);
             continue;
         };
         let mut json = Json::of(document);
         if matches!(json, Json::Scalar(_)) {
-            return exec_err!("jsonb_set: cannot set a path in a JSON {}", kind(document));
+            return exec_err!("{name}: cannot set a path in a JSON {}", kind(document));
         }
         let mut steps = Vec::with_capacity(path.len());
         for (at, step) in path.into_iter().enumerate() {
             match step {
                 Some(step) => steps.push(step),
-                None => return exec_err!("jsonb_set: the element {} of the path is NULL", at + 1),
+                None => return exec_err!("{name}: the element {} of the path is NULL", at + 1),
             }
         }
-        set_at(&mut json, &steps, &Json::of(value), creates)?;
+        change_at(name, &mut json, &steps, &Json::of(value), change(option))?;
         changed.push(Some(written(&json, None)));
     }
     Ok(Arc::new(StringArray::from(changed)))
 }
 
-/// Sets the value at a path. Nothing changes if a step before the last one leads nowhere.
-fn set_at(json: &mut Json, path: &[String], value: &Json, creates: bool) -> Result<()> {
+/// Changes the value at a path. Nothing changes if a step before the last one leads nowhere.
+fn change_at(name: &str, json: &mut Json, path: &[String], value: &Json, change: Change) -> Result<()> {
     let Some((step, rest)) = path.split_first() else { return Ok(()) };
     let inner = match json {
         Json::Scalar(_) => None,
         Json::Object(members) => {
             let key = (step.len(), step.clone());
-            if rest.is_empty() && creates {
-                members.insert(key, value.clone());
-                return Ok(());
+            if rest.is_empty() {
+                return change_member(name, members, key, value, change);
             }
             members.get_mut(&key)
         }
         Json::Array(items) => {
             let Ok(position) = step.trim().parse::<i32>() else {
-                return exec_err!("jsonb_set: '{step:.40}' is not the position of an element");
+                return exec_err!("{name}: '{step:.40}' is not the position of an element");
             };
             let from_end = usize::try_from(position.unsigned_abs()).unwrap_or(usize::MAX);
+            // None is before the first element.
             let at = if position < 0 { items.len().checked_sub(from_end) } else { Some(from_end) };
-            let at_end = items.len();
-            match at.filter(|at| *at < at_end) {
-                Some(at) => items.get_mut(at),
-                // A position before the first element, or behind the last one.
-                None if rest.is_empty() && creates => {
-                    items.insert(at.map_or(0, |_| at_end), value.clone());
-                    return Ok(());
-                }
-                None => None,
+            if rest.is_empty() {
+                change_element(items, at, value, change);
+                return Ok(());
             }
+            at.and_then(|at| items.get_mut(at))
         }
     };
     match inner {
-        Some(inner) if rest.is_empty() => *inner = value.clone(),
-        Some(inner) => set_at(inner, rest, value, creates)?,
-        None => {}
+        Some(inner) => change_at(name, inner, rest, value, change),
+        None => Ok(()),
+    }
+}
+
+fn change_member(
+    name: &str,
+    members: &mut BTreeMap<(usize, String), Json>,
+    key: (usize, String),
+    value: &Json,
+    change: Change,
+) -> Result<()> {
+    match change {
+        Change::Insert { .. } if members.contains_key(&key) => {
+            return exec_err!("{name}: cannot replace the existing key '{:.40}'; jsonb_set replaces its value", key.1);
+        }
+        Change::Set { creates: false } if !members.contains_key(&key) => {}
+        Change::Set { .. } | Change::Insert { .. } => {
+            members.insert(key, value.clone());
+        }
     }
     Ok(())
+}
+
+/// `at` is the position of an element, or none for one before the first.
+fn change_element(items: &mut Vec<Json>, at: Option<usize>, value: &Json, change: Change) {
+    let count = items.len();
+    match (change, at) {
+        (Change::Set { .. }, Some(at)) if at < count => items[at] = value.clone(),
+        (Change::Set { creates: false }, _) => {}
+        (Change::Insert { after: true }, Some(at)) if at < count => items.insert(at + 1, value.clone()),
+        (Change::Set { .. } | Change::Insert { .. }, at) => {
+            items.insert(at.map_or(0, |at| at.min(count)), value.clone());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -146,10 +192,11 @@ mod tests {
         ] {
             let mut json = Json::of(document);
             let steps: Vec<String> = path.split(',').map(str::to_owned).collect();
-            set_at(&mut json, &steps, &Json::of("9"), creates).unwrap();
+            change_at("jsonb_set", &mut json, &steps, &Json::of("9"), Change::Set { creates }).unwrap();
             assert_eq!(written(&json, None), wanted, "{document} {path}");
         }
-        assert!(set_at(&mut Json::of("[1]"), &["x".to_owned()], &Json::of("9"), true).is_err());
+        let change = Change::Set { creates: true };
+        assert!(change_at("jsonb_set", &mut Json::of("[1]"), &["x".to_owned()], &Json::of("9"), change).is_err());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
-//! [enumerated types](enumerations), and the dimensions of an array ([`array_dims`]).
+//! [enumerated types](enumerations), the dimensions of an array ([`array_dims`]), and its
+//! [first elements](trimmed_arrays).
 
 mod array_dims;
 pub(crate) mod declared;
 pub(crate) mod enumerations;
+mod trimmed_arrays;
 pub(crate) mod type_names;
 pub(crate) mod uuids;
 
@@ -14,5 +16,6 @@ pub(super) fn register(context: &SessionContext) {
         context.register_udf(function);
     }
     context.register_udf(type_names::function());
+    context.register_udf(trimmed_arrays::function());
     array_dims::register(context);
 }
