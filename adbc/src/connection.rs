@@ -3,7 +3,8 @@
 use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
 use crate::link::{Canceller, Link};
-use crate::objects::{self, CATALOG, ObjectFilter, SCHEMA, find_schema, no_current_schema};
+use crate::object_names::{CATALOG, SCHEMA};
+use crate::objects::{self, ObjectFilter, find_schema, no_current_schema};
 use crate::options::{TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, ResultTypes, fixed};
 use crate::statement::AtsdbStatement;

@@ -3,7 +3,8 @@
 use crate::binding::BoundData;
 use crate::failure::{invalid, invalid_state, of_store, with_state};
 use crate::link::{Link, execute};
-use crate::objects::{CATALOG, SCHEMA, find_schema, no_current_schema};
+use crate::object_names::{CATALOG, SCHEMA};
+use crate::objects::{find_schema, no_current_schema};
 use crate::options;
 use crate::table_from_schema::TableOptions;
 use adbc_core::error::{Result, Status};

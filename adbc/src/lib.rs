@@ -8,6 +8,7 @@
 
 mod binding;
 mod connection;
+mod constraints;
 mod database;
 mod export;
 mod failure;
@@ -15,6 +16,7 @@ mod info;
 mod ingest;
 mod link;
 mod nested;
+mod object_names;
 mod objects;
 mod options;
 mod pattern;

@@ -1,16 +1,18 @@
 //! Tables, views and rollups, their columns and keys: `GetObjects`, `GetTableSchema`, `GetTableTypes`. A store has one
 //! catalog.
 
+use crate::constraints::constraints;
 use crate::failure::{of_store, with_state};
 use crate::link::execute;
 use crate::nested::{lists, structs};
+use crate::object_names::{CATALOG, SCHEMA, TEMPORARY_SCHEMA, name_in_catalogue, schema_of};
 use crate::pattern::NamePattern;
 use crate::xdbc::XdbcType;
 use adbc_core::error::{Error as AdbcError, Result, Status};
 use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::{
     COLUMN_SCHEMA, CONSTRAINT_SCHEMA, GET_OBJECTS_SCHEMA, GET_TABLE_TYPES_SCHEMA, OBJECTS_DB_SCHEMA_SCHEMA,
-    TABLE_SCHEMA, USAGE_SCHEMA,
+    TABLE_SCHEMA,
 };
 use atsdb::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int16Array, Int32Array, RecordBatch, StringArray, new_empty_array,
@@ -21,19 +23,12 @@ use atsdb::arrow::datatypes::{DataType, SchemaRef};
 use atsdb::name::unknown_name;
 use atsdb::sql::{Answer, Session, exact_name, quoted};
 use atsdb::{Error, ErrorKind, SearchPath, Table, TableDefinition, TemporaryTables};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The catalog of every store, as `information_schema` calls it.
-pub(crate) const CATALOG: &str = "atsdb";
-/// The schema of tables that are in no other.
-pub(crate) const SCHEMA: &str = "public";
-
 /// The SQLSTATE for a schema that does not exist.
 const NO_SCHEMA: &str = "3F000";
-
-/// The schema of temporary tables.
-const TEMPORARY_SCHEMA: &str = "pg_temp";
 
 const TABLE_TYPES: [&str; 4] = ["table", "view", "rollup", "materialized view"];
 
@@ -44,14 +39,6 @@ fn table_type(definition: &TableDefinition) -> &'static str {
         (None, None) if definition.materialized.is_some() => "materialized view",
         (None, None) => "table",
     }
-}
-
-/// The schema that a table is listed in.
-pub(crate) fn schema_of(table: &Table) -> &str {
-    if TemporaryTables::contain(table) {
-        return TEMPORARY_SCHEMA;
-    }
-    table.definition.schema.as_deref().unwrap_or(SCHEMA)
 }
 
 /// The filter for the objects to list.
@@ -139,13 +126,16 @@ fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_cat
 
 fn tables(session: &Session, schema: &str, with_columns: bool, filter: &ObjectFilter) -> Result<ArrayRef> {
     let tables = session.tables().map_err(of_store)?;
-    let in_schema = tables.iter().filter(|table| schema_of(table) == schema);
-    let mut definitions: Vec<&TableDefinition> = in_schema.map(|table| &table.definition).collect();
-    definitions.retain(|definition| !definition.sequence && filter.has_table(definition));
-    definitions.sort_by(|one, other| one.name.cmp(&other.name));
+    let is_listed = |table: &&Table| {
+        let definition = &table.definition;
+        schema_of(table) == schema && !definition.sequence && filter.has_table(definition)
+    };
+    let mut in_schema: Vec<&Table> = tables.iter().filter(is_listed).collect();
+    in_schema.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
+    let definitions: Vec<&TableDefinition> = in_schema.iter().map(|table| &table.definition).collect();
     let names: Vec<&str> = definitions.iter().map(|definition| definition.local_name()).collect();
     let (columns, constraints) = match with_columns && !names.is_empty() {
-        true => (columns(session, schema, &names, filter)?, constraints(session, schema, &names)?),
+        true => (columns(session, &in_schema, filter)?, build(|| constraints(&definitions))?),
         false => {
             let none = vec![None; names.len()];
             (none_of(&none, &COLUMN_SCHEMA)?, none_of(&none, &CONSTRAINT_SCHEMA)?)
@@ -183,25 +173,32 @@ fn rows_by_table(session: &Session, query: &str) -> Result<BTreeMap<String, Vec<
     Ok(by_table)
 }
 
-/// The condition of a query about these tables. One table is looked up; of several, all rows are read.
-fn only(column: &str, tables: &[&str]) -> String {
-    match tables {
-        [table] => format!("{column} = '{}'", table.replace('\'', "''")),
+/// The condition that a column has this text. It is for one table: of several, all rows are read.
+fn only(column: &str, texts: &[&str]) -> String {
+    match texts {
+        [text] => format!("{column} = '{}'", text.replace('\'', "''")),
         _ => "true".to_owned(),
     }
 }
 
-fn columns(session: &Session, schema: &str, tables: &[&str], filter: &ObjectFilter) -> Result<ArrayRef> {
-    let (schema, condition) = (schema.replace('\'', "''"), only("table_name", tables));
+fn columns(session: &Session, tables: &[&Table], filter: &ObjectFilter) -> Result<ArrayRef> {
+    let names: Vec<Cow<'_, str>> = tables.iter().map(|table| name_in_catalogue(table)).collect();
+    let local_names: Vec<&str> = tables.iter().map(|table| table.definition.local_name()).collect();
+    let is_it = only("c.table_name", &local_names);
+    let is_asked = only("a.table_name", &names.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    // The SQL standard has no materialized views.
     let query = format!(
-        "SELECT table_name, column_name, ordinal_position, column_default, is_nullable, data_type, numeric_precision, \
-         numeric_precision_radix, numeric_scale, datetime_precision FROM information_schema.columns \
-         WHERE table_schema = '{schema}' AND {condition} ORDER BY table_name, ordinal_position"
+        "SELECT a.table_name, a.column_name, a.position, a.default_value, CASE WHEN a.nullable THEN 'YES' ELSE 'NO' END, \
+         a.type, c.numeric_precision, c.numeric_precision_radix, c.numeric_scale, c.datetime_precision, \
+         CASE WHEN t.type IS NULL THEN a.type ELSE 'TEXT' END, c.is_identity FROM atsdb.columns a \
+         LEFT JOIN information_schema.columns c ON {is_it} AND c.column_name = a.column_name AND a.table_name = \
+         CASE c.table_schema WHEN '{SCHEMA}' THEN c.table_name ELSE c.table_schema || '.' || c.table_name END \
+         LEFT JOIN atsdb.types t ON t.type = a.type WHERE {is_asked} ORDER BY a.table_name, a.position"
     );
     let mut by_table = rows_by_table(session, &query)?;
     let (mut lengths, mut rows) = (Vec::new(), Vec::new());
-    for table in tables {
-        let mut of_table = by_table.remove(*table).unwrap_or_default();
+    for name in &names {
+        let mut of_table = by_table.remove(name.as_ref()).unwrap_or_default();
         of_table.retain(|row| filter.column.fits(row[0].as_deref().unwrap_or_default()));
         lengths.push(Some(of_table.len()));
         rows.append(&mut of_table);
@@ -209,7 +206,8 @@ fn columns(session: &Session, schema: &str, tables: &[&str], filter: &ObjectFilt
     build(|| lists(&lengths, column_structs(&rows)?))
 }
 
-/// The columns of ADBC from name, position, default, nullability, type, precision, radix, scale, digits of a second.
+/// The columns of ADBC from name, position, default, nullability, type, precision, radix, scale, digits of a second, the
+/// type whose numbers they have, and whether they number the rows.
 fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
     let texts =
         |at: usize| -> ArrayRef { Arc::new(rows.iter().map(|row| row[at].as_deref()).collect::<StringArray>()) };
@@ -221,8 +219,10 @@ fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
         Arc::new(rows.iter().map(|row| row[at].as_deref().and_then(|text| text.parse().ok())).collect::<Int32Array>())
     };
     let none = |data_type: DataType| new_null_array(&data_type, rows.len());
-    let never = || -> ArrayRef { Arc::new(BooleanArray::from(vec![false; rows.len()])) };
-    let xdbc = |row: &TextRow| XdbcType::of(row[4].as_deref().unwrap_or_default());
+    let bools = |value: &dyn Fn(&TextRow) -> bool| -> ArrayRef {
+        Arc::new(BooleanArray::from(rows.iter().map(value).collect::<Vec<_>>()))
+    };
+    let xdbc = |row: &TextRow| XdbcType::of(row[9].as_deref().unwrap_or_default());
     structs(
         &COLUMN_SCHEMA,
         vec![
@@ -243,49 +243,10 @@ fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
             none(DataType::Utf8),
             none(DataType::Utf8),
             none(DataType::Utf8),
-            never(),
-            never(),
+            bools(&|row| row[10].as_deref() == Some("YES")),
+            bools(&|_| false),
         ],
     )
-}
-
-fn constraints(session: &Session, schema: &str, tables: &[&str]) -> Result<ArrayRef> {
-    let (schema, condition) = (schema.replace('\'', "''"), only("k.table_name", tables));
-    let query = format!(
-        "SELECT k.table_name, k.constraint_name, t.constraint_type, k.column_name \
-         FROM information_schema.key_column_usage k JOIN information_schema.table_constraints t \
-         ON t.table_schema = k.table_schema AND t.table_name = k.table_name AND t.constraint_name = k.constraint_name \
-         WHERE k.table_schema = '{schema}' AND {condition} \
-         ORDER BY k.table_name, t.constraint_type, k.constraint_name, k.ordinal_position"
-    );
-    let mut by_table = rows_by_table(session, &query)?;
-    let mut lengths = Vec::new();
-    // Name, type and number of columns of each constraint, and all their columns.
-    let (mut found, mut columns): (Vec<(String, String, usize)>, Vec<String>) = (Vec::new(), Vec::new());
-    for table in tables {
-        let before = found.len();
-        for row in by_table.remove(*table).unwrap_or_default() {
-            let [name, kind, column] = [0, 1, 2].map(|at: usize| row[at].clone().unwrap_or_default());
-            match found[before..].last() {
-                Some((last, _, _)) if *last == name => {}
-                _ => found.push((name, kind, 0)),
-            }
-            if let Some((_, _, count)) = found.last_mut() {
-                *count += 1;
-            }
-            columns.push(column);
-        }
-        lengths.push(Some(found.len() - before));
-    }
-    build(|| {
-        let names = StringArray::from_iter_values(found.iter().map(|(name, _, _)| name));
-        let kinds = StringArray::from_iter_values(found.iter().map(|(_, kind, _)| kind));
-        let counts: Vec<Option<usize>> = found.iter().map(|(_, _, count)| Some(*count)).collect();
-        let columns = lists(&counts, Arc::new(StringArray::from(columns)))?;
-        // Only foreign keys have these, and a store has no foreign keys.
-        let usage = lists(&vec![None; found.len()], new_empty_array(&USAGE_SCHEMA))?;
-        lists(&lengths, structs(&CONSTRAINT_SCHEMA, vec![Arc::new(names), Arc::new(kinds), columns, usage])?)
-    })
 }
 
 /// The schema of a table, a view, a rollup or a table of the catalogue.
@@ -393,6 +354,50 @@ mod tests {
         ] {
             assert!(columns.contains(part), "{part} in {columns}");
         }
+    }
+
+    #[test]
+    fn constraints_are_listed_with_the_columns_that_foreign_keys_refer_to() {
+        let session = session();
+        for statement in [
+            "CREATE TYPE mood AS ENUM ('bad', 'good')",
+            "CREATE SCHEMA lab",
+            "CREATE TABLE lab.sensors (name TEXT, place INT, mood mood, PRIMARY KEY (place, name))",
+            "CREATE TABLE lab.visits (id INT GENERATED ALWAYS AS IDENTITY, sensor TEXT, place INT, \
+             CONSTRAINT somewhere CHECK (place > 0), \
+             CONSTRAINT visited FOREIGN KEY (sensor, place) REFERENCES lab.sensors (name, place))",
+            "CREATE MATERIALIZED VIEW lab.places AS SELECT place, count(*) AS visits FROM lab.visits GROUP BY place",
+            "CREATE TEMPORARY TABLE air (note TEXT)",
+        ] {
+            execute(&session, statement).unwrap();
+        }
+        let listed = |schema| {
+            let batch = objects(&session, ObjectDepth::All, &ObjectFilter::new(None, Some(schema), None, None, None));
+            atsdb::arrow::util::display::array_value_to_string(batch.unwrap().column(1).as_ref(), 0).unwrap()
+        };
+        let lab = listed("lab");
+        let used =
+            |column| format!("{{fk_catalog: atsdb, fk_db_schema: lab, fk_table: sensors, fk_column_name: {column}}}");
+        for part in [
+            "{constraint_name: somewhere, constraint_type: CHECK, constraint_column_names: [place], \
+             constraint_column_usage: }"
+                .to_owned(),
+            format!(
+                "{{constraint_name: visited, constraint_type: FOREIGN KEY, constraint_column_names: [sensor, place], \
+                 constraint_column_usage: [{}, {}]}}",
+                used("name"),
+                used("place")
+            ),
+            // A type of one's own has the numbers of texts.
+            "column_name: mood, ordinal_position: 3, remarks: , xdbc_data_type: 12, xdbc_type_name: mood".to_owned(),
+            "table_name: places, table_type: materialized view, table_columns: [{column_name: place".to_owned(),
+            "xdbc_is_autoincrement: true".to_owned(),
+        ] {
+            assert!(lab.contains(&part), "{part} in {lab}");
+        }
+        let (own, temporary) = (listed("public"), listed("pg_temp"));
+        assert!(own.contains("pm10") && !own.contains("column_name: note"), "{own}");
+        assert!(temporary.contains("column_name: note") && !temporary.contains("pm10"), "{temporary}");
     }
 
     #[test]

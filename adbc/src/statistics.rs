@@ -3,7 +3,7 @@
 use crate::failure::of_store;
 use crate::link::execute;
 use crate::nested::{lists, structs};
-use crate::objects::{CATALOG, schema_of};
+use crate::object_names::{CATALOG, name_in_catalogue, schema_of};
 use crate::pattern::NamePattern;
 use adbc_core::constants::{ADBC_STATISTIC_AVERAGE_BYTE_WIDTH_KEY, ADBC_STATISTIC_ROW_COUNT_KEY};
 use adbc_core::error::Result;
@@ -19,7 +19,7 @@ use atsdb::arrow::buffer::ScalarBuffer;
 use atsdb::arrow::compute::cast;
 use atsdb::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use atsdb::sql::{Answer, Session};
-use atsdb::{Error, Table, TemporaryTables};
+use atsdb::{Error, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -58,8 +58,7 @@ pub(crate) fn statistics(session: &Session, filter: &StatisticsFilter) -> Result
         let fits =
             |table: &Table| filter.schema.fits(schema_of(table)) && filter.table.fits(table.definition.local_name());
         for table in session.tables().map_err(of_store)?.into_iter().filter(fits) {
-            let key = (TemporaryTables::contain(&table), table.definition.name.clone());
-            if let Some(of_table) = figures.remove(&key) {
+            if let Some(of_table) = figures.remove(name_in_catalogue(&table).as_ref()) {
                 let name = table.definition.local_name().to_owned();
                 by_schema.entry(schema_of(&table).to_owned()).or_default().push((name, of_table));
             }
@@ -68,22 +67,22 @@ pub(crate) fn statistics(session: &Session, filter: &StatisticsFilter) -> Result
     batch(&catalogs, by_schema).map_err(of_store)
 }
 
-/// The figures of all tables, by whether they are temporary and by name.
-fn figures(session: &Session) -> Result<BTreeMap<(bool, String), TableFigures>> {
-    let query = "SELECT name, kind = 'temporary', CAST(rows AS BIGINT), CAST(bytes_per_row AS DOUBLE) FROM atsdb.tables \
+/// The figures of all tables, by their names in the catalogue.
+fn figures(session: &Session) -> Result<BTreeMap<String, TableFigures>> {
+    let query = "SELECT name, CAST(rows AS BIGINT), CAST(bytes_per_row AS DOUBLE) FROM atsdb.tables \
                  WHERE kind NOT IN ('view', 'sequence') AND rows IS NOT NULL";
     let mut found = BTreeMap::new();
     let Answer::Rows(rows) = execute(session, query)? else { return Ok(found) };
     for batch in rows {
         let batch = batch.map_err(of_store)?;
         let names = cast(batch.column(0), &DataType::Utf8).map_err(|error| of_store(error.into()))?;
-        let (names, is_temporary) = (names.as_string::<i32>(), batch.column(1).as_boolean());
+        let names = names.as_string::<i32>();
         let (counts, widths) =
-            (batch.column(2).as_primitive::<Int64Type>(), batch.column(3).as_primitive::<Float64Type>());
+            (batch.column(1).as_primitive::<Int64Type>(), batch.column(2).as_primitive::<Float64Type>());
         for row in 0..batch.num_rows() {
             let bytes_per_row = widths.is_valid(row).then(|| widths.value(row));
             let figures = TableFigures { rows: counts.value(row), bytes_per_row };
-            found.insert((is_temporary.value(row), names.value(row).to_owned()), figures);
+            found.insert(names.value(row).to_owned(), figures);
         }
     }
     Ok(found)

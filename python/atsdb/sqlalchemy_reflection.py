@@ -269,4 +269,4 @@ def _identity(generation: str, start: str, increment: str, least: str, greatest:
 
 def _catalogue_name(schema: str, name: str) -> str:
     """The name of a table in the tables of the schema ``atsdb``."""
-    return name if schema.lower() in ("public", TEMPORARY) else f"{schema}.{name}"
+    return name if schema.lower() == "public" else f"{schema}.{name}"

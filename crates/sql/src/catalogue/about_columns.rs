@@ -1,7 +1,7 @@
 //! Columns: `atsdb.columns`, and `columns` of the standard.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, schema_of,
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, name_of, schema_of,
 };
 use crate::ddl::enumerations::type_sql;
 use crate::ddl::print::column_type_sql;
@@ -72,7 +72,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
     for (position, (column, encodings)) in definition.columns.iter().zip(&encodings).enumerate() {
         let most = encodings.iter().max_by_key(|(_, bytes)| **bytes);
         rows.push(vec![
-            Cell::text(&definition.name),
+            Cell::text(name_of(table)),
             Cell::text(&column.name),
             Cell::count(position as u64 + 1),
             Cell::text(column_type_sql(column)),
@@ -86,7 +86,7 @@ fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
     }
     for (position, column) in view_columns(request, table).enumerate() {
         rows.push(vec![
-            Cell::text(&definition.name),
+            Cell::text(name_of(table)),
             Cell::text(column.name()),
             Cell::count(position as u64 + 1),
             Cell::text(type_of_field(column)),

@@ -1,7 +1,8 @@
-//! Tables and views: `atsdb.tables`, and `schemata`, `tables` and `views` of the standard.
+//! Tables and views: `atsdb.tables` and `materialized_views`, and `schemata`, `tables` and `views` of the standard.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, names_of, schema_of,
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, name_of, names_of,
+    schema_of,
 };
 use crate::ddl::print::declaration_of;
 use atsdb_core::{PUBLIC_SCHEMA, Result, Table};
@@ -29,6 +30,17 @@ pub(super) const TABLES: Relation = Relation {
         ("sql", ColumnKind::Text),
     ],
     source: Source::Tables("name", table),
+};
+
+pub(super) const MATERIALIZED_VIEWS: Relation = Relation {
+    name: "materialized_views",
+    columns: &[
+        ("name", ColumnKind::Text),
+        ("populated", ColumnKind::Bool),
+        ("query", ColumnKind::Text),
+        ("sql", ColumnKind::Text),
+    ],
+    source: Source::Tables("name", materialized_view),
 };
 
 pub(super) const STANDARD_SCHEMATA: Relation = Relation {
@@ -104,7 +116,7 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
     let figure = |cell: Cell| if is_view { Cell::Null } else { cell };
     let time = definition.time_column();
     rows.push(vec![
-        Cell::text(&definition.name),
+        Cell::text(name_of(table)),
         Cell::text(kind),
         Cell::maybe(time.map(|column| &column.name)),
         Cell::maybe(time.map(|_| definition.time_unit().name())),
@@ -122,6 +134,18 @@ fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
         if definition.has_unique() { Cell::text(definition.on_conflict.name()) } else { Cell::Null },
         Cell::text(declaration_of(table)),
     ]);
+    Ok(())
+}
+
+fn materialized_view(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    if let Some(view) = &table.definition.materialized {
+        rows.push(vec![
+            Cell::text(name_of(table)),
+            Cell::Bool(view.populated),
+            Cell::text(&view.query),
+            Cell::text(declaration_of(table)),
+        ]);
+    }
     Ok(())
 }
 

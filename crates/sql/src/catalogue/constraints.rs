@@ -1,6 +1,8 @@
-//! Keys, CHECK constraints and foreign keys: `atsdb.checks`, and the relations of the SQL standard about constraints.
+//! Keys, CHECK constraints and foreign keys: `atsdb.checks` and `foreign_keys`, and the relations of the SQL standard about constraints.
 
-use super::relation::{CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, schema_of};
+use super::relation::{
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, name_of, schema_of,
+};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, ColumnId, ForeignKey, Result, Table, TableDefinition, Unique};
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
@@ -85,6 +87,20 @@ pub(super) const CHECKS: Relation = Relation {
     source: Source::Tables("table_name", checks),
 };
 
+pub(super) const FOREIGN_KEYS: Relation = Relation {
+    name: "foreign_keys",
+    columns: &[
+        ("table_name", ColumnKind::Text),
+        ("key_name", ColumnKind::Text),
+        ("columns", ColumnKind::Texts),
+        ("parent", ColumnKind::Text),
+        ("parent_columns", ColumnKind::Texts),
+        ("on_update", ColumnKind::Text),
+        ("on_delete", ColumnKind::Text),
+    ],
+    source: Source::Tables("table_name", foreign_keys),
+};
+
 /// The keys of a table that are constraints: a unique index is none.
 fn keys(definition: &TableDefinition) -> impl Iterator<Item = &Unique> {
     definition.unique.iter().filter(|unique| !unique.index)
@@ -120,7 +136,22 @@ fn check_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
 
 fn checks(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for check in &table.definition.checks {
-        rows.push([table.definition.name.as_str(), &check.name, &check.condition].map(Cell::text).into());
+        rows.push(vec![Cell::text(name_of(table)), Cell::text(&check.name), Cell::text(&check.condition)]);
+    }
+    Ok(())
+}
+
+fn foreign_keys(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
+    for key in &table.definition.foreign_keys {
+        rows.push(vec![
+            Cell::text(name_of(table)),
+            Cell::text(&key.name),
+            Cell::texts(column_names(&table.definition, &key.columns)),
+            Cell::text(key.parent.stored_name()),
+            Cell::texts(key.parent_columns.clone()),
+            Cell::text(key.on_update.sql()),
+            Cell::text(key.on_delete.sql()),
+        ]);
     }
     Ok(())
 }

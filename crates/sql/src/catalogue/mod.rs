@@ -8,6 +8,7 @@ mod about_caches;
 mod about_columns;
 mod about_rollups;
 mod about_tables;
+mod about_types;
 mod constraints;
 pub(crate) mod provider;
 pub(crate) mod relation;

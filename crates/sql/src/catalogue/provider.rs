@@ -1,6 +1,6 @@
 //! A relation of the catalogue as DataFusion sees it. Its rows are computed while they are read.
 
-use super::relation::{ColumnKind, Relation, RelationBuilder, RelationRequest, Source, ViewColumns};
+use super::relation::{ColumnKind, Relation, RelationBuilder, RelationRequest, Source, ViewColumns, name_of};
 use super::schemas::SCHEMAS;
 use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
@@ -82,8 +82,8 @@ impl TableProvider for CatalogueTable {
         let columns = projection.cloned().unwrap_or_else(|| (0..self.relation.columns.len()).collect());
         let names: Vec<Vec<String>> = filters.iter().filter_map(|filter| table_names(filter, self.relation)).collect();
         let is_asked = |table: &&Table| {
-            let (name, local) = (&table.definition.name, table.definition.local_name());
-            names.iter().all(|names| names.iter().any(|other| same_name(other, name) || same_name(other, local)))
+            let (name, local) = (name_of(table), table.definition.local_name());
+            names.iter().all(|names| names.iter().any(|other| same_name(other, &name) || same_name(other, local)))
         };
         let tables: Vec<Table> = match self.relation.source {
             Source::Schemas(_) | Source::Engine(_) => Vec::new(),

@@ -4,9 +4,11 @@ use crate::text::table_names::TEMPORARY_SCHEMA;
 use atsdb_core::{Column, Error, PUBLIC_SCHEMA, Result, Table, TableDefinition, TableId, TimeUnit};
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Float64Array, Int64Array, ListBuilder, StringArray, StringBuilder,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::datatypes::{DataType, SchemaRef, TimeUnit as ArrowUnit};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,6 +22,14 @@ pub(super) fn schema_of(table: &Table) -> &str {
         _ if TemporaryTables::contain(table) => TEMPORARY_SCHEMA,
         Some(schema) => schema,
         None => PUBLIC_SCHEMA,
+    }
+}
+
+/// The name of a table or view in the schema `atsdb`: with its schema, unless that is `public`.
+pub(super) fn name_of(table: &Table) -> Cow<'_, str> {
+    match TemporaryTables::contain(table) {
+        true => Cow::Owned(format!("{TEMPORARY_SCHEMA}.{}", table.definition.name)),
+        false => Cow::Borrowed(&table.definition.name),
     }
 }
 
@@ -69,6 +79,8 @@ pub(super) enum ColumnKind {
     Bool,
     /// Microseconds, UTC.
     Time,
+    /// An array of texts.
+    Texts,
 }
 
 /// One value of a row.
@@ -80,6 +92,7 @@ pub(super) enum Cell {
     Float(f64),
     Bool(bool),
     Time(i64),
+    Texts(Vec<String>),
 }
 
 /// A statement's request to a relation.
@@ -147,6 +160,17 @@ impl RelationBuilder {
             ColumnKind::Float => Arc::new(array!(Float64Array, Float)),
             ColumnKind::Bool => Arc::new(array!(BooleanArray, Bool)),
             ColumnKind::Time => Arc::new(array!(TimestampMicrosecondArray, Time).with_timezone("UTC")),
+            ColumnKind::Texts => {
+                let mut lists = ListBuilder::new(StringBuilder::new());
+                for cell in cells() {
+                    match cell {
+                        Cell::Null => lists.append_null(),
+                        Cell::Texts(texts) => lists.append_value(texts.iter().map(Some)),
+                        other => return Err(wrong(other)),
+                    }
+                }
+                Arc::new(lists.finish())
+            }
         })
     }
 }
@@ -159,6 +183,7 @@ impl ColumnKind {
             Self::Float => DataType::Float64,
             Self::Bool => DataType::Boolean,
             Self::Time => DataType::Timestamp(ArrowUnit::Microsecond, Some("UTC".into())),
+            Self::Texts => DataType::new_list(DataType::Utf8, true),
         }
     }
 }
@@ -170,6 +195,10 @@ impl Cell {
 
     pub(super) fn count(count: u64) -> Self {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    pub(super) fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
+        Self::Texts(texts.into_iter().map(Into::into).collect())
     }
 
     /// The text, or NULL.

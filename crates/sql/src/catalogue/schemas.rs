@@ -1,7 +1,7 @@
 //! The schemas and relations of the catalogue.
 
 use super::relation::{Relation, Schemas};
-use super::{about_caches, about_columns, about_rollups, about_tables, constraints, storage};
+use super::{about_caches, about_columns, about_rollups, about_tables, about_types, constraints, storage};
 use atsdb_core::name::nearest_name;
 
 /// The schemas and their relations.
@@ -12,12 +12,15 @@ pub(super) const SCHEMAS: Schemas = &[
             about_tables::TABLES,
             about_columns::COLUMNS,
             about_rollups::ROLLUPS,
+            about_tables::MATERIALIZED_VIEWS,
             storage::SLICES,
             storage::CHUNKS,
             storage::PAGES,
             storage::MAPPINGS,
             storage::INDEXES,
             constraints::CHECKS,
+            constraints::FOREIGN_KEYS,
+            about_types::TYPES,
             about_caches::CACHES,
         ],
     ),

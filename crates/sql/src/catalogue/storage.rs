@@ -1,6 +1,6 @@
 //! How tables are stored: `atsdb.slices`, `chunks`, `pages`, `mappings` and `indexes`.
 
-use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, names_of};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, name_of, names_of};
 use atsdb_codec::encoding_name;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::time::{format_date, format_time};
@@ -86,7 +86,7 @@ fn slices(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuild
         };
         let sum = |figure: fn(&ChunkEntry) -> u64| Cell::count(slice.iter().map(figure).sum());
         rows.push(vec![
-            Cell::text(&definition.name),
+            Cell::text(name_of(table)),
             Cell::time(definition, slice[0].slice_start),
             Cell::time(definition, last.saturating_add(1)),
             sum(|chunk| u64::from(chunk.row_count)),
@@ -106,7 +106,7 @@ fn chunks(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuild
             false => Cell::Null,
         };
         rows.push(vec![
-            Cell::text(&definition.name),
+            Cell::text(name_of(table)),
             Cell::Int(chunk.id.0),
             uid,
             Cell::time(definition, chunk.slice_start),
@@ -136,7 +136,7 @@ fn pages(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilde
                 _ => Cell::Null,
             };
             rows.push(vec![
-                Cell::text(&definition.name),
+                Cell::text(name_of(table)),
                 Cell::Int(chunk.id.0),
                 Cell::maybe(column.map(|column| &column.name)),
                 Cell::maybe(index.map(|index| &index.name)),
@@ -183,7 +183,7 @@ fn mappings(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBui
     for column in definition.columns.iter().filter(|column| column.map.is_some()) {
         for (id, value) in request.snapshot.mapping(table, column)?.into_iter().enumerate() {
             rows.push(vec![
-                Cell::text(&definition.name),
+                Cell::text(name_of(table)),
                 Cell::text(&column.name),
                 Cell::count(id as u64),
                 Cell::text(String::from_utf8_lossy(&value)),
@@ -208,7 +208,7 @@ fn indexes(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
     }
     for (index, (chunk_count, bytes)) in definition.indexes.iter().zip(sizes) {
         rows.push(vec![
-            Cell::text(&definition.name),
+            Cell::text(name_of(table)),
             Cell::text(&index.name),
             names_of(definition, &index.columns),
             Cell::count(chunk_count),
@@ -219,7 +219,7 @@ fn indexes(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuil
     // A unique index is a key, which has no pages.
     for unique in definition.unique.iter().filter(|unique| unique.index) {
         rows.push(vec![
-            Cell::text(&definition.name),
+            Cell::text(name_of(table)),
             Cell::text(definition.key_name(unique)),
             names_of(definition, &unique.columns),
             Cell::Null,

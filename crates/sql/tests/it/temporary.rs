@@ -70,7 +70,7 @@ fn temporary_tables_are_not_saved() {
     assert!(error.contains("temporary"), "{error}");
     assert_eq!(
         ask(&session, "SELECT name, kind, rows, chunks FROM atsdb.tables ORDER BY name"),
-        ["brief | temporary | 1 | 0", "kept | memory | 1 | 1"]
+        ["kept | memory | 1 | 1", "pg_temp.brief | temporary | 1 | 0"]
     );
 }
 
