@@ -26,6 +26,22 @@ fn rows_come_as_postgresql_writes_them() {
 }
 
 #[test]
+fn instants_have_the_type_with_a_zone() {
+    check(
+        "SELECT now() AS a, '2024-01-01 10:00:00+02'::timestamptz AS b, TIMESTAMP '2024-01-01 10:00:00' AS c \\gdesc\n\
+         SELECT TIMESTAMPTZ '2024-01-01 10:00:00+02' AS a, to_timestamp(0) AS b;\n",
+        "Column|Type\n\
+         a|timestamp with time zone\n\
+         b|timestamp with time zone\n\
+         c|timestamp without time zone\n\
+         (3 rows)\n\
+         a|b\n\
+         2024-01-01 08:00:00+00|1970-01-01 00:00:00+00\n\
+         (1 row)",
+    );
+}
+
+#[test]
 fn errors_have_their_codes() {
     let served = Served::with_tables();
     for (statement, code) in [

@@ -50,8 +50,8 @@ use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr,
-    Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
+    CopySource, Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Query, Select, SelectFlavor, SelectItem,
+    SetExpr, Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -72,7 +72,8 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     write_row_texts(statement)?;
     name_natural_columns(statement, tables);
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
-    match visit_mut(statement, &mut Clauses { depth: 0, declares }) {
+    let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
+    match visit_mut(statement, &mut Clauses { depth: 0, declares, answers }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
@@ -86,6 +87,8 @@ struct Clauses {
     depth: usize,
     /// Whether the statement declares columns, whose defaults stay as they are written.
     declares: bool,
+    /// Whether the columns of the outermost query are those of an answer.
+    answers: bool,
 }
 
 impl VisitorMut for Clauses {
@@ -106,11 +109,13 @@ impl VisitorMut for Clauses {
         }
         if self.depth > 0 {
             name_inner_columns(query);
-            if let Err(error) = mark_instants(&mut query.body) {
-                return ControlFlow::Break(error);
-            }
         } else {
             name_other_sides(query)
+        }
+        if (self.depth > 0 || self.answers)
+            && let Err(error) = mark_instants(query)
+        {
+            return ControlFlow::Break(error);
         }
         if let SetExpr::Values(values) = query.body.as_mut()
             && let Err(error) = unite_rows(values)

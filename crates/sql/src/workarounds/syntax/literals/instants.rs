@@ -1,5 +1,6 @@
-//! The columns of subqueries that are instants, such as `now()` and `TIMESTAMPTZ '...'`, though their types have no
-//! zone: they get that of columns of tables. What selects from the subquery knows them by it.
+//! The columns of queries that are instants, such as `now()` and `TIMESTAMPTZ '...'`, though their types have no zone:
+//! they get that of columns of tables. What selects from a subquery knows them by it, and so do clients, which would
+//! take a time without a zone as a local one.
 //!
 //! Part of [`times`](super::times), which knows instants by their text.
 
@@ -7,10 +8,23 @@ use super::times::is_instant;
 use crate::workarounds::syntax::names::output_names::{distinct, text_of};
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{Expr, SelectItem, SetExpr, Values};
+use datafusion::sql::sqlparser::ast::{Distinct, Expr, OrderBy, OrderByKind, Query, SelectItem, SetExpr, Values};
 
-/// Marks the instants among the columns of a nested query.
-pub(crate) fn mark_instants(body: &mut SetExpr) -> Result<()> {
+/// Marks the instants among the columns of a query.
+pub(crate) fn mark_instants(query: &mut Query) -> Result<()> {
+    if let SetExpr::Select(select) = query.body.as_ref()
+        && matches!(select.distinct, Some(Distinct::Distinct))
+        && let Some(OrderBy { kind: OrderByKind::Expressions(orders), .. }) = &mut query.order_by
+    {
+        // Distinct rows are sorted by expressions of the SELECT list only, which are compared as they are written.
+        for order in orders.iter_mut().filter(|order| is_instant(&order.expr)) {
+            order.expr = marked(&order.expr)?;
+        }
+    }
+    in_body(&mut query.body)
+}
+
+fn in_body(body: &mut SetExpr) -> Result<()> {
     match body {
         SetExpr::Select(select) => {
             for (position, item) in select.projection.iter_mut().enumerate() {
@@ -26,8 +40,8 @@ pub(crate) fn mark_instants(body: &mut SetExpr) -> Result<()> {
             Ok(())
         }
         SetExpr::SetOperation { left, right, .. } => {
-            mark_instants(left)?;
-            mark_instants(right)
+            in_body(left)?;
+            in_body(right)
         }
         SetExpr::Values(values) => in_rows(values),
         _ => Ok(()),
