@@ -5,6 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "how long a lock is waited for")]
 
+use crate::access::refused_beside;
 use crate::create;
 use crate::error::{Attempt, Failure, extended_code, primary_code};
 use crate::options::SqliteOptions;
@@ -141,17 +142,10 @@ fn needs_immutable(error: &rusqlite::Error, path: &Path) -> bool {
 /// Whether no file can ever be created beside the store. Running out of file handles is no reason to read without
 /// locks.
 fn refuses_files(path: &Path) -> bool {
-    let mut probe = path.as_os_str().to_owned();
-    probe.push(format!("-probe-{}", std::process::id()));
-    match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
-        Ok(_) => {
-            let _ = std::fs::remove_file(&probe);
-            false
-        }
-        Err(error) => {
-            matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
-        }
-    }
+    let is_lasting = |error: std::io::Error| {
+        matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
+    };
+    refused_beside(path).is_some_and(is_lasting)
 }
 
 fn is_empty(path: &Path) -> bool {

@@ -1,5 +1,6 @@
 //! Internal failures and their conversion to errors: SQLite's codes become kinds of [`Error`].
 
+use crate::access::refused_at;
 use atsdb_core::{Error, ErrorKind};
 use rusqlite::ffi;
 use std::io;
@@ -164,8 +165,13 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
             Error::new(ErrorKind::Unavailable, format!("cannot open {location}: too many files are open"))
                 .with_hint("raise its limit of open files: ulimit -n 4096")
         }
-        Some(ffi::SQLITE_CANTOPEN) => Error::new(ErrorKind::Unavailable, format!("cannot open {location}: {error}"))
-            .with_hint("check that you may read and write the file and its directory"),
+        Some(ffi::SQLITE_CANTOPEN) => {
+            // The message of SQLite names the file as a URL.
+            let reason = refused_at(path)
+                .map_or_else(|| "SQLite does not report the reason".to_owned(), |error| error.to_string());
+            Error::new(ErrorKind::Unavailable, format!("cannot open {location}: {reason}"))
+                .with_hint("check that you may read and write the file and its directory")
+        }
         Some(ffi::SQLITE_READONLY | ffi::SQLITE_PERM) => {
             Error::new(ErrorKind::ReadOnly, format!("the store {location} cannot be written: {error}"))
                 .with_hint("check the permissions of the file and its directory")
@@ -178,4 +184,19 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
         _ => Error::internal(format!("SQLite failed at {location}: {error}")),
     };
     translated.with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_reported_by_its_path() {
+        let sqlite = rusqlite::Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_CANTOPEN),
+            Some("unable to open database file: file:/no/such/a.db?immutable=1".to_owned()),
+        );
+        let error = translate(sqlite, Path::new("/no/such/a.db"));
+        assert_eq!(error.message(), "cannot open /no/such/a.db: No such file or directory (os error 2)");
+    }
 }

@@ -7,6 +7,7 @@
 //! One connection writes, under a mutex. Each snapshot uses a reading connection from a pool. Every write is `BEGIN
 //! IMMEDIATE`, so that a writer waits for other processes before it has read anything, and never has to retry.
 
+mod access;
 mod amend;
 mod catalogue;
 mod chunk_numbers;

@@ -1,5 +1,6 @@
-//! Reports errors: messages on stderr, `error:` then `hint:`, and the exit code for the error's kind.
+//! Reports errors: messages on stderr, `error:`, `hint:`, then the line of the script with a mark, and the exit code for the error's kind.
 
+use crate::console::excerpt::Excerpt;
 use crate::console::stdout::is_closed;
 use atsdb::{Error, ErrorKind};
 use std::io::IsTerminal;
@@ -40,6 +41,9 @@ pub(crate) fn print(error: &Error) {
     eprintln!("{red}error:{plain} {}", error.message());
     if let Some(hint) = error.hint() {
         eprintln!("{bold}hint:{plain} {hint}");
+    }
+    if let Some(excerpt) = Excerpt::of(error) {
+        eprintln!("{excerpt}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod ahead;
 pub(crate) mod clock;
+pub(crate) mod excerpt;
 pub(crate) mod failure;
 pub(crate) mod interrupt;
 pub(crate) mod pager;

@@ -226,8 +226,10 @@ fn without_flags(error: Error) -> Error {
     // Those of resources are flags of every command.
     let is_flag = |hint: &&str| hint.contains("--") && error.kind() != ErrorKind::Resources;
     match error.hint().filter(is_flag).map(str::to_owned) {
-        Some(hint) if hint.contains("--encoding") => {
-            error.with_hint("name its encoding: read_csv('FILE', encoding = 'latin1')")
+        Some(hint) if hint.contains("--encoding ") => {
+            let named = ["pass --encoding ", "such as --encoding "].iter().find_map(|start| hint.split_once(start));
+            let encoding = named.and_then(|(_, rest)| rest.split_whitespace().next()).unwrap_or("latin1");
+            error.with_hint(format!("name its encoding: read_csv('FILE', encoding = '{encoding}')"))
         }
         // The hint has both ways.
         Some(hint) if hint.starts_with("correct ") => error.with_hint(format!("{hint}, with `atsdb import`")),

@@ -8,7 +8,6 @@ mod file_names;
 mod highlight;
 mod history;
 mod interpreter;
-mod position;
 mod prompt;
 mod words;
 

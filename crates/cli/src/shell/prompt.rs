@@ -3,7 +3,7 @@
 use super::editor::{self, LineHelper};
 use super::interpreter::{AfterLine, Shell};
 use super::words::Words;
-use super::{dot, history, position};
+use super::{dot, history};
 use crate::console::{failure, pager};
 use atsdb::{Error, ErrorKind, Result};
 use rustyline::Editor;
@@ -77,12 +77,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
         match next {
             Ok(AfterLine::Line) => {}
             Ok(AfterLine::Quit) => break,
-            Err(error) => {
-                failure::print(&error);
-                if let Some(marked) = position::marked(&text, error.message()) {
-                    eprintln!("{marked}");
-                }
-            }
+            Err(error) => failure::print(&error),
         }
     }
     shell.runner.report_end();

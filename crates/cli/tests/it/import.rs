@@ -287,6 +287,7 @@ fn a_table_of_a_sqlite_file_is_imported() {
     )
     .unwrap();
     case.run(&["import", "a.db", "t", "sqlite:old.db"]).failed(1, &["several tables", "sqlite:old.db#r", "r, w"]);
+    case.run(&["import", "a.db", "t", "sqlite:old.db"]).failed(1, &["'sqlite:old.db#r'"]);
     case.run(&["import", "a.db", "t", "sqlite:old.db#q"]).failed(2, &["no table named q"]);
     case.run(&["import", "a.db", "t", "sqlite:none.db#q"]).failed(2, &["no file none.db"]);
     case.run(&["import", "a.db", "t", "old.db"]).failed(1, &["sqlite:old.db#TABLE"]);

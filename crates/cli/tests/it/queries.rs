@@ -263,3 +263,13 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
     assert_eq!(case.run(&["doctor", "b.db", "--backup", "backups"]).well().text(), "nothing to advise\n");
     assert_eq!(case.query("a.db", "SELECT count(DISTINCT state), count(*) FROM t"), "3,3000");
 }
+
+#[test]
+fn an_error_shows_its_position_in_the_statement() {
+    let case = Case::new().with_store();
+    case.run(&["sql", "a.db", "SELECT count,\n  sensr FROM readings"])
+        .failed(3, &["error: no column named sensr\n", "\n    sensr FROM readings\n    ^\n"]);
+    case.run(&["sql", "SELECT (1"]).failed(3, &["  SELECT (1\n           ^\n"]);
+    case.write("s.sql", "SELECT 1;\nSELECT sensr\nFROM readings;\n");
+    case.run(&["sql", "a.db", "-f", "s.sql"]).failed(3, &["s.sql, line 2: no column", "  SELECT sensr\n         ^\n"]);
+}

@@ -4,6 +4,7 @@ use crate::batches::lines::LineTable;
 use crate::input::catch_panic::catch_panic;
 use crate::input::content::Compression;
 use crate::input::format::{HEAD_BYTES, format_of, has_types, stem};
+use crate::input::line_ends::{LineFeeds, ends_lines_with_cr};
 use crate::input::table_file::table_file;
 use crate::input::transcoded::Transcoded;
 use crate::input::unreadable::refuse_unreadable;
@@ -62,6 +63,8 @@ pub(crate) struct Source {
     compression: Compression,
     /// The encoding of its text, if that is not UTF-8.
     encoding: Option<Encoding>,
+    /// Whether the lines of its text end with a CR alone.
+    ends_with_cr: bool,
     /// The part of the file that the caller names.
     part: Option<String>,
     /// The space of temporary files.
@@ -127,6 +130,7 @@ impl Source {
             location,
             compression,
             encoding: None,
+            ends_with_cr: false,
             part,
             space,
         };
@@ -185,6 +189,10 @@ impl Source {
         if !has_types(&head) {
             self.encoding = encoding.or_else(|| Encoding::of_head(&head));
             head = self.decoded_head()?;
+            if ends_lines_with_cr(&head) {
+                self.ends_with_cr = true;
+                head = self.decoded_head()?;
+            }
         }
         refuse_unreadable(&self.name, &head, format.is_none())?;
         self.format = format.unwrap_or_else(|| format_of(&self.bare_name, &head));
@@ -258,7 +266,7 @@ impl Source {
         let byte_count = rows.byte_count();
         self.outer_bytes.get_or_insert(self.byte_count);
         (self.byte_count, self.location) = (byte_count, InputSource::Spooled(PositionedFile::from(Arc::new(rows))));
-        (self.compression, self.encoding) = (Compression::None, None);
+        (self.compression, self.encoding, self.ends_with_cr) = (Compression::None, None, false);
         Ok(())
     }
 
@@ -296,14 +304,15 @@ impl Source {
         })
     }
 
-    /// Opens the decompressed bytes from the start, text as UTF-8. `read` counts the bytes on disk.
+    /// Opens the decompressed bytes from the start, text as UTF-8 with line ends that have an LF. `read` counts the bytes on disk.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
         let content = self.compression.decode(file).map_err(|error| self.read_error(error))?;
-        Ok(match self.encoding {
+        let text = match self.encoding {
             Some(encoding) => Box::new(Transcoded::new(content, encoding)),
             None => content,
-        })
+        };
+        Ok(if self.ends_with_cr { Box::new(LineFeeds::new(text)) } else { text })
     }
 
     /// Opens the bytes of the records, like [`open`](Self::open). Also returns the line in which they start.
@@ -314,9 +323,9 @@ impl Source {
         Ok((Box::new(reader.take(end - start)), line))
     }
 
-    /// Whether its bytes must be decompressed or converted to UTF-8.
+    /// Whether its bytes must be decompressed, or converted to UTF-8 or other line ends.
     pub(crate) fn is_converted(&self) -> bool {
-        self.compression != Compression::None || self.encoding.is_some()
+        self.compression != Compression::None || self.encoding.is_some() || self.ends_with_cr
     }
 
     /// A temporary file with the decompressed bytes, text as UTF-8.

@@ -65,10 +65,6 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
         _ if is_drawn_table(head) => {
             Some(("is a table drawn for people", "write CSV: psql --csv, mysql --batch, .mode csv, atsdb --format csv"))
         }
-        _ if ends_lines_with_cr(bare) => Some((
-            "has lines that end with a carriage return alone",
-            "convert it on the way: tr '\\r' '\\n' < FILE | atsdb import URL TABLE -",
-        )),
         _ => None,
     }
 }
@@ -132,12 +128,6 @@ fn is_ended(line: &[u8], start: &str) -> bool {
     !matches!(start, "set " | "use " | "pragma ") || line.ends_with(b";")
 }
 
-/// Whether there are line ends, and all of them are a CR without an LF. The last byte may be the first one of both.
-fn ends_lines_with_cr(head: &[u8]) -> bool {
-    let first = memchr::memchr(b'\r', head);
-    first.is_some_and(|first| first + 1 < head.len()) && memchr::memchr(b'\n', head).is_none()
-}
-
 /// Whether the first two lines are the head of a table of Markdown, psql or mysql.
 fn is_drawn_table(head: &[u8]) -> bool {
     let is_ruler =
@@ -177,7 +167,6 @@ mod tests {
             ("| id | v |\n|---|---|\n| 1 | x |\n", "is a table drawn for people"),
             (" id | v \n----+---\n  1 | x\n", "is a table drawn for people"),
             ("+----+---+\n| id | v |\n+----+---+\n", "is a table drawn for people"),
-            ("time,v\r2024-01-01,1\r", "has lines that end with a carriage return alone"),
         ] {
             assert_eq!(what(text), Some(wanted), "{text}");
         }
@@ -205,6 +194,7 @@ mod tests {
             "set point;value\n1;2\n",
             "a|b\n-|1\n",
             "a,b\r\n1,2\r\n",
+            "time,v\r2024-01-01,1\r",
         ] {
             assert_eq!(what(text), None, "{text}");
         }

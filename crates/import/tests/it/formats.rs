@@ -45,6 +45,21 @@ fn quoted_fields_hold_line_ends_and_quotes() {
 }
 
 #[test]
+fn lines_may_end_with_a_carriage_return_alone() {
+    for content in ["time,v\r2024-01-01,1\r2024-01-02,\"x, y\"\r", "\u{feff}time,v\r2024-01-01,1\r2024-01-02,\"x, y\""]
+    {
+        let imported = csv(content);
+        assert_eq!(imported.columns(), ["*time date", "v text"], "{content:?}");
+        assert_eq!(imported.texts("v"), ["1", "x, y"], "{content:?}");
+    }
+    let error = refused("time,v\r2024-01-01,1\rnever,2\r2024-01-03,x\r");
+    assert!(error.message().starts_with("a.csv, line 3, column time: "), "{error}");
+    let options = Options { encoding: Some(Encoding::parse("utf-16le").unwrap()), ..Options::default() };
+    let content: Vec<u8> = "time,v\r2024-01-01,1\r".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert_eq!(with(content, &options).texts("v"), ["1"]);
+}
+
+#[test]
 fn a_byte_order_mark_is_no_part_of_the_first_name() {
     assert_eq!(csv("\u{feff}a,b\n1,2\n").columns(), ["a int64", "b int64"]);
 }

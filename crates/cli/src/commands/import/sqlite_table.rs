@@ -53,13 +53,13 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
         (None, []) => return Err(Error::not_found(format!("{file} has no tables"))),
         (None, tables) => {
             return Err(Error::usage(format!("{file} has several tables")).with_hint(format!(
-                "name one of them: sqlite:{file}#{}; there are: {}",
+                "name one of them: 'sqlite:{file}#{}'; there are: {}",
                 tables[0],
                 tables.join(", ")
             )));
         }
     };
-    let name = format!("{table}.jsonl");
+    let (name, shown) = (format!("{table}.jsonl"), format!("sqlite:{file}#{table}"));
     let names = columns(&connection, &table).map_err(failed)?;
     let select = select(&table, &names, options, is_only)?;
     let parts = Ahead::run(move |put| {
@@ -67,7 +67,7 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
             put(Err(error));
         }
     })?;
-    Ok(Input::Reader(name, Box::new(Pieces::new(parts))))
+    Ok(Input::Shown(Box::new(Input::Reader(name, Box::new(Pieces::new(parts)))), shown))
 }
 
 /// The tables and views, without those of SQLite itself.

@@ -7,6 +7,7 @@ mod reader;
 
 pub(crate) use reader::PieceReader;
 
+use crate::console::excerpt::Excerpt;
 use crate::console::failure::{note, warn};
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_many, show_rows};
@@ -109,18 +110,18 @@ impl Runner {
         let handle = self.session.interrupt_handle();
         let _watch = Watch::new(move || handle.interrupt());
         for statement in Statements::new(text) {
-            let place = |error: Error, line: usize| placed(error, line, first_line, source);
-            let statement = statement.map_err(|error| place(error, 1))?;
+            let place = |error: Error, start: (usize, usize)| placed(error, text, start, first_line, source);
+            let statement = statement.map_err(|error| place(error, (1, 1)))?;
             crate::console::interrupt::check()?;
-            let line = statement.line();
+            let start = (statement.line(), statement.column());
             let started = clock::now();
             let running = self.running.begin();
             let answer =
-                self.session.execute(&statement, &self.params).map_err(|error| place(with_file_hint(error), line))?;
+                self.session.execute(&statement, &self.params).map_err(|error| place(with_file_hint(error), start))?;
             if let Some(notice) = self.session.take_notice() {
                 note(&notice);
             }
-            self.write(answer, started, running, out).map_err(|error| place(error, line))?;
+            self.write(answer, started, running, out).map_err(|error| place(error, start))?;
         }
         Ok(())
     }
@@ -217,9 +218,10 @@ fn with_file_hint(error: Error) -> Error {
     }
 }
 
-/// Adds the place in the script to an error. A line that was counted from the start of the piece becomes the script's
-/// line, and is added if the message does not have one.
-fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) -> Error {
+/// Adds the place in the script to an error of a statement of `text`, which begins at `start`, a line and a column. A
+/// line that was counted from the start of the text becomes the script's line, and is added if the message does not
+/// have one.
+fn placed(error: Error, text: &str, start: (usize, usize), first_line: usize, source: Option<&str>) -> Error {
     if error.kind() == ErrorKind::Interrupted {
         return error;
     }
@@ -231,7 +233,7 @@ fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) ->
         },
         None => (error.message().to_owned(), false),
     };
-    let script_line = line + first_line - 1;
+    let script_line = start.0 + first_line - 1;
     let message = match (source, has_line) {
         (Some(source), true) => format!("{source}: {message}"),
         (Some(source), false) => format!("{source}, line {script_line}: {message}"),
@@ -243,7 +245,7 @@ fn placed(error: Error, line: usize, first_line: usize, source: Option<&str>) ->
         Some(hint) => placed.with_hint(hint),
         None => placed,
     };
-    placed.with_source(error)
+    Excerpt::attach(placed, error, text, start)
 }
 
 /// An error caused by the statement itself, by its text or its values, becomes an SQL error with exit code 3. An error
@@ -273,6 +275,9 @@ mod tests {
     #[test]
     fn an_error_is_placed_in_the_whole_script() {
         let error = Error::new(ErrorKind::Sql, "syntax error at line 2, column 5: no");
+        let placed = |error: Error, line: usize, first_line: usize, source: Option<&str>| {
+            super::placed(error, "", (line, 1), first_line, source)
+        };
         assert_eq!(placed(error, 1, 10, Some("a.sql")).message(), "a.sql: syntax error at line 11, column 5: no");
         let error = Error::new(ErrorKind::Sql, "no table named x").with_hint("did you mean y?");
         let error = placed(error, 3, 10, None);
