@@ -2,8 +2,8 @@
 //! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`,
 //! `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`,
 //! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, and
-//! `OVERRIDING ... VALUE` becomes a mark. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment
-//! on an index: comments are not kept.
+//! `OVERRIDING ... VALUE` becomes a mark. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a
+//! comment on an index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
