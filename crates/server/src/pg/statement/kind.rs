@@ -123,6 +123,8 @@ impl StatementKind {
             "load" => return Err(PgError::no_files()),
             "vacuum" => Self::Maintenance("VACUUM"),
             "analyze" => Self::Maintenance("ANALYZE"),
+            "cluster" => Self::Maintenance("CLUSTER"),
+            "reindex" => Self::Maintenance("REINDEX"),
             "explain" => Self::Report("EXPLAIN"),
             "describe" | "desc" | "summarize" => Self::Report("SHOW"),
             "with" => word_after_with(&mut words).as_deref().and_then(of_rows).unwrap_or(Self::Query),
@@ -433,6 +435,7 @@ mod tests {
             assert!(error.code == "0A000" && error.hint.is_some(), "{refused}");
         }
         assert_eq!(StatementKind::of("UNLISTEN *").unwrap(), StatementKind::Unlisten);
+        assert_eq!(StatementKind::of("REINDEX DATABASE air;").unwrap(), StatementKind::Maintenance("REINDEX"));
         assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
         assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
         assert_eq!(StatementKind::of("WITH a AS (SELECT 1) SELECT * INTO t FROM a").unwrap(), StatementKind::Other);
