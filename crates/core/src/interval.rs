@@ -96,6 +96,9 @@ impl Parts {
     }
 
     fn add_iso(&mut self, text: &str) -> Option<()> {
+        if text.contains('-') && text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains(is_iso_unit) {
+            return self.add_iso_date(text);
+        }
         let (mut rest, mut in_time, mut found) = (text, false, false);
         while !rest.is_empty() {
             if let Some(after) = rest.strip_prefix('t') {
@@ -117,6 +120,20 @@ impl Parts {
             (rest, found) = (letters.as_str(), true);
         }
         found.then_some(())
+    }
+
+    /// `0001-02-03t04:05:06`: years, months and days, and a clock.
+    fn add_iso_date(&mut self, text: &str) -> Option<()> {
+        let (date, clock) = text.split_once('t').map_or((text, None), |(date, clock)| (date, Some(clock)));
+        let parts = date.split('-').map(|part| part.parse::<u32>().ok().map(i128::from)).collect::<Option<Vec<_>>>()?;
+        let (years, months, days) = match parts.as_slice() {
+            [years, months] => (years, months, &0),
+            [years, months, days] => (years, months, days),
+            _ => return None,
+        };
+        self.months += years * 12 + months;
+        self.days += days;
+        clock.map_or(Some(()), |clock| self.add_clock(clock, false))
     }
 
     /// Adds clocks, and numbers with their units. `fields` are the two units after the text.
@@ -205,7 +222,7 @@ impl Parts {
             _ => return None,
         };
         let (Number { digits, scale }, "") = number_at(seconds)? else { return None };
-        if minutes > 59 && hours > 0 {
+        if minutes > 59 && hours > 0 || digits / scale > 60 {
             return None;
         }
         let nanos = (hours * 3_600 + minutes * 60) * SECOND_NANOS + digits * SECOND_NANOS / scale;
@@ -234,6 +251,11 @@ impl Parts {
         };
         self.nanos = self.nanos / nanos * nanos;
     }
+}
+
+/// Whether a letter is a unit behind a number, as in `P1Y2M`.
+fn is_iso_unit(letter: char) -> bool {
+    matches!(letter, 'y' | 'm' | 'w' | 'd' | 'h' | 's')
 }
 
 /// The integer nearest to the quotient; ties go to the even one.
@@ -318,6 +340,10 @@ mod tests {
             ("0.8 years", interval(10, 0, 0)),
             ("P1Y2M3DT4H5M6S", interval(14, 3, 4 * HOUR + 306_000_000_000)),
             ("PT36H", interval(0, 0, 36 * HOUR)),
+            ("P0001-02-03T04:05:06", interval(14, 3, 4 * HOUR + 306_000_000_000)),
+            ("P0001-02-03", interval(14, 3, 0)),
+            ("P1-2", interval(14, 0, 0)),
+            ("25:30:60", interval(0, 0, 25 * HOUR + 31 * HOUR / 60)),
             ("1-2", interval(14, 0, 0)),
             ("3 4:05", interval(0, 3, 4 * HOUR + 300_000_000_000)),
             ("@ 1 day 2 hours ago", interval(0, -1, -2 * HOUR)),
@@ -327,7 +353,9 @@ mod tests {
         ] {
             assert_eq!(parse_interval(text, None, None), expected, "{text}");
         }
-        for text in ["", "day", "1 fortnight", "P", "1 2", "1:2:3:4", "1-13", "99999999999 years"] {
+        for text in
+            ["", "day", "1 fortnight", "P", "1 2", "1:2:3:4", "25:30:61", "P1-2-3-4", "1-13", "99999999999 years"]
+        {
             assert_eq!(parse_interval(text, None, None), None, "{text}");
         }
     }

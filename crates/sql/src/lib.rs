@@ -53,7 +53,7 @@ pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
 pub use functions::session::version::{POSTGRES_VERSION, version_text};
 pub use functions::texts::strings::identifier;
-pub use parse::statement::items_of_answer;
+pub use parse::statement::{items_of_answer, parse_answer};
 pub use parse::with_clause::CHANGES_AFTER_WITH;
 pub use plan::parameter_types::TextForm;
 pub use rollup::refresh::RefreshReport;

@@ -3,13 +3,10 @@
 use super::catalogue::name_of_expression;
 use super::wire::outgoing::ResultColumn;
 use atsdb::sql::items_of_answer;
-use datafusion::sql::sqlparser::ast::{Expr, SelectItem};
+use datafusion::sql::sqlparser::ast::{Expr, SelectItem, Statement};
 
 /// Gives the columns of a statement's answer PostgreSQL's headings.
-pub(in crate::pg) fn set_headings(statement: &str, columns: &mut [ResultColumn]) {
-    if columns.iter().all(|column| is_surely_a_name(&column.name)) {
-        return;
-    }
+pub(in crate::pg) fn set_headings(statement: &Statement, columns: &mut [ResultColumn]) {
     let items = items_of_answer(statement).unwrap_or_default();
     let stars: Vec<usize> = (0..items.len()).filter(|position| is_star(&items[*position])).collect();
     // How many columns a star stands for is known if there is one. Columns between several ones keep their headings.
@@ -47,9 +44,8 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }
 
-/// Whether a heading cannot be the text of an expression: most statements name all their columns, and are not parsed
-/// for their headings.
-fn is_surely_a_name(heading: &str) -> bool {
+/// Whether a heading cannot be the text of an expression.
+pub(in crate::pg) fn is_surely_a_name(heading: &str) -> bool {
     let is_constant = ["true", "false", "null"].iter().any(|constant| heading.eq_ignore_ascii_case(constant));
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     !is_constant && heading.starts_with(|first: char| first.is_ascii_alphabetic()) && heading.chars().all(is_letter)
@@ -59,11 +55,12 @@ fn is_surely_a_name(heading: &str) -> bool {
 mod tests {
     use super::*;
     use crate::pg::types::known;
+    use atsdb::sql::parse_answer;
 
     fn headings(statement: &str, columns: &[&str]) -> Vec<String> {
-        let column = |name: &&str| ResultColumn { name: (*name).to_owned(), type_id: known::TEXT };
+        let column = |name: &&str| ResultColumn::new(*name, known::TEXT);
         let mut columns: Vec<ResultColumn> = columns.iter().map(column).collect();
-        set_headings(statement, &mut columns);
+        set_headings(&parse_answer(statement).unwrap(), &mut columns);
         columns.into_iter().map(|column| column.name).collect()
     }
 

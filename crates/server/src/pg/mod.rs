@@ -12,6 +12,7 @@ mod error;
 pub(crate) mod fuzz;
 mod headings;
 mod kept_rows;
+mod origins;
 mod rows;
 pub(crate) mod server;
 mod sessions;

@@ -53,7 +53,7 @@ pub(in crate::pg) const SESSION_AUTHORIZATION: &str = "session_authorization";
 /// The setting for whether the current transaction is read-only.
 pub(in crate::pg) const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
-const DEFAULTS: [(&str, &str); 54] = [
+const DEFAULTS: [(&str, &str); 56] = [
     ("application_name", ""),
     ("block_size", "8192"),
     ("bytea_output", "hex"),
@@ -61,6 +61,7 @@ const DEFAULTS: [(&str, &str); 54] = [
     ("client_encoding", "UTF8"),
     ("client_min_messages", "notice"),
     ("DateStyle", "ISO, MDY"),
+    ("default_statistics_target", "100"),
     ("default_table_access_method", "heap"),
     ("default_tablespace", ""),
     ("default_transaction_deferrable", "off"),
@@ -104,6 +105,7 @@ const DEFAULTS: [(&str, &str); 54] = [
     ("transaction_isolation", "repeatable read"),
     (TRANSACTION_READ_ONLY, "off"),
     ("tcp_keepalives_idle", "0"),
+    ("vacuum_cost_delay", "0"),
     ("wal_block_size", "8192"),
     ("work_mem", "4MB"),
     ("xmlbinary", "base64"),

@@ -28,6 +28,7 @@ mod lines;
 mod lost_store;
 mod materialized_views;
 mod notices;
+mod origins;
 mod page;
 mod pg_dump;
 mod pgbench;

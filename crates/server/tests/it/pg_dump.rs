@@ -96,6 +96,18 @@ fn a_dump_is_read_by_postgresql() {
 }
 
 #[test]
+fn rows_are_dumped_as_inserts() {
+    let (served, other) = (Served::new(), Served::new());
+    if psql(&url(&served), TABLES).is_none() {
+        return;
+    }
+    let Some(dump) = dump(&served, &["--column-inserts"]) else { return };
+    assert!(dump.contains("INSERT INTO public.\"order\" (\"user\", \"to\") VALUES (1, 'one');"), "{dump}");
+    psql(&url(&other), &dump).unwrap();
+    assert_eq!(answers(&url(&other)), answers(&url(&served)), "{dump}");
+}
+
+#[test]
 fn parts_of_a_store_are_dumped() {
     let served = Served::new();
     if psql(&url(&served), TABLES).is_none() {

@@ -151,12 +151,7 @@ fn transactions_have_their_states() {
 #[test]
 fn only_a_whole_commit_or_rollback_ends_a_transaction() {
     let served = Served::with_tables();
-    for (statement, code) in [
-        ("COMMIT AND CHAIN", "0A000"),
-        ("ROLLBACK AND CHAIN", "0A000"),
-        ("COMMIT PREPARED 'x'", "0A000"),
-        ("ROLLBACK TOO a", "42601"),
-    ] {
+    for (statement, code) in [("COMMIT AND", "42601"), ("COMMIT PREPARED 'x'", "0A000"), ("ROLLBACK TOO a", "42601")] {
         let script = format!("BEGIN;\nINSERT INTO sensors VALUES (30, 'x', 1);\n{statement};\nSELECT 1;\nCOMMIT;\n");
         let Some(found) = served.psql(&[], &script) else { return };
         assert!(found.contains(code) && found.contains("25P02"), "{statement}: {found}");
@@ -164,6 +159,20 @@ fn only_a_whole_commit_or_rollback_ends_a_transaction() {
     }
     let found = served.psql(&[], "BEGIN;\nINSERT INTO sensors VALUES (30, 'x', 1);\nCOMMIT WORK AND NO CHAIN;\n");
     assert_eq!((found.as_deref(), served.count("sensors")), (Some(""), 3));
+}
+
+#[test]
+fn a_chained_transaction_follows_the_one_that_ends() {
+    let served = Served::with_tables();
+    let script = "BEGIN;\nINSERT INTO sensors VALUES (40, 'a', 1);\nCOMMIT AND CHAIN;\nINSERT INTO sensors VALUES \
+                  (41, 'b', 1);\nROLLBACK AND CHAIN;\nINSERT INTO sensors VALUES (42, 'c', 1);\nCOMMIT;\n\
+                  COMMIT AND CHAIN;\nBEGIN READ ONLY;\nROLLBACK AND CHAIN;\nSHOW transaction_read_only;\nCOMMIT;\n\
+                  BEGIN;\nSELECT 1/0;\nCOMMIT AND CHAIN;\nSELECT 'next';\nCOMMIT;\nSHOW transaction_read_only;\n";
+    let Some(found) = served.psql(&["-t"], script) else { return };
+    assert!(found.contains("25P01: COMMIT AND CHAIN can only be used in transaction blocks"), "{found}");
+    assert!(found.contains(" on\n") && found.contains(" next\n") && found.contains(" off\n"), "{found}");
+    let added = served.rows("SELECT id FROM sensors WHERE id >= 40 ORDER BY id");
+    assert!(added.contains("40") && !added.contains("41") && added.contains("42"), "{added}");
 }
 
 #[test]

@@ -20,4 +20,5 @@ pub(crate) mod schemas;
 pub(crate) mod sequences;
 mod statement_parts;
 pub(crate) mod type_names;
+pub(crate) mod unkept;
 pub(crate) mod views;

@@ -104,20 +104,25 @@ pub(crate) fn items_of_with(
     items_to_execute(&statement)
 }
 
-/// Returns the items that name the columns of a statement's answer: those of its first SELECT, or of RETURNING. `None`
-/// if it has none of them, as `VALUES`, or if it cannot be parsed.
-pub fn items_of_answer(text: &str) -> Option<Vec<SelectItem>> {
+/// Parses a statement to see what its answer shows; `None` if it cannot be parsed. Names stay as they are written.
+pub fn parse_answer(text: &str) -> Option<Ast> {
     let position = SourcePosition::START;
     let mut tokens = tokenized(text, position).ok()?;
     join_operators(&mut tokens);
     workarounds::rewrite_tokens(&mut tokens).ok()?;
     check_depth(&tokens, DECLARING_CHAIN_TOKENS_MAX).ok()?;
     params::unmark(&mut tokens);
-    match parse(asof::rewrite_tokens(tokens, position).ok()?, position).ok()? {
-        Ast::Query(query) => items_of(&query).map(<[SelectItem]>::to_vec),
-        Ast::Insert(insert) => insert.returning,
-        Ast::Update(update) => update.returning,
-        Ast::Delete(delete) => delete.returning,
+    parse(asof::rewrite_tokens(tokens, position).ok()?, position).ok()
+}
+
+/// Returns the items that name the columns of a statement's answer: those of its first SELECT, or of RETURNING. `None`
+/// if it has none of them, as `VALUES`.
+pub fn items_of_answer(statement: &Ast) -> Option<&[SelectItem]> {
+    match statement {
+        Ast::Query(query) => items_of(query),
+        Ast::Insert(insert) => insert.returning.as_deref(),
+        Ast::Update(update) => update.returning.as_deref(),
+        Ast::Delete(delete) => delete.returning.as_deref(),
         _ => None,
     }
 }

@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    fn type_named(&self, name: &ObjectName) -> Result<Option<Table>> {
+    pub(super) fn type_named(&self, name: &ObjectName) -> Result<Option<Table>> {
         Ok(TableName::of(name)?.find_by(&self.search_path(), &self.enumerations()?).cloned())
     }
 
@@ -259,7 +259,7 @@ fn type_exists(name: &str) -> Error {
     sql_error(format!("type \"{name}\" already exists")).with_hint("tables and types have different names")
 }
 
-fn no_type(name: &ObjectName) -> Error {
+pub(super) fn no_type(name: &ObjectName) -> Error {
     let shown = name.0.last().map(ToString::to_string).unwrap_or_default();
     sql_error(format!("type \"{}\" does not exist", shown.trim_matches('"')))
 }

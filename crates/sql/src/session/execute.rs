@@ -10,6 +10,7 @@ use crate::ddl::enumerations::EnumerationStatement;
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
 use crate::ddl::sequences::SequenceStatement;
+use crate::ddl::unkept::UnkeptChange;
 use crate::ddl::views::ViewStatement;
 use crate::dml::target::Target;
 use crate::functions::session::advisory_locks::is_lock_function;
@@ -166,6 +167,9 @@ impl Session {
         }
         refuse_files(statement.text())?;
         refuse_unsupported(statement.text())?;
+        if let Some(change) = UnkeptChange::of(statement.text()) {
+            return self.leave_out(&change);
+        }
         if let Some(sequence) = SequenceStatement::of(statement.text(), statement.position())? {
             return self.sequence_statement(&sequence);
         }

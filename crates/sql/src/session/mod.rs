@@ -32,5 +32,6 @@ mod store;
 mod summarize;
 mod templates;
 mod transaction;
+mod unkept;
 mod view_names;
 mod with_changes;

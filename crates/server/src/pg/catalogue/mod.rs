@@ -37,7 +37,7 @@ mod typing;
 pub(in crate::pg) mod value;
 mod view_text;
 
-pub(in crate::pg) use contents::is_sequence;
+pub(in crate::pg) use contents::{is_sequence, number_of_table};
 pub(in crate::pg) use names::name_of_expression;
 pub(in crate::pg) use query::{CatalogueQuery, Surroundings};
 pub(in crate::pg) use type_names::type_ids;

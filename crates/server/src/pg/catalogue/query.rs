@@ -126,8 +126,7 @@ impl CatalogueQuery {
         };
         let relation = Executor.query(&context, &self.query, &Frame::root())?;
         let columns = relation.columns.iter();
-        let columns =
-            columns.map(|column| ResultColumn { name: column.name.clone(), type_id: column.type_id }).collect();
+        let columns = columns.map(|column| ResultColumn::new(&column.name, column.type_id)).collect();
         let rows = std::rc::Rc::unwrap_or_clone(relation.rows);
         Ok(CatalogueAnswer {
             columns,

@@ -55,7 +55,7 @@ impl Connection {
                         self.take_permit()?;
                         let mut outcome = self.of_answer(kind, text, self.session.execute(text)?)?;
                         if let Outcome::Rows { rows, .. } = &mut outcome {
-                            set_headings(text, rows.columns_mut());
+                            rows.complete_columns(text, &self.session);
                         }
                         Ok(outcome)
                     }
@@ -80,7 +80,7 @@ impl Connection {
                 let answer = self.session.execute_prepared(prepared, values)?;
                 let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
                 if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
-                    take_headings(rows.columns_mut(), columns);
+                    rows.take_columns(columns);
                 }
                 Ok(outcome)
             }
@@ -159,8 +159,8 @@ impl Connection {
     fn of_connection(&mut self, kind: &StatementKind, text: &str, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         let tag = match kind {
             StatementKind::Begin { .. }
-            | StatementKind::Commit
-            | StatementKind::Rollback
+            | StatementKind::Commit { .. }
+            | StatementKind::Rollback { .. }
             | StatementKind::RollbackTo
             | StatementKind::Savepoint => self.bracket(kind, text)?,
             StatementKind::Set { name, value, is_local } => {
@@ -282,7 +282,7 @@ impl Connection {
     /// The columns of a SHOW.
     pub(super) fn columns_of_show(&self, name: &str) -> Vec<ResultColumn> {
         let names: &[&str] = if name == "all" { &["name", "setting", "description"] } else { &[spelled(name)] };
-        names.iter().map(|name| ResultColumn { name: (*name).to_owned(), type_id: known::TEXT }).collect()
+        names.iter().map(|name| ResultColumn::new(*name, known::TEXT)).collect()
     }
 
     fn show(&self, name: &str) -> Result<Outcome, Failure> {

@@ -5,7 +5,7 @@ use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::headings::set_headings;
+use crate::pg::origins::complete_columns;
 use crate::pg::rows::columns_of;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
@@ -115,7 +115,7 @@ impl Connection {
                         found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();
                     prepared.columns = plan.schema().map(columns_of);
                     if let Some(columns) = &mut prepared.columns {
-                        set_headings(&prepared.text, columns);
+                        complete_columns(&prepared.text, columns, &self.session);
                     }
                     prepared.plan = Plan::Store(plan);
                 }
@@ -175,7 +175,7 @@ impl Connection {
         self.end(listed, executed)?;
         let is_open = !matches!(
             portal.statement.kind,
-            StatementKind::Commit | StatementKind::Rollback | StatementKind::Discard(_)
+            StatementKind::Commit { .. } | StatementKind::Rollback { .. } | StatementKind::Discard(_)
         );
         if is_open {
             self.portals.insert(name.to_owned(), portal);

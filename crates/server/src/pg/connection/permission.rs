@@ -72,7 +72,7 @@ impl Connection {
         self.is_restricted = is_read_only || role != Role::Admin;
     }
 
-    fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         self.settings.get(TRANSACTION_READ_ONLY) == Some("on")
     }
 

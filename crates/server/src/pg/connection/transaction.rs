@@ -61,8 +61,14 @@ impl Connection {
     pub(super) fn bracket(&mut self, kind: &StatementKind, text: &str) -> Result<String, Failure> {
         let tag = match kind {
             StatementKind::Begin { read_only } => return self.begin(*read_only),
-            StatementKind::Commit if self.block != Block::Failed => return self.commit(),
-            StatementKind::Commit | StatementKind::Rollback => {
+            StatementKind::Commit { is_chained: true } => {
+                return self.end_and_begin("COMMIT AND CHAIN", &StatementKind::Commit { is_chained: false }, text);
+            }
+            StatementKind::Rollback { is_chained: true } => {
+                return self.end_and_begin("ROLLBACK AND CHAIN", &StatementKind::Rollback { is_chained: false }, text);
+            }
+            StatementKind::Commit { .. } if self.block != Block::Failed => return self.commit(),
+            StatementKind::Commit { .. } | StatementKind::Rollback { .. } => {
                 self.close_portals();
                 self.warn_without_begin();
                 let block = std::mem::replace(&mut self.block, Block::None);
@@ -95,6 +101,18 @@ impl Connection {
             }
         };
         Ok(tag.to_owned())
+    }
+
+    /// Ends a transaction and begins the next one, which is read-only if this one is. `verb` is the whole command.
+    fn end_and_begin(&mut self, verb: &str, end: &StatementKind, text: &str) -> Result<String, Failure> {
+        if matches!(self.block, Block::None | Block::Implicit) {
+            return Err(PgError::error("25P01", format!("{verb} can only be used in transaction blocks")).into());
+        }
+        let is_read_only = self.is_read_only();
+        let tag = self.bracket(end, text)?;
+        self.has_queried = false;
+        self.begin(Some(is_read_only))?;
+        Ok(tag)
     }
 
     /// Locks tables against changes of their definitions. A transaction reads the definitions and the rows of one

@@ -4,6 +4,7 @@ use super::copy::copy_of_client;
 use super::cursors::{Declaration, Direction, declare, fetch};
 use super::discard::Discarded;
 use super::lock::shared_lock;
+use super::prepared::{execute, prepare};
 use crate::pg::error::PgError;
 use crate::pg::settings::{ROLE, SEARCH_PATH, SESSION_AUTHORIZATION};
 use atsdb::sql::{CopyStatement, Word, Words, is_select_into, quoted, word_after_with};
@@ -15,8 +16,13 @@ pub(in crate::pg) enum StatementKind {
     Begin {
         read_only: Option<bool>,
     },
-    Commit,
-    Rollback,
+    /// `AND CHAIN` begins the next transaction at once.
+    Commit {
+        is_chained: bool,
+    },
+    Rollback {
+        is_chained: bool,
+    },
     /// Sets or releases a savepoint, which the store's session handles.
     Savepoint,
     /// Rolls back to a savepoint. This is also allowed after an error.
@@ -82,8 +88,8 @@ impl StatementKind {
             "select" | "with" if is_select_into(text) => Self::Other,
             "begin" => Self::Begin { read_only: read_only(words) },
             "start" if words.accept("transaction") => Self::Begin { read_only: read_only(words) },
-            "commit" | "end" => ended(words, Self::Commit)?,
-            "abort" | "rollback" => ended(words, Self::Rollback)?,
+            "commit" | "end" => commit(words)?,
+            "abort" | "rollback" => rollback(words)?,
             "savepoint" | "release" => Self::Savepoint,
             "set" if words.accept("constraints") => constraints(words)?,
             "set" => set(words)?,
@@ -117,6 +123,8 @@ impl StatementKind {
             "load" => return Err(PgError::no_files()),
             "vacuum" => Self::Maintenance("VACUUM"),
             "analyze" => Self::Maintenance("ANALYZE"),
+            "cluster" => Self::Maintenance("CLUSTER"),
+            "reindex" => Self::Maintenance("REINDEX"),
             "explain" => Self::Report("EXPLAIN"),
             "describe" | "desc" | "summarize" => Self::Report("SHOW"),
             "with" => word_after_with(&mut words).as_deref().and_then(of_rows).unwrap_or(Self::Query),
@@ -126,7 +134,7 @@ impl StatementKind {
 
     /// Whether a statement is allowed after an error inside a transaction.
     pub(in crate::pg) fn ends_transaction(&self) -> bool {
-        matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
+        matches!(self, Self::Commit { .. } | Self::Rollback { .. } | Self::RollbackTo)
     }
 
     /// Whether it may change the store within a transaction.
@@ -136,7 +144,7 @@ impl StatementKind {
 }
 
 /// The kind of a query or of a change of rows, by its first word.
-fn of_rows(first: &str) -> Option<StatementKind> {
+pub(super) fn of_rows(first: &str) -> Option<StatementKind> {
     Some(match first {
         "select" | "with" | "values" | "table" | "from" => StatementKind::Query,
         "insert" | "replace" => StatementKind::Change("INSERT"),
@@ -147,23 +155,45 @@ fn of_rows(first: &str) -> Option<StatementKind> {
     })
 }
 
-/// Parses the rest of a statement that ends a transaction, so that nothing else is taken for one.
-fn ended(mut words: Words<'_>, kind: StatementKind) -> Result<StatementKind, PgError> {
+/// Parses the rest of `COMMIT`.
+fn commit(mut words: Words<'_>) -> Result<StatementKind, PgError> {
+    skip_transaction(&mut words)?;
+    Ok(StatementKind::Commit { is_chained: is_chained(words)? })
+}
+
+/// Parses the rest of `ROLLBACK`.
+fn rollback(mut words: Words<'_>) -> Result<StatementKind, PgError> {
+    skip_transaction(&mut words)?;
+    match words.accept("to") {
+        true => Ok(StatementKind::RollbackTo),
+        false => Ok(StatementKind::Rollback { is_chained: is_chained(words)? }),
+    }
+}
+
+/// Skips the words behind `COMMIT` and `ROLLBACK` that change nothing.
+fn skip_transaction(words: &mut Words<'_>) -> Result<(), PgError> {
     if words.accept("prepared") {
         return Err(no_two_phases("COMMIT PREPARED or ROLLBACK PREPARED"));
     }
     let _ = words.accept("work") || words.accept("transaction");
-    if kind == StatementKind::Rollback && words.accept("to") {
-        return Ok(StatementKind::RollbackTo);
-    }
-    if words.accept("and") && !(words.accept("no") && words.accept("chain")) {
-        return Err(PgError::not_supported("AND CHAIN").with_hint("end the transaction, then BEGIN the next one"));
-    }
-    words.end()?;
-    Ok(kind)
+    Ok(())
 }
 
-fn no_two_phases(what: &str) -> PgError {
+/// Parses `AND CHAIN` or `AND NO CHAIN` up to the end of the statement, so that nothing else is taken for it.
+fn is_chained(mut words: Words<'_>) -> Result<bool, PgError> {
+    let mut is_chained = false;
+    if words.accept("and") {
+        is_chained = !words.accept("no");
+        if !words.accept("chain") {
+            let next = words.next();
+            return Err(words.unexpected(next).into());
+        }
+    }
+    words.end()?;
+    Ok(is_chained)
+}
+
+pub(super) fn no_two_phases(what: &str) -> PgError {
     PgError::not_supported(what).with_hint("COMMIT the transaction: there is no two-phase commit")
 }
 
@@ -312,55 +342,6 @@ fn show(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     }
 }
 
-/// Parses `PREPARE name (types) AS statement`.
-fn prepare(mut words: Words<'_>) -> Result<StatementKind, PgError> {
-    let mut ahead = words.clone();
-    if ahead.accept("transaction") && matches!(ahead.next(), Some(Word::Text(_))) {
-        return Err(no_two_phases("PREPARE TRANSACTION"));
-    }
-    let name = words.name()?;
-    let types = if words.accept_symbol('(') { parenthesised(&mut words)? } else { String::new() };
-    if !words.accept("as") {
-        let next = words.next();
-        return Err(words.unexpected(next).into());
-    }
-    let text = words.rest().to_owned();
-    let first = words.next();
-    let can_be_prepared = match &first {
-        Some(Word::Name(first)) => of_rows(first).is_some(),
-        other => *other == Some(Word::Symbol('(')),
-    };
-    if can_be_prepared { Ok(StatementKind::Prepare { name, types, text }) } else { Err(words.unexpected(first).into()) }
-}
-
-/// Parses `EXECUTE name (values)`.
-fn execute(mut words: Words<'_>) -> Result<StatementKind, PgError> {
-    let name = words.name()?;
-    let values = if words.accept_symbol('(') { parenthesised(&mut words)? } else { String::new() };
-    words.end()?;
-    Ok(StatementKind::Execute { name, values })
-}
-
-/// What is written up to the closing parenthesis, which is skipped. It must not be empty.
-fn parenthesised(words: &mut Words<'_>) -> Result<String, PgError> {
-    let inner = words.rest();
-    let (mut depth, mut is_empty) = (0_usize, true);
-    loop {
-        let rest = words.rest();
-        match words.next() {
-            Some(Word::Symbol(')')) if depth == 0 && !is_empty => {
-                return Ok(inner[..inner.len() - rest.len()].trim_end().to_owned());
-            }
-            Some(Word::Symbol(')')) if depth > 0 => depth -= 1,
-            Some(Word::Symbol('(')) => depth += 1,
-            Some(Word::Symbol(')')) => return Err(words.unexpected(Some(Word::Symbol(')'))).into()),
-            None => return Err(words.unexpected(None).into()),
-            Some(_) => {}
-        }
-        is_empty = false;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,55 +417,25 @@ mod tests {
     }
 
     #[test]
-    fn prepared_statements_are_read_with_types_and_values() {
-        let prepare = |name: &str, types: &str, text: &str| StatementKind::Prepare {
-            name: name.to_owned(),
-            types: types.to_owned(),
-            text: text.to_owned(),
-        };
-        let execute =
-            |name: &str, values: &str| StatementKind::Execute { name: name.to_owned(), values: values.to_owned() };
-        for (text, kind) in [
-            ("PREPARE p AS SELECT 1", prepare("p", "", "SELECT 1")),
-            (
-                "prepare \"P q\" (int, numeric(10, 2) ) AS INSERT INTO t VALUES ($1, $2)",
-                prepare("P q", "int, numeric(10, 2)", "INSERT INTO t VALUES ($1, $2)"),
-            ),
-            ("PREPARE transaction AS SELECT 1", prepare("transaction", "", "SELECT 1")),
-            ("EXECUTE p;", execute("p", "")),
-            ("EXECUTE \"P\" (1, ')', abs(-2) /* ( */);", execute("P", "1, ')', abs(-2)")),
-        ] {
-            assert_eq!(StatementKind::of(text).unwrap(), kind, "{text}");
-        }
-        for (text, expected) in [
-            ("PREPARE p AS BEGIN", "syntax error at or near \"BEGIN\""),
-            ("PREPARE p AS EXECUTE q", "syntax error at or near \"EXECUTE\""),
-            ("PREPARE p SELECT 1", "syntax error at or near \"SELECT\""),
-            ("PREPARE p () AS SELECT 1", "syntax error at or near \")\""),
-            ("PREPARE p (int AS SELECT 1", "syntax error at end of input"),
-            ("PREPARE p AS", "syntax error at end of input"),
-            ("PREPARE TRANSACTION 'x'", "PREPARE TRANSACTION is not supported"),
-            ("EXECUTE p()", "syntax error at or near \")\""),
-            ("EXECUTE p(1) FROM t", "syntax error at or near \"FROM\""),
-            ("EXECUTE p(1), (2)", "syntax error at or near \",\""),
-        ] {
-            assert_eq!(StatementKind::of(text).unwrap_err().message, expected, "{text}");
-        }
-    }
-
-    #[test]
     fn brackets_are_told_from_statements() {
         assert_eq!(
             StatementKind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(),
             StatementKind::Begin { read_only: None }
         );
         assert_eq!(StatementKind::of("ROLLBACK TO SAVEPOINT a").unwrap(), StatementKind::RollbackTo);
-        assert_eq!(StatementKind::of("ROLLBACK").unwrap(), StatementKind::Rollback);
+        for (text, is_chained) in
+            [("ROLLBACK", false), ("rollback work and chain", true), ("ABORT AND NO CHAIN", false)]
+        {
+            assert_eq!(StatementKind::of(text).unwrap(), StatementKind::Rollback { is_chained }, "{text}");
+        }
+        assert_eq!(StatementKind::of("END AND CHAIN;").unwrap(), StatementKind::Commit { is_chained: true });
+        assert_eq!(StatementKind::of("COMMIT AND").unwrap_err().message, "syntax error at end of input");
         for refused in ["COMMIT PREPARED 'x'", "ROLLBACK PREPARED 'x'", "PREPARE TRANSACTION 'x'", "LISTEN x"] {
             let error = StatementKind::of(refused).unwrap_err();
             assert!(error.code == "0A000" && error.hint.is_some(), "{refused}");
         }
         assert_eq!(StatementKind::of("UNLISTEN *").unwrap(), StatementKind::Unlisten);
+        assert_eq!(StatementKind::of("REINDEX DATABASE air;").unwrap(), StatementKind::Maintenance("REINDEX"));
         assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
         assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
         assert_eq!(StatementKind::of("WITH a AS (SELECT 1) SELECT * INTO t FROM a").unwrap(), StatementKind::Other);

@@ -9,4 +9,5 @@ pub(in crate::pg) mod cursors;
 pub(in crate::pg) mod discard;
 pub(in crate::pg) mod kind;
 mod lock;
+mod prepared;
 pub(in crate::pg) mod storage;

@@ -22,6 +22,22 @@ pub(in crate::pg) struct ResultColumn {
     pub(in crate::pg) name: String,
     /// The number of its type.
     pub(in crate::pg) type_id: u32,
+    /// The column of a table that it shows, if it is one.
+    pub(in crate::pg) origin: Option<Origin>,
+}
+
+/// A column of a table, by the numbers in `pg_class` and `pg_attribute`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pg) struct Origin {
+    pub(in crate::pg) table: u32,
+    pub(in crate::pg) position: i16,
+}
+
+impl ResultColumn {
+    /// A column that is not one of a table.
+    pub(in crate::pg) fn new(name: impl Into<String>, type_id: u32) -> Self {
+        Self { name: name.into(), type_id, origin: None }
+    }
 }
 
 impl Outgoing {
@@ -180,8 +196,8 @@ impl Outgoing {
             out.extend((columns.len() as u16).to_be_bytes());
             for (column, format, width) in columns {
                 text(out, &column.name);
-                out.extend(0_i32.to_be_bytes());
-                out.extend(0_i16.to_be_bytes());
+                out.extend(column.origin.map_or(0, |origin| origin.table).to_be_bytes());
+                out.extend(column.origin.map_or(0, |origin| origin.position).to_be_bytes());
                 out.extend(column.type_id.to_be_bytes());
                 out.extend(width.to_be_bytes());
                 out.extend((-1_i32).to_be_bytes());

@@ -272,11 +272,20 @@ fn sequence_attributes() -> Vec<Attribute> {
     [("last_value", known::INT8), ("log_cnt", known::INT8), ("is_called", known::BOOL)].map(attribute).into()
 }
 
+/// The number of a table in `pg_class`.
+pub(in crate::pg) fn number_of_table(table: &Table) -> i64 {
+    match TemporaryTables::contain(table) {
+        true => LAST_NUMBER + (table.id.0 + 1) % TEMPORARY_NUMBERS,
+        false => FIRST_NUMBER + table.id.0,
+    }
+}
+
 fn object(session: &StoreSession, table: Table) -> Object {
     let definition = &table.definition;
-    let (number, schema) = match TemporaryTables::contain(&table) {
-        true => (LAST_NUMBER + (table.id.0 + 1) % TEMPORARY_NUMBERS, TEMPORARY),
-        false => (FIRST_NUMBER + table.id.0, definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA)),
+    let number = number_of_table(&table);
+    let schema = match TemporaryTables::contain(&table) {
+        true => TEMPORARY,
+        false => definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA),
     };
     let schema = schema.to_owned();
     let (kind, query) = match (&definition.view, &definition.rollup, &definition.materialized) {

@@ -2,13 +2,14 @@
 //! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`,
 //! `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`,
 //! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, and
-//! `OVERRIDING ... VALUE` becomes a mark. `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not
-//! kept.
+//! `OVERRIDING ... VALUE` becomes a mark. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a
+//! comment on an index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
 use super::words::{after, before, is_significant, is_word, opening};
+use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 /// The mark of an `INSERT` with `OVERRIDING SYSTEM VALUE`.
@@ -23,6 +24,7 @@ pub(crate) const ROWS_FROM: &str = "rows_from";
 pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     sort_by_operators(tokens);
     write_similar_substrings(tokens);
+    leave_out_only(tokens);
     if first_is(tokens, "INSERT") {
         name_target(tokens);
     }
@@ -67,6 +69,22 @@ fn call_rows_from(tokens: &mut [TokenWithSpan]) {
         if is_word(&tokens[at], "ROWS") && is_call && is_table {
             tokens[at].token = Token::make_word(ROWS_FROM, None);
             tokens[from].token = Token::Whitespace(Whitespace::Space);
+        }
+    }
+}
+
+/// `ONLY` before the name of a table, which has no descendants.
+fn leave_out_only(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        let names_table = after(tokens, at).is_some_and(|next| match &tokens[next].token {
+            Token::Word(word) if word.quote_style.is_some() => true,
+            Token::Word(word) => word.keyword != Keyword::AS && !RESERVED_FOR_TABLE_ALIAS.contains(&word.keyword),
+            _ => false,
+        });
+        let is_table = before(tokens, at)
+            .is_some_and(|before| ["FROM", "JOIN", "UPDATE"].iter().any(|word| is_word(&tokens[before], word)));
+        if is_word(&tokens[at], "ONLY") && names_table && is_table {
+            tokens[at].token = Token::Whitespace(Whitespace::Space);
         }
     }
 }

@@ -1,0 +1,31 @@
+//! Accepts changes that are not kept, with a notice, if the object exists.
+
+use super::enumerations::no_type;
+use super::state::Session;
+use crate::ddl::unkept::{ChangedObject, UnkeptChange};
+use crate::run::answer::Answer;
+use crate::text::errors::sql_error;
+use crate::text::skipped::Skipped;
+use atsdb_core::{ErrorKind, Result};
+
+impl Session {
+    pub(super) fn leave_out(&self, change: &UnkeptChange) -> Result<Answer> {
+        let found = match change.object {
+            ChangedObject::Relation => self.table(&change.name).map(drop),
+            ChangedObject::Type => self.type_named(&change.name)?.map(drop).ok_or_else(|| no_type(&change.name)),
+            ChangedObject::Schema => {
+                let name = change.name.0.last().and_then(|part| part.as_ident()).filter(|_| change.name.0.len() == 1);
+                let no_name = || sql_error(format!("{} is not the name of a schema", change.name));
+                name.ok_or_else(no_name).and_then(|name| self.schema_named(&name.value).map(drop))
+            }
+        };
+        match found {
+            Ok(()) => self.note_skipped(Skipped { sqlstate: "00000", message: change.what.to_owned() }),
+            Err(error) if change.if_exists && error.kind() == ErrorKind::Sql => {
+                self.skip_missing("relation", &change.name);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(Answer::Done { verb: change.verb, row_count: None })
+    }
+}
