@@ -8,7 +8,7 @@
 
 use crate::batch::Batch;
 use crate::batch::changes::Changes;
-use atsdb_core::{Change, CommitOutcome, Error, ErrorKind, Result};
+use atsdb_core::{Change, CommitOutcome, Error, ErrorKind, Result, TableId};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -181,12 +181,15 @@ impl Batch {
     /// Commits a change. After an error it is what was refused.
     fn commit_change(&self, change: &mut Change, only_appends: bool) -> Result<CommitOutcome> {
         let shared = &self.handle.shared;
+        let redefined: Vec<TableId> = change.redefine.iter().map(|redefinition| redefinition.table).collect();
         for _ in 0..DEFINITION_ATTEMPTS_MAX {
             let refused = match shared.commit(std::mem::take(change), self.changes.created()) {
                 Ok(outcome) => {
                     for table in self.changes.dropped() {
                         shared.forget(*table);
                     }
+                    // A statement that begins with an outdated definition is repeated, and its numbers leave a gap.
+                    redefined.iter().for_each(|table| shared.definitions.forget(*table));
                     shared.maintenance.nudge();
                     return Ok(outcome);
                 }
