@@ -132,11 +132,11 @@ format:
 lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
-# Many tests wait for servers, so three of them share two cores.
+# Many tests wait for servers, so four of them share two cores.
 unit:
 	ATSDB_CLIENTS=$${ATSDB_CLIENTS:-$(abspath $(BUILT))/clients} ATSDB_LAB_DUCKDB=$${ATSDB_LAB_DUCKDB:-$(abspath $(BUILT))/duckdb/duckdb_cli/duckdb} \
 		ATSDB_LAB_CHDB=$${ATSDB_LAB_CHDB:-$(abspath $(BUILT))/chdb/python} ATSDB_LAB_ATSDB=$${ATSDB_LAB_ATSDB:-$(abspath $(ATSDB))} \
-		ATSDB_LAB_QUESTDB=$${ATSDB_LAB_QUESTDB:-$(wildcard $(abspath $(BUILT))/questdb/questdb-*.jar)} RUST_TEST_THREADS=$${RUST_TEST_THREADS:-3} \
+		ATSDB_LAB_QUESTDB=$${ATSDB_LAB_QUESTDB:-$(wildcard $(abspath $(BUILT))/questdb/questdb-*.jar)} RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} \
 		$(CARGO) test $(CARGO_FLAGS) --release --workspace --no-fail-fast
 
 doc:
