@@ -64,6 +64,7 @@ pub use run::function_kind::FunctionKind;
 pub use run::function_list::{FunctionInfo, function_names, functions};
 pub use run::kept_memory::KeptMemory;
 pub use run::options::SessionOptions;
+pub use run::parsed_answers::ParsedAnswers;
 pub use run::permission::Permission;
 pub use run::statement_waits::StatementWaits;
 pub use session::files::FileWriter;

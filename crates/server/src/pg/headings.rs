@@ -24,13 +24,6 @@ pub(in crate::pg) fn set_headings(statement: &Statement, columns: &mut [ResultCo
     }
 }
 
-/// Gives columns the headings that were announced for them.
-pub(in crate::pg) fn take_headings(columns: &mut [ResultColumn], announced: &[ResultColumn]) {
-    for (column, announced) in columns.iter_mut().zip(announced) {
-        column.name.clone_from(&announced.name);
-    }
-}
-
 fn set_heading(item: &SelectItem, column: &mut ResultColumn) {
     // The name of a column is as it was declared.
     if let SelectItem::UnnamedExpr(expr) = item

@@ -19,6 +19,7 @@ mod sessions;
 mod setting_values;
 mod settings;
 mod shared;
+mod sources;
 mod statement;
 mod store;
 mod types;

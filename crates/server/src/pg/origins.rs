@@ -1,21 +1,24 @@
-//! The origins of an answer's columns: which column of which table each one shows. Clients ask for them to edit rows.
-//! They are read from the statement: a column that a subquery, a view, a function or a set operation returns has none.
+//! The origins of an answer's columns: which column of which table or view each one shows. Clients ask for them to edit
+//! rows. They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the
+//! origin of the column that it selects; computed columns and those of set operations have none.
 
-use super::catalogue::number_of_table;
+use super::catalogue::{name_of_expression, number_of_table};
 use super::headings::{is_surely_a_name, set_headings};
+use super::sources::{Columns, Shown, Sources, renamed};
 use super::store::StoreSession;
 use super::wire::outgoing::{Origin, ResultColumn};
-use atsdb::Table;
 use atsdb::name::same_name;
-use atsdb::sql::{items_of_answer, parse_answer};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FromTable, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableObject, TableWithJoins, UpdateTableFromKind,
-    WildcardAdditionalOptions,
+    FromTable, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias,
+    TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, WildcardAdditionalOptions,
 };
+use std::slice::from_ref;
 
 /// Longer statements are not parsed for the origins of their columns, which would take as long as to execute them.
 const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// The maximum number of columns of a SELECT with origins. Stars over stars may stand for very many.
+const COLUMNS_MAX: usize = 1_664;
 
 /// Gives the columns of a statement's answer PostgreSQL's headings, and their origins.
 pub(in crate::pg) fn complete_columns(text: &str, columns: &mut [ResultColumn], session: &StoreSession) {
@@ -23,199 +26,172 @@ pub(in crate::pg) fn complete_columns(text: &str, columns: &mut [ResultColumn], 
     if has_headings && text.len() > TEXT_BYTES_MAX {
         return;
     }
-    let Some(statement) = parse_answer(text) else { return };
+    let Some(statement) = session.parsed_answer(text) else { return };
     if !has_headings {
         set_headings(&statement, columns);
     }
-    let table = |parts: &[String]| session.table(parts).ok();
-    let origins = origins(&statement, &table).filter(|origins| origins.len() == columns.len());
-    for (column, origin) in columns.iter_mut().zip(origins.into_iter().flatten()) {
-        column.origin = origin;
+    let scope = Scope { columns_of_table: &|parts| columns_of_table(parts, session), items: Vec::new() };
+    let shown = scope.of_statement(&statement).filter(|shown| shown.len() == columns.len());
+    for (column, shown) in columns.iter_mut().zip(shown.into_iter().flatten()) {
+        column.origin = shown.origin.filter(|_| same_name(&shown.name, &column.name));
     }
 }
 
-/// The origins of the columns of an answer; `None` if their number is not known.
-fn origins(statement: &Statement, table: &dyn Fn(&[String]) -> Option<Table>) -> Option<Vec<Option<Origin>>> {
-    let sources = sources_of(statement, table)?;
-    let mut origins = Vec::new();
-    for item in items_of_answer(statement)? {
-        match item {
-            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-                origins.push(sources.origin(expr));
-            }
-            SelectItem::Wildcard(options) if is_plain(options) => origins.extend(sources.all()?),
-            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
-                if is_plain(options) =>
-            {
-                origins.extend(sources.named(last(name)?)?.origins()?);
-            }
-            _ => return None,
-        }
-    }
-    Some(origins)
+/// The columns of a table or view, by their numbers in the catalogue. A sequence has none that a query can name.
+fn columns_of_table(parts: &[String], session: &StoreSession) -> Columns {
+    let table = session.last_seen(parts)?;
+    let definition = &table.definition;
+    let names: Vec<String> = match &definition.view {
+        Some(_) => session.columns_of_view(&table).ok()?.fields().iter().map(|field| field.name().clone()).collect(),
+        None if definition.sequence => return None,
+        None => definition.columns.iter().map(|column| column.name.clone()).collect(),
+    };
+    let table = u32::try_from(number_of_table(&table)).ok()?;
+    let shown = |(position, name): (i16, String)| Shown { name, origin: Some(Origin { table, position }) };
+    Some((1..).zip(names).map(shown).collect())
 }
 
-/// What a statement reads from.
-#[derive(Default)]
-struct Sources {
-    sources: Vec<Source>,
-    /// Whether a join shows columns of both sides as one.
-    has_merged: bool,
+/// What the names of tables mean.
+#[derive(Clone)]
+struct Scope<'a> {
+    columns_of_table: &'a dyn Fn(&[String]) -> Columns,
+    /// The items of `WITH`. Of two with the same name, the last one is meant.
+    items: Vec<(String, Columns)>,
 }
 
-struct Source {
-    /// The name by which the statement refers to it.
-    name: Option<String>,
-    /// `None` for a subquery and anything else but a table.
-    table: Option<Table>,
-}
-
-impl Sources {
-    fn add(&mut self, tables: &[TableWithJoins], table: &dyn Fn(&ObjectName) -> Option<Table>) {
-        for from in tables {
-            self.add_factor(&from.relation, table);
-            for join in &from.joins {
-                self.add_factor(&join.relation, table);
-                self.has_merged |= constraint_of(&join.join_operator)
-                    .is_none_or(|constraint| matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural));
+impl Scope<'_> {
+    /// The columns of a statement's answer.
+    fn of_statement(&self, statement: &Statement) -> Columns {
+        match statement {
+            Statement::Query(query) => self.of_query(query),
+            Statement::Insert(insert) => {
+                let TableObject::TableName(name) = &insert.table else { return None };
+                let alias = insert.table_alias.as_ref().map(|alias| alias.alias.value.as_str());
+                let sources = Sources::of(alias.or_else(|| last(name)), self.of_table(name));
+                of_items(insert.returning.as_deref()?, &sources)
             }
-        }
-    }
-
-    fn add_factor(&mut self, factor: &TableFactor, table: &dyn Fn(&ObjectName) -> Option<Table>) {
-        match factor {
-            TableFactor::Table { name, alias, args: None, .. } => {
-                let has_own_names = alias.as_ref().is_none_or(|alias| alias.columns.is_empty());
-                let found = table(name).filter(|_| has_own_names);
-                let alias = alias.as_ref().map(|alias| alias.name.value.as_str());
-                let name = alias.or_else(|| last(name)).map(str::to_owned);
-                self.sources.push(Source { name, table: found });
+            Statement::Update(update) => {
+                let target = self.sources(from_ref(&update.table));
+                let sources = match &update.from {
+                    Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
+                        target.beside(self.sources(from))
+                    }
+                    None => target,
+                };
+                of_items(update.returning.as_deref()?, &sources)
             }
-            TableFactor::NestedJoin { table_with_joins, alias: None } => {
-                self.add(std::slice::from_ref(table_with_joins.as_ref()), table);
+            Statement::Delete(delete) => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+                let using = delete.using.as_deref().unwrap_or_default();
+                of_items(delete.returning.as_deref()?, &self.sources(from).beside(self.sources(using)))
             }
-            _ => self.sources.push(Source { name: None, table: None }),
-        }
-    }
-
-    /// The origin of an expression, if it is a column.
-    fn origin(&self, expr: &Expr) -> Option<Origin> {
-        match expr {
-            Expr::Nested(expr) => self.origin(expr),
-            Expr::Identifier(column) => self.origin_of(column),
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [.., source, column] => self.named(&source.value)?.origin(&column.value),
-                _ => None,
-            },
             _ => None,
         }
     }
 
-    /// The origin of a column without the name of its source. It has none if another source may have the column, too.
-    fn origin_of(&self, column: &Ident) -> Option<Origin> {
-        let mut found = None;
-        for source in &self.sources {
-            source.table.as_ref()?;
-            if let Some(origin) = source.origin(&column.value)
-                && found.replace(origin).is_some()
-            {
-                return None;
+    fn of_query(&self, query: &Query) -> Columns {
+        let Some(with) = &query.with else { return self.of_body(&query.body) };
+        let mut scope = self.clone();
+        for item in &with.cte_tables {
+            let name = &item.alias.name.value;
+            if with.recursive {
+                scope.items.push((name.clone(), None));
             }
+            let columns = renamed(scope.of_query(&item.query), &item.alias);
+            scope.items.push((name.clone(), columns));
         }
-        found
+        scope.of_body(&query.body)
     }
 
-    /// The only source with a name.
-    fn named(&self, name: &str) -> Option<&Source> {
-        let is_named = |source: &&Source| source.name.as_deref().is_some_and(|other| same_name(other, name));
-        let mut found = self.sources.iter().filter(is_named);
-        found.next().filter(|_| found.next().is_none())
+    fn of_body(&self, body: &SetExpr) -> Columns {
+        match body {
+            SetExpr::Select(select) => of_items(&select.projection, &self.sources(&select.from)),
+            SetExpr::Query(query) => self.of_query(query),
+            SetExpr::SetOperation { left, .. } => {
+                let columns = self.of_body(left)?.into_iter();
+                Some(columns.map(|column| Shown { origin: None, ..column }).collect())
+            }
+            SetExpr::Values(values) => {
+                let count = values.rows.first()?.content.len();
+                Some((1..=count).map(|number| Shown { name: format!("column{number}"), origin: None }).collect())
+            }
+            SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
+                self.of_statement(statement)
+            }
+            _ => None,
+        }
     }
 
-    /// The origins of what `*` stands for.
-    fn all(&self) -> Option<Vec<Option<Origin>>> {
-        if self.has_merged {
+    fn of_table(&self, name: &ObjectName) -> Columns {
+        let parts = name.0.iter().map(|part| part.as_ident().map(|part| part.value.clone()));
+        let parts: Vec<String> = parts.collect::<Option<_>>()?;
+        if let [name] = parts.as_slice()
+            && let Some((_, columns)) = self.items.iter().rev().find(|(item, _)| same_name(item, name))
+        {
+            return columns.clone();
+        }
+        (self.columns_of_table)(&parts)
+    }
+
+    /// What a FROM clause lists.
+    fn sources(&self, from: &[TableWithJoins]) -> Sources {
+        from.iter().fold(Sources::none(), |sources, tables| {
+            let first = self.source(&tables.relation);
+            let joined = tables.joins.iter().fold(first, |left, join| {
+                let right = self.source(&join.relation);
+                left.join(right, &join.join_operator)
+            });
+            sources.beside(joined)
+        })
+    }
+
+    fn source(&self, factor: &TableFactor) -> Sources {
+        match factor {
+            TableFactor::Table { name, alias, args: None, .. } => aliased(last(name), self.of_table(name), alias),
+            TableFactor::Derived { subquery, alias, .. } => aliased(None, self.of_query(subquery), alias),
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let sources = self.sources(from_ref(table_with_joins));
+                if alias.is_some() { aliased(None, sources.into_columns(), alias) } else { sources }
+            }
+            _ => Sources::of(None, None),
+        }
+    }
+}
+
+/// A source with its alias, if it has one.
+fn aliased(name: Option<&str>, columns: Columns, alias: &Option<TableAlias>) -> Sources {
+    match alias {
+        Some(alias) => Sources::of(Some(&alias.name.value), renamed(columns, alias)),
+        None => Sources::of(name, columns),
+    }
+}
+
+/// The columns of a SELECT list or of RETURNING.
+fn of_items(items: &[SelectItem], sources: &Sources) -> Columns {
+    let mut columns = Vec::new();
+    for item in items {
+        match item {
+            SelectItem::UnnamedExpr(expr) => {
+                let computed = || Shown { name: name_of_expression(expr), origin: None };
+                columns.push(sources.column(expr).cloned().unwrap_or_else(computed));
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                let origin = sources.column(expr).and_then(|column| column.origin);
+                columns.push(Shown { name: alias.value.clone(), origin });
+            }
+            SelectItem::Wildcard(options) if is_plain(options) => columns.extend_from_slice(sources.columns()?),
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+                if is_plain(options) =>
+            {
+                columns.extend_from_slice(sources.columns_of(last(name)?)?);
+            }
+            _ => return None,
+        }
+        if columns.len() > COLUMNS_MAX {
             return None;
         }
-        let origins: Option<Vec<_>> = self.sources.iter().map(Source::origins).collect();
-        Some(origins?.into_iter().flatten().collect())
     }
-}
-
-impl Source {
-    fn origin(&self, column: &str) -> Option<Origin> {
-        let table = self.table.as_ref()?;
-        let position = table.definition.columns.iter().position(|other| same_name(&other.name, column))?;
-        origin(table, position)
-    }
-
-    fn origins(&self) -> Option<Vec<Option<Origin>>> {
-        let table = self.table.as_ref()?;
-        Some((0..table.definition.columns.len()).map(|position| origin(table, position)).collect())
-    }
-}
-
-fn origin(table: &Table, position: usize) -> Option<Origin> {
-    let table = u32::try_from(number_of_table(table)).ok()?;
-    Some(Origin { table, position: i16::try_from(position + 1).ok()? })
-}
-
-/// What a query reads from, or the table that a statement changes and what it reads beside it.
-fn sources_of(statement: &Statement, table: &dyn Fn(&[String]) -> Option<Table>) -> Option<Sources> {
-    let stored = |name: &ObjectName| {
-        let parts: Option<Vec<String>> =
-            name.0.iter().map(|part| part.as_ident().map(|part| part.value.clone())).collect();
-        // A view has columns of its own, and a sequence is no table.
-        table(&parts?).filter(|table| table.definition.view.is_none() && !table.definition.sequence)
-    };
-    let mut sources = Sources::default();
-    match statement {
-        Statement::Query(query) => {
-            let (select, items) = select_of(query)?;
-            let table = |name: &ObjectName| match name.0.as_slice() {
-                [_] if items.iter().any(|item| last(name).is_some_and(|name| same_name(name, item))) => None,
-                _ => stored(name),
-            };
-            sources.add(&select.from, &table);
-        }
-        Statement::Insert(insert) => {
-            let TableObject::TableName(name) = &insert.table else { return None };
-            let alias = insert.table_alias.as_ref().map(|alias| alias.alias.value.as_str());
-            let exposed = alias.or_else(|| last(name)).map(str::to_owned);
-            sources.sources.push(Source { name: exposed, table: stored(name) });
-        }
-        Statement::Update(update) => {
-            sources.add(std::slice::from_ref(&update.table), &stored);
-            match &update.from {
-                Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) => {
-                    sources.add(from, &stored);
-                }
-                None => {}
-            }
-        }
-        Statement::Delete(delete) => {
-            let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            sources.add(from, &stored);
-            sources.add(delete.using.as_deref().unwrap_or_default(), &stored);
-        }
-        _ => return None,
-    }
-    Some(sources)
-}
-
-/// The SELECT that a query is, and the names of the items of its `WITH`; `None` for a set operation.
-fn select_of(query: &Query) -> Option<(&Select, Vec<&str>)> {
-    let items = query.with.iter().flat_map(|with| &with.cte_tables);
-    let mut items: Vec<&str> = items.map(|item| item.alias.name.value.as_str()).collect();
-    match query.body.as_ref() {
-        SetExpr::Select(select) => Some((select, items)),
-        SetExpr::Query(inner) => {
-            let (select, of_inner) = select_of(inner)?;
-            items.extend(of_inner);
-            Some((select, items))
-        }
-        _ => None,
-    }
+    Some(columns)
 }
 
 /// The last part of a name.
@@ -229,17 +205,90 @@ fn is_plain(options: &WildcardAdditionalOptions) -> bool {
     *options == plain
 }
 
-/// The condition of a join whose result has the columns of both sides; `None` for other joins.
-fn constraint_of(join: &JoinOperator) -> Option<&JoinConstraint> {
-    match join {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint)
-        | JoinOperator::CrossJoin(constraint) => Some(constraint),
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atsdb::sql::parse_answer;
+
+    const SENSORS: [&str; 3] = ["id", "name", "height"];
+    const READINGS: [&str; 3] = ["time", "sensor", "value"];
+    const HIGH: [&str; 3] = ["sensor", "next", "id"];
+
+    /// The columns of tables that an answer shows, such as `sensors.id`, as far as it shows any.
+    fn origins(statement: &str) -> Option<Vec<String>> {
+        let tables = [("sensors", SENSORS), ("readings", READINGS), ("high", HIGH)];
+        let columns_of_table = |parts: &[String]| {
+            let at = tables.iter().position(|(name, _)| parts.last().is_some_and(|last| last == name))?;
+            let origin = |position| Some(Origin { table: u32::try_from(at).unwrap(), position });
+            let names = (1..).zip(tables[at].1);
+            Some(names.map(|(position, name)| Shown { name: name.to_owned(), origin: origin(position) }).collect())
+        };
+        let scope = Scope { columns_of_table: &columns_of_table, items: Vec::new() };
+        let named = |column: Shown| {
+            column.origin.map_or_else(String::new, |Origin { table, position }| {
+                let (table, columns) = tables[table as usize];
+                format!("{table}.{}", columns[usize::try_from(position - 1).unwrap()])
+            })
+        };
+        Some(scope.of_statement(&parse_answer(statement).unwrap())?.into_iter().map(named).collect())
+    }
+
+    #[test]
+    fn origins_are_those_of_postgresql() {
+        for (statement, expected) in [
+            ("SELECT id, name AS n, height + 1, count(*) FROM sensors s", vec!["sensors.id", "sensors.name", "", ""]),
+            ("SELECT (r.value), s.ID FROM readings r JOIN sensors s ON true", vec!["readings.value", "sensors.id"]),
+            ("SELECT id FROM (SELECT id, name FROM sensors) t", vec!["sensors.id"]),
+            ("SELECT t.b FROM (SELECT id, name FROM sensors) t (a, b)", vec!["sensors.name"]),
+            ("SELECT a, height FROM sensors AS s (a, b)", vec!["sensors.id", "sensors.height"]),
+            ("SELECT * FROM (SELECT sensor AS x, next FROM high) t", vec!["high.sensor", "high.next"]),
+            ("WITH sensors AS (SELECT 1 AS id) SELECT id FROM sensors", vec![""]),
+            ("WITH w (q) AS (SELECT id AS k FROM sensors) SELECT q, w.* FROM w", vec!["sensors.id", "sensors.id"]),
+            ("WITH RECURSIVE w AS (SELECT id FROM sensors UNION ALL SELECT id FROM w) SELECT id FROM w", vec![""]),
+            ("WITH d AS (DELETE FROM sensors RETURNING id) SELECT id FROM d", vec!["sensors.id"]),
+            ("SELECT id FROM sensors UNION SELECT 1", vec![""]),
+            ("SELECT id FROM (SELECT id FROM sensors UNION SELECT 1) t", vec![""]),
+            ("SELECT id FROM sensors LEFT JOIN high USING (id)", vec!["sensors.id"]),
+            ("SELECT id FROM sensors RIGHT JOIN high USING (id)", vec!["high.id"]),
+            ("SELECT id FROM sensors FULL JOIN high USING (id)", vec![""]),
+            ("SELECT j.id FROM (sensors s CROSS JOIN readings) j", vec!["sensors.id"]),
+            ("SELECT id, n.* FROM (VALUES (1, 2)) n (a, b), sensors", vec!["sensors.id", "", ""]),
+            ("UPDATE sensors s SET height = 1 FROM high h RETURNING s.id, h.next", vec!["sensors.id", "high.next"]),
+            ("DELETE FROM sensors USING high h RETURNING sensors.id, h.id", vec!["sensors.id", "high.id"]),
+            ("INSERT INTO sensors AS x VALUES (1) RETURNING x.name, id + 1", vec!["sensors.name", ""]),
+            // A name that may mean several columns, or one of an unknown source.
+            ("SELECT id FROM sensors, high", vec![""]),
+            ("SELECT id FROM sensors, unnest(ARRAY[1]) AS u", vec![""]),
+        ] {
+            assert_eq!(origins(statement).unwrap(), expected, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_merged_column_comes_first_in_a_star() {
+        let rest = ["sensors.name", "sensors.height", "high.sensor", "high.next"];
+        for (join, first) in [
+            ("sensors JOIN high USING (id)", "sensors.id"),
+            ("sensors NATURAL JOIN high", "sensors.id"),
+            ("sensors RIGHT JOIN high USING (id)", "high.id"),
+            ("sensors FULL JOIN high USING (id)", ""),
+        ] {
+            let expected: Vec<&str> = std::iter::once(first).chain(rest).collect();
+            assert_eq!(origins(&format!("SELECT * FROM {join}")).unwrap(), expected, "{join}");
+        }
+        let beside = origins("SELECT * FROM readings, sensors").unwrap();
+        assert_eq!(beside.len(), 6);
+        assert_eq!(origins("SELECT * FROM unnest(ARRAY[1]) AS u"), None);
+        assert_eq!(origins("SELECT 1"), Some(vec![String::new()]));
+    }
+
+    #[test]
+    fn stars_over_stars_end() {
+        let mut text = "WITH a0 AS (SELECT * FROM sensors)".to_owned();
+        for level in 1..60 {
+            let below = level - 1;
+            text += &format!(", a{level} AS (SELECT x.*, y.* FROM a{below} x, a{below} y)");
+        }
+        assert_eq!(origins(&format!("{text} SELECT * FROM a59")), None);
     }
 }

@@ -3,8 +3,6 @@
 use super::catalogue::value::Value;
 use super::connection::io::Io;
 use super::error::{Failure, PgError};
-use super::origins::complete_columns;
-use super::store::StoreSession;
 use super::types::cells::{Cell, Cells};
 use super::types::input::Format;
 use super::types::{binary, known, text};
@@ -68,17 +66,9 @@ impl RowSource {
         Self { columns, source: Source::Store { rows, batch: None, row: 0 } }
     }
 
-    /// Gives the columns PostgreSQL's headings and their origins; `statement` is what was executed.
-    pub(in crate::pg) fn complete_columns(&mut self, statement: &str, session: &StoreSession) {
-        complete_columns(statement, &mut self.columns, session);
-    }
-
-    /// Gives the columns the headings and the origins that were announced for them.
-    pub(in crate::pg) fn take_columns(&mut self, announced: &[ResultColumn]) {
-        for (column, announced) in self.columns.iter_mut().zip(announced) {
-            column.name.clone_from(&announced.name);
-            column.origin = announced.origin;
-        }
+    /// The columns, to complete them.
+    pub(in crate::pg) fn columns_mut(&mut self) -> &mut [ResultColumn] {
+        &mut self.columns
     }
 
     pub(in crate::pg) fn values(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> Self {

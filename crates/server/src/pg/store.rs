@@ -14,6 +14,7 @@ use atsdb::sql::{
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
+use datafusion::sql::sqlparser::ast::Statement;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub(in crate::pg) type CopyPieces = Receiver<std::result::Result<RecordBatch, Er
 pub(in crate::pg) struct StoreSession {
     session: Session,
     stdin: Arc<Stdin>,
+    state: State,
 }
 
 impl StoreSession {
@@ -39,7 +41,7 @@ impl StoreSession {
         let files: Arc<dyn FileReader> = stdin.clone();
         let session = state.session().with_files(files);
         session.set_identity(user, database);
-        Self { session, stdin }
+        Self { session, stdin, state: state.clone() }
     }
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
@@ -164,6 +166,20 @@ impl StoreSession {
             [schema, name] => self.session.find_table(Some(schema), name),
             _ => Err(Error::new(ErrorKind::Sql, format!("no table named {}", parts.join(".")))),
         }
+    }
+
+    /// The table that a name means, as the server has seen it last, without asking the store.
+    pub(in crate::pg) fn last_seen(&self, parts: &[String]) -> Option<Table> {
+        match parts {
+            [name] => self.session.last_seen(None, name),
+            [schema, name] => self.session.last_seen(Some(schema), name),
+            _ => None,
+        }
+    }
+
+    /// The syntax tree of a statement, to see what its answer shows; `None` if it cannot be parsed.
+    pub(in crate::pg) fn parsed_answer(&self, text: &str) -> Option<Arc<Statement>> {
+        self.state.answers().of(text)
     }
 
     /// The entries of the enumerated types.

@@ -7,7 +7,7 @@ use super::permits::StatementPermits;
 use super::phase::PhaseFollower;
 use super::running::{ProcessNumbers, Running};
 use super::statement_options::StatementOptions;
-use atsdb::sql::{Session, SessionOptions};
+use atsdb::sql::{ParsedAnswers, Session, SessionOptions};
 use atsdb::{Database, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -47,6 +47,7 @@ struct Inner {
     root: Session,
     metrics: Metrics,
     running: Running,
+    answers: ParsedAnswers,
 }
 
 impl ServerState {
@@ -107,7 +108,8 @@ impl State {
         let root = server.root(&database)?;
         let running = Running::new(server.0.processes.clone(), server.log().clone(), name);
         let (server, name) = (server.clone(), name.map(str::to_owned));
-        Ok(Self(Arc::new(Inner { server, name, database, root, metrics: Metrics::default(), running })))
+        let (metrics, answers) = (Metrics::default(), ParsedAnswers::default());
+        Ok(Self(Arc::new(Inner { server, name, database, root, metrics, running, answers })))
     }
 
     /// The open store.
@@ -148,6 +150,11 @@ impl State {
     /// The metrics of the database.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// Statements of all clients, parsed to see what their answers show.
+    pub(crate) fn answers(&self) -> &ParsedAnswers {
+        &self.0.answers
     }
 
     /// The running statements of the database.

@@ -28,6 +28,7 @@ fn a_column_of_an_answer_names_its_table() {
     let port = served.pg().port();
     let mut client = Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap();
     let sensors = ["sensors.id", "sensors.name", "sensors.height"];
+    client.batch_execute("CREATE TEMPORARY TABLE passing (id INT)").unwrap();
     for (statement, expected) in [
         (
             "SELECT id, name AS n, height + 1, count(*) FROM sensors s GROUP BY id, name, height",
@@ -40,13 +41,15 @@ fn a_column_of_an_answer_names_its_table() {
         ("INSERT INTO sensors AS x VALUES (1, 'x', 1) RETURNING x.name", vec!["sensors.name"]),
         ("UPDATE sensors SET height = 1 RETURNING id, height", vec!["sensors.id", "sensors.height"]),
         ("DELETE FROM sensors RETURNING *", sensors.to_vec()),
-        // What is not a column of one table, or may be one of several.
-        ("SELECT sensor FROM high", vec![""]),
+        ("SELECT sensor FROM high", vec!["high.sensor"]),
+        ("SELECT id FROM (SELECT id, name FROM sensors) t", vec!["sensors.id"]),
+        ("WITH w (k) AS (SELECT id FROM sensors) SELECT k FROM w", vec!["sensors.id"]),
+        ("SELECT id FROM sensors JOIN sensors other USING (id)", vec!["sensors.id"]),
+        ("SELECT a FROM sensors AS s (a, b, c)", vec!["sensors.id"]),
+        ("SELECT id FROM passing", vec!["passing.id"]),
         ("SELECT id FROM (SELECT 1 AS id) t", vec![""]),
         ("WITH sensors AS (SELECT 1 AS id) SELECT id FROM sensors", vec![""]),
         ("SELECT id FROM sensors UNION SELECT 1", vec![""]),
-        ("SELECT id FROM sensors JOIN sensors other USING (id)", vec![""]),
-        ("SELECT a FROM sensors AS s (a, b, c)", vec![""]),
     ] {
         assert_eq!(origins(&mut client, statement), expected, "{statement}");
     }

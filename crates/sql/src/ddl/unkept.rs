@@ -44,10 +44,9 @@ impl UnkeptChange {
         };
         let mut parser = Parser::new(&GenericDialect).try_with_sql(text).ok()?;
         (0..skipped).for_each(|_| drop(parser.next_token()));
-        let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-        if object == ChangedObject::Relation {
-            let _ = parser.parse_keyword(Keyword::ONLY);
-        }
+        let is_relation = object == ChangedObject::Relation;
+        let if_exists = is_relation && parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+        let _ = is_relation && parser.parse_keyword(Keyword::ONLY);
         let name = parser.parse_object_name(false).ok()?;
         let what = match verb {
             "ALTER TABLE" => owner(&mut parser).or_else(|| property_of_table(&mut parser)),

@@ -2,7 +2,8 @@
 //!
 //! Owned here: the context ([`context`]), the worker on which queries of one or several sessions are planned and
 //! executed ([`worker`]), limits of memory, temporary files and time ([`memory`], [`temporary_files`],
-//! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), and results ([`answer`], [`durations`]).
+//! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), cached syntax trees
+//! ([`parsed_answers`]), and results ([`answer`], [`durations`]).
 //! Not owned: the contents of plans (`plan`, `scan`, `operators`, `workarounds`).
 
 pub(crate) mod answer;
@@ -20,6 +21,7 @@ pub(crate) mod kept_memory;
 pub(crate) mod memory;
 mod noticed_waits;
 pub(crate) mod options;
+pub(crate) mod parsed_answers;
 pub(crate) mod permission;
 pub(crate) mod plan_cache;
 pub(crate) mod planned;
@@ -27,6 +29,7 @@ pub(crate) mod query;
 mod query_limits;
 mod query_session;
 mod query_times;
+mod recently_used;
 mod running;
 mod statement_query;
 pub(crate) mod statement_waits;

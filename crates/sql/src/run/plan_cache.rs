@@ -5,6 +5,7 @@
 
 use super::describe::TypesAndColumns;
 use super::query::{DefinitionScope, Query};
+use super::recently_used::RecentlyUsed;
 use crate::parse::headings::Headings;
 use crate::scan::direct::{DirectGroups, DirectRead, GroupsForm};
 use crate::text::params::Parameters;
@@ -16,12 +17,8 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-
-/// This many most recently used plans are always kept; up to as many others may be.
-const PLANS_MAX: usize = 256;
 
 /// Longer statements are not kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
@@ -135,8 +132,7 @@ pub(crate) struct PlanCache(Mutex<State>);
 struct State {
     tables: Vec<Table>,
     versions: Vec<(TableId, u64)>,
-    young: HashMap<PlanKey, CachedResult>,
-    old: HashMap<PlanKey, CachedResult>,
+    results: RecentlyUsed<PlanKey, CachedResult>,
 }
 
 impl PlanCache {
@@ -146,12 +142,7 @@ impl PlanCache {
         if !state.is_of(tables, scope) {
             return None;
         }
-        if let Some(kept) = state.young.get(key) {
-            return Some(kept.clone());
-        }
-        let (key, kept) = state.old.remove_entry(key)?;
-        state.put(key, kept.clone());
-        Some(kept)
+        state.results.get(key)
     }
 
     /// What is known of the queries that have a query's template.
@@ -196,7 +187,7 @@ impl PlanCache {
             let versions = versions(tables).collect();
             *state = State { tables: tables.to_vec(), versions, ..State::default() };
         }
-        state.put(key, kept);
+        state.results.put(key, kept);
     }
 }
 
@@ -206,13 +197,6 @@ impl State {
             DefinitionScope::Committed => versions(tables).eq(self.versions.iter().copied()),
             DefinitionScope::Transaction => self.tables == tables,
         }
-    }
-
-    fn put(&mut self, key: PlanKey, kept: CachedResult) {
-        if self.young.len() >= PLANS_MAX {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(key, kept);
     }
 }
 

@@ -8,6 +8,7 @@ use super::state::Session;
 use crate::run::answer::Answer;
 use crate::run::query::DefinitionScope;
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::{CurrentTimes, Error, ErrorKind, Index, Result, Table};
 use atsdb_engine::{Batch, ReadSnapshot};
 
@@ -181,6 +182,21 @@ impl Session {
             Some(open) => usable(open)?.tables(),
             None => Ok(self.temporary.tables().into_iter().chain(self.engine.tables()?).collect()),
         }
+    }
+
+    /// The table with a name in a schema or, if none is given, on the search path, as this process has seen it last. The
+    /// store is not asked, so that the table may have been changed or dropped since.
+    pub fn last_seen(&self, schema: Option<&str>, name: &str) -> Option<Table> {
+        let (name, path) = (TableName::of_parts(schema, name), self.search_path());
+        if let Some(open) = self.transaction.lock().as_mut() {
+            return name.find_by(&path, &usable(open).ok()?.tables().ok()?).cloned();
+        }
+        name.schemas(&path).into_iter().find_map(|schema| match schema {
+            NamedSchema::Temporary => name.find_by(&path, &self.temporary.tables()).cloned(),
+            NamedSchema::Public => self.engine.table_seen(None, &name.name),
+            NamedSchema::Other(schema) => self.engine.table_seen(Some(&schema), &name.name),
+            NamedSchema::Unsaid => None,
+        })
     }
 
     /// Runs a function that cannot be repeated, in the transaction or in a separate batch.

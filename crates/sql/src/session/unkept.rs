@@ -6,6 +6,7 @@ use crate::ddl::unkept::{ChangedObject, UnkeptChange};
 use crate::run::answer::Answer;
 use crate::text::errors::sql_error;
 use crate::text::skipped::Skipped;
+use atsdb_core::search_path::is_public;
 use atsdb_core::{ErrorKind, Result};
 
 impl Session {
@@ -16,7 +17,10 @@ impl Session {
             ChangedObject::Schema => {
                 let name = change.name.0.last().and_then(|part| part.as_ident()).filter(|_| change.name.0.len() == 1);
                 let no_name = || sql_error(format!("{} is not the name of a schema", change.name));
-                name.ok_or_else(no_name).and_then(|name| self.schema_named(&name.value).map(drop))
+                match name.ok_or_else(no_name)?.value.as_str() {
+                    public if is_public(public) => Ok(()),
+                    other => self.schema_named(other).map(drop),
+                }
             }
         };
         match found {

@@ -8,7 +8,7 @@ use super::session::Connection;
 use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
 use crate::pg::error::{Failure, PgError, Severity};
-use crate::pg::headings::{set_headings, take_headings};
+use crate::pg::origins::complete_columns;
 use crate::pg::rows::RowSource;
 use crate::pg::settings::{SEARCH_PATH, spelled};
 use crate::pg::statement::copy::query_of;
@@ -17,7 +17,7 @@ use crate::pg::statement::discard::Discarded;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
-use crate::pg::wire::outgoing::ResultColumn;
+use crate::pg::wire::outgoing::{ResultColumn, take_columns};
 use atsdb::SearchPath;
 use atsdb::sql::{Answer, CopyStatement, Skipped};
 use datafusion::common::ScalarValue;
@@ -55,7 +55,7 @@ impl Connection {
                         self.take_permit()?;
                         let mut outcome = self.of_answer(kind, text, self.session.execute(text)?)?;
                         if let Outcome::Rows { rows, .. } = &mut outcome {
-                            rows.complete_columns(text, &self.session);
+                            complete_columns(text, rows.columns_mut(), &self.session);
                         }
                         Ok(outcome)
                     }
@@ -80,7 +80,7 @@ impl Connection {
                 let answer = self.session.execute_prepared(prepared, values)?;
                 let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
                 if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
-                    rows.take_columns(columns);
+                    take_columns(rows.columns_mut(), columns);
                 }
                 Ok(outcome)
             }

@@ -40,6 +40,14 @@ impl ResultColumn {
     }
 }
 
+/// Gives columns the headings and the origins that were announced for them.
+pub(in crate::pg) fn take_columns(columns: &mut [ResultColumn], announced: &[ResultColumn]) {
+    for (column, announced) in columns.iter_mut().zip(announced) {
+        column.name.clone_from(&announced.name);
+        column.origin = announced.origin;
+    }
+}
+
 impl Outgoing {
     /// Appends a message of this kind, whose content the function `body` appends.
     pub(in crate::pg) fn message(&mut self, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {

@@ -1,0 +1,149 @@
+//! What a statement reads from, as far as the origins of its columns go: the sources that its FROM clause lists, and
+//! the columns that names without a source, and `*`, mean.
+
+use super::wire::outgoing::Origin;
+use atsdb::name::same_name;
+use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, ObjectName, TableAlias};
+
+/// A column of a source or of an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    pub(super) name: String,
+    pub(super) origin: Option<Origin>,
+}
+
+/// The columns of a source; `None` if they are not known.
+pub(super) type Columns = Option<Vec<Shown>>;
+
+/// What a FROM clause, or a part of it, lists.
+#[derive(Debug)]
+pub(super) struct Sources {
+    sources: Vec<Source>,
+    /// What `*` stands for.
+    columns: Columns,
+}
+
+#[derive(Debug)]
+struct Source {
+    /// The name by which the statement refers to it.
+    name: Option<String>,
+    columns: Columns,
+}
+
+/// The side of a join whose column a merged column is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MergedSide {
+    Left,
+    Right,
+    /// It is computed of both.
+    Both,
+}
+
+/// Columns under the names that an alias gives the first ones.
+pub(super) fn renamed(columns: Columns, alias: &TableAlias) -> Columns {
+    let mut columns = columns?;
+    for (column, name) in columns.iter_mut().zip(&alias.columns) {
+        column.name.clone_from(&name.name.value);
+    }
+    Some(columns)
+}
+
+impl Sources {
+    pub(super) fn none() -> Self {
+        Self { sources: Vec::new(), columns: Some(Vec::new()) }
+    }
+
+    /// A single source.
+    pub(super) fn of(name: Option<&str>, columns: Columns) -> Self {
+        let source = Source { name: name.map(str::to_owned), columns: columns.clone() };
+        Self { sources: vec![source], columns }
+    }
+
+    /// These sources and others, with all their columns.
+    pub(super) fn beside(mut self, other: Self) -> Self {
+        self.sources.extend(other.sources);
+        self.columns = self.columns.zip(other.columns).map(|(left, right)| [left, right].concat());
+        self
+    }
+
+    /// A join. Columns that it merges come first.
+    pub(super) fn join(mut self, right: Self, operator: &JoinOperator) -> Self {
+        self.columns = joined(self.columns, right.columns, operator);
+        self.sources.extend(right.sources);
+        self
+    }
+
+    /// What `*` stands for, if it is known.
+    pub(super) fn columns(&self) -> Option<&[Shown]> {
+        self.columns.as_deref()
+    }
+
+    pub(super) fn into_columns(self) -> Columns {
+        self.columns
+    }
+
+    /// The columns of the only source with a name.
+    pub(super) fn columns_of(&self, source: &str) -> Option<&[Shown]> {
+        let is_named = |other: &&Source| other.name.as_deref().is_some_and(|name| same_name(name, source));
+        let mut found = self.sources.iter().filter(is_named);
+        found.next().filter(|_| found.next().is_none())?.columns.as_deref()
+    }
+
+    /// The column that an expression is, if it is one.
+    pub(super) fn column(&self, expr: &Expr) -> Option<&Shown> {
+        match expr {
+            Expr::Nested(expr) => self.column(expr),
+            Expr::Identifier(name) => only(self.columns()?, &name.value),
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [.., source, name] => only(self.columns_of(&source.value)?, &name.value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The only column with a name.
+fn only<'a>(columns: &'a [Shown], name: &str) -> Option<&'a Shown> {
+    let mut found = columns.iter().filter(|column| same_name(&column.name, name));
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The columns of a join.
+fn joined(left: Columns, right: Columns, operator: &JoinOperator) -> Columns {
+    let (left, right) = left.zip(right)?;
+    let (constraint, side) = match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::CrossJoin(constraint) => (constraint, MergedSide::Left),
+        JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (constraint, MergedSide::Right),
+        JoinOperator::FullOuter(constraint) => (constraint, MergedSide::Both),
+        _ => return None,
+    };
+    let names: Vec<String> = match constraint {
+        JoinConstraint::Using(names) => {
+            let name = |name: &ObjectName| Some(name.0.last()?.as_ident()?.value.clone());
+            names.iter().map(name).collect::<Option<_>>()?
+        }
+        JoinConstraint::Natural => {
+            let is_of_both = |column: &&Shown| right.iter().any(|other| same_name(&other.name, &column.name));
+            left.iter().filter(is_of_both).map(|column| column.name.clone()).collect()
+        }
+        JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
+    };
+    let mut columns = Vec::new();
+    for name in &names {
+        let (left, right) = (only(&left, name)?, only(&right, name)?);
+        let origin = match side {
+            MergedSide::Left => left.origin,
+            MergedSide::Right => right.origin,
+            MergedSide::Both => None,
+        };
+        columns.push(Shown { name: left.name.clone(), origin });
+    }
+    let is_merged = |column: &Shown| names.iter().any(|name| same_name(name, &column.name));
+    columns.extend(left.into_iter().chain(right).filter(|column| !is_merged(column)));
+    Some(columns)
+}
