@@ -25,7 +25,7 @@ server write ``create_engine("atsdb://", connect_args={"database": URL})`` with 
 
 A table takes ``atsdb_time``, ``atsdb_time_unit``, ``atsdb_slice``, ``atsdb_key``, ``atsdb_retention``, ``atsdb_preload`` and
 ``atsdb_on_conflict``, and a column ``atsdb_map``. An integer that is the primary key, or has ``sa.Identity()``, numbers the rows.
-Foreign keys do not exist.
+An ``sa.Enum`` with a name is an enumerated type, which ``create_all`` and ``drop_all`` create and drop.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from typing import Any
 
 from sqlalchemy import Identity, Sequence, cast, exc, pool, sql, types
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.dialects.postgresql.base import PGCompiler
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIdentifierPreparer
 from sqlalchemy.engine import URL, Connection, default, interfaces
 from sqlalchemy.sql import compiler
 
@@ -55,6 +55,9 @@ _ENDS = {"SMALLINT": 2**15, "BIGINT": 2**63}
 
 class AtsdbDDLCompiler(compiler.DDLCompiler):
     """Writes declarations with the options of atsdb."""
+
+    visit_create_enum_type = PGDDLCompiler.visit_create_enum_type
+    visit_drop_enum_type = PGDDLCompiler.visit_drop_enum_type
 
     def get_column_specification(self, column: Any, **kwargs: Any) -> str:
         text = str(super().get_column_specification(column, **kwargs))
@@ -128,6 +131,13 @@ class AtsdbCompiler(compiler.SQLCompiler):
     visit_on_conflict_do_nothing = PGCompiler.visit_on_conflict_do_nothing
     visit_on_conflict_do_update = PGCompiler.visit_on_conflict_do_update
     visit_array = PGCompiler.visit_array
+    update_from_clause = PGCompiler.update_from_clause
+    delete_extra_from_clause = PGCompiler.delete_extra_from_clause
+
+    def visit_frame_clause(self, frameclause: Any, **kw: Any) -> str:
+        """The frame of a window. Its offsets are written into the statement: they are no parameters."""
+        kw["literal_execute"] = True
+        return str(super().visit_frame_clause(frameclause, **kw))
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
         if not select._distinct_on:
@@ -208,6 +218,7 @@ class AtsdbCompiler(compiler.SQLCompiler):
 class AtsdbIdentifierPreparer(compiler.IdentifierPreparer):
     """Quotes names that would begin something else in a list of columns, as MySQL's indexes do, and those that SQL has."""
 
+    format_type = PGIdentifierPreparer.format_type
     reserved_words = compiler.RESERVED_WORDS | {"fulltext", "index", "key", "spatial"}
 
 
@@ -234,6 +245,7 @@ class AtsdbDialect(AtsdbReflection):
     supports_statement_cache = True
     supports_native_boolean = True
     supports_native_decimal = True
+    supports_native_enum = True
     supports_native_uuid = True
     supports_sane_rowcount = True
     supports_sane_multi_rowcount = True

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import exc
+from sqlalchemy.dialects.postgresql import ENUM
+from sqlalchemy.dialects.postgresql.base import ReflectedEnum
 from sqlalchemy.engine import Connection, default, interfaces, reflection
 
 from .sqlalchemy_types import reflected
@@ -13,8 +16,20 @@ from .sqlalchemy_types import reflected
 TEMPORARY = "pg_temp"
 
 
+class AtsdbInspector(reflection.Inspector):
+    """An inspector that also knows enumerated types."""
+
+    def get_enums(self, schema: str | None = None) -> list[ReflectedEnum]:
+        """The enumerated types of a schema; of the default one if none is said, of all with ``"*"``."""
+        with self._operation_context() as connection:
+            dialect: Any = self.dialect
+            return list(dialect.get_enums(connection, schema, info_cache=self.info_cache))
+
+
 class AtsdbReflection(default.DefaultDialect):
     """The part of the dialect that an inspector asks."""
+
+    inspector = AtsdbInspector
 
     @reflection.cache
     def get_schema_names(self, connection: Connection, **kw: Any) -> list[str]:
@@ -55,10 +70,21 @@ class AtsdbReflection(default.DefaultDialect):
 
     @reflection.cache
     def get_sequence_names(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[str]:
-        wanted = _catalogue_name(schema or self._default_schema(), "").lower()
-        names = connection.exec_driver_sql("SELECT name FROM atsdb.tables WHERE kind = 'sequence' ORDER BY 1").scalars()
-        found = [name[len(wanted) :] for name in names if name.lower().startswith(wanted)]
-        return found if wanted else [name for name in found if "." not in name]
+        statement = "SELECT name FROM atsdb.tables WHERE kind = 'sequence' ORDER BY 1"
+        return self._of_schema(connection.exec_driver_sql(statement).scalars(), schema)
+
+    @reflection.cache
+    def get_materialized_view_names(
+        self, connection: Connection, schema: str | None = None, **kw: Any
+    ) -> list[str]:
+        statement = "SELECT name FROM atsdb.materialized_views ORDER BY 1"
+        return self._of_schema(connection.exec_driver_sql(statement).scalars(), schema)
+
+    def _of_schema(self, names: Iterable[str], schema: str | None) -> list[str]:
+        """The names without their schema, of those that are in it."""
+        prefix = _catalogue_name(schema or self._default_schema(), "").lower()
+        found = [name[len(prefix) :] for name in names if name.lower().startswith(prefix)]
+        return found if prefix else [name for name in found if "." not in name]
 
     @reflection.cache
     def has_sequence(
@@ -66,6 +92,21 @@ class AtsdbReflection(default.DefaultDialect):
     ) -> bool:
         names = self.get_sequence_names(connection, schema)
         return sequence_name.lower() in [name.lower() for name in names]
+
+    @reflection.cache
+    def get_enums(self, connection: Connection, schema: str | None = None, **kw: Any) -> list[ReflectedEnum]:
+        default_schema = self._default_schema()
+        statement = "SELECT type_schema, type_name, labels FROM atsdb.types ORDER BY 1, 2"
+        wanted = (schema or default_schema).lower()
+        return [
+            {"name": name, "schema": place, "visible": place == default_schema, "labels": labels}
+            for place, name, labels in connection.exec_driver_sql(statement)
+            if wanted in ("*", place.lower())
+        ]
+
+    def has_type(self, connection: Connection, type_name: str, schema: str | None = None, **kw: Any) -> bool:
+        names = [enumeration["name"] for enumeration in self.get_enums(connection, schema)]
+        return type_name.lower() in [name.lower() for name in names]
 
     @reflection.cache
     def has_schema(self, connection: Connection, schema_name: str, **kw: Any) -> bool:
@@ -87,6 +128,10 @@ class AtsdbReflection(default.DefaultDialect):
             found = connection.exec_driver_sql(statement, (one.lower(), table_name.lower())).first()
             if found is not None:
                 return str(found[0]), str(found[1])
+            # They are no tables of the SQL standard.
+            for name in self.get_materialized_view_names(connection, one):
+                if name.lower() == table_name.lower():
+                    return one, name
         return None
 
     def _stored_name(self, connection: Connection, table_name: str, schema: str | None) -> tuple[str, str]:
@@ -99,32 +144,32 @@ class AtsdbReflection(default.DefaultDialect):
     def get_columns(
         self, connection: Connection, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[interfaces.ReflectedColumn]:
-        schema, name = self._stored_name(connection, table_name, schema)
-        # A temporary table, which has no maps, may have the name of a stored one.
+        stored = self._stored_name(connection, table_name, schema)
+        # The SQL standard has no materialized views, and no types of one's own.
         statement = (
-            "SELECT c.column_name, is_nullable, column_default, type, map, identity_generation, identity_start, "
-            "identity_increment, identity_minimum, identity_maximum, identity_cycle "
-            "FROM information_schema.columns c "
-            "JOIN atsdb.columns a ON a.table_name = ? AND a.column_name = c.column_name "
-            "AND (a.type = data_type OR (data_type = 'ARRAY' AND a.type LIKE '%[]')) "
-            "WHERE c.table_schema = ? AND c.table_name = ? ORDER BY ordinal_position, map"
+            "SELECT a.column_name, a.nullable, a.default_value, a.type, a.map, t.type_schema, t.type_name, t.labels, "
+            "identity_generation, identity_start, identity_increment, identity_minimum, identity_maximum, identity_cycle "
+            "FROM atsdb.columns a LEFT JOIN atsdb.types t ON t.type = a.type LEFT JOIN information_schema.columns c "
+            "ON c.column_name = a.column_name AND c.table_schema = ? AND c.table_name = ? "
+            "WHERE a.table_name = ? ORDER BY a.position"
         )
-        rows = connection.exec_driver_sql(statement, (_catalogue_name(schema, name), schema, name))
-        columns: dict[str, Any] = {}
-        for column, nullable, default_text, type_name, width, generation, *numbers in rows:
+        rows = connection.exec_driver_sql(statement, (*stored, _catalogue_name(*stored)))
+        columns: list[Any] = []
+        for column, nullable, default_text, type_name, width, place, enumeration, labels, *numbers in rows:
+            generation, *numbers = numbers
             described: dict[str, Any] = {
                 "name": column,
-                "type": reflected(type_name),
-                "nullable": nullable == "YES",
+                "type": reflected(type_name) if labels is None else ENUM(*labels, name=enumeration, schema=_said(place)),
+                "nullable": nullable,
                 "default": default_text,
                 "autoincrement": generation is not None,
             }
             if generation is not None:
                 described["identity"] = _identity(generation, *numbers)
-            if width and schema != TEMPORARY:
+            if width and labels is None:
                 described["dialect_options"] = {"atsdb_map": width}
-            columns.setdefault(column, described)
-        return list(columns.values())
+            columns.append(described)
+        return columns
 
     @reflection.cache
     def get_table_options(
@@ -138,7 +183,7 @@ class AtsdbReflection(default.DefaultDialect):
             "WHERE t.name = ?"
         )
         found = connection.exec_driver_sql(statement, (_catalogue_name(*stored),)).first()
-        if stored[0] == TEMPORARY or found is None or found[0] not in ("series", "plain"):
+        if found is None or found[0] not in ("series", "plain"):
             return {}
         kind, time, unit, width, key, retention, on_conflict = found
         options = {
@@ -189,32 +234,27 @@ class AtsdbReflection(default.DefaultDialect):
     ) -> list[interfaces.ReflectedForeignKeyConstraint]:
         stored = self._stored_name(connection, table_name, schema)
         statement = (
-            "SELECT r.constraint_name, own.column_name, other.table_schema, other.table_name, other.column_name, "
-            "r.update_rule, r.delete_rule FROM information_schema.referential_constraints r "
-            "JOIN information_schema.key_column_usage own ON own.constraint_schema = r.constraint_schema "
-            "AND own.constraint_name = r.constraint_name "
-            "JOIN information_schema.key_column_usage other ON other.constraint_schema = r.unique_constraint_schema "
-            "AND other.constraint_name = r.unique_constraint_name "
-            "AND other.ordinal_position = own.position_in_unique_constraint "
-            "WHERE own.table_schema = ? AND own.table_name = ? ORDER BY r.constraint_name, own.ordinal_position"
+            "SELECT key_name, f.columns, p.table_schema, p.table_name, parent_columns, on_update, on_delete "
+            "FROM atsdb.foreign_keys f JOIN information_schema.tables p ON lower(parent) = lower("
+            "CASE p.table_schema WHEN 'public' THEN p.table_name ELSE p.table_schema || '.' || p.table_name END) "
+            "WHERE f.table_name = ? ORDER BY key_name"
         )
-        found: dict[str, interfaces.ReflectedForeignKeyConstraint] = {}
-        for name, column, other_schema, table, other, on_update, on_delete in connection.exec_driver_sql(statement, stored):
-            rules = {"onupdate": on_update, "ondelete": on_delete}
-            key = found.setdefault(
-                name,
-                {
-                    "name": name,
-                    "constrained_columns": [],
-                    "referred_schema": None if schema is None and other_schema == stored[0] else other_schema,
-                    "referred_table": table,
-                    "referred_columns": [],
-                    "options": {event: rule for event, rule in rules.items() if rule != "NO ACTION"},
+        rows = connection.exec_driver_sql(statement, (_catalogue_name(*stored),))
+        return [
+            {
+                "name": name,
+                "constrained_columns": columns,
+                "referred_schema": None if schema is None and parent_schema == stored[0] else parent_schema,
+                "referred_table": parent,
+                "referred_columns": parent_columns,
+                "options": {
+                    event: rule
+                    for event, rule in (("onupdate", on_update), ("ondelete", on_delete))
+                    if rule != "NO ACTION"
                 },
-            )
-            key["constrained_columns"].append(column)
-            key["referred_columns"].append(other)
-        return list(found.values())
+            }
+            for name, columns, parent_schema, parent, parent_columns, on_update, on_delete in rows
+        ]
 
     @reflection.cache
     def get_indexes(
@@ -247,8 +287,11 @@ class AtsdbReflection(default.DefaultDialect):
     @reflection.cache
     def get_view_definition(self, connection: Connection, view_name: str, schema: str | None = None, **kw: Any) -> str:
         stored = self._stored_name(connection, view_name, schema)
-        statement = "SELECT view_definition FROM information_schema.views WHERE table_schema = ? AND table_name = ?"
-        found = connection.exec_driver_sql(statement, stored).scalar()
+        statement = (
+            "SELECT view_definition FROM information_schema.views WHERE table_schema = ? AND table_name = ? "
+            "UNION ALL SELECT query FROM atsdb.materialized_views WHERE name = ?"
+        )
+        found = connection.exec_driver_sql(statement, (*stored, _catalogue_name(*stored))).scalar()
         if found is None:
             raise exc.NoSuchTableError(view_name)
         return str(found)
@@ -270,3 +313,8 @@ def _identity(generation: str, start: str, increment: str, least: str, greatest:
 def _catalogue_name(schema: str, name: str) -> str:
     """The name of a table in the tables of the schema ``atsdb``."""
     return name if schema.lower() == "public" else f"{schema}.{name}"
+
+
+def _said(schema: str) -> str | None:
+    """The schema of a type, if its name must say it."""
+    return None if schema == "public" else schema

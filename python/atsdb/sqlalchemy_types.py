@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import exc, types
 from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.sql import compiler, sqltypes, type_api
 
 #: What a processor of values is.
@@ -151,10 +152,23 @@ class AtsdbArray(types.ARRAY):  # type: ignore[type-arg]
         return process
 
 
+class AtsdbEnum(postgresql.ENUM):
+    """An enumerated type, which ``create_all`` creates. A text for it needs no cast."""
+
+    render_bind_cast = False
+
+    @classmethod
+    def adapt_emulated_to_native(cls, impl: Any, **kw: Any) -> Any:
+        """An ``Enum`` without a name is text."""
+        return super().adapt_emulated_to_native(impl, **kw) if impl.name else impl.adapt_to_emulated(types.Enum, **kw)
+
+
 #: The classes that take the place of SQLAlchemy's.
 COLSPECS: dict[type[types.TypeEngine[Any]], type[types.TypeEngine[Any]]] = {
     types.ARRAY: AtsdbArray,
     types.DateTime: AtsdbDateTime,
+    types.Enum: AtsdbEnum,
+    postgresql.ENUM: AtsdbEnum,
     # A kind of Numeric in SQLAlchemy 2.0.
     types.Float: types.Float,
     types.Interval: AtsdbInterval,
@@ -208,7 +222,9 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
         return "TEXT"
 
     def visit_enum(self, type_: Any, **kw: Any) -> str:
-        return "TEXT"
+        return str(self.visit_ENUM(type_, **kw)) if isinstance(type_, AtsdbEnum) else "TEXT"
+
+    visit_ENUM = PGTypeCompiler.visit_ENUM
 
     def visit_uuid(self, type_: Any, **kw: Any) -> str:
         return "UUID" if type_.native_uuid else "TEXT"

@@ -1,4 +1,5 @@
-"""SQLAlchemy's own test suite for dialects, on this one. Run in this folder, against the package that is installed."""
+"""SQLAlchemy's own test suite for dialects, on this one. Run in this folder, against the package that is installed, with
+``--dburi atsdb:////tmp/suite.db``: tests make more than one engine for a store, which in memory would be more than one store."""
 
 import pytest
 from sqlalchemy import event
@@ -14,7 +15,7 @@ from sqlalchemy.testing.provision import post_configure_testing_engine, temp_tab
 
 @post_configure_testing_engine.for_db("atsdb")
 def create_schema(url, engine, options, scope):
-    """The suite expects this schema, and each engine has a new store in memory."""
+    """The suite expects this schema."""
 
     @event.listens_for(engine, "connect")
     def connected(connection, record):

@@ -10,6 +10,7 @@ HAS = [
     "autocommit",
     "binary_literals",
     "boolean_col_expressions",
+    "check_constraint_reflection",
     "create_or_replace_view",
     "create_table_as",
     "create_temp_table_as",
@@ -30,6 +31,9 @@ HAS = [
     "fetch_no_order_by",
     "fetch_offset_with_options",
     "fetch_ties",
+    "fk_constraint_option_reflection_ondelete_restrict",
+    "foreign_key_constraint_name_reflection",
+    "foreign_key_constraint_option_reflection_ondelete",
     "has_temp_table",
     "identity_columns",
     "identity_columns_standard",
@@ -40,6 +44,7 @@ HAS = [
     "intersect",
     "isolation_level",
     "json_type",
+    "materialized_views",
     "mod_operator_as_percent_sign",
     "multivalues_inserts",
     "nullsordering",
@@ -79,11 +84,10 @@ HAS = [
 #: What atsdb has not, and why.
 HAS_NOT = {
     "duplicate_names_in_cursor_description": "two columns of a query that are the same expression need different names",
-    "foreign_key_constraint_reflection": "other forms of foreign keys than atsdb's are tested, too",
-    "foreign_key_ddl": "other forms of foreign keys than atsdb's are tested, too",
-    "foreign_keys": "other forms of foreign keys than atsdb's are tested, too",
+    "foreign_key_constraint_option_reflection_onupdate": "a key that others refer to cannot change",
     "implements_get_lastrowid": "an INSERT returns the key itself",
-    "self_referential_foreign_keys": "other forms of foreign keys than atsdb's are tested, too",
+    "repeated_column_foreign_keys": "a column belongs to one foreign key",
+    "repeated_remote_col_foreign_keys": "a column belongs to one foreign key",
 }
 
 

@@ -301,7 +301,7 @@ fn children_of(rows: &Rows<Child>) -> ReadRows {
 
 /// The rows of the view: for each parent and mood, the number of children and the sum of their amounts.
 fn shares_of(rows: &Rows<Child>) -> ReadRows {
-    let mut groups: BTreeMap<(Option<i64>, Option<i64>), (i64, Option<i64>)> = BTreeMap::new();
+    let mut groups: BTreeMap<_, (i64, Option<i64>)> = BTreeMap::new();
     for Child { parent, mood, amount, .. } in rows.rows.iter().map(|row| row.cells) {
         let (count, total) = groups.entry((parent, mood)).or_default();
         *count += 1;
