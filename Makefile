@@ -67,7 +67,7 @@ docs-test:
 		echo "the site is not built: mdbook or python3 is missing; make docs says how to get them" >&2; \
 	fi
 
-# All that is built for it compiles the project's own crates lightly.
+# What is built of the workspace for it compiles the project's own crates lightly.
 test: CARGO_FLAGS += --config $(abspath .ci/light.toml)
 test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## Run everything that CI checks
 

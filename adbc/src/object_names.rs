@@ -21,8 +21,8 @@ pub(crate) fn schema_of(table: &Table) -> &str {
 
 /// The name of a table in the schema `atsdb` of the catalogue.
 pub(crate) fn name_in_catalogue(table: &Table) -> Cow<'_, str> {
-    match TemporaryTables::contain(table) {
-        true => Cow::Owned(format!("{TEMPORARY_SCHEMA}.{}", table.definition.name)),
-        false => Cow::Borrowed(&table.definition.name),
+    if TemporaryTables::contain(table) {
+        return Cow::Owned(format!("{TEMPORARY_SCHEMA}.{}", table.definition.name));
     }
+    Cow::Borrowed(&table.definition.name)
 }

@@ -206,8 +206,8 @@ fn columns(session: &Session, tables: &[&Table], filter: &ObjectFilter) -> Resul
     build(|| lists(&lengths, column_structs(&rows)?))
 }
 
-/// The columns of ADBC from name, position, default, nullability, type, precision, radix, scale, digits of a second, the
-/// type whose numbers they have, and whether they number the rows.
+/// The columns of ADBC from name, position, default, nullability, type, precision, radix, scale, digits of a second,
+/// the type whose numbers they have, and whether they number the rows.
 fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
     let texts =
         |at: usize| -> ArrayRef { Arc::new(rows.iter().map(|row| row[at].as_deref()).collect::<StringArray>()) };

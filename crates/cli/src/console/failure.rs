@@ -1,4 +1,5 @@
-//! Reports errors: messages on stderr, `error:`, `hint:`, then the line of the script with a mark, and the exit code for the error's kind.
+//! Reports errors: messages on stderr, `error:`, `hint:`, then the line of the script with a mark, and the exit code
+//! for the error's kind.
 
 use crate::console::excerpt::Excerpt;
 use crate::console::stdout::is_closed;

@@ -189,7 +189,9 @@ impl Batch {
                         shared.forget(*table);
                     }
                     // A statement that begins with an outdated definition is repeated, and its numbers leave a gap.
-                    redefined.iter().for_each(|table| shared.definitions.forget(*table));
+                    for table in redefined {
+                        shared.definitions.forget(table);
+                    }
                     shared.maintenance.nudge();
                     return Ok(outcome);
                 }

@@ -54,7 +54,7 @@ impl Definitions {
         named.filter(|table| table.definition.is_named(schema, name)).max_by_key(|table| table.id).cloned()
     }
 
-    /// Forgets a table that was dropped.
+    /// Forgets a table that was dropped, or a definition that is out of date.
     pub(crate) fn forget(&self, table: TableId) {
         self.newest.write().remove(&table);
     }

@@ -304,7 +304,8 @@ impl Source {
         })
     }
 
-    /// Opens the decompressed bytes from the start, text as UTF-8 with line ends that have an LF. `read` counts the bytes on disk.
+    /// Opens the decompressed bytes from the start, text as UTF-8 with line ends that have an LF. `read` counts the
+    /// bytes on disk.
     pub(crate) fn open(&self, read: &Arc<AtomicU64>) -> Result<Box<dyn Read + Send>> {
         let file = Counted { file: self.file()?, read: Arc::clone(read) };
         let content = self.compression.decode(file).map_err(|error| self.read_error(error))?;

@@ -1,4 +1,5 @@
-//! Keys, CHECK constraints and foreign keys: `atsdb.checks` and `foreign_keys`, and the relations of the SQL standard about constraints.
+//! Keys, CHECK constraints and foreign keys: `atsdb.checks` and `foreign_keys`, and the relations of the SQL standard
+//! about constraints.
 
 use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, name_of, schema_of,

@@ -27,10 +27,10 @@ pub(super) fn schema_of(table: &Table) -> &str {
 
 /// The name of a table or view in the schema `atsdb`: with its schema, unless that is `public`.
 pub(super) fn name_of(table: &Table) -> Cow<'_, str> {
-    match TemporaryTables::contain(table) {
-        true => Cow::Owned(format!("{TEMPORARY_SCHEMA}.{}", table.definition.name)),
-        false => Cow::Borrowed(&table.definition.name),
+    if TemporaryTables::contain(table) {
+        return Cow::Owned(format!("{TEMPORARY_SCHEMA}.{}", table.definition.name));
     }
+    Cow::Borrowed(&table.definition.name)
 }
 
 /// The schemas and their relations.

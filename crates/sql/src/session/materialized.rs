@@ -153,8 +153,8 @@ impl Session {
 
 /// The definition of a materialized view with the columns of its query.
 fn materialized_definition(mut definition: TableDefinition, query: String, populated: bool) -> TableDefinition {
-    // The dictionaries of the tables that it reads may become wider, so its own have the maximum width, except for those
-    // of enumerated types.
+    // The dictionaries of the tables that it reads may become wider, so its own have the maximum width, except for
+    // those of enumerated types.
     for column in definition.columns.iter_mut().filter(|column| column.map.is_some() && column.enumeration.is_none()) {
         column.map = Some(MapWidth::U32);
     }

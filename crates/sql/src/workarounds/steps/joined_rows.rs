@@ -41,12 +41,12 @@ fn with_unknown_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<d
 fn unknown_of_inputs(plan: &dyn ExecutionPlan) -> Option<[Option<Unknown>; 2]> {
     let hash_join = plan.downcast_ref::<HashJoinExec>();
     let of_loop = || plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);
-    let optional = Some(Unknown::OrderAndConstants);
+    let optional = || Some(Unknown::OrderAndConstants);
     match hash_join.map(HashJoinExec::join_type).or_else(of_loop)? {
         JoinType::Inner => hash_join.map(|_| [Some(Unknown::Order), None]),
-        JoinType::Left => Some([None, optional]),
-        JoinType::Right => Some([optional, None]),
-        JoinType::Full => Some([optional, optional]),
+        JoinType::Left => Some([None, optional()]),
+        JoinType::Right => Some([optional(), None]),
+        JoinType::Full => Some([optional(), optional()]),
         JoinType::LeftSemi
         | JoinType::RightSemi
         | JoinType::LeftAnti

@@ -10,7 +10,8 @@ use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::execution_plan::{CardinalityEffect, ReplaceChildrenOptions};
@@ -21,8 +22,8 @@ use datafusion::physical_plan::{
 use std::fmt;
 use std::sync::Arc;
 
-/// Puts steps into plans while DataFusion plans sorts and distributions. Steps
-/// that turn out not to change anything are removed afterwards.
+/// Puts steps into plans while DataFusion plans sorts and distributions. Steps that turn out not to change anything are
+/// removed afterwards.
 pub(super) fn know_less(optimizer: &mut PhysicalOptimizer, place: PlaceSteps) {
     for rule in &mut optimizer.rules {
         if rule.name() == "EnsureRequirements" {
@@ -66,8 +67,10 @@ impl PhysicalOptimizerRule for WithUnknownRows {
 }
 
 /// What the step does not say of its rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unknown {
+    /// Whether they are sorted by the columns at these positions.
+    OrderBy(Vec<usize>),
     /// By which keys they are sorted.
     Order,
     /// Also which columns are constant, and which expressions are equal. Two equal columns are still equal.
@@ -78,11 +81,12 @@ pub(super) enum Unknown {
 
 impl Unknown {
     /// Whether nothing of it is known of an input anyway.
-    fn changes_nothing(self, input: &dyn ExecutionPlan) -> bool {
+    fn changes_nothing(&self, input: &dyn ExecutionPlan) -> bool {
         let known = &input.properties().eq_properties;
         let is_plain = |class: &EquivalenceClass| class.iter().all(|expr| expr.is::<Column>());
         let has_constants = || !known.constants().is_empty() || !known.eq_group().iter().all(is_plain);
         match self {
+            Self::OrderBy(columns) => known.oeq_class().iter().flatten().all(|key| !refers_to(&key.expr, columns)),
             Self::Order => known.oeq_class().is_empty(),
             Self::OrderAndConstants => known.oeq_class().is_empty() && !has_constants(),
             Self::Everything => false,
@@ -90,10 +94,18 @@ impl Unknown {
     }
 
     /// What is still known of an input's rows.
-    fn known(self, input: &dyn ExecutionPlan) -> Result<PlanProperties> {
+    fn known(&self, input: &dyn ExecutionPlan) -> Result<PlanProperties> {
         let of_input = input.properties();
         let mut equivalences = EquivalenceProperties::new(input.schema());
         match self {
+            Self::OrderBy(columns) => {
+                equivalences.add_equivalence_group(of_input.eq_properties.eq_group().clone())?;
+                // Rows are sorted by the first keys of an order, too.
+                let first_keys = |order: &LexOrdering| -> Vec<_> {
+                    order.iter().take_while(|key| !refers_to(&key.expr, columns)).cloned().collect()
+                };
+                equivalences.add_orderings(of_input.eq_properties.oeq_class().iter().map(first_keys));
+            }
             Self::Order => equivalences.add_equivalence_group(of_input.eq_properties.eq_group().clone())?,
             Self::OrderAndConstants => {
                 let columns = |class: &EquivalenceClass| {
@@ -105,7 +117,7 @@ impl Unknown {
             Self::Everything => {}
         }
         let partitioning = match self {
-            Self::Order | Self::OrderAndConstants => of_input.partitioning.clone(),
+            Self::OrderBy(_) | Self::Order | Self::OrderAndConstants => of_input.partitioning.clone(),
             Self::Everything => Partitioning::UnknownPartitioning(of_input.partitioning.partition_count()),
         };
         Ok(PlanProperties::new(equivalences, partitioning, of_input.emission_type, of_input.boundedness))
@@ -115,11 +127,17 @@ impl Unknown {
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::OrderBy(columns) => return write!(f, "order by {columns:?}"),
             Self::Order => "order",
             Self::OrderAndConstants => "order, constants",
             Self::Everything => "order, constants, distribution",
         })
     }
+}
+
+/// Whether an expression refers to one of the columns at these positions.
+fn refers_to(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> bool {
+    collect_columns(expr).iter().any(|column| columns.contains(&column.index()))
 }
 
 /// Passes rows on, without what is unknown of them.
@@ -145,7 +163,7 @@ impl UnknownRowsExec {
 
     fn with_input(&self, mut inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         match inputs.pop() {
-            Some(input) => Self::above(input, self.unknown),
+            Some(input) => Self::above(input, self.unknown.clone()),
             None => internal_err!("UnknownRowsExec has one input"),
         }
     }

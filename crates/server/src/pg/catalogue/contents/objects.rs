@@ -274,9 +274,10 @@ fn sequence_attributes() -> Vec<Attribute> {
 
 /// The number of a table in `pg_class`.
 pub(in crate::pg) fn number_of_table(table: &Table) -> i64 {
-    match TemporaryTables::contain(table) {
-        true => LAST_NUMBER + (table.id.0 + 1) % TEMPORARY_NUMBERS,
-        false => FIRST_NUMBER + table.id.0,
+    if TemporaryTables::contain(table) {
+        LAST_NUMBER + (table.id.0 + 1) % TEMPORARY_NUMBERS
+    } else {
+        FIRST_NUMBER + table.id.0
     }
 }
 
