@@ -42,6 +42,15 @@ fn instants_have_the_type_with_a_zone() {
 }
 
 #[test]
+fn a_table_has_a_size_by_its_name() {
+    check(
+        "SELECT pg_relation_size('readings') = pg_total_relation_size('public.readings'::regclass) AS same, \
+         pg_size_pretty(pg_table_size('readings')) IS NOT NULL AS shown;",
+        "same|shown\nt|t\n(1 row)",
+    );
+}
+
+#[test]
 fn errors_have_their_codes() {
     let served = Served::with_tables();
     for (statement, code) in [

@@ -240,7 +240,11 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_table_is_visible" => is_visible(context, argument(0))?,
         "pg_type_is_visible" => is_visible_type(context, argument(0))?,
         "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
-            by_number(context, ("internal", "sizes"), argument(0), "bytes")?
+            let table = match argument(0) {
+                Value::Text(_) => named(context, "regclass", text(0))?,
+                number => number.clone(),
+            };
+            by_number(context, ("internal", "sizes"), &table, "bytes")?
         }
         "pg_indexes_size" => Value::Int(0),
         "pg_database_size" => database_size(context, argument(0))?,
