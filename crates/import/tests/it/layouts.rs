@@ -407,3 +407,34 @@ fn clickhouse_escapes_single_quotes_and_does_not_enclose_fields() {
     let error = refused("v\ts\n1\ta\n2\t\"q\n");
     assert!(error.hint().unwrap().contains("--no-quotes"), "{error}");
 }
+
+#[test]
+fn the_names_of_groups_above_a_header_become_part_of_its_names() {
+    let names = ["*Date date", "North temp float64", "North hum int64", "South temp float64", "South hum int64"];
+    for head in [
+        ",North,,South,\nDate,temp,hum,temp,hum\n",
+        ",North,North,South,South\nDate,temp,hum,temp,hum\n",
+        "Date,North,,South,\nDate,temp,hum,temp,hum\n",
+        "Date,North,,South,\n,temp,hum,temp,hum\n",
+        "Report of 2024,,,,\n,,,,\nDate,North,,South,\n,temp,hum,temp,hum\n",
+    ] {
+        let imported = csv(format!("{head}2024-01-01,1.5,2,3.5,4\n2024-01-02,1.5,2,3.5,4\n"));
+        assert_eq!(imported.columns(), names, "{head}");
+        assert_eq!(imported.report.row_count, 2, "{head}");
+        let notes = notes(&imported);
+        assert!(notes.contains("the header has two lines"), "{head}: {notes}");
+    }
+}
+
+#[test]
+fn records_of_texts_below_a_header_are_no_names() {
+    for content in [
+        ",city,temp\nr1,Berlin,?\nr2,Paris,5\n",
+        "time,v,v\n2024-01-01,?,?\n2024-01-02,1,2\n",
+        "a,b,,c\nx,y,z,u\nx,y,z,u\n",
+        "a,b,,c\n\"x\"y,y,z,u\n1,2,3,4\n",
+    ] {
+        let notes = notes(&csv(content));
+        assert!(!notes.contains("two lines"), "{content}: {notes}");
+    }
+}
