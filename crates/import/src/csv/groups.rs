@@ -25,8 +25,10 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The groups in the first record of a text. There are several, one of them above two columns or more; the second
-    /// record names the columns, and the columns of groups have no texts below that.
+    /// The groups in the first record of a text. The second record names the columns, and those of groups of several
+    /// columns have no texts below that. Names that recur in several groups show that the groups belong to them; where
+    /// none does, each column behind the first must be in a group of several columns, and there must be two such groups
+    /// or more, because a title may have two texts.
     pub(crate) fn of(separator: Separator, text: &[u8], options: &Options, nulls: &NullTexts) -> Option<Self> {
         if options.header.is_some() || options.names.is_some() {
             return None;
@@ -44,14 +46,24 @@ impl Groups {
             return None;
         }
         let groups = filled(&names);
-        let distinct: HashSet<&String> = names.iter().filter(|name| !name.is_empty()).collect();
         let is_spanned = |position: usize| {
             let is_same = |other: Option<&String>| other == Some(&groups[position]);
             let is_beside = is_same(groups.get(position + 1)) || is_same(position.checked_sub(1).map(|at| &groups[at]));
             !groups[position].is_empty() && is_beside
         };
         let is_named = |position: usize| !columns[position].is_empty() || !names[position].is_empty();
-        if distinct.len() < 2 || !(0..width).all(is_named) || !(0..width).any(is_spanned) {
+        let joined = joined(&groups, &columns);
+        if distinct_count(&names) < 2
+            || !(0..width).all(is_named)
+            || !(0..width).any(is_spanned)
+            || distinct_count(&joined) < width
+        {
+            return None;
+        }
+        let recurs = distinct_count(&columns) < columns.iter().filter(|column| !column.is_empty()).count();
+        let is_in_group = |position: usize| groups[position].is_empty() || is_spanned(position);
+        let are_groups = !is_spanned(0) && distinct_count(&groups[1..]) > 1 && (1..width).all(is_in_group);
+        if !recurs && !are_groups {
             return None;
         }
         let facts = column_facts(separator, &text[third..], width, 0..width, options, nulls);
@@ -73,13 +85,22 @@ impl Groups {
 
     /// The names of the columns, each behind that of its group. `None` if there are other columns.
     pub(crate) fn names_with(&self, columns: &[String]) -> Option<Vec<String>> {
-        let name = |(group, column): (&String, &String)| match (group.trim(), column.trim()) {
-            ("", column) => column.to_owned(),
-            (group, column) if column.is_empty() || column == group => group.to_owned(),
-            (group, column) => format!("{group} {column}"),
-        };
-        (self.names.len() == columns.len()).then(|| self.names.iter().zip(columns).map(name).collect())
+        (self.names.len() == columns.len()).then(|| joined(&self.names, columns))
     }
+}
+
+fn joined(groups: &[String], columns: &[String]) -> Vec<String> {
+    let name = |(group, column): (&String, &String)| match (group.trim(), column.trim()) {
+        ("", column) => column.to_owned(),
+        (group, column) if column.is_empty() || column == group => group.to_owned(),
+        (group, column) => format!("{group} {column}"),
+    };
+    groups.iter().zip(columns).map(name).collect()
+}
+
+/// The number of different texts that are not empty.
+fn distinct_count(names: &[String]) -> usize {
+    names.iter().filter(|name| !name.is_empty()).collect::<HashSet<_>>().len()
 }
 
 /// The fields of a record, if each of them is a text or empty.
