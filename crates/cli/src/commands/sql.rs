@@ -48,8 +48,7 @@ fn take_store(args: &mut SqlArgs) -> Result<(String, bool)> {
     let has_file = args.file.is_some();
     let Some(url) = args.url.take() else {
         if !has_file && std::io::stdin().is_terminal() {
-            return Err(Error::usage("there are no statements")
-                .with_hint("atsdb sql \"SELECT ...\", or -f FILE; atsdb alone opens the shell"));
+            return Err(no_statements());
         }
         return Ok((NO_STORE.to_owned(), false));
     };
@@ -64,6 +63,12 @@ fn take_store(args: &mut SqlArgs) -> Result<(String, bool)> {
         }
         _ => Ok((url, true)),
     }
+}
+
+/// The error for neither a store nor statements.
+fn no_statements() -> Error {
+    Error::usage("there are no statements")
+        .with_hint("write atsdb sql URL \"SELECT ...\", or -f FILE; atsdb alone opens the shell")
 }
 
 /// Runs the statements.
@@ -84,6 +89,9 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     }
     .map(|(input, name)| (PieceReader::new(input, &name), name));
     let mut piece = script.as_mut().map(|(pieces, _)| pieces.next_piece()).transpose()?.flatten();
+    if !is_store_named && args.sql.is_none() && piece.is_none() {
+        return Err(no_statements());
+    }
     let text = args.sql.as_deref().or(piece.as_ref().map(|piece| piece.text.as_str())).unwrap_or("");
     let access = match () {
         () if args.read_only => Access::Read,

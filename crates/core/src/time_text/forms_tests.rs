@@ -15,7 +15,7 @@ fn callers() -> [(char, TimeForms); 4] {
 }
 
 /// A text, the time that it means in UTC, and the callers that accept it.
-const FORMS: [(&str, &str, &str); 62] = [
+const FORMS: [(&str, &str, &str); 63] = [
     ("2024-03-01", "2024-03-01T00:00:00Z", "sfc"),
     ("2024-3-1", "2024-03-01T00:00:00Z", "sfc"),
     ("2024/03/01", "2024-03-01T00:00:00Z", "sfc"),
