@@ -82,7 +82,7 @@ const FORMS: [(&str, &str, &str); 63] = [
 ];
 
 /// Texts that every caller refuses, as PostgreSQL does.
-const REFUSED: [&str; 34] = [
+const REFUSED: [&str; 35] = [
     "",
     "2024",
     "2024-03",

@@ -70,7 +70,7 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
         let columns = chosen.into_iter().map(|(column, _)| column).collect();
         let left_out = left_out.into_iter().map(|(column, _)| column.name).collect();
         let batches = Box::new(std::iter::empty());
-        let empty = ForeignTable { name: shown.clone(), columns, left_out, warning: None, batches };
+        let empty = ForeignTable { name: shown, columns, left_out, warning: None, batches };
         return Ok(Input::Table(empty));
     }
     let select = select(&table, &names, options, is_only)?;
