@@ -174,7 +174,7 @@ fn without_a_time_the_table_is_plain() {
 #[test]
 fn units_below_the_header_are_left_out_as_the_error_says() {
     for units in [",C,%", "UTC,C,%"] {
-        let error = refused(&format!("time,t,h\n{units}\n2024-01-01 00:00:00,1.5,2\n2024-01-01 00:00:01,2.5,3\n"));
+        let error = refused(format!("time,t,h\n{units}\n2024-01-01 00:00:00,1.5,2\n2024-01-01 00:00:01,2.5,3\n"));
         assert!(error.hint().unwrap().contains("--skip 2 --columns 'time,t,h'"), "{units}: {error}");
     }
     for content in ["time,t,h\n,1,2\n2024-01-01 00:00:00,1.5,2\n", "time,t\n2024-01-01 00:00:00,1.5\n,C\n"] {
