@@ -185,7 +185,7 @@ fn refuse_url(path: &Path) -> Result<()> {
     let has_folder = || path.parent().is_some_and(Path::is_dir);
     let is_scheme = |scheme: &&str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     match scheme.filter(is_scheme).filter(|_| !has_folder()) {
-        Some(scheme) => Err(Error::usage(format!("files are not written to {scheme}:// URLs")).with_hint(
+        Some(scheme) => Err(Error::invalid(format!("files are not written to {scheme}:// URLs")).with_hint(
             "write a file on this machine and upload it; -o - writes to stdout, for the program that uploads",
         )),
         None => Ok(()),
