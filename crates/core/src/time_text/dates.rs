@@ -76,8 +76,9 @@ pub(super) fn without_separators(bytes: &[u8]) -> Option<(DateText, &[u8])> {
 const SHORT_YEAR_PIVOT: i64 = 70;
 
 /// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have
-/// two digits behind `/` or a month's name; behind a point only if a time of day follows, an order is given, or all three
-/// numbers have two digits, because versions look like that. Three such numbers alone do not show which is the day.
+/// two digits behind `/` or a month's name; behind a point only if a time of day follows, an order is given, or all
+/// three numbers have two digits, because versions look like that. Three such numbers alone do not show which is the
+/// day.
 pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
     let order = forms.other_dates?.order;
     let (first, first_digits) = leading_number(bytes, 2)?;

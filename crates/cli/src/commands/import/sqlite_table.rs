@@ -1,4 +1,5 @@
-//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer, or without rows its columns.
+//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer, or its columns if it has
+//! no rows.
 
 use crate::console::ahead::{Ahead, Pieces};
 use atsdb::name::{same_name, unknown_name};
