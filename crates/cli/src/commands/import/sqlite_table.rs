@@ -1,5 +1,5 @@
-//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer, or its columns if it has
-//! no rows.
+//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer. Of a table without rows
+//! it is the declared columns.
 
 use crate::console::ahead::{Ahead, Pieces};
 use atsdb::name::{same_name, unknown_name};
