@@ -134,11 +134,12 @@ Examples:
   atsdb sql air.db -f schema.sql
   atsdb sql air.db -p origin=JFK 'SELECT max(temp) FROM weather WHERE origin = $origin'
   atsdb sql air.db \"SELECT * FROM weather\" -o weather.parquet
-  atsdb sql \"SELECT origin, avg(temp) FROM 'weather.csv' GROUP BY 1\"")]
+  atsdb sql \"SELECT origin, avg(temp) FROM 'weather.csv' GROUP BY 1\"
+  atsdb sql -f report.sql")]
 pub(crate) struct SqlArgs {
     /// The store: a path or another URL; created if it does not exist and a statement writes. May be left out for
     /// statements that need none
-    pub(crate) url: String,
+    pub(crate) url: Option<String>,
     /// The statements; without them and without -f they come from stdin
     #[arg(conflicts_with = "file")]
     pub(crate) sql: Option<String>,

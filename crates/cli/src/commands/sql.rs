@@ -11,7 +11,7 @@ use crate::session::settings::{self, Access};
 use crate::session::statement_kind::may_write;
 use atsdb::{Error, ErrorKind, NewStore, Result};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
 
 /// The store for statements that need none.
@@ -35,6 +35,7 @@ pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
         (url, _) => return Typed::Shell(url, Box::new(shell)),
     };
     let ShellArgs { format, timing, read_only, write, store, query_limits } = shell;
+    let url = Some(url);
     let format = Some(format);
     let (file, output, overwrite, param) = (None, None, false, Vec::new());
     let args =
@@ -42,22 +43,37 @@ pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
     Typed::Statements(Box::new(args))
 }
 
+/// The store, and whether it was named. Without a store, the statements of the command line stand in its place.
+fn take_store(args: &mut SqlArgs) -> Result<(String, bool)> {
+    let has_file = args.file.is_some();
+    let Some(url) = args.url.take() else {
+        if !has_file && std::io::stdin().is_terminal() {
+            return Err(no_statements());
+        }
+        return Ok((NO_STORE.to_owned(), false));
+    };
+    match &args.sql {
+        None if is_sql(&url) && !has_file => {
+            args.sql = Some(url);
+            Ok((NO_STORE.to_owned(), false))
+        }
+        Some(other) if is_sql(&url) && !is_sql(other) => {
+            Err(Error::usage("the store comes first, then the statements")
+                .with_hint(format!("atsdb sql {other} \"{url}\"")))
+        }
+        _ => Ok((url, true)),
+    }
+}
+
+/// The error for neither a store nor statements.
+fn no_statements() -> Error {
+    Error::usage("there are no statements")
+        .with_hint("write atsdb sql URL \"SELECT ...\", or -f FILE; atsdb alone opens the shell")
+}
+
 /// Runs the statements.
 pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
-    let mut is_store_named = true;
-    if is_sql(&args.url) {
-        match (&args.sql, &args.file) {
-            (None, None) => {
-                args.sql = Some(std::mem::replace(&mut args.url, NO_STORE.to_owned()));
-                is_store_named = false;
-            }
-            (Some(other), _) if !is_sql(other) => {
-                return Err(Error::usage("the store comes first, then the statements")
-                    .with_hint(format!("atsdb sql {other} \"{}\"", args.url)));
-            }
-            _ => {}
-        }
-    }
+    let (url, is_store_named) = take_store(&mut args)?;
     let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
     // A file without an extension is written as a table, like output to the terminal.
     let has_ending = path.is_some_and(|path| path.extension().is_some() && !is_special(path));
@@ -73,14 +89,17 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     }
     .map(|(input, name)| (PieceReader::new(input, &name), name));
     let mut piece = script.as_mut().map(|(pieces, _)| pieces.next_piece()).transpose()?.flatten();
+    if !is_store_named && args.sql.is_none() && piece.is_none() {
+        return Err(no_statements());
+    }
     let text = args.sql.as_deref().or(piece.as_ref().map(|piece| piece.text.as_str())).unwrap_or("");
     let access = match () {
         () if args.read_only => Access::Read,
-        () if may_write(text) || args.url.starts_with("memory:") => Access::Create,
+        () if may_write(text) || url.starts_with("memory:") => Access::Create,
         () => Access::Use,
     };
-    let _new_store = NewStore::at(&args.url);
-    let database = settings::open(&args.url, access, &args.store, Some(&args.write)).map_err(|error| {
+    let _new_store = NewStore::at(&url);
+    let database = settings::open(&url, access, &args.store, Some(&args.write)).map_err(|error| {
         let is_missing = error.kind() == ErrorKind::NotFound && access == Access::Use;
         if is_missing { error.with_hint("check the name; statements that only read create no store") } else { error }
     })?;

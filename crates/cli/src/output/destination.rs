@@ -76,6 +76,7 @@ impl Destination {
 
     /// A file, which gets its name when it is complete. A pipe or device is written directly.
     pub(crate) fn file(path: &Path, compression: Compression) -> Result<Self> {
+        refuse_url(path)?;
         let name = path.display().to_string();
         let refuse = |error: io::Error| write_error(&name, error);
         let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -175,6 +176,19 @@ impl Write for Stdout {
 
     fn flush(&mut self) -> io::Result<()> {
         io::stdout().flush().map_err(Self::note)
+    }
+}
+
+/// Refuses a URL, which names no folder that exists. It may have a password, and is not shown.
+fn refuse_url(path: &Path) -> Result<()> {
+    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    let has_folder = || path.parent().is_some_and(Path::is_dir);
+    let is_scheme = |scheme: &&str| !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match scheme.filter(is_scheme).filter(|_| !has_folder()) {
+        Some(scheme) => Err(Error::invalid(format!("files are not written to {scheme}:// URLs")).with_hint(
+            "write a file on this machine and upload it; -o - writes to stdout, for the program that uploads",
+        )),
+        None => Ok(()),
     }
 }
 

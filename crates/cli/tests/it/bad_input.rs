@@ -21,7 +21,7 @@ fn misspelt_flags_and_commands_get_the_nearest() {
     case.run(&["improt", "a.db", "t", "x.csv"]).failed(1, &["no command named improt", "did you mean atsdb import?"]);
     case.run(&["tabels"]).failed(1, &["did you mean atsdb tables?"]);
     case.run(&["listen", "a.db"]).failed(1, &["no command named listen", "there are: sql, import"]);
-    case.run(&["sql"]).failed(1, &["URL"]);
+    case.run(&["sql"]).failed(1, &["no statements", "URL"]);
     let run = case.run(&["export", "a.db", "t", "--format", "xml"]);
     assert!(!run.stderr.contains("For more information"), "{}", run.stderr);
     run.failed(1, &["xml", "possible values: table, csv"]);

@@ -45,6 +45,12 @@ fn impossible_exports_are_refused() {
         .failed(2, &["no table named reading", "did you mean readings?"]);
     case.run(&["export", "a.db", "readings", "-o", "x.parquet.gz"]).failed(1, &["compressed inside"]);
     case.run(&["export", "a.db", "readings", "-o", "no/x.csv"]).failed(2, &["no/x.csv"]);
+    for url in ["s3://bucket/x.csv", "https://me:secret@localhost/x.csv"] {
+        let refused = case.run(&["export", "a.db", "readings", "-o", url]);
+        assert!(!refused.stderr.contains("secret"), "{}", refused.stderr);
+        refused.failed(2, &["files are not written to", ":// URLs", "upload it"]);
+        case.run(&["sql", &format!("COPY (SELECT 1) TO '{url}'")]).failed(3, &[":// URLs"]);
+    }
     case.run(&["export", "no.db", "readings", "-o", "x.csv"]).failed(2, &["no.db"]);
     case.run(&["export", "a.db", "-q", "SELECT 1; SELECT 2"]).failed(1, &["one query"]);
     case.run(&["export", "a.db", "-q", "DELETE FROM readings"]).failed(2, &["atsdb sql runs statements"]);

@@ -315,6 +315,19 @@ fn a_table_of_a_sqlite_file_is_imported() {
 }
 
 #[test]
+fn a_table_of_a_sqlite_file_without_rows_has_its_declared_columns() {
+    let case = Case::new();
+    let file = rusqlite::Connection::open(case.path("old.db")).unwrap();
+    file.execute_batch("CREATE TABLE r (time DATETIME, day DATE, id VARCHAR(9), v REAL, n INTEGER, ok BOOLEAN, x)")
+        .unwrap();
+    case.run(&["import", "a.db", "r", "sqlite:old.db#r", "--omit", "n"]).well();
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM r"), "0");
+    let columns = "SELECT string_agg(data_type, ', ' ORDER BY ordinal_position) FROM information_schema.columns \
+                   WHERE table_name = 'r'";
+    assert_eq!(case.query("a.db", columns), "\"TIMESTAMP, DATE, TEXT, DOUBLE, BOOLEAN, TEXT\"");
+}
+
+#[test]
 fn a_dry_run_shows_everything_and_stores_nothing() {
     let case = Case::new();
     case.write("w.csv", "time,v,note\n2024-03-01,1,NA\n2024-03-02,2,x\n2024-03-03\n");

@@ -265,6 +265,24 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
 }
 
 #[test]
+fn a_script_needs_no_store() {
+    let case = Case::new();
+    case.write("v.csv", "v\n1\n2\n");
+    let script = "CREATE TABLE t AS SELECT sum(v) AS s FROM 'v.csv';\nSELECT s FROM t;\n";
+    case.write("q.sql", script);
+    let note = "note: no store was named";
+    for run in [
+        case.run(&["sql", "-f", "q.sql", "--format", "csv"]),
+        case.run_with(&["sql", "--format", "csv"], script),
+        case.run_with(&["sql", "-f", "-", "--format", "csv"], script),
+    ] {
+        assert!(run.code == 0 && run.stderr.contains(note), "{}", run.stderr);
+        assert_eq!(run.text(), "s\n3\n");
+    }
+    assert_eq!(case.run_with(&["sql", "--format", "csv"], "SELECT 1 AS a").well().text(), "a\n1\n");
+}
+
+#[test]
 fn an_error_shows_its_position_in_the_statement() {
     let case = Case::new().with_store();
     case.run(&["sql", "a.db", "SELECT count,\n  sensr FROM readings"])

@@ -76,8 +76,9 @@ pub(super) fn without_separators(bytes: &[u8]) -> Option<(DateText, &[u8])> {
 const SHORT_YEAR_PIVOT: i64 = 70;
 
 /// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have
-/// two digits behind `/` or a month's name; behind a point only if a time of day follows or an order is given, because
-/// versions look like that.
+/// two digits behind `/` or a month's name; behind a point only if a time of day follows, an order is given, or all
+/// three numbers have two digits, because versions look like that. Three such numbers alone do not show which is the
+/// day.
 pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
     let order = forms.other_dates?.order;
     let (first, first_digits) = leading_number(bytes, 2)?;
@@ -102,7 +103,9 @@ pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
     let length = year_at + year_digits;
     let next = bytes.get(length);
     let is_short = year_digits == 2;
-    let is_short_allowed = is_word || separator == b'/' || (separator == b'.' && (next.is_some() || order.is_some()));
+    let is_even = first_digits == 2 && second_length == 2;
+    let is_dated = next.is_some() || order.is_some();
+    let is_short_allowed = is_word || separator == b'/' || (separator == b'.' && (is_dated || is_even));
     if !(year_digits == 4 || (is_short && is_short_allowed)) || next.is_some_and(u8::is_ascii_digit) {
         return None;
     }
@@ -110,7 +113,9 @@ pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
     let year = if is_short { century + year } else { year };
     if is_word || separator == b'.' {
         let date = DateText::of_days(days_of_date(year, second, first)?, length);
-        return Some(DateText { is_short_year: is_short, ..date });
+        let is_unclear = is_short && !is_word && !is_dated;
+        let order = if is_unclear { OrderSeen::Either } else { OrderSeen::Fixed };
+        return Some(DateText { is_short_year: is_short, order, ..date });
     }
     let seen = match (first > 12, second > 12) {
         (true, true) => return None,

@@ -15,11 +15,12 @@ fn callers() -> [(char, TimeForms); 4] {
 }
 
 /// A text, the time that it means in UTC, and the callers that accept it.
-const FORMS: [(&str, &str, &str); 62] = [
+const FORMS: [(&str, &str, &str); 63] = [
     ("2024-03-01", "2024-03-01T00:00:00Z", "sfc"),
     ("2024-3-1", "2024-03-01T00:00:00Z", "sfc"),
     ("2024/03/01", "2024-03-01T00:00:00Z", "sfc"),
     ("2024.03.01", "2024-03-01T00:00:00Z", "sfc"),
+    ("31.12.23", "2023-12-31T00:00:00Z", "f"),
     ("2024-03-01Z", "2024-03-01T00:00:00Z", "sfc"),
     ("20240301", "2024-03-01T00:00:00Z", "s"),
     ("+2024-03-01", "2024-03-01T00:00:00Z", "sfc"),
@@ -81,7 +82,7 @@ const FORMS: [(&str, &str, &str); 62] = [
 ];
 
 /// Texts that every caller refuses, as PostgreSQL does.
-const REFUSED: [&str; 34] = [
+const REFUSED: [&str; 35] = [
     "",
     "2024",
     "2024-03",
@@ -116,6 +117,7 @@ const REFUSED: [&str; 34] = [
     "1709294400",
     "2024-W09-5",
     "13/13/2024",
+    "1.4.23",
 ];
 
 #[test]

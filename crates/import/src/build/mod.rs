@@ -160,8 +160,30 @@ impl Builder<'_> {
                 value: if is_empty { String::new() } else { value },
                 reason: wrong.reason.clone(),
             },
-            hint: None,
+            hint: self.units_hint(read, column, wrong),
         }
+    }
+
+    /// How a record of units below the header is left out, if the first record of a file of separated values looks like
+    /// one: its time is no time, and no field has a digit.
+    fn units_hint(&self, read: &ReadBlock, column: &PlanColumn, wrong: &InvalidValue) -> Option<String> {
+        let parser = &self.parsers[read.file];
+        let has_header = parser.unpivot.is_none() && parser.dialect.as_ref().is_some_and(|dialect| dialect.has_header);
+        if !has_header || !column.is_time || read.first_line > 1 || wrong.row > 0 {
+            return None;
+        }
+        let first = read.records.fields.iter().take(read.records.width);
+        let fields: Vec<&[u8]> = first.map(|field| field.bytes(read.text.as_bytes())).collect();
+        let has_digit = fields.iter().any(|field| field.iter().any(u8::is_ascii_digit));
+        let has_text = fields.iter().any(|field| !field.trim_ascii().is_empty());
+        let line = read.line_of(*read.records.starts.first()? as usize);
+        let names = parser.names.join(",");
+        (has_text && !has_digit).then(|| {
+            format!(
+                "if line {line} holds the units of the columns, leave out the header and it: --skip {line} --columns \
+                 '{names}'; otherwise correct the line, or pass --skip-bad"
+            )
+        })
     }
 
     fn column(

@@ -1,6 +1,7 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
+use crate::csv::groups::Groups;
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
 use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
@@ -45,20 +46,27 @@ impl Dialect {
     pub(crate) fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
         if let Some((delimiter, start)) = separator_line(text).filter(|_| options.names.is_none()) {
             let named = Options { delimiter: options.delimiter.or(Some(delimiter)), ..options.clone() };
-            let mut dialect = Self::of_records(&text[start..], &named, nulls);
+            let mut dialect = Self::of_records(&text[start..], None, &named, nulls);
             dialect.preamble_end = start;
             return dialect;
         }
         let preamble = preamble(text, options, nulls);
-        let mut dialect = Self::of_records(&text[preamble.end..], options, nulls);
-        dialect.preamble_end = preamble.end;
+        let records = &text[preamble.end..];
+        let separator = separator_for(records, options);
+        let groups = Groups::of(separator, records, options, nulls);
+        let groups_end = groups.as_ref().map_or(0, |groups| groups.end);
+        // The records below are separated as the groups are.
+        let separated = groups.as_ref().map(|_| Options { delimiter: Some(separator.byte), ..options.clone() });
+        let named = separated.as_ref().unwrap_or(options);
+        let mut dialect = Self::of_records(&records[groups_end..], groups.as_ref(), named, nulls);
+        dialect.preamble_end = preamble.end + groups_end;
         dialect.separator.has_comments = preamble.comment_count > 0;
         dialect.comment_count = preamble.comment_count;
         dialect.notes.splice(..0, preamble.note);
         dialect
     }
 
-    fn of_records(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
+    fn of_records(text: &[u8], groups: Option<&Groups>, options: &Options, nulls: &NullTexts) -> Self {
         let mut separator = separator_for(text, options);
         let whole = whole_lines(separator, text, &first_record(separator, text).0, options, nulls);
         let would_split = whole.is_some() && separator.widths(text, LOOK_RECORDS).iter().any(|width| *width > 1);
@@ -90,7 +98,9 @@ impl Dialect {
         };
         let is_padded = has_header
             && raw.iter().zip(&head).any(|(name, field)| !field.is_quoted() && name.trim().len() < name.len());
-        let mut names = raw;
+        let grouped = groups.and_then(|groups| groups.names_with(&raw)).filter(|_| has_header);
+        let group_note = grouped.as_ref().and_then(|names| Groups::note(names));
+        let mut names = grouped.unwrap_or(raw);
         // `# time,value`: the sign of a comment before the names.
         if let Some(first) = names.first_mut()
             && let Some(name) = first.trim_start().strip_prefix('#').filter(|name| !name.trim().is_empty())
@@ -117,23 +127,8 @@ impl Dialect {
         let mut names = proper_names(&names);
         let named = names.len() - empty_count;
         names[named..].iter_mut().for_each(String::clear);
-        let mut notes = match separator.quoting {
-            Quoting::Escapes if options.format.is_none() => {
-                vec!["read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
-                      text; otherwise pass --format csv"
-                    .to_owned()]
-            }
-            Quoting::Nothing if !options.no_quotes => {
-                vec![
-                    "quotes are read as text, because they do not enclose whole fields; otherwise pass --format csv"
-                        .to_owned(),
-                ]
-            }
-            Quoting::Quotes if separator.quote == b'\'' => {
-                vec!["fields are enclosed in single quotes; otherwise pass --format csv".to_owned()]
-            }
-            _ => Vec::new(),
-        };
+        let mut notes = quoting_notes(separator, options);
+        notes.extend(group_note);
         if types.is_some() {
             notes.push(TYPES_LEFT_OUT.to_owned());
         }
@@ -179,6 +174,29 @@ impl Dialect {
             start += first_record(self.separator, &text[start..]).1;
         }
         start
+    }
+}
+
+/// What to say about the meaning of quotes and backslashes.
+fn quoting_notes(separator: Separator, options: &Options) -> Vec<String> {
+    match separator.quoting {
+        Quoting::Escapes if options.format.is_none() => {
+            vec![
+                "read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
+                  text; otherwise pass --format csv"
+                    .to_owned(),
+            ]
+        }
+        Quoting::Nothing if !options.no_quotes => {
+            vec![
+                "quotes are read as text, because they do not enclose whole fields; otherwise pass --format csv"
+                    .to_owned(),
+            ]
+        }
+        Quoting::Quotes if separator.quote == b'\'' => {
+            vec!["fields are enclosed in single quotes; otherwise pass --format csv".to_owned()]
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lines before the first record: comments, titles, remarks of the program that wrote the file.
 
+use crate::csv::groups::Groups;
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, kinds_of, stands_above};
 use crate::csv::separator::Separator;
 use crate::csv::separator_choice::{most_frequent, separator_for};
@@ -83,6 +84,11 @@ fn table_start(
     };
     let is_start = |index: &usize| is_row(*index) && is_row(index + 1) && records.len() > index + 1;
     let Some(index) = (0..records.len().min(TITLES_MAX)).find(is_start) else { return 0 };
+    let has_groups = |at: &usize| Groups::of(separator, &text[records[*at].0..], options, nulls).is_some();
+    // The groups of a wide table may look like a title above its names.
+    if let Some(at) = [index.checked_sub(1), Some(index)].into_iter().flatten().find(has_groups) {
+        return records[at].0;
+    }
     if let Some(later) = later_header(separator, text, records, index, options, nulls) {
         return records[later].0;
     }

@@ -31,8 +31,8 @@ pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Opti
         return (ColumnType::Text, Some(why.to_owned()));
     }
     if may_be_dates(facts, options) && within(kind::TIMES) {
-        let why = "its values may be dates, of which none shows whether the day or the month comes first; --date-order \
-                   reads them as dates";
+        let why =
+            "its values may be dates, of which none shows which number is the day; --date-order reads them as dates";
         return (ColumnType::Text, Some(why.to_owned()));
     }
     if within(kind::DATE) && !is_mixed(facts.orders) {
@@ -44,7 +44,7 @@ pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Opti
     (ColumnType::Text, why_text(facts))
 }
 
-/// Whether values such as `3/4/05` are ambiguous because the order of day and month is unknown.
+/// Whether values such as `3/4/05` and `31.12.23` are ambiguous because the order of day, month and year is unknown.
 pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
     facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
 }

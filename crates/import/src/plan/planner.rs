@@ -105,10 +105,7 @@ impl Planner<'_> {
                         Some(*order)
                     }
                     _ => {
-                        let message = format!(
-                            "{name}, column {}: no date shows whether the day or the month comes first",
-                            column.name
-                        );
+                        let message = format!("{name}, column {}: no date shows which number is the day", column.name);
                         return Err(Error::usage(message).with_hint("pass --date-order dmy or --date-order mdy"));
                     }
                 },

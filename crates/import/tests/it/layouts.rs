@@ -3,7 +3,7 @@
 
 use crate::support::{csv, refused, refused_with, run, text, time, with};
 use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
-use atsdb_import::{ColumnChoice, Format, Options, Zone};
+use atsdb_import::{ColumnChoice, DateOrder, Format, Options, Zone};
 
 fn notes(imported: &crate::support::Imported) -> String {
     imported.report.notes.join("\n")
@@ -265,9 +265,16 @@ fn years_of_two_digits_are_read_with_a_note() {
     let imported = csv("time,v\n13/02/24 10:00,1\n14/02/99 10:00,2\n");
     assert_eq!(imported.texts("time"), ["2024-02-13T10:00:00Z", "1999-02-14T10:00:00Z"]);
     assert!(notes(&imported).contains("two-digit years"), "{}", notes(&imported));
-    let unsure = csv("id,score\n1,3/4/05\n2,1/2/03\n");
-    assert_eq!(unsure.columns()[1], "score text");
-    assert!(notes(&unsure).contains("--date-order"), "{}", notes(&unsure));
+    for content in ["id,score\n1,3/4/05\n2,1/2/03\n", "id,score\n1,31.12.23\n2,01.01.24\n"] {
+        let unsure = csv(content);
+        assert_eq!(unsure.columns()[1], "score text");
+        assert!(notes(&unsure).contains("--date-order"), "{}", notes(&unsure));
+    }
+    let day_first = Options { date_order: Some(DateOrder::DayFirst), ..Options::default() };
+    let read = run(vec![text("a.csv", "time,v\n31.12.23,1\n01.01.24,2\n")], &day_first, None).unwrap();
+    assert_eq!((read.columns()[0].as_str(), read.report.row_count), ("*time date", 2));
+    let version = csv("id,version\n1,1.4.23\n2,1.4.24\n");
+    assert!(!notes(&version).contains("--date-order"), "{}", notes(&version));
 }
 
 #[test]
@@ -406,4 +413,48 @@ fn clickhouse_escapes_single_quotes_and_does_not_enclose_fields() {
     assert_eq!(imported.texts("s"), ["it's", "\"q"]);
     let error = refused("v\ts\n1\ta\n2\t\"q\n");
     assert!(error.hint().unwrap().contains("--no-quotes"), "{error}");
+}
+
+#[test]
+fn the_names_of_groups_above_a_header_become_part_of_its_names() {
+    let names = ["*Date date", "North temp float64", "North hum int64", "South temp float64", "South hum int64"];
+    for head in [
+        ",North,,South,\nDate,temp,hum,temp,hum\n",
+        ",North,North,South,South\nDate,temp,hum,temp,hum\n",
+        "Date,North,,South,\nDate,temp,hum,temp,hum\n",
+        "Date,North,,South,\n,temp,hum,temp,hum\n",
+        "Report of 2024,,,,\n,,,,\nDate,North,,South,\n,temp,hum,temp,hum\n",
+    ] {
+        let imported = csv(format!("{head}2024-01-01,1.5,2,3.5,4\n2024-01-02,1.5,2,3.5,4\n"));
+        assert_eq!(imported.columns(), names, "{head}");
+        assert_eq!(imported.report.row_count, 2, "{head}");
+        let notes = notes(&imported);
+        assert!(notes.contains("the header has two lines"), "{head}: {notes}");
+    }
+}
+
+#[test]
+fn titles_of_several_texts_are_no_groups() {
+    for title in ["Station,Berlin,,,", "Station,Berlin,,Country,Germany", "Station Berlin,,Report of 2024,,"] {
+        let imported = csv(format!("{title}\nDate,temp,hum,wind,rain\n2024-01-01,1.5,2,3.5,4\n"));
+        assert!(!notes(&imported).contains("two lines"), "{title}: {}", notes(&imported));
+    }
+    let imported = csv("Date,Wind,,Rain,\n,speed,gusts,sum,hours\n2024-01-01,1,2,3,4\n");
+    let names = ["*Date date", "Wind speed int64", "Wind gusts int64", "Rain sum int64", "Rain hours int64"];
+    assert_eq!(imported.columns(), names);
+}
+
+#[test]
+fn records_of_texts_below_a_header_are_no_names() {
+    for content in [
+        ",city,temp\nr1,Berlin,?\nr2,Paris,5\n",
+        "time,v,v\n2024-01-01,?,?\n2024-01-02,1,2\n",
+        "a,b,,c\nx,y,z,u\nx,y,z,u\n",
+        "a,b,,c\n\"x\"y,y,z,u\n1,2,3,4\n",
+        "id,v,,w\nx,err,err,err\n1,2,3,4\n",
+        "x,,y,\nx,,y,\n1,2,3,4\n",
+    ] {
+        let notes = notes(&csv(content));
+        assert!(!notes.contains("two lines"), "{content}: {notes}");
+    }
 }

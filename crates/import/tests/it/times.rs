@@ -17,7 +17,7 @@ fn days_above_twelve_decide_the_order_for_the_whole_column() {
 #[test]
 fn an_order_that_nothing_decides_is_asked_for() {
     let error = refused("time,v\n01/02/2024 10:00,1\n03/04/2024 11:00,2\n");
-    assert_eq!(error.message(), "a.csv, column time: no date shows whether the day or the month comes first");
+    assert_eq!(error.message(), "a.csv, column time: no date shows which number is the day");
     assert_eq!(error.hint(), Some("pass --date-order dmy or --date-order mdy"));
     let content = "time,v\n01/02/2024 10:00,1\n";
     assert_eq!(with(content, &order(DateOrder::DayFirst)).texts("time"), ["2024-02-01T10:00:00Z"]);
@@ -169,6 +169,17 @@ fn without_a_time_the_table_is_plain() {
     assert_eq!(imported.report.definition.time, None);
     assert!(imported.report.notes[0].starts_with("a plain table"));
     assert_eq!(with("time,b\n2024-01-01 00:00:00,x\n", &time("none")).report.definition.time, None);
+}
+
+#[test]
+fn units_below_the_header_are_left_out_as_the_error_says() {
+    for units in [",C,%", "UTC,C,%"] {
+        let error = refused(format!("time,t,h\n{units}\n2024-01-01 00:00:00,1.5,2\n2024-01-01 00:00:01,2.5,3\n"));
+        assert!(error.hint().unwrap().contains("--skip 2 --columns 'time,t,h'"), "{units}: {error}");
+    }
+    for content in ["time,t,h\n,1,2\n2024-01-01 00:00:00,1.5,2\n", "time,t\n2024-01-01 00:00:00,1.5\n,C\n"] {
+        assert!(!refused(content).hint().unwrap().contains("--columns"), "{content}");
+    }
 }
 
 #[test]

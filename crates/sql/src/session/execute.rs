@@ -25,7 +25,7 @@ use crate::run::function_hints::with_function_hint;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::worker::Started;
-use crate::text::errors::{as_sql_error, not_supported, sql_error, with_quotes_hint};
+use crate::text::errors::{as_sql_error, not_supported, sql_error, with_statement_hint};
 use crate::text::params::Parameters;
 use crate::text::relation_kind::RelationKind;
 use crate::text::script::Statement;
@@ -54,7 +54,7 @@ impl Session {
         self.interrupt.reset();
         self.begin_times();
         let answer = self.execute_once(statement, parameters).map_err(with_function_hint);
-        let answer = answer.map_err(|error| with_quotes_hint(error, statement.text()));
+        let answer = answer.map_err(|error| with_statement_hint(error, statement.text()));
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
         }

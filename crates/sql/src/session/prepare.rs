@@ -17,7 +17,7 @@ use crate::run::plan_cache::PlanKey;
 use crate::run::query::Query;
 use crate::run::with_rows::{ItemRows, StepRequest};
 use crate::run::worker::Worker;
-use crate::text::errors::{sql_error, with_quotes_hint};
+use crate::text::errors::{sql_error, with_statement_hint};
 use crate::text::params::{Parameters, parameter_count};
 use crate::text::script::{Statement, Statements};
 use crate::text::select_into::is_select_into;
@@ -96,7 +96,7 @@ impl Session {
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
             | "DELETE" | "MERGE" | "" => {
                 let described = self.described(statement, types);
-                described.map_err(|error| with_quotes_hint(error, statement.text()))?
+                described.map_err(|error| with_statement_hint(error, statement.text()))?
             }
             "SHOW" | "DESCRIBE" | "DESC" => match self.execute(statement, &[])? {
                 Answer::Rows(rows) => (InferredTypes::of(types), Some(rows.schema())),

@@ -4,6 +4,7 @@ use super::accepted_forms::accepted_form;
 use super::quoted_names::always_quoted;
 use super::source_position::SourcePosition;
 use super::verbs::nearest_verb;
+use atsdb_core::name::nearest_name;
 use atsdb_core::{ColumnType, Error, ErrorKind};
 use datafusion::sql::sqlparser::parser::ParserError;
 
@@ -44,8 +45,25 @@ pub(crate) fn as_sql_error(error: Error) -> Error {
     }
 }
 
+/// Adds what a statement shows about its error: a text in double quotes, or a mistyped `FROM`.
+pub(crate) fn with_statement_hint(error: Error, statement: &str) -> Error {
+    with_from_hint(with_quotes_hint(error, statement), statement)
+}
+
+/// Suggests `FROM`, if the parser stopped behind a word like it that was taken for the name of a column.
+fn with_from_hint(error: Error, statement: &str) -> Error {
+    let Some((_, found)) = error.message().split_once("Expected: end of statement, found: ") else { return error };
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    let is_before = |at: &usize| words[*at].starts_with(found);
+    let Some(word) = (1..words.len()).find(is_before).map(|at| words[at - 1]) else { return error };
+    if word.eq_ignore_ascii_case("from") || error.hint().is_some() || nearest_name(word, ["from"]).is_none() {
+        return error;
+    }
+    error.with_hint(format!("did you mean FROM instead of {word}?"))
+}
+
 /// Adds how a text is written, if the name of an unknown column is in double quotes in the statement.
-pub(crate) fn with_quotes_hint(error: Error, statement: &str) -> Error {
+fn with_quotes_hint(error: Error, statement: &str) -> Error {
     let Some(name) = error.message().strip_prefix("no column named ") else { return error };
     let has_near = error.hint().is_some_and(|hint| hint.starts_with("did you mean"));
     if has_near || !statement.contains(&always_quoted(name)) {
@@ -173,6 +191,20 @@ mod tests {
             Some("a text is in single quotes: 'UA'; there are: at, n")
         );
         assert_eq!(hint("SELECT UA FROM t").as_deref(), Some("there are: at, n"));
+    }
+
+    #[test]
+    fn a_mistyped_from_is_suggested() {
+        let hint = |statement: &str, found: &str| {
+            let error =
+                sql_error(format!("syntax error at line 1, column 9: Expected: end of statement, found: {found}"));
+            with_statement_hint(error, statement).hint().map(str::to_owned)
+        };
+        for (statement, found) in [("select cat fro cat", "cat"), ("select a,\n b form t where a = 1", "t")] {
+            assert!(hint(statement, found).is_some_and(|hint| hint.starts_with("did you mean FROM")), "{statement}");
+        }
+        assert_eq!(hint("select a from t where x b", "b"), None);
+        assert_eq!(hint("select a b cat", "cat"), None);
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer.
+//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer. Of a table without rows
+//! it is the declared columns.
 
 use crate::console::ahead::{Ahead, Pieces};
 use atsdb::name::{same_name, unknown_name};
-use atsdb::{Error, ErrorKind, Result};
+use atsdb::{ColumnType, Error, ErrorKind, ForeignColumn, ForeignTable, Result, TimeUnit};
 use atsdb_import::{Input, Options, chosen_columns};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Column, Connection, OpenFlags};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -61,6 +62,18 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
     };
     let (name, shown) = (format!("{table}.jsonl"), format!("sqlite:{file}#{table}"));
     let names = columns(&connection, &table).map_err(failed)?;
+    if is_empty(&connection, &table).map_err(failed)? {
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
+        let are_chosen = chosen_columns(options, &known, is_only)?;
+        let columns = declared_columns(&connection, &table).map_err(failed)?;
+        let (chosen, left_out): (Vec<_>, Vec<_>) =
+            columns.into_iter().zip(are_chosen).partition(|(_, is_chosen)| *is_chosen);
+        let columns = chosen.into_iter().map(|(column, _)| column).collect();
+        let left_out = left_out.into_iter().map(|(column, _)| column.name).collect();
+        let batches = Box::new(std::iter::empty());
+        let empty = ForeignTable { name: shown, columns, left_out, warning: None, batches };
+        return Ok(Input::Table(empty));
+    }
     let select = select(&table, &names, options, is_only)?;
     let parts = Ahead::run(move |put| {
         if let Err(error) = put_rows(&connection, &select, put) {
@@ -80,6 +93,41 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
     let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
     Ok(statement.column_names().map(str::to_owned).collect())
+}
+
+fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
+    connection.query_row(&format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table)), [], |row| row.get(0))
+}
+
+/// The columns of a table without rows, of which only the declared types are known.
+fn declared_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<ForeignColumn>> {
+    let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
+    let column = |column: &Column<'_>| ForeignColumn {
+        name: column.name().to_owned(),
+        column_type: declared_type(column.decl_type().unwrap_or("")),
+        remark: None,
+    };
+    Ok(statement.columns().iter().map(column).collect())
+}
+
+/// The type for a declared one, by the part of its name that comes first here.
+fn declared_type(declared: &str) -> ColumnType {
+    const TYPES: [(&str, ColumnType); 12] = [
+        ("CHAR", ColumnType::Text),
+        ("TEXT", ColumnType::Text),
+        ("BOOL", ColumnType::Bool),
+        ("TIMESTAMP", ColumnType::Timestamp(TimeUnit::Microsecond)),
+        ("DATETIME", ColumnType::Timestamp(TimeUnit::Microsecond)),
+        ("DATE", ColumnType::Date),
+        ("INT", ColumnType::Int64),
+        ("REAL", ColumnType::Float64),
+        ("FLOA", ColumnType::Float64),
+        ("DOUB", ColumnType::Float64),
+        ("NUM", ColumnType::Float64),
+        ("DEC", ColumnType::Float64),
+    ];
+    let declared = declared.to_ascii_uppercase();
+    TYPES.iter().find(|(part, _)| declared.contains(part)).map_or(ColumnType::Text, |(_, column_type)| *column_type)
 }
 
 /// The statement that reads the chosen columns. One that `--omit` leaves out is there as NULL, so that the importer
