@@ -14,7 +14,6 @@ use datafusion::physical_expr::window::{SlidingAggregateWindowExpr, WindowExpr};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use std::sync::Arc;
 
 /// Puts the steps above windows while DataFusion plans sorts.
 pub(crate) fn know_less_of_sliding_counts(optimizer: &mut PhysicalOptimizer) {

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Functions whose result is an instant.
-const INSTANTS: [&str; 7] = [
+const INSTANTS: [&str; 9] = [
     "now",
     "current_timestamp",
     "statement_timestamp",
@@ -23,6 +23,8 @@ const INSTANTS: [&str; 7] = [
     "to_timestamp",
     "to_timestamp_seconds",
     "to_timestamp_millis",
+    "to_timestamp_micros",
+    "to_timestamp_nanos",
 ];
 
 /// Functions whose result is an instant if one of their arguments is.
