@@ -35,7 +35,7 @@ fn a_column_of_an_answer_names_its_table() {
             vec!["sensors.id", "sensors.name", "", ""],
         ),
         ("SELECT * FROM public.sensors WHERE id = $1", sensors.to_vec()),
-        ("SELECT s.*, (r.value), ID FROM readings r JOIN sensors s ON s.name = r.sensor", {
+        ("SELECT s.*, (r.value), ID AS again FROM readings r JOIN sensors s ON s.name = r.sensor", {
             [sensors.as_slice(), &["readings.value", "sensors.id"]].concat()
         }),
         ("INSERT INTO sensors AS x VALUES (1, 'x', 1) RETURNING x.name", vec!["sensors.name"]),

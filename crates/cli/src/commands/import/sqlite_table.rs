@@ -6,7 +6,7 @@ use atsdb::name::{same_name, unknown_name};
 use atsdb::{ColumnType, Error, ErrorKind, ForeignColumn, ForeignTable, Result, TimeUnit};
 use atsdb_import::{Input, Options, chosen_columns};
 use rusqlite::types::ValueRef;
-use rusqlite::{Column, Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -102,12 +102,12 @@ fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
 /// The columns of a table without rows, of which only the declared types are known.
 fn declared_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<ForeignColumn>> {
     let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
-    let column = |column: &Column<'_>| ForeignColumn {
+    let columns = statement.columns().map(|column| ForeignColumn {
         name: column.name().to_owned(),
         column_type: declared_type(column.decl_type().unwrap_or("")),
         remark: None,
-    };
-    Ok(statement.columns().iter().map(column).collect())
+    });
+    Ok(columns.collect())
 }
 
 /// The type for a declared one, by the part of its name that comes first here.
