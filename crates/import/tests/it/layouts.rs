@@ -450,7 +450,6 @@ fn records_of_texts_below_a_header_are_no_names() {
         ",city,temp\nr1,Berlin,?\nr2,Paris,5\n",
         "time,v,v\n2024-01-01,?,?\n2024-01-02,1,2\n",
         "a,b,,c\nx,y,z,u\nx,y,z,u\n",
-        "a,b,,c\n\"x\"y,y,z,u\n1,2,3,4\n",
         "id,v,,w\nx,err,err,err\n1,2,3,4\n",
         "x,,y,\nx,,y,\n1,2,3,4\n",
     ] {
