@@ -28,10 +28,10 @@ setup: ## Check what is needed to build, and say how to get it
 servers: ## Get DuckDB, MariaDB, PostgreSQL, Prometheus, sqlite3 and Datasette for tests, where pip and apt-get may install them
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette
 
-clickhouse: ## Get ClickHouse's library, with which the lab's tests take minutes longer
+clickhouse: ## Get ClickHouse's library, for the lab, and its tests with ATSDB_TEST_CONTESTANTS=all
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette $(BUILT)/chdb
 
-timeseries: ## Get QuestDB, InfluxDB and VictoriaMetrics, with which the lab's tests take minutes longer
+timeseries: ## Get QuestDB, InfluxDB and VictoriaMetrics, for the lab, and its tests with ATSDB_TEST_CONTESTANTS=all
 	@.ci/servers $(BUILT)/duckdb $(BUILT)/datasette '' $(BUILT)/questdb
 
 clients: ## Get clients in Python, Go, JavaScript, Java, Perl, Ruby, PHP and ODBC for the server's tests, where their package managers are there

@@ -30,6 +30,18 @@ impl Folder {
     }
 }
 
+/// Contestants with which the tests take many minutes longer.
+const SLOW: [&str; 4] = ["clickhouse", "questdb", "influxdb", "victoriametrics"];
+
+/// Whether a contestant is tested where it is installed. With `ATSDB_TEST_CONTESTANTS=all`, all are.
+fn is_tested(name: &str) -> bool {
+    let is_tested = !SLOW.contains(&name) || std::env::var_os("ATSDB_TEST_CONTESTANTS").is_some_and(|all| all == "all");
+    if !is_tested {
+        eprintln!("{name} is not tested: set ATSDB_TEST_CONTESTANTS=all");
+    }
+    is_tested
+}
+
 fn folder() -> Folder {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711)).expect("its permissions");

@@ -1,8 +1,8 @@
 //! A small run of every workload on every contestant, in child processes as usual.
 
-use crate::folder;
+use crate::{folder, is_tested};
 use atsdb_lab::server::ServerUrls;
-use atsdb_lab::{CHILD_VARIABLE, Progress, Report, RunOptions, Tier, list, run, workloads};
+use atsdb_lab::{CHILD_VARIABLE, Progress, Report, RunOptions, Tier, contestants, list, run, workloads};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -41,6 +41,8 @@ fn check_contestants(first: usize) {
     let mut options = options(folder.path());
     options.workloads =
         workloads::all().iter().skip(first).step_by(2).map(|workload| workload.name().to_owned()).collect();
+    let names = contestants::all().iter().map(|contestant| contestant.name());
+    options.contestants = names.filter(|name| is_tested(name)).map(str::to_owned).collect();
     options.rows = Some(2_000);
     options.repeat = 1;
     let report = run(&options, &mut |_| ()).expect("a report");
