@@ -4,7 +4,7 @@ use super::copy::copy_of_client;
 use super::cursors::{Declaration, Direction, declare, fetch};
 use super::discard::Discarded;
 use super::lock::shared_lock;
-use super::prepared::{execute, prepare};
+use super::prepared::{Prepared, execute, no_two_phases, prepare};
 use crate::pg::error::PgError;
 use crate::pg::settings::{ROLE, SEARCH_PATH, SESSION_AUTHORIZATION};
 use atsdb::sql::{CopyStatement, Word, Words, is_select_into, quoted, word_after_with};
@@ -100,8 +100,14 @@ impl StatementKind {
             "reset" => Self::Reset(Some(setting_name(&mut words)?)),
             "show" => show(words)?,
             "discard" => Self::Discard(Discarded::of(words)?),
-            "prepare" => prepare(words)?,
-            "execute" => execute(words)?,
+            "prepare" => {
+                let Prepared { name, types, text } = prepare(words, |first| of_rows(first).is_some())?;
+                Self::Prepare { name, types, text }
+            }
+            "execute" => {
+                let (name, values) = execute(words)?;
+                Self::Execute { name, values }
+            }
             "deallocate" => {
                 words.accept("prepare");
                 if words.accept("all") { Self::Deallocate(None) } else { Self::Deallocate(Some(words.name()?)) }
@@ -144,7 +150,7 @@ impl StatementKind {
 }
 
 /// The kind of a query or of a change of rows, by its first word.
-pub(super) fn of_rows(first: &str) -> Option<StatementKind> {
+fn of_rows(first: &str) -> Option<StatementKind> {
     Some(match first {
         "select" | "with" | "values" | "table" | "from" => StatementKind::Query,
         "insert" | "replace" => StatementKind::Change("INSERT"),
@@ -191,10 +197,6 @@ fn is_chained(mut words: Words<'_>) -> Result<bool, PgError> {
     }
     words.end()?;
     Ok(is_chained)
-}
-
-pub(super) fn no_two_phases(what: &str) -> PgError {
-    PgError::not_supported(what).with_hint("COMMIT the transaction: there is no two-phase commit")
 }
 
 /// Whether the modes of a transaction make it read-only. The last one counts.
@@ -439,5 +441,42 @@ mod tests {
         assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
         assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
         assert_eq!(StatementKind::of("WITH a AS (SELECT 1) SELECT * INTO t FROM a").unwrap(), StatementKind::Other);
+    }
+
+    #[test]
+    fn prepared_statements_are_read_with_types_and_values() {
+        let prepare = |name: &str, types: &str, text: &str| StatementKind::Prepare {
+            name: name.to_owned(),
+            types: types.to_owned(),
+            text: text.to_owned(),
+        };
+        let execute =
+            |name: &str, values: &str| StatementKind::Execute { name: name.to_owned(), values: values.to_owned() };
+        for (text, kind) in [
+            ("PREPARE p AS SELECT 1", prepare("p", "", "SELECT 1")),
+            (
+                "prepare \"P q\" (int, numeric(10, 2) ) AS INSERT INTO t VALUES ($1, $2)",
+                prepare("P q", "int, numeric(10, 2)", "INSERT INTO t VALUES ($1, $2)"),
+            ),
+            ("PREPARE transaction AS SELECT 1", prepare("transaction", "", "SELECT 1")),
+            ("EXECUTE p;", execute("p", "")),
+            ("EXECUTE \"P\" (1, ')', abs(-2) /* ( */);", execute("P", "1, ')', abs(-2)")),
+        ] {
+            assert_eq!(StatementKind::of(text).unwrap(), kind, "{text}");
+        }
+        for (text, expected) in [
+            ("PREPARE p AS BEGIN", "syntax error at or near \"BEGIN\""),
+            ("PREPARE p AS EXECUTE q", "syntax error at or near \"EXECUTE\""),
+            ("PREPARE p SELECT 1", "syntax error at or near \"SELECT\""),
+            ("PREPARE p () AS SELECT 1", "syntax error at or near \")\""),
+            ("PREPARE p (int AS SELECT 1", "syntax error at end of input"),
+            ("PREPARE p AS", "syntax error at end of input"),
+            ("PREPARE TRANSACTION 'x'", "PREPARE TRANSACTION is not supported"),
+            ("EXECUTE p()", "syntax error at or near \")\""),
+            ("EXECUTE p(1) FROM t", "syntax error at or near \"FROM\""),
+            ("EXECUTE p(1), (2)", "syntax error at or near \",\""),
+        ] {
+            assert_eq!(StatementKind::of(text).unwrap_err().message, expected, "{text}");
+        }
     }
 }

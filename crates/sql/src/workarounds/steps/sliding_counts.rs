@@ -5,7 +5,7 @@
 //! partitions grows.
 //!
 //! Such a window gets a [step](super::unknown_rows) above it that does not say that its rows are sorted by the count.
-//! No issue describes it.
+//! No upstream issue describes it.
 
 use super::unknown_rows::{Unknown, UnknownRowsExec, know_less};
 use datafusion::common::tree_node::Transformed;
