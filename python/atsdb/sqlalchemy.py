@@ -36,7 +36,7 @@ from typing import Any
 
 from sqlalchemy import Identity, Sequence, cast, exc, pool, sql, types
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler, PGIdentifierPreparer
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDDLCompiler
 from sqlalchemy.engine import URL, Connection, default, interfaces
 from sqlalchemy.sql import compiler
 
@@ -137,7 +137,8 @@ class AtsdbCompiler(compiler.SQLCompiler):
     def visit_frame_clause(self, frameclause: Any, **kw: Any) -> str:
         """The frame of a window. Its offsets are written into the statement: they are no parameters."""
         kw["literal_execute"] = True
-        return str(super().visit_frame_clause(frameclause, **kw))
+        plain: Any = super()
+        return str(plain.visit_frame_clause(frameclause, **kw))
 
     def get_select_precolumns(self, select: Any, **kw: Any) -> str:
         if not select._distinct_on:
@@ -218,8 +219,14 @@ class AtsdbCompiler(compiler.SQLCompiler):
 class AtsdbIdentifierPreparer(compiler.IdentifierPreparer):
     """Quotes names that would begin something else in a list of columns, as MySQL's indexes do, and those that SQL has."""
 
-    format_type = PGIdentifierPreparer.format_type
     reserved_words = compiler.RESERVED_WORDS | {"fulltext", "index", "key", "spatial"}
+
+    def format_type(self, type_: Any, use_schema: bool = True) -> str:
+        """The name of an enumerated type."""
+        if not type_.name:
+            raise exc.CompileError("an enumerated type needs a name")
+        schema = self.schema_for_object(type_) if use_schema else None
+        return self.quote(type_.name) if schema is None else f"{self.quote_schema(schema)}.{self.quote(type_.name)}"
 
 
 class AtsdbExecutionContext(default.DefaultExecutionContext):

@@ -10,7 +10,6 @@ from typing import Any
 
 from sqlalchemy import exc, types
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.sql import compiler, sqltypes, type_api
 
 #: What a processor of values is.
@@ -160,7 +159,8 @@ class AtsdbEnum(postgresql.ENUM):
     @classmethod
     def adapt_emulated_to_native(cls, impl: Any, **kw: Any) -> Any:
         """An ``Enum`` without a name is text."""
-        return super().adapt_emulated_to_native(impl, **kw) if impl.name else impl.adapt_to_emulated(types.Enum, **kw)
+        native: Any = super()
+        return native.adapt_emulated_to_native(impl, **kw) if impl.name else impl.adapt_to_emulated(types.Enum, **kw)
 
 
 #: The classes that take the place of SQLAlchemy's.
@@ -224,7 +224,9 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
     def visit_enum(self, type_: Any, **kw: Any) -> str:
         return str(self.visit_ENUM(type_, **kw)) if isinstance(type_, AtsdbEnum) else "TEXT"
 
-    visit_ENUM = PGTypeCompiler.visit_ENUM
+    def visit_ENUM(self, type_: Any, **kw: Any) -> str:
+        preparer: Any = self.dialect.identifier_preparer
+        return str(preparer.format_type(type_))
 
     def visit_uuid(self, type_: Any, **kw: Any) -> str:
         return "UUID" if type_.native_uuid else "TEXT"
