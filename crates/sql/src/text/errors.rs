@@ -54,12 +54,12 @@ pub(crate) fn with_statement_hint(error: Error, statement: &str) -> Error {
 fn with_from_hint(error: Error, statement: &str) -> Error {
     let Some((_, found)) = error.message().split_once("Expected: end of statement, found: ") else { return error };
     let words: Vec<&str> = statement.split_whitespace().collect();
-    let is_before = |at: &usize| words[*at].starts_with(found);
-    let Some(word) = (1..words.len()).find(is_before).map(|at| words[at - 1]) else { return error };
-    if word.eq_ignore_ascii_case("from") || error.hint().is_some() || nearest_name(word, ["from"]).is_none() {
-        return error;
+    let is_mistyped = |word: &str| !word.eq_ignore_ascii_case("from") && nearest_name(word, ["from"]).is_some();
+    let mut pairs = words.windows(2);
+    match pairs.find(|pair| pair[1].starts_with(found) && is_mistyped(pair[0])) {
+        Some(pair) if error.hint().is_none() => error.with_hint(format!("did you mean FROM instead of {}?", pair[0])),
+        _ => error,
     }
-    error.with_hint(format!("did you mean FROM instead of {word}?"))
 }
 
 /// Adds how a text is written, if the name of an unknown column is in double quotes in the statement.
