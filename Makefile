@@ -68,7 +68,7 @@ docs-test:
 	fi
 
 # What is built of the workspace for it compiles the project's own crates lightly.
-test: CARGO_FLAGS += --config $(abspath .ci/light.toml)
+test: override CARGO_FLAGS += --config $(abspath .ci/light.toml)
 test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## Run everything that CI checks
 
 python-test: setup ## Build the package for Python, install it into an environment of its own, and test it

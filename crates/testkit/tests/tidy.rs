@@ -89,6 +89,19 @@ fn workarounds_name_what_they_wait_for() {
 }
 
 #[test]
+fn tests_compile_every_crate_lightly() {
+    let light = fs::read_to_string(root().join(".ci/light.toml")).unwrap();
+    let mut crates: Vec<PathBuf> =
+        fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    crates.extend(["python", "adbc"].map(|folder| root().join(folder)));
+    for folder in crates {
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let name = manifest.split_once("name = \"").and_then(|(_, rest)| rest.split_once('"')).unwrap().0;
+        assert!(light.contains(&format!("[profile.release.package.{name}]\n")), ".ci/light.toml lacks {name}");
+    }
+}
+
+#[test]
 fn files_keep_to_one_subject() {
     // A ratchet: the list may only shrink.
     const LONGER: [&str; 0] = [];

@@ -77,7 +77,7 @@ impl Groups {
         are_names.then_some(Self { names: groups, end: second })
     }
 
-    /// What to say about these names of columns.
+    /// The note that tells users how these names came about.
     pub(crate) fn note(names: &[String]) -> Option<String> {
         let last = names.last()?;
         Some(format!("the header has two lines, whose texts are joined: {}; --skip leaves lines out", shown(last)))

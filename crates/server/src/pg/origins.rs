@@ -51,7 +51,7 @@ fn columns_of_table(parts: &[String], session: &StoreSession) -> Columns {
     Some((1..).zip(names).map(shown).collect())
 }
 
-/// What the names of tables mean.
+/// Resolves the names of tables to their columns.
 #[derive(Clone)]
 struct Scope<'a> {
     columns_of_table: &'a dyn Fn(&[String]) -> Columns,
@@ -133,7 +133,7 @@ impl Scope<'_> {
         (self.columns_of_table)(&parts)
     }
 
-    /// What a FROM clause lists.
+    /// The sources of a FROM clause.
     fn sources(&self, from: &[TableWithJoins]) -> Sources {
         from.iter().fold(Sources::none(), |sources, tables| {
             let first = self.source(&tables.relation);

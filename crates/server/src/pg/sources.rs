@@ -1,5 +1,5 @@
-//! What a statement reads from, as far as the origins of its columns go: the sources that its FROM clause lists, and
-//! the columns that names without a source, and `*`, mean.
+//! The sources of a statement, for the origins of its columns: those of its FROM clause, and the columns that `*` and
+//! names without a source stand for.
 
 use super::wire::outgoing::Origin;
 use atsdb::name::same_name;
@@ -15,11 +15,11 @@ pub(super) struct Shown {
 /// The columns of a source; `None` if they are not known.
 pub(super) type Columns = Option<Vec<Shown>>;
 
-/// What a FROM clause, or a part of it, lists.
+/// The sources of a FROM clause, or of a part of it.
 #[derive(Debug)]
 pub(super) struct Sources {
     sources: Vec<Source>,
-    /// What `*` stands for.
+    /// The columns that `*` stands for.
     columns: Columns,
 }
 
@@ -73,7 +73,7 @@ impl Sources {
         self
     }
 
-    /// What `*` stands for, if it is known.
+    /// The columns that `*` stands for, if they are known.
     pub(super) fn columns(&self) -> Option<&[Shown]> {
         self.columns.as_deref()
     }

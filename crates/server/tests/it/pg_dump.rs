@@ -108,6 +108,36 @@ fn rows_are_dumped_as_inserts() {
 }
 
 #[test]
+fn archives_are_restored_by_pg_restore() {
+    let folder = tempfile::tempdir().unwrap();
+    let (served, other) = (Served::new(), Served::new());
+    if psql(&url(&served), TABLES).is_none() {
+        return;
+    }
+    let Some(restore) = postgres_program("pg_restore") else { return };
+    for format in ["custom", "tar", "directory"] {
+        let archive = folder.path().join(format).display().to_string();
+        if dump(&served, &["--format", format, "--file", &archive]).is_none() {
+            return;
+        }
+        let mut command = Command::new(&restore);
+        let output = command.args(["--clean", "--if-exists", "-d", &url(&other), &archive]).output().unwrap();
+        assert!(output.status.success(), "{format}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(answers(&url(&other)), answers(&url(&served)), "{format}");
+    }
+}
+
+#[test]
+fn programs_for_maintenance_end_well() {
+    let served = Served::with_tables();
+    for program in ["vacuumdb", "reindexdb", "clusterdb"] {
+        let Some(path) = postgres_program(program) else { return };
+        let output = Command::new(path).args(["-d", &url(&served)]).output().unwrap();
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn parts_of_a_store_are_dumped() {
     let served = Served::new();
     if psql(&url(&served), TABLES).is_none() {

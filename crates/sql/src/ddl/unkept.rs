@@ -15,7 +15,7 @@ pub(crate) struct UnkeptChange {
     pub(crate) object: ChangedObject,
     pub(crate) name: ObjectName,
     pub(crate) if_exists: bool,
-    /// What is not kept, as a notice says it.
+    /// The text of the notice, which says what is not kept.
     pub(crate) what: &'static str,
 }
 

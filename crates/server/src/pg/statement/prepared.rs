@@ -3,7 +3,7 @@
 use crate::pg::error::PgError;
 use atsdb::sql::{Word, Words};
 
-/// What `PREPARE` says.
+/// The parts of a `PREPARE`.
 pub(super) struct Prepared {
     pub(super) name: String,
     /// What is written in the parentheses; empty without them.

@@ -1,5 +1,5 @@
-//! A step that passes its input's rows on, and says less of them: by which keys they are sorted or distributed, and
-//! which columns are constant or equal.
+//! A step that passes its input's rows on, and hides properties of them: by which keys they are sorted or distributed,
+//! and which columns are constant or equal.
 //!
 //! Part of [`grouping_sets`](super::grouping_sets), [`joined_rows`](super::joined_rows) and
 //! [`sliding_counts`](super::sliding_counts).
@@ -66,7 +66,7 @@ impl PhysicalOptimizerRule for WithUnknownRows {
     }
 }
 
-/// What the step does not say of its rows.
+/// The properties of its rows that a step hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unknown {
     /// Whether they are sorted by the columns at these positions.
@@ -93,7 +93,7 @@ impl Unknown {
         }
     }
 
-    /// What is still known of an input's rows.
+    /// The properties of an input's rows that stay known.
     fn known(&self, input: &dyn ExecutionPlan) -> Result<PlanProperties> {
         let of_input = input.properties();
         let mut equivalences = EquivalenceProperties::new(input.schema());
