@@ -6,7 +6,7 @@
 use arrow::array::{Array, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use atsdb_core::limits::DICTIONARY_BYTES_MAX;
-use atsdb_core::{ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, TableId};
+use atsdb_core::{ColumnId, Error, ErrorKind, MapWidth, Result, Snapshot, Store, TableId, refusal};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, HashSet};
@@ -145,11 +145,15 @@ impl Dictionary {
             return Ok(known);
         }
         let extended = self.extended(snapshot)?;
-        if extended.len() < count {
-            let message = format!("it has {} strings, but a chunk uses {count}", extended.len());
-            return Err(Error::corrupt(message).context(self.label()));
+        if extended.len() >= count {
+            return Ok(extended);
         }
-        Ok(extended)
+        // A store has no strings of a table that another writer has dropped.
+        if !snapshot.tables()?.iter().any(|table| table.id == self.table) {
+            return Err(refusal::no_table(self.table));
+        }
+        let message = format!("it has {} strings, but a chunk uses {count}", extended.len());
+        Err(Error::corrupt(message).context(self.label()))
     }
 
     /// The strings in order of index, at least the first `count`, which rows of this process may use before their table

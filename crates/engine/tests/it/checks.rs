@@ -117,3 +117,19 @@ fn rows_that_another_writer_adds_before_the_constraint_are_noticed() {
         assert_eq!(row_count(&engine), 1);
     }
 }
+
+#[test]
+fn a_batch_whose_table_another_writer_drops_is_refused_and_nothing_is_called_damaged() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        engine.set_condition_compiler(Arc::new(Differs));
+        let table = engine.create_table(&checked()).unwrap();
+        let mut batch = engine.batch(None);
+        batch.append(&table, &batch_of(&[row(1, Some("ok"))])).unwrap();
+        engine.drop_table(&table).unwrap();
+        // The batch knows the strings' indices, and its constraint is tested with strings that are gone.
+        assert_eq!(batch.append(&table, &batch_of(&[row(2, Some("ok"))])).unwrap_err().kind(), ErrorKind::NotFound);
+        let refused = batch.commit().unwrap_err();
+        assert!(matches!(refused.kind(), ErrorKind::NotFound | ErrorKind::Conflict), "{refused}");
+    }
+}
