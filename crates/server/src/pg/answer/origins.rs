@@ -2,11 +2,11 @@
 //! rows. They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the
 //! origin of the column that it selects; computed columns and those of set operations have none.
 
-use super::catalogue::{name_of_expression, number_of_table};
 use super::headings::{is_surely_a_name, set_headings};
 use super::sources::{Columns, Shown, Sources, renamed};
-use super::store::StoreSession;
-use super::wire::outgoing::{Origin, ResultColumn};
+use crate::pg::catalogue::{name_of_expression, number_of_table};
+use crate::pg::store::StoreSession;
+use crate::pg::wire::outgoing::{Origin, ResultColumn};
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias,

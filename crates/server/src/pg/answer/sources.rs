@@ -1,7 +1,7 @@
 //! The sources of a statement, for the origins of its columns: those of its FROM clause, and the columns that `*` and
 //! names without a source stand for.
 
-use super::wire::outgoing::Origin;
+use crate::pg::wire::outgoing::Origin;
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, ObjectName, TableAlias};
 
