@@ -42,13 +42,13 @@ const YEAR_MAX: i64 = 5_874_897;
 
 /// Reads a whole text. `None` if it is in no such form, or names no day.
 pub(super) fn read(text: &str) -> Option<WrittenTime<'_>> {
-    let mut reading = Reading::default();
+    let mut parts = TimeParts::default();
     let mut rest = text;
     while let Some((field, length)) = next_field(rest)? {
-        reading.add(field)?;
+        parts.add(field)?;
         rest = &rest[length..];
     }
-    reading.finish()
+    parts.finish()
 }
 
 /// The next field, and the length of the text up to its end. The outer `None` is for a text without fields, the inner
@@ -138,7 +138,7 @@ fn is_filler(word: &str) -> bool {
 
 /// The parts of a time that were found in the fields of a text so far.
 #[derive(Debug, Default)]
-struct Reading<'a> {
+struct TimeParts<'a> {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -154,7 +154,7 @@ struct Reading<'a> {
     zone: Option<&'a str>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TimeParts<'a> {
     fn has_date(&self) -> bool {
         let has_day = self.day_of_year.is_some() || (self.month.is_some() && self.day.is_some());
         self.days.is_some() || (self.year.is_some() && has_day)

@@ -272,11 +272,11 @@ function drawHistory() {
   const panel = byId("panel-history");
   const all = history.all();
   const entries = all.map(({ sql, at, ms, rows, error }) => {
-    const said = error ? element("span", { class: "bad", title: error }, "failed") : `${rows === null ? "done" : plural(rows, "row")} · ${duration(ms)}`;
+    const outcome = error ? element("span", { class: "bad", title: error }, "failed") : `${rows === null ? "done" : plural(rows, "row")} · ${duration(ms)}`;
     return element("button", { class: "entry", title: sql, onclick: () => {
       editor.setText(sql);
       completion.hide();
-    } }, element("code", {}, sql), element("small", {}, `${new Date(at).toLocaleString()} · `, said));
+    } }, element("code", {}, sql), element("small", {}, `${new Date(at).toLocaleString()} · `, outcome));
   });
   const clear = element("button", { class: "link", onclick: () => {
     history.clear();

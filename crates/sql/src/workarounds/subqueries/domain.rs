@@ -2,7 +2,9 @@
 //! *domain*, are joined to its input, and stay in its rows up to the top. If it only computes something from each outer
 //! row, these rows take the place of its input.
 
-use super::outer_columns::{Renaming, asked_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs};
+use super::outer_columns::{
+    Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
+};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result};
 use datafusion::functions::core::expr_fn::coalesce;
@@ -97,7 +99,7 @@ impl<'a> Domain<'a> {
                     None => Transformed::no(expr),
                 });
             }
-            if let Some(subquery) = asked_mut(&mut expr) {
+            if let Some(subquery) = expression_subquery_mut(&mut expr) {
                 *subquery = renamed(subquery, &renamings, inputs)?;
                 return Ok(Transformed::yes(expr));
             }

@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use super::outer_columns::asked;
+use super::outer_columns::expression_subquery;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
 use datafusion::common::Result;
@@ -40,7 +40,7 @@ fn is_of_outer_query(call: &AggregateFunction) -> Result<bool> {
         return Ok(false);
     }
     let is_outer = |expr: &Expr| Ok(matches!(expr, Expr::OuterReferenceColumn(..)));
-    let is_own = |expr: &Expr| Ok(matches!(expr, Expr::Column(_)) || asked(expr).is_some());
+    let is_own = |expr: &Expr| Ok(matches!(expr, Expr::Column(_)) || expression_subquery(expr).is_some());
     let any = |exprs: &[&Expr], found: &dyn Fn(&Expr) -> Result<bool>| -> Result<bool> {
         exprs.iter().try_fold(false, |is_found, expr| Ok(is_found || expr.exists(found)?))
     };

@@ -15,7 +15,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::sync::Arc;
 
 /// Returns the subquery of an expression, if it has one.
-pub(super) fn asked(expr: &Expr) -> Option<&Subquery> {
+pub(super) fn expression_subquery(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery)
         | Expr::Exists(Exists { subquery, .. })
@@ -26,7 +26,7 @@ pub(super) fn asked(expr: &Expr) -> Option<&Subquery> {
 }
 
 /// Returns the subquery of an expression mutably, if it has one.
-pub(super) fn asked_mut(expr: &mut Expr) -> Option<&mut Subquery> {
+pub(super) fn expression_subquery_mut(expr: &mut Expr) -> Option<&mut Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery)
         | Expr::Exists(Exists { subquery, .. })
@@ -58,7 +58,7 @@ pub(super) fn outer_columns_of(expr: &Expr, inputs: &[DFSchemaRef]) -> Result<Ve
     expr.apply(|expr| {
         if let Expr::OuterReferenceColumn(_, column) = expr {
             add(&mut columns, [column.clone()]);
-        } else if let Some(subquery) = asked(expr) {
+        } else if let Some(subquery) = expression_subquery(expr) {
             let mentioned = outer_columns(&subquery.subquery)?;
             add(&mut columns, mentioned.into_iter().filter(|column| !has_column(inputs, column)));
         }
@@ -83,7 +83,7 @@ pub(super) fn has_distant_columns(plan: &LogicalPlan) -> Result<bool> {
             is_found = reaches_beyond(subquery, &inputs)?;
         }
         plan.apply_expressions(|expr| {
-            let is_distant = |expr: &Expr| match asked(expr) {
+            let is_distant = |expr: &Expr| match expression_subquery(expr) {
                 Some(subquery) => reaches_beyond(&subquery.subquery, &inputs),
                 None => Ok(false),
             };
@@ -140,7 +140,7 @@ fn renamed_in(expr: Expr, renamings: &[Renaming], inputs: &[DFSchemaRef]) -> Res
             *column = other.clone();
             return Ok(Transformed::yes(expr));
         }
-        if let Some(subquery) = asked_mut(&mut expr) {
+        if let Some(subquery) = expression_subquery_mut(&mut expr) {
             *subquery = renamed(subquery, renamings, inputs)?;
             return Ok(Transformed::yes(expr));
         }

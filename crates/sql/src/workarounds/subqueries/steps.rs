@@ -5,7 +5,7 @@ use super::domain::{Names, is_subquery};
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
-use super::outer_columns::{asked, has_distant_columns, reaches_beyond, schemas_of_inputs};
+use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -55,7 +55,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     for expr in step.expressions() {
         let name = preserver.save(&expr);
         let rewritten = expr.transform_up(|expr| {
-            let Some(subquery) = asked(&expr) else { return Ok(Transformed::no(expr)) };
+            let Some(subquery) = expression_subquery(&expr) else { return Ok(Transformed::no(expr)) };
             if reaches_beyond(&subquery.subquery, &schemas)? || is_left(step, &expr, &subquery.subquery)? {
                 return Ok(Transformed::no(expr));
             }
@@ -86,8 +86,8 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
 }
 
 /// Whether DataFusion rewrites a step's subquery itself.
-fn is_left(plan: &LogicalPlan, expr: &Expr, asked: &LogicalPlan) -> Result<bool> {
-    if has_distant_columns(asked)? {
+fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bool> {
+    if has_distant_columns(subquery)? {
         return Ok(false);
     }
     let is_condition = matches!(plan, LogicalPlan::Filter(_));
