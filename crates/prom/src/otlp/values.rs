@@ -112,13 +112,6 @@ fn shown(value: Value) -> String {
     }
 }
 
-/// Two lower-case digits for each byte.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -138,7 +131,6 @@ mod tests {
 
     #[test]
     fn values_become_texts() {
-        assert_eq!(hexadecimal(&[0, 0x1f, 0xf0]), "001ff0");
         assert_eq!([&b""[..], b"f", b"fo", b"foo", b"foob"].map(base64), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
         let json = json!([
             { "key": "t", "value": { "stringValue": "x" } },

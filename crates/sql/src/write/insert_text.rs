@@ -5,7 +5,7 @@ use crate::dml::conflict::OnDuplicate;
 use crate::text::literal::Literal;
 use crate::text::params::{Parameters, bound, is_number};
 use crate::text::table_names::TableName;
-use atsdb_core::{ConflictPolicy, Result};
+use atsdb_core::{ConflictPolicy, Result, hex};
 use std::borrow::Cow;
 
 /// The next item in the text.
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                     _ if is(&"TRUE") => Some(Literal::Bool(true)),
                     _ if is(&"FALSE") => Some(Literal::Bool(false)),
                     _ if is(&"X") && self.peek() == Some(b'\'') => {
-                        self.quoted(b'\'').and_then(|digits| bytes_of(&digits))
+                        self.quoted(b'\'').and_then(|digits| hex::decode(&digits)).map(Literal::Bytes)
                     }
                     _ if ["TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "DATE"].iter().any(is) => {
                         self.skip_space();
@@ -291,15 +291,6 @@ impl<'a> Reader<'a> {
         let text = bound(name, texts)?;
         Ok(Some(if is_number(text) { Literal::Parameter(text.into()) } else { Literal::Text(text.into()) }))
     }
-}
-
-fn bytes_of(digits: &str) -> Option<Literal<'static>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    let pairs = digits.as_bytes().chunks(2).map(|pair| match pair {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    });
-    pairs.collect::<Option<Vec<u8>>>().map(Literal::Bytes)
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ const selectView = tabs([byId("tab-table"), byId("tab-chart")], (id) => {
   if (view === "chart" && result?.columns) chart.show(result);
   else if (view === "chart") chart.show({ columns: [], rowCount: 0 });
   if (result?.columns && location.hash) setAddress({ sql: fromAddress().sql ?? "", view, db: namedDatabase() });
-  grid.ask();
+  grid.scheduleDraw();
 });
 
 function fillDownload(sql) {
