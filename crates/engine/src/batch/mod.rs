@@ -2,7 +2,7 @@
 //!
 //! A [`Batch`] keeps its state in parts, each of which owns its fields: `collector` the rows and chunks, `changes` what
 //! is removed and redefined and which definitions the batch relies on, `supplied_values` what tables supply to added
-//! rows, [`keys::keyed_tables`] the rows whose keys are not checked, and `savepoint` copies of these.
+//! rows, `keys` the rows whose keys are not checked, and `savepoint` copies of these.
 //!
 //! The batch itself coordinates them. Its methods are split by what they do:
 //!

@@ -10,13 +10,14 @@ use crate::scan::provider::SnapshotTable;
 use crate::scan::pushdown::Pushdown;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
+use crate::text::plan_walk::DynWalk;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::parallel::parallel_map;
 use atsdb_core::{Error, ErrorKind, Result, Table, TableDefinition, TableId};
 use atsdb_engine::{Groups, Predicate, ReadSnapshot, Scan};
 use datafusion::common::DataFusionError;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -99,7 +100,7 @@ impl GroupsForm {
 fn has_parameters(plan: &LogicalPlan) -> bool {
     let mut has_some = false;
     let _ = plan.apply_expressions(|expr| {
-        has_some |= expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))?;
+        has_some |= expr.dyn_exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))?;
         Ok(TreeNodeRecursion::Continue)
     });
     has_some

@@ -5,7 +5,8 @@
 use super::outer_columns::{
     Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
 };
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use crate::text::plan_walk::DynWalk;
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result};
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::functions_window::expr_fn::row_number;
@@ -91,7 +92,7 @@ impl<'a> Domain<'a> {
     /// columns then. `inputs` are those of the step before.
     fn replaced(&self, expr: Expr, values: &[Column], inputs: &[DFSchemaRef]) -> Result<Expr> {
         let renamings: Vec<Renaming> = self.columns.iter().cloned().zip(values.iter().cloned()).collect();
-        expr.transform_up(|mut expr| {
+        expr.dyn_transform_up(|mut expr| {
             if let Expr::OuterReferenceColumn(_, column) = &expr {
                 let at = self.columns.iter().position(|other| other == column);
                 return Ok(match at {

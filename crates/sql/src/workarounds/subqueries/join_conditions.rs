@@ -6,7 +6,8 @@ use super::answers::{Replacement, SubqueryContext, answer};
 use super::domain::{Names, is_subquery};
 use super::outer_columns::outer_columns;
 use super::steps::of_step;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use crate::text::plan_walk::DynWalk;
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, NullEquality, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::logical_plan::{Filter, Join};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// Rewrites a join whose condition has subqueries.
 pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<LogicalPlan>> {
     let conditions = join.filter.clone().map(split_conjunction_owned).unwrap_or_default();
-    let asks = |condition: &Expr| condition.exists(|expr| Ok(is_subquery(expr)));
+    let asks = |condition: &Expr| condition.dyn_exists(|expr| Ok(is_subquery(expr)));
     let (mut asking, mut plain) = (Vec::new(), Vec::new());
     for condition in conditions {
         if asks(&condition)? { asking.push(condition) } else { plain.push(condition) }
@@ -60,7 +61,7 @@ impl Sides<'_> {
             return self.pairs(exists, join_type);
         }
         let mut is_possible = true;
-        let settled = condition.transform_up(|expr| {
+        let settled = condition.dyn_transform_up(|expr| {
             if !is_subquery(&expr) {
                 return Ok(Transformed::no(expr));
             }

@@ -6,6 +6,7 @@
 //!
 //! Waits for [#5492](https://github.com/apache/datafusion/issues/5492).
 
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion, TreeNodeVisitor};
 use datafusion::common::{Column, DFSchemaRef, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
@@ -55,7 +56,7 @@ pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
 /// The outer columns that an expression of a step mentions.
 pub(super) fn outer_columns_of(expr: &Expr, inputs: &[DFSchemaRef]) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
-    expr.apply(|expr| {
+    expr.dyn_apply(|expr| {
         if let Expr::OuterReferenceColumn(_, column) = expr {
             add(&mut columns, [column.clone()]);
         } else if let Some(subquery) = expression_subquery(expr) {
@@ -75,7 +76,7 @@ pub(super) fn reaches_beyond(subquery: &LogicalPlan, inputs: &[DFSchemaRef]) -> 
 /// Whether a subquery in a plan mentions columns beyond the step that asks it.
 pub(super) fn has_distant_columns(plan: &LogicalPlan) -> Result<bool> {
     let mut is_found = false;
-    plan.apply_with_subqueries(|plan| {
+    plan.dyn_apply_with_subqueries(|plan| {
         let inputs = schemas_of_inputs(plan);
         if let LogicalPlan::Join(join) = plan
             && let Some(subquery) = subquery_of(&join.right)
@@ -87,7 +88,7 @@ pub(super) fn has_distant_columns(plan: &LogicalPlan) -> Result<bool> {
                 Some(subquery) => reaches_beyond(&subquery.subquery, &inputs),
                 None => Ok(false),
             };
-            is_found = is_found || expr.exists(is_distant)?;
+            is_found = is_found || expr.dyn_exists(is_distant)?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(if is_found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
@@ -111,7 +112,7 @@ pub(super) fn renamed(subquery: &Subquery, renamings: &[Renaming], inputs: &[DFS
     if renamings.is_empty() {
         return Ok(subquery.clone());
     }
-    let plan = subquery.subquery.as_ref().clone().transform_down(|plan| renamed_step(plan, &renamings))?.data;
+    let plan = subquery.subquery.as_ref().clone().dyn_transform_down(|plan| renamed_step(plan, &renamings))?.data;
     let outer_ref_columns = plan.all_out_ref_exprs();
     Ok(Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: subquery.spans.clone() })
 }
@@ -132,7 +133,7 @@ fn renamed_step(plan: LogicalPlan, renamings: &[Renaming]) -> Result<Transformed
 }
 
 fn renamed_in(expr: Expr, renamings: &[Renaming], inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
-    expr.transform_up(|mut expr| {
+    expr.dyn_transform_up(|mut expr| {
         if let Expr::OuterReferenceColumn(_, column) = &mut expr {
             let Some((_, other)) = renamings.iter().find(|(before, _)| before == column) else {
                 return Ok(Transformed::no(expr));

@@ -6,8 +6,9 @@ use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
 use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, check_subquery_expr};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
@@ -21,7 +22,7 @@ const COMPARED_ROWS: &str = "\u{1}row";
 pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_expressions(|expr| {
-        found = found || expr.exists(|expr| Ok(is_subquery(expr)))?;
+        found = found || expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -54,7 +55,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     let mut is_changed = false;
     for expr in step.expressions() {
         let name = preserver.save(&expr);
-        let rewritten = expr.transform_up(|expr| {
+        let rewritten = expr.dyn_transform_up(|expr| {
             let Some(subquery) = expression_subquery(&expr) else { return Ok(Transformed::no(expr)) };
             if reaches_beyond(&subquery.subquery, &schemas)? || is_left(step, &expr, &subquery.subquery)? {
                 return Ok(Transformed::no(expr));
@@ -116,7 +117,7 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bo
 /// Whether a comparison of rows with a subquery that mentions outer columns is in a plan. DataFusion moves the
 /// conditions on these columns out of the subquery, although its name for the rows hides the columns that they need.
 fn hides_outer_columns(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|plan| match plan {
+    plan.dyn_exists(|plan| match plan {
         LogicalPlan::SubqueryAlias(alias) => {
             Ok(alias.alias.table() == COMPARED_ROWS && !alias.input.all_out_ref_exprs().is_empty())
         }
