@@ -87,7 +87,7 @@ fn open(expr: &mut Expr) -> bool {
 pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Result<LogicalPlan> {
     plan.dyn_transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
-        let closed = plan.map_expressions(|expr| {
+        let closed = plan.dyn_map_expressions(|expr| {
             if !expr.dyn_exists(|inner| Ok(matches!(inner, Planned::Placeholder(_))))? {
                 return Ok(Transformed::no(expr));
             }

@@ -28,7 +28,7 @@ pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result
             let source = provider_as_source(Arc::new(table.over(snapshot.cloned())));
             Ok(Transformed::yes(LogicalPlan::TableScan(TableScan { source, ..scan })))
         }
-        plan => plan.map_expressions(|expr| {
+        plan => plan.dyn_map_expressions(|expr| {
             expr.dyn_transform_up(|expr| match &expr {
                 Expr::ScalarFunction(call) => match call.func.inner().downcast_ref::<TextOfIndex>() {
                     Some(text) => {
@@ -50,7 +50,7 @@ pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result
 pub(crate) fn is_immutable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_immutable = true;
     plan.dyn_apply_with_subqueries(|plan| {
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             expr.dyn_apply(|expr| {
                 let volatility = match expr {
                     Expr::ScalarFunction(call) => call.func.signature().volatility,

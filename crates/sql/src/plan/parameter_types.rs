@@ -105,7 +105,7 @@ impl InferredTypes {
                 }
             }
             let inputs = merge_schema(&node.inputs());
-            node.apply_expressions(|expr| {
+            node.dyn_apply_expressions(|expr| {
                 expr.dyn_apply(|expr| {
                     match expr {
                         Expr::Cast(cast) => self.note(&cast.expr, cast.field.data_type()),

@@ -15,7 +15,7 @@ pub(crate) fn check_plan(
     let mut refused: Option<Error> = None;
     let seen = plan.dyn_apply_with_subqueries(|node| {
         refused = refused.take().or_else(|| refused_node(node));
-        node.apply_expressions(|expr| {
+        node.dyn_apply_expressions(|expr| {
             expr.dyn_apply(|expr| {
                 refused = refused.take().or_else(|| refused_expr(expr));
                 Ok(TreeNodeRecursion::Continue)

@@ -62,7 +62,7 @@ pub(crate) fn describe_rollup(
 fn names_read(plan: &LogicalPlan) -> datafusion::common::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     plan.dyn_apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
+        node.dyn_apply_expressions(|expr| {
             names.extend(expr.column_refs().into_iter().map(|column| column.name.clone()));
             Ok(TreeNodeRecursion::Continue)
         })

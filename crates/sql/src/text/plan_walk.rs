@@ -6,7 +6,7 @@
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 
 /// Walks over any tree: plans without their subqueries, and expressions. Each method does what DataFusion's method of
 /// that name does.
@@ -33,8 +33,16 @@ pub(crate) trait DynWalk: TreeNode {
 
 impl<N: TreeNode> DynWalk for N {}
 
-/// Walks over a plan with its subqueries. Each method does what DataFusion's method of that name does.
+/// Walks over a plan with its subqueries, and over the expressions of one step. Each method does what DataFusion's
+/// method of that name does.
 pub(crate) trait DynPlanWalk: Sized {
+    fn dyn_apply_expressions(&self, each: impl FnMut(&Expr) -> Result<TreeNodeRecursion>) -> Result<TreeNodeRecursion>;
+
+    fn dyn_map_expressions(
+        self,
+        each: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+    ) -> Result<Transformed<LogicalPlan>>;
+
     fn dyn_apply_with_subqueries(
         &self,
         each: impl FnMut(&LogicalPlan) -> Result<TreeNodeRecursion>,
@@ -52,6 +60,20 @@ pub(crate) trait DynPlanWalk: Sized {
 }
 
 impl DynPlanWalk for LogicalPlan {
+    fn dyn_apply_expressions(
+        &self,
+        mut each: impl FnMut(&Expr) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.apply_expressions(&mut each as &mut dyn FnMut(&Expr) -> Result<TreeNodeRecursion>)
+    }
+
+    fn dyn_map_expressions(
+        self,
+        mut each: impl FnMut(Expr) -> Result<Transformed<Expr>>,
+    ) -> Result<Transformed<LogicalPlan>> {
+        self.map_expressions(&mut each as &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>)
+    }
+
     fn dyn_apply_with_subqueries(
         &self,
         mut each: impl FnMut(&LogicalPlan) -> Result<TreeNodeRecursion>,

@@ -47,7 +47,7 @@ impl AnalyzerRule for FillGaps {
 fn first_mark(plan: &LogicalPlan) -> Result<Option<&'static str>> {
     let mut found = None;
     plan.dyn_apply_with_subqueries(|plan| {
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             expr.dyn_apply(|expr| {
                 found = [GAPFILL, LOCF, INTERPOLATE].into_iter().find(|name| call_of(expr, name).is_some());
                 Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
@@ -65,7 +65,7 @@ fn rewrite(plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         };
     }
     let mut fills = Vec::new();
-    let plan = plan.map_expressions(|expr| {
+    let plan = plan.dyn_map_expressions(|expr| {
         expr.dyn_transform_down(|expr| {
             let name = expr.schema_name().to_string();
             let (kind, arguments) = match (call_of(&expr, LOCF), call_of(&expr, INTERPOLATE)) {

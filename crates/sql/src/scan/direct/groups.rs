@@ -10,7 +10,7 @@ use crate::scan::provider::SnapshotTable;
 use crate::scan::pushdown::Pushdown;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
-use crate::text::plan_walk::DynWalk;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::parallel::parallel_map;
@@ -99,7 +99,7 @@ impl GroupsForm {
 
 fn has_parameters(plan: &LogicalPlan) -> bool {
     let mut has_some = false;
-    let _ = plan.apply_expressions(|expr| {
+    let _ = plan.dyn_apply_expressions(|expr| {
         has_some |= expr.dyn_exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))?;
         Ok(TreeNodeRecursion::Continue)
     });

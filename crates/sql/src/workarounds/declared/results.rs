@@ -57,7 +57,7 @@ fn declare(plan: LogicalPlan, constants: Constants) -> Result<LogicalPlan> {
         let names = NamePreserver::new(&plan);
         // UUIDs elsewhere than in results are compared, and then they are texts.
         let are_results = matches!(plan, LogicalPlan::Projection(_));
-        let settled = plan.map_expressions(|expr| {
+        let settled = plan.dyn_map_expressions(|expr| {
             if names_its_columns(&expr) {
                 return Ok(Transformed::no(expr));
             }

@@ -38,7 +38,7 @@ impl AnalyzerRule for EnumValues {
                 }
                 plan => plan,
             };
-            let settled = plan.map_expressions(|expr| {
+            let settled = plan.dyn_map_expressions(|expr| {
                 if names_its_columns(&expr) {
                     return Ok(Transformed::no(expr));
                 }

@@ -47,7 +47,7 @@ impl AnalyzerRule for EqualZeros {
             LogicalPlan::Window(_) | LogicalPlan::Aggregate(_) => {
                 let schema = merge_schema(&plan.inputs());
                 let names = NamePreserver::new(&plan);
-                plan.map_expressions(|expr| {
+                plan.dyn_map_expressions(|expr| {
                     if names_its_columns(&expr) {
                         return Ok(Transformed::no(expr));
                     }

@@ -16,7 +16,7 @@ const SHARE: usize = 8;
 pub(crate) fn batch_rows(plan: &LogicalPlan, memory_bytes: usize, most: usize) -> Result<usize> {
     let mut longest = 1;
     plan.dyn_apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
+        node.dyn_apply_expressions(|expr| {
             expr.dyn_apply(|expr| {
                 if let Expr::Literal(value, _) = expr {
                     longest = longest.max(value.size());

@@ -12,6 +12,7 @@ use super::first_values::is_leaf;
 use crate::functions::types::declared::FIRST_VALUES;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::too_complex;
+use crate::text::plan_walk::DynPlanWalk;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Case, ScalarFunction};
@@ -85,7 +86,7 @@ impl Counter {
         }
         let inputs = plan.inputs().into_iter().map(|input| self.step(input)).collect::<Result<Vec<_>>>()?;
         let mut own: u64 = 0;
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             own = own.saturating_add(self.size(expr, None)?.work());
             Ok(TreeNodeRecursion::Continue)
         })?;

@@ -18,7 +18,7 @@ pub(crate) fn rewrite_expressions(
     plan.dyn_transform_up_with_subqueries(|plan| {
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
+        plan.dyn_map_expressions(|expr| {
             if stays(&expr) {
                 return Ok(Transformed::no(expr));
             }

@@ -75,7 +75,7 @@ fn returns_elements(subquery: &LogicalPlan) -> Result<bool> {
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {}
             _ => is_plain = false,
         }
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             is_plain &= !expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
             Ok(TreeNodeRecursion::Continue)
         })

@@ -83,7 +83,7 @@ pub(super) fn has_distant_columns(plan: &LogicalPlan) -> Result<bool> {
         {
             is_found = reaches_beyond(subquery, &inputs)?;
         }
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             let is_distant = |expr: &Expr| match expression_subquery(expr) {
                 Some(subquery) => reaches_beyond(&subquery.subquery, &inputs),
                 None => Ok(false),
@@ -126,7 +126,7 @@ fn renamed_step(plan: LogicalPlan, renamings: &[Renaming]) -> Result<Transformed
     }
     let inputs = schemas_of_inputs(&plan);
     let preserver = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
+    plan.dyn_map_expressions(|expr| {
         let name = preserver.save(&expr);
         Ok(renamed_in(expr, renamings, &inputs)?.update_data(|expr| name.restore(expr)))
     })
@@ -162,7 +162,7 @@ impl<'n> TreeNodeVisitor<'n> for OuterColumns {
         let inputs = schemas_of_inputs(plan);
         let of_inputs = self.of_steps.split_off(self.of_steps.len().saturating_sub(inputs.len()));
         let mut columns = Vec::new();
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             add(&mut columns, outer_columns_of(expr, &inputs)?);
             Ok(TreeNodeRecursion::Continue)
         })?;

@@ -6,7 +6,7 @@ use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
 use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
-use crate::text::plan_walk::DynWalk;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -21,7 +21,7 @@ const COMPARED_ROWS: &str = "\u{1}row";
 /// Whether an expression of a step has a subquery.
 pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
-    plan.apply_expressions(|expr| {
+    plan.dyn_apply_expressions(|expr| {
         found = found || expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;

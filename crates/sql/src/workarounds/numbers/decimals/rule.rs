@@ -72,7 +72,7 @@ impl AnalyzerRule for SettleDecimals {
         plan.dyn_transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
-            let settled = plan.map_expressions(|expr| {
+            let settled = plan.dyn_map_expressions(|expr| {
                 let rewriting = Rewriting { keeps_names: matches!(expr, Expr::GroupingSet(_)) };
                 let name = names.save(&expr);
                 let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema, rewriting))?;

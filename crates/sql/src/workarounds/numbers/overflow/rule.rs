@@ -35,7 +35,7 @@ impl AnalyzerRule for CheckNumbers {
             };
             // A window function's name shows the expressions that it orders by.
             let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
+            plan.dyn_map_expressions(|expr| {
                 let name = names.save(&expr);
                 Ok(checked(expr, &schema)?.update_data(|expr| name.restore(expr)))
             })
@@ -88,7 +88,7 @@ fn is_checked(function: &ScalarUDF) -> bool {
 /// Whether a step of a plan has an operator that may be replaced.
 fn calculates(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
-    plan.apply_expressions(|expr| {
+    plan.dyn_apply_expressions(|expr| {
         expr.dyn_apply(|expr| {
             found |= match expr {
                 Expr::BinaryExpr(binary) => FloatOperation::of(binary.op).is_some(),

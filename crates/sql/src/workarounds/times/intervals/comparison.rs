@@ -45,7 +45,7 @@ impl AnalyzerRule for Lengths {
                 }
                 return Ok(Transformed::yes(LogicalPlan::Sort(sort)));
             }
-            let plan = plan.map_expressions(|expr| {
+            let plan = plan.dyn_map_expressions(|expr| {
                 if names_its_columns(&expr) {
                     return Ok(Transformed::no(expr));
                 }
