@@ -74,7 +74,7 @@ fn next_field(text: &str) -> Option<Option<(Field<'_>, usize)>> {
     Some(Some((field, skipped + part.len())))
 }
 
-/// The part of a text that begins with a number of bytes, and goes on while the bytes fit.
+/// The part of a text that begins with a number of bytes, and continues while the bytes fit.
 fn leading(text: &str, from: usize, fits: impl Fn(u8) -> bool) -> &str {
     &text[..from + text.bytes().skip(from).take_while(|byte| fits(*byte)).count()]
 }

@@ -212,7 +212,7 @@ mod tests {
     const TRIAL_BATCHES: usize = 8;
     const BATCH_ROWS: usize = TRIAL_ROWS / TRIAL_BATCHES;
 
-    /// Rows of one partition. Of each eight so many have the key 1, and the others the key 0.
+    /// Rows of one partition. Of each eight, this many have the key 1, and the others the key 0.
     fn batch(later: usize) -> RecordBatch {
         let partition: ArrayRef = Arc::new(Int64Array::from(vec![0; BATCH_ROWS]));
         let key = |row: usize| i64::from(row % 8 < later);

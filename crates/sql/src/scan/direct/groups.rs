@@ -171,7 +171,7 @@ impl DirectGroups {
         Ok(Some(if named.num_rows() > 0 { vec![named] } else { Vec::new() }))
     }
 
-    /// The groups of all chunks, as so many threads would form them; `None` if they need much memory.
+    /// The groups of all chunks, as this many threads would form them; `None` if they need much memory.
     fn groups(&self, scan: &Scan, watch: Watch<'_>) -> Result<Option<Groups>> {
         let none = self.aggregation.no_groups(scan).map_err(from_datafusion)?;
         let threads = self.threads.min(scan.chunks().len());
@@ -213,7 +213,7 @@ impl DirectGroups {
     }
 
     /// Whether this read, with values for its parameters, is the same as another one without parameters. Both are of
-    /// statements that differ in nothing but these values, and no parameter is elsewhere than in the conditions.
+    /// statements that differ only in these values, and all parameters are in the conditions.
     pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         (self.form.table, &self.columns, &self.as_indices, &self.schema)
             == (other.form.table, &other.columns, &other.as_indices, &other.schema)

@@ -21,7 +21,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The maximum number of parts that planning may add to those that are written. With so many it takes a second or two.
+/// The maximum number of parts that planning may add to those that are written. That takes a second or two.
 pub(crate) const REPEATED_MAX: u64 = 1 << 18;
 
 /// The number of `WHEN` up to which DataFusion writes a `CASE` of conditions with `AND` and `OR`.

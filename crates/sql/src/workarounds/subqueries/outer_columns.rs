@@ -1,8 +1,8 @@
-//! The outer columns that a plan mentions, by itself or in the subqueries that it asks.
+//! The outer columns that a plan mentions, by itself or in its subqueries.
 //!
 //! DataFusion plans a column of a query that is several levels up, but its rules look only one level up. A subquery
 //! that mentions such a column waits until the subquery around it is computed for all outer rows at once. Then the
-//! values of the column are in the rows of the query that asks it, and it mentions those.
+//! values of the column are in the rows of the query that contains it, and it mentions those.
 //!
 //! Waits for [#5492](https://github.com/apache/datafusion/issues/5492).
 
