@@ -3,6 +3,8 @@
 use super::points::Attributes;
 use crate::remote::RemoteError;
 use crate::remote::fields::{FieldValue, Fields, text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 /// The maximum nesting depth of values.
@@ -61,7 +63,7 @@ fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
                 }
                 Value::Object(all)
             }
-            (7, FieldValue::Bytes(bytes)) => base64(bytes).into(),
+            (7, FieldValue::Bytes(bytes)) => STANDARD.encode(bytes).into(),
             _ => found,
         };
     }
@@ -112,26 +114,12 @@ fn shown(value: Value) -> String {
     }
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        for index in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * index) & 63) as usize];
-            text.push(if index <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn values_become_texts() {
-        assert_eq!([&b""[..], b"f", b"fo", b"foo", b"foob"].map(base64), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
         let json = json!([
             { "key": "t", "value": { "stringValue": "x" } },
             { "key": "i", "value": { "intValue": "7" } },
