@@ -5,6 +5,7 @@
 
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_outer_expressions_mut;
+use crate::workarounds::syntax::binary;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
@@ -160,10 +161,9 @@ impl Merged {
         }
         let equal = |name: &Ident| {
             let (left, right) = (self.find(name)?.value.clone(), qualified(right?, name));
-            Some(Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Eq, right: Box::new(right) })
+            Some(binary(left, BinaryOperator::Eq, right))
         };
-        let both =
-            |left, right| Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::And, right: Box::new(right) };
+        let both = |left, right| binary(left, BinaryOperator::And, right);
         match names.iter().map(equal).collect::<Option<Vec<_>>>() {
             Some(conditions) => ControlFlow::Continue(conditions.into_iter().reduce(both)),
             None => {
