@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// The next item in the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TextItem {
     Row,
     End,
     /// Text that only the parser can read.
@@ -56,26 +56,26 @@ impl<'a> InsertText<'a> {
     }
 
     /// Reads one row into `row`, which is cleared first.
-    pub(crate) fn next(&mut self, row: &mut Vec<Literal<'a>>) -> Result<Step> {
+    pub(crate) fn next(&mut self, row: &mut Vec<Literal<'a>>) -> Result<TextItem> {
         row.clear();
         let reader = &mut self.reader;
         if self.has_rows && !reader.take(b',') {
-            return Ok(if reader.is_at_end() { Step::End } else { Step::NotPlain });
+            return Ok(if reader.is_at_end() { TextItem::End } else { TextItem::NotPlain });
         }
         if !reader.take(b'(') {
-            return Ok(Step::NotPlain);
+            return Ok(TextItem::NotPlain);
         }
         self.has_rows = true;
         loop {
             match reader.literal(self.parameters)? {
                 Some(literal) => row.push(literal),
-                None => return Ok(Step::NotPlain),
+                None => return Ok(TextItem::NotPlain),
             }
             if reader.take(b')') {
-                return Ok(Step::Row);
+                return Ok(TextItem::Row);
             }
             if !reader.take(b',') {
-                return Ok(Step::NotPlain);
+                return Ok(TextItem::NotPlain);
             }
         }
     }
@@ -303,9 +303,9 @@ mod tests {
         let (mut rows, mut row) = (Vec::new(), Vec::new());
         loop {
             match insert.next(&mut row).unwrap() {
-                Step::Row => rows.push(row.clone()),
-                Step::End => return Some(rows),
-                Step::NotPlain => return None,
+                TextItem::Row => rows.push(row.clone()),
+                TextItem::End => return Some(rows),
+                TextItem::NotPlain => return None,
             }
         }
     }

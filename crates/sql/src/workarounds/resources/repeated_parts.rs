@@ -43,12 +43,12 @@ struct Counter {
     /// The number of parts that are written.
     written: u64,
     /// The steps that were counted, by address. An item of `WITH` that is named twice is one step.
-    counted: HashMap<*const LogicalPlan, Step>,
+    counted: HashMap<*const LogicalPlan, PlanStep>,
 }
 
 /// A step of a plan with all steps below it.
 #[derive(Clone)]
-struct Step {
+struct PlanStep {
     parts: u64,
     /// The size of the expression that each column is.
     columns: Arc<[u64]>,
@@ -79,7 +79,7 @@ impl Size {
 }
 
 impl Counter {
-    fn step(&mut self, plan: &LogicalPlan) -> Result<Step> {
+    fn step(&mut self, plan: &LogicalPlan) -> Result<PlanStep> {
         let address = std::ptr::from_ref(plan);
         if let Some(step) = self.counted.get(&address) {
             return Ok(step.clone());
@@ -97,13 +97,13 @@ impl Counter {
         }
         self.written = self.written.saturating_add(1);
         let parts = sum(inputs.iter().map(|input| input.parts)).saturating_add(own).saturating_add(1);
-        let step = Step { parts, columns: self.columns(plan, &inputs)? };
+        let step = PlanStep { parts, columns: self.columns(plan, &inputs)? };
         self.counted.insert(address, step.clone());
         Ok(step)
     }
 
     /// The sizes of a step's columns. Conditions do not move below steps whose columns have the size 1.
-    fn columns(&mut self, plan: &LogicalPlan, inputs: &[Step]) -> Result<Arc<[u64]>> {
+    fn columns(&mut self, plan: &LogicalPlan, inputs: &[PlanStep]) -> Result<Arc<[u64]>> {
         let width = plan.schema().fields().len();
         let columns: Arc<[u64]> = match (plan, inputs) {
             (LogicalPlan::Projection(projection), [input]) => {

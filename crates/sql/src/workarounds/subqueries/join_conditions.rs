@@ -29,7 +29,7 @@ pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<Logi
         let filter = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(join))?);
         return of_step(filter, names).map(|step| Transformed::yes(step.data));
     }
-    let mut sides = Sides { left: join.left.as_ref().clone(), right: join.right.as_ref().clone(), names };
+    let mut sides = JoinSides { left: join.left.as_ref().clone(), right: join.right.as_ref().clone(), names };
     for condition in asking {
         match sides.settle(condition, join.join_type)? {
             Some(settled) => plain.push(settled),
@@ -46,13 +46,13 @@ pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<Logi
 }
 
 /// The sides of an outer join, with the columns that were added.
-struct Sides<'a> {
+struct JoinSides<'a> {
     left: LogicalPlan,
     right: LogicalPlan,
     names: &'a Names,
 }
 
-impl Sides<'_> {
+impl JoinSides<'_> {
     /// A condition without subqueries in the place of one with them; `None` if it is not supported.
     fn settle(&mut self, condition: Expr, join_type: JoinType) -> Result<Option<Expr>> {
         if let Expr::Exists(exists) = &condition
