@@ -1,6 +1,6 @@
-//! Walks over DataFusion's plans and expressions, in place of DataFusion's own. Those are compiled anew for each closure
-//! that they are called with, which is more than a hundred functions for a plan with its subqueries. Here a closure is
-//! a trait object, so that there is one walk for each type of node.
+//! Walks over DataFusion's plans and expressions, in place of DataFusion's own. Those are compiled anew for each
+//! closure that they are called with, which is more than a hundred functions for a plan with its subqueries. Here a
+//! closure is a trait object, so that there is one walk for each type of node.
 
 #![expect(clippy::disallowed_methods, reason = "this file owns the walks")]
 
