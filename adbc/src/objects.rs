@@ -262,12 +262,12 @@ pub(crate) fn table_schema(
         return Err(with_state(Status::NotFound, "3D000", message));
     }
     if is(schema, SCHEMA) {
-        let said = schema.filter(|schema| !schema.is_empty());
-        let found = if said.is_none() && session.search_path().is_public() {
+        let named_schema = schema.filter(|schema| !schema.is_empty());
+        let found = if named_schema.is_none() && session.search_path().is_public() {
             // The name may begin with another schema.
             session.table_named(table).map_err(of_store)?
         } else {
-            session.find_table(said, table).map_err(missing)?
+            session.find_table(named_schema, table).map_err(missing)?
         };
         return match found.definition.view {
             Some(_) => schema_of_query(session, &exact_name(&found)).map_err(of_store),

@@ -3,7 +3,7 @@
 use crate::object::{STRINGS_PER_OBJECT, hash_name};
 use crate::objects::{Objects, UNFINISHED};
 use atsdb_core::time::format_time;
-use atsdb_core::{Column, ColumnId, Error, ErrorKind, Result, TableDefinition, TableId, TimeUnit};
+use atsdb_core::{Column, ColumnId, Error, ErrorKind, Result, TableDefinition, TableId, TimeUnit, hex};
 use atsdb_engine::Moment;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -313,11 +313,8 @@ pub(crate) fn next_number(objects: &dyn Objects) -> Result<u64> {
 }
 
 /// 128 bits from their 32 digits.
-pub(crate) fn uid_of(hexadecimal: &str) -> Option<[u8; 16]> {
-    if hexadecimal.len() != 32 || !hexadecimal.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    u128::from_str_radix(hexadecimal, 16).ok().map(u128::to_be_bytes)
+pub(crate) fn uid_of(digits: &str) -> Option<[u8; 16]> {
+    hex::decode(digits)?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub(crate) fn decode_rhythm<T: Number>(reader: &mut Reader<'_>, count: usize) ->
     if T::default().as_float().is_some() {
         return Err("a rhythm in a column of floating point numbers".into());
     }
-    let step = Step { whole: reader.varint()?, fraction: u32::from_le_bytes(reader.array()?) };
+    let step = BeatInterval { whole: reader.varint()?, fraction: u32::from_le_bytes(reader.array()?) };
     let unit = reader.varint()? as i64;
     let mut base = read_number::<T>(reader)?.to_bits();
     let jump_count = reader.varint_up_to(count)?;
@@ -103,7 +103,7 @@ pub(crate) fn decode_rhythm<T: Number>(reader: &mut Reader<'_>, count: usize) ->
     Ok(values)
 }
 
-fn extend_by_run<T: Number>(values: &mut Vec<T>, base: u64, step: Step, unit: i64, residuals: &[i64]) {
+fn extend_by_run<T: Number>(values: &mut Vec<T>, base: u64, step: BeatInterval, unit: i64, residuals: &[i64]) {
     let on_beat = (0..).map(|row| base.wrapping_add(step.times(row)));
     let times =
         residuals.iter().zip(on_beat).map(|(residual, time)| time.wrapping_add_signed(residual.wrapping_mul(unit)));
@@ -124,13 +124,13 @@ fn unit_of<'a>(distances: impl Iterator<Item = &'a i64>) -> i64 {
 
 /// The interval between two beats.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Step {
+struct BeatInterval {
     whole: u64,
     /// The fraction in units of 2^-32.
     fraction: u32,
 }
 
-impl Step {
+impl BeatInterval {
     /// Returns this number of steps.
     fn times(self, count: u64) -> u64 {
         self.whole.wrapping_mul(count).wrapping_add(u64::from(self.fraction).wrapping_mul(count) >> 32)
@@ -155,7 +155,7 @@ impl Step {
 /// Returns the jump to a run with these distances from where the preceding run would have continued: the median, or the
 /// multiple of the step near it. After a gap the beat continues, and multiples cost fewer bits; the median of a few
 /// residuals may miss one by chance.
-fn jump_to(distances: &[i64], step: Step, spread: u64) -> i64 {
+fn jump_to(distances: &[i64], step: BeatInterval, spread: u64) -> i64 {
     let middle = median(&mut distances.to_vec());
     let multiple = step.multiple_near(middle);
     let off = |jump: i64| distances.iter().map(|distance| distance.abs_diff(jump) as f64).sum::<f64>();
@@ -207,17 +207,17 @@ fn runs(keys: &[u64], beat: u64) -> Option<Vec<&[u64]>> {
 
 /// Returns the step that fits the long runs best: as exact as they require, but rounder where that costs almost
 /// nothing.
-fn fit_step(runs: &[&[u64]], beat: u64) -> Step {
+fn fit_step(runs: &[&[u64]], beat: u64) -> BeatInterval {
     let length_max = runs.iter().map(|run| run.len()).max().unwrap_or(0);
     let long: Vec<&[u64]> = runs.iter().copied().filter(|run| run.len() * 2 > length_max).collect();
     let stride = long.iter().map(|run| run.len()).sum::<usize>().div_ceil(SAMPLE_LENGTH);
     let exact = exact_step(&long, beat, stride);
-    let mut best = (Step { whole: beat, fraction: 0 }, f64::MAX);
+    let mut best = (BeatInterval { whole: beat, fraction: 0 }, f64::MAX);
     let rounded = (0..19).rev().map(|digits| {
         let unit = 10_u64.pow(digits);
-        Step { whole: ((exact / unit as f64).round() as u64).saturating_mul(unit), fraction: 0 }
+        BeatInterval { whole: ((exact / unit as f64).round() as u64).saturating_mul(unit), fraction: 0 }
     });
-    for step in rounded.chain([Step::nearest(exact)]) {
+    for step in rounded.chain([BeatInterval::nearest(exact)]) {
         // A step that is off by a whole step at a run's end does not fit.
         if step == best.0 && best.1 < f64::MAX || (step.as_float() - exact).abs() * length_max as f64 > exact {
             continue;
@@ -246,7 +246,7 @@ fn exact_step(runs: &[&[u64]], beat: u64, stride: usize) -> f64 {
 }
 
 /// Estimates the bits of a step's residuals in a sample of these runs.
-fn cost(runs: &[&[u64]], step: Step, stride: usize) -> f64 {
+fn cost(runs: &[&[u64]], step: BeatInterval, stride: usize) -> f64 {
     let mut bits = 0.0;
     for run in runs {
         let sample = run.iter().zip(0..).step_by(stride);

@@ -34,7 +34,7 @@ pub enum Unit {
 
 /// Months, days and nanoseconds that are added up.
 #[derive(Debug, Default, Clone, Copy)]
-struct Parts {
+struct IntervalSum {
     months: i128,
     days: i128,
     nanos: i128,
@@ -51,9 +51,9 @@ pub fn is_out_of_range(text: &str, first: Option<Unit>, last: Option<Unit>) -> b
     parts_of(text, first, last).is_some_and(|parts| parts.interval().is_none())
 }
 
-fn parts_of(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Parts> {
+fn parts_of(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<IntervalSum> {
     let lower = join_signs(text.trim().to_ascii_lowercase());
-    let (mut parts, text) = (Parts::default(), lower.trim_start_matches('@').trim());
+    let (mut parts, text) = (IntervalSum::default(), lower.trim_start_matches('@').trim());
     let (text, is_ago) = match text.strip_suffix("ago") {
         Some(before) => (before.trim_end(), true),
         None => (text, false),
@@ -64,7 +64,7 @@ fn parts_of(text: &str, first: Option<Unit>, last: Option<Unit>) -> Option<Parts
         None => parts.add_words(text, bare, first.zip(last))?,
     }
     if is_ago {
-        parts = Parts { months: -parts.months, days: -parts.days, nanos: -parts.nanos };
+        parts = IntervalSum { months: -parts.months, days: -parts.days, nanos: -parts.nanos };
     }
     parts.cut(last.or(first));
     Some(parts)
@@ -88,7 +88,7 @@ fn join_signs(text: String) -> String {
     joined
 }
 
-impl Parts {
+impl IntervalSum {
     /// The interval, if it is in range.
     fn interval(&self) -> Option<Interval> {
         let (months, days) = (i32::try_from(self.months).ok()?, i32::try_from(self.days).ok()?);

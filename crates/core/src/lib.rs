@@ -9,7 +9,7 @@
 //! - the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]), and rules against wrong clocks
 //!   ([`clock_skew`])
 //! - the text forms of times, sizes, durations and intervals ([`time_text`], [`size`], [`duration`],
-//!   [`interval_text`]), and backslash escapes ([`escapes`])
+//!   [`interval_text`]), backslash escapes ([`escapes`]) and hexadecimal digits ([`hex`])
 //! - error kinds ([`error`]), limits ([`limits`]) and work on several threads ([`parallel`])
 //!
 //! Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done
@@ -34,6 +34,7 @@ pub mod error;
 pub mod escapes;
 mod foreign_key;
 mod foreign_keys;
+pub mod hex;
 pub mod id;
 pub mod identity;
 mod identity_columns;

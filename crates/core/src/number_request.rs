@@ -146,21 +146,21 @@ mod tests {
 
     #[test]
     fn a_counter_is_set_forwards_and_backwards() {
-        let asked = request(Identity::by_default(), ColumnType::Int16, 9);
+        let requested = request(Identity::by_default(), ColumnType::Int16, 9);
         let counter = Some(Counter { restarts: 3, last: 500 });
         for number in [600, 7] {
-            let (_, next) = asked.set_to(counter, number, false).unwrap().take(counter).unwrap();
+            let (_, next) = requested.set_to(counter, number, false).unwrap().take(counter).unwrap();
             assert_eq!(next, Counter { restarts: 4, last: number - 1 }, "no number is taken");
-            let (block, counter) = asked.set_to(counter, number, true).unwrap().take(counter).unwrap();
+            let (block, counter) = requested.set_to(counter, number, true).unwrap().take(counter).unwrap();
             assert_eq!((block.first, block.count), (number, 1));
             assert_eq!(counter, Counter { restarts: 4, last: number });
             // Requests by the definition, which does not know of it, follow.
-            assert_eq!(taken(asked, Some(counter)), Some((number + 1, 9, number + 9)));
+            assert_eq!(taken(requested, Some(counter)), Some((number + 1, 9, number + 9)));
             // A copy does, too.
-            assert_eq!(asked.identity.continued(Some(counter)).first(), Some(number + 1));
+            assert_eq!(requested.identity.continued(Some(counter)).first(), Some(number + 1));
         }
         for number in [0, -1, 40_000] {
-            assert!(asked.set_to(counter, number, true).is_err(), "{number}");
+            assert!(requested.set_to(counter, number, true).is_err(), "{number}");
         }
     }
 

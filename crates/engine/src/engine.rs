@@ -34,7 +34,7 @@ use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
 use crate::upkeep::seal::{self, SealReport};
 use atsdb_core::{
-    BatchId, Check, ColumnId, CommitOutcome, Error, ErrorKind, Index, Result, Store, Table, TableDefinition,
+    BatchId, Check, ColumnId, CommitOutcome, Error, ErrorKind, Index, Result, Store, Table, TableDefinition, hex,
 };
 use atsdb_pagecache::PageCache;
 use atsdb_resident::{HashSeed, ResidentTables};
@@ -136,7 +136,7 @@ impl Engine {
     pub fn new(store: Arc<dyn Store>, options: EngineOptions) -> Result<Self> {
         let seed = HashSeed::new(options.environment.hash_seed()?);
         let threads = options.threads.max(1);
-        let holder = options.environment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
+        let holder = hex::encode(&options.environment.random()?);
         let shared = Arc::new(Shared {
             store,
             environment: options.environment,

@@ -27,8 +27,8 @@ pub(crate) fn unknown_table(location: &str, wanted: &str, tables: &[String]) -> 
 }
 
 /// The user may not read the table. `grant` is the statement that would permit it.
-pub fn not_permitted(location: &str, said: &str, grant: &str) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("the user of {location} may not read this: {said}"))
+pub fn not_permitted(location: &str, reason: &str, grant: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("the user of {location} may not read this: {reason}"))
         .with_hint(format!("let an administrator run {grant}, or use another user"))
 }
 
@@ -38,7 +38,7 @@ pub fn no_columns(location: &str, table: &str) -> Error {
 }
 
 /// The server failed while it read the table.
-pub fn failed(location: &str, table: &str, said: &str, code: &str) -> Error {
-    Error::new(ErrorKind::Unavailable, format!("{location}: the server cannot read {table}: {said} ({code})"))
+pub fn failed(location: &str, table: &str, reason: &str, code: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("{location}: the server cannot read {table}: {reason} ({code})"))
         .with_hint("nothing was stored; check the table there, then import it again")
 }

@@ -155,9 +155,9 @@ impl Server for MysqlServer {
         let mut findings = Vec::new();
         for table in TABLES {
             for mut row in connection.query(&format!("CHECK TABLE {table}"), &[])? {
-                let (kind, said) = (row.text(2)?, row.text(3)?);
+                let (kind, message) = (row.text(2)?, row.text(3)?);
                 if kind.eq_ignore_ascii_case("error") || kind.eq_ignore_ascii_case("warning") {
-                    findings.push(Finding::damage(table, said));
+                    findings.push(Finding::damage(table, message));
                 }
             }
         }

@@ -18,14 +18,14 @@ pub(crate) fn translate(error: tokio_postgres::Error, location: &str) -> Failure
 /// Converts an error of the client while it reads a table that does not belong to the store.
 pub(crate) fn translate_source(error: tokio_postgres::Error, location: &str, table: &str) -> Error {
     let Some(reported) = error.as_db_error() else { return lost(error, location).into_error() };
-    let (code, said) = (reported.code().code(), reported.message());
+    let (code, reason) = (reported.code().code(), reported.message());
     let known = match code {
-        "42501" => errors::not_permitted(location, said, &format!("GRANT SELECT ON {table} TO the user")),
+        "42501" => errors::not_permitted(location, reason, &format!("GRANT SELECT ON {table} TO the user")),
         // The classes of connections, resources, and a server that is shutting down.
         _ if ["08", "53", "57P"].iter().any(|class| code.starts_with(class)) => {
             return by_code(reported, location).with_source(error).into_error();
         }
-        _ => errors::failed(location, table, said, &format!("SQLSTATE {code}")),
+        _ => errors::failed(location, table, reason, &format!("SQLSTATE {code}")),
     };
     known.with_source(error)
 }
@@ -71,41 +71,41 @@ fn causes(error: &dyn StdError) -> String {
 }
 
 fn by_code(reported: &DbError, location: &str) -> Failure {
-    let (code, said) = (reported.code().code(), reported.message());
+    let (code, reason) = (reported.code().code(), reported.message());
     let unavailable = |message: String, hint: &str| Error::new(ErrorKind::Unavailable, message).with_hint(hint);
     match code {
         // Serialization failure, deadlock.
-        "40001" | "40P01" => Fault::RolledBack.at(location, said),
+        "40001" | "40P01" => Fault::RolledBack.at(location, reason),
         // Shut down by the administrator or after a crash, starting up, or closed because of silence.
-        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Fault::Closed.at(location, said),
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => Fault::Closed.at(location, reason),
         // Prepared statements that are missing, or belong to another client.
         "26000" | "42P05" => other_session(location),
-        "53300" => Fault::Full.at(location, said),
+        "53300" => Fault::Full.at(location, reason),
         // Lock not available, statement timeout.
-        "55P03" | "57014" => Fault::Locked.at(location, said),
-        "53100" => Fault::DiskFull.at(location, said),
-        "53200" => Fault::OutOfMemory.at(location, said),
+        "55P03" | "57014" => Fault::Locked.at(location, reason),
+        "53100" => Fault::DiskFull.at(location, reason),
+        "53200" => Fault::OutOfMemory.at(location, reason),
         "58030" => Failure::Server(unavailable(
-            format!("input or output failed at the server of {location}, nothing was acknowledged: {said}"),
+            format!("input or output failed at the server of {location}, nothing was acknowledged: {reason}"),
             "check its disk and its log",
         )),
-        "28P01" | "28000" => Fault::NoLogin.at(location, said),
-        "3D000" => Fault::NoDatabase.at(location, said),
-        "42501" | "25006" => Fault::ReadOnly.at(location, said),
-        "XX001" | "XX002" => Fault::Damaged.at(location, said),
+        "28P01" | "28000" => Fault::NoLogin.at(location, reason),
+        "3D000" => Fault::NoDatabase.at(location, reason),
+        "42501" | "25006" => Fault::ReadOnly.at(location, reason),
+        "XX001" | "XX002" => Fault::Damaged.at(location, reason),
         // A missing table, column or function: the statements are fixed, so the tables must have changed.
         "42P01" | "42703" | "42883" | "42804" => Failure::Server(
-            Error::corrupt(format!("the tables of the store {location} were altered: {said}"))
+            Error::corrupt(format!("the tables of the store {location} were altered: {reason}"))
                 .with_hint("restore them from a backup"),
         ),
         _ if code.starts_with("53") => Failure::Server(
-            Error::new(ErrorKind::Resources, format!("the server of {location} lacks a resource: {said}"))
+            Error::new(ErrorKind::Resources, format!("the server of {location} lacks a resource: {reason}"))
                 .with_hint("check its limits and its log, then retry"),
         ),
         _ if code.starts_with("08") => Failure::Lost(unavailable(
-            format!("the connection to {location} broke: {said}"),
+            format!("the connection to {location} broke: {reason}"),
             "retry when the server is available again",
         )),
-        _ => Failure::Server(Error::internal(format!("PostgreSQL failed at {location}: {said} (SQLSTATE {code})"))),
+        _ => Failure::Server(Error::internal(format!("PostgreSQL failed at {location}: {reason} (SQLSTATE {code})"))),
     }
 }

@@ -51,6 +51,7 @@ pub use ddl::references::foreign_key_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
+pub use functions::numbers::sizes::pretty_size;
 pub use functions::session::version::{POSTGRES_VERSION, version_text};
 pub use functions::texts::strings::identifier;
 pub use parse::statement::{items_of_answer, parse_answer};

@@ -34,29 +34,29 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The failure at `location`, the URL without secrets. `said` is the message of the server or the client.
-    pub fn at(self, location: &str, said: &str) -> Failure {
+    /// The failure at `location`, the URL without secrets. `reason` is the message of the server or the client.
+    pub fn at(self, location: &str, reason: &str) -> Failure {
         let unavailable = |message: String| Error::new(ErrorKind::Unavailable, message);
         match self {
             Self::NoConnection => Failure::Lost(
-                unavailable(format!("no connection to {location}: {said}"))
+                unavailable(format!("no connection to {location}: {reason}"))
                     .with_hint("check that the server runs and listens there, and the network between"),
             ),
             Self::NoEncryption => Failure::Server(
-                unavailable(format!("cannot open an encrypted connection to {location}: {said}")).with_hint(
+                unavailable(format!("cannot open an encrypted connection to {location}: {reason}")).with_hint(
                     "give the authority's certificate with sslrootcert=FILE, or connect unencrypted with sslmode=disable",
                 ),
             ),
             Self::Closed => Failure::Lost(
-                unavailable(format!("the server of {location} closed the connection: {said}"))
+                unavailable(format!("the server of {location} closed the connection: {reason}"))
                     .with_hint("retry when it is available again; this call stored nothing"),
             ),
             Self::Full => Failure::Full(
-                unavailable(format!("the server of {location} accepts no more connections: {said}"))
+                unavailable(format!("the server of {location} accepts no more connections: {reason}"))
                     .with_hint("raise max_connections there, or use fewer programs at once"),
             ),
             Self::NoLogin => Failure::Server(
-                unavailable(format!("the server of {location} refuses the login: {said}"))
+                unavailable(format!("the server of {location} refuses the login: {reason}"))
                     .with_hint("check the user and the password (URL, ATSDB_PASSWORD or ATSDB_PASSWORD_FILE)"),
             ),
             Self::NoDatabase => Failure::Server(
@@ -65,7 +65,7 @@ impl Fault {
             ),
             Self::RolledBack => Failure::RolledBack(Error::new(
                 ErrorKind::Busy,
-                format!("the server of {location} rolled back a transaction in favour of another: {said}"),
+                format!("the server of {location} rolled back a transaction in favour of another: {reason}"),
             )),
             Self::Locked => Failure::Server(
                 Error::new(ErrorKind::Busy, format!("the store {location} is held by another writer"))
@@ -79,11 +79,11 @@ impl Fault {
                 Failure::Server(Error::new(ErrorKind::Resources, format!("the server of {location} is out of memory")))
             }
             Self::ReadOnly => Failure::Server(
-                Error::new(ErrorKind::ReadOnly, format!("the store {location} cannot be written: {said}"))
+                Error::new(ErrorKind::ReadOnly, format!("the store {location} cannot be written: {reason}"))
                     .with_hint("grant the user what the store needs, or open it with read_only"),
             ),
             Self::Damaged => Failure::Server(
-                Error::corrupt(format!("the store {location} is damaged: {said}"))
+                Error::corrupt(format!("the store {location} is damaged: {reason}"))
                     .with_hint("run verify to find what is affected, and restore that from a backup"),
             ),
         }

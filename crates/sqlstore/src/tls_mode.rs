@@ -30,13 +30,13 @@ impl TlsMode {
 
     /// The warning about a connection over a network that may be unencrypted. `location` is the URL without secrets.
     pub fn warning(self, url: &ServerUrl, location: &str) -> Option<String> {
-        let said = match self {
+        let encryption = match self {
             _ if url.is_local() => return None,
             Self::Require => return None,
             Self::Prefer => "may be",
             Self::Disable => "is",
         };
-        Some(format!("{location}: the connection {said} unencrypted; sslmode=require forbids that"))
+        Some(format!("{location}: the connection {encryption} unencrypted; sslmode=require forbids that"))
     }
 }
 

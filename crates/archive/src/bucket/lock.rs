@@ -9,7 +9,7 @@
 
 use super::client::Bucket;
 use crate::objects::{Lock, Objects};
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{Error, ErrorKind, Result, hex};
 use atsdb_engine::{Environment, SystemEnvironment};
 use object_store::{PutMode, UpdateVersion};
 use parking_lot::Mutex;
@@ -76,7 +76,7 @@ struct LockVersion {
 
 impl BucketLock {
     pub(super) fn take(bucket: &Bucket, times: LockTimes) -> Result<Self> {
-        let name: String = SystemEnvironment.random()?.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = hex::encode(&SystemEnvironment.random()?);
         let (known, is_inherited, since, since_ms) = wait_and_take(bucket, &name, times)?;
         let version = Mutex::new(LockVersion { number: 0, known, since, since_ms });
         let (bucket, is_lost) = (bucket.clone(), AtomicBool::new(false));

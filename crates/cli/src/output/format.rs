@@ -82,9 +82,9 @@ impl Format {
 }
 
 /// The format of a file: the one requested, or else the one of its extension.
-pub(crate) fn format_of(path: Option<&Path>, asked: Option<Format>) -> Result<(Format, Compression)> {
+pub(crate) fn format_of(path: Option<&Path>, requested: Option<Format>) -> Result<(Format, Compression)> {
     let by_ending = path.and_then(Format::of_path);
-    let (format, compression) = match (asked, by_ending, path) {
+    let (format, compression) = match (requested, by_ending, path) {
         (Some(format), by_ending, _) => (format, by_ending.map_or(Compression::None, |(_, compression)| compression)),
         (None, Some(both), _) => both,
         (None, None, None) => (Format::Csv, Compression::None),

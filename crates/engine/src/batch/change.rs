@@ -209,7 +209,7 @@ impl Batch {
         let older = others.iter().find(|own| own.id == table.id).unwrap_or(from).definition.clone();
         let redefined = Table { id: table.id, version: from.version.next(), definition: to.clone() };
         let change = Redefinition { table: table.id, from: from.definition.clone(), to };
-        self.note_restarted(table.id, &older, &change.to);
+        self.supplied.note_restarted(&self.handle.shared, table.id, &older, &change.to);
         let done = self.redefine_resident(table, &change.to).and_then(|()| {
             self.changes.note_redefined(change);
             self.keep_references(&older, &redefined)?;
@@ -320,11 +320,11 @@ impl Batch {
             let message = format!("table {} was created by the same transaction and holds rows", table.definition.name);
             return Err(Error::new(ErrorKind::Sql, message).with_hint("COMMIT before changing it"));
         }
-        let to = self.continued(table, to.clone())?;
+        let to = self.chunks.continued(table.id, to.clone())?;
         self.drafts.drop_table(table.id);
         self.uncreate(table)?;
         let created = self.create_table(&to)?;
-        self.note_recreated(table.id, created.id);
+        self.supplied.note_recreated(&self.handle.shared, table.id, created.id);
         Ok(created)
     }
 }

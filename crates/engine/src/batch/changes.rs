@@ -5,8 +5,8 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::temporary::{TemporaryTable, gone, is_temporary};
 use atsdb_core::{
-    Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, Redefinition, Result, Table,
-    TableDefinition, TableId,
+    Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, QualifiedName, Redefinition, Result, Store,
+    Table, TableDefinition, TableId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -311,6 +311,25 @@ impl Changes {
                 None => (table.version, &table.definition),
             };
             is_it(definition).then(|| Table { id: table.id, version, definition: definition.clone() })
+        })
+    }
+
+    /// The sequence that a column of a table takes numbers from, as the batch sees it.
+    pub(crate) fn sequence(&self, store: &dyn Store, table: &Table, name: &QualifiedName) -> Result<Table> {
+        let is_it = |other: &TableDefinition| other.sequence && name.is_of(other);
+        let found = match &self.base {
+            Some(base) => self.find_table(base, is_it),
+            None => match self.created.iter().find(|own| is_it(&own.definition)) {
+                Some(own) => Some(own.clone()),
+                None => {
+                    let stored = store.snapshot()?.table_named(&name.stored_name())?;
+                    stored.filter(|stored| is_it(&stored.definition))
+                }
+            },
+        };
+        found.ok_or_else(|| {
+            let (table, name) = (&table.definition.name, &name.name);
+            Error::not_found(format!("the sequence {name} of table {table} does not exist"))
         })
     }
 

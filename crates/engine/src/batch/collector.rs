@@ -214,6 +214,17 @@ impl ChunkCollector {
         }
     }
 
+    /// A definition that replaces another one of a table that the batch created: its columns continue counting.
+    pub(crate) fn continued(&self, table: TableId, mut to: TableDefinition) -> Result<TableDefinition> {
+        let store = &self.shared.store;
+        let counters = match self.stage {
+            Some(stage) => store.stage_snapshot(stage)?,
+            None => store.snapshot()?,
+        };
+        to.continue_counters(|column| counters.counter(table, column))?;
+        Ok(to)
+    }
+
     /// Notes a table that the batch has created in its stage.
     pub(crate) fn note_staged(&mut self, table: TableId) {
         self.staged_tables.push(table);

@@ -12,7 +12,6 @@ use atsdb_core::{Change, CommitOutcome, Error, ErrorKind, Result, TableId};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// How often a commit is attempted while definitions that it relies on get other versions. Each such change means that
 /// another writer has succeeded, for example in creating a table in the same schema.
@@ -43,7 +42,7 @@ impl Batch {
             return Err(Error::usage("an earlier operation of the batch failed, so nothing was stored")
                 .with_hint("begin a new batch"));
         }
-        self.keep_restarted();
+        self.supplied.keep_restarted(self.changes.redefined_mut());
         self.end_temporary()?;
         let temporary = self.session.take().map(|session| (session, self.changes.temporary().to_vec()));
         let outcome = self.commit_beside_temporary()?;
@@ -64,7 +63,7 @@ impl Batch {
             return self.commit_locked();
         }
         let shared = Arc::clone(&self.handle.shared);
-        self.count_skipped_in_memory(drafts.settle()?);
+        self.keyed.count_skipped_in_memory(drafts.settle()?);
         drafts.commit(&shared.residents, || self.commit_locked(), |outcome| *outcome == CommitOutcome::Committed)
     }
 
@@ -72,7 +71,7 @@ impl Batch {
     /// writer has added is a [`DuplicateKey`](ErrorKind::DuplicateKey), unless a conflict policy was applied to the
     /// table's rows, so that the batch would now do something else.
     pub fn commit_unrepeated(mut self) -> Result<CommitOutcome> {
-        self.keyed.names_duplicates = true;
+        self.keyed.name_duplicates();
         self.commit()
     }
 
@@ -86,26 +85,17 @@ impl Batch {
     /// Commits while the [`commit_locks`](Self::commit_locks) are held. A batch that holds nothing but waiting rows
     /// with keys checks them again if another process added to their tables.
     fn commit_locked(mut self) -> Result<CommitOutcome> {
-        let waiting = self.keyed.waiting();
-        if waiting.is_empty() || self.chunks.has_rows() || self.changes.has_looked() {
+        if self.keyed.waiting().is_empty() || self.chunks.has_rows() || self.changes.has_looked() {
             return self.commit_checked();
         }
-        let held: Vec<_> = waiting.iter().filter_map(|table| self.keyed.tables.get(table)?.1.held(*table)).collect();
-        let skipped_rows = self.keyed.skipped_rows.load(Ordering::Relaxed);
-        let replaced_rows = self.keyed.replaced_rows.load(Ordering::Relaxed);
+        let held = self.keyed.hold();
         for _ in 1..KEY_ATTEMPTS_MAX {
             match self.commit_once() {
                 Err(error) if error.kind() == ErrorKind::Conflict => {}
                 done => return done,
             }
             self.reset()?;
-            self.keyed.skipped_rows.store(skipped_rows, Ordering::Relaxed);
-            self.keyed.replaced_rows.store(replaced_rows, Ordering::Relaxed);
-            for (table, waiting, grows) in &held {
-                if let Some((_, keyed)) = self.keyed.tables.get_mut(table) {
-                    keyed.put_back(waiting.clone(), *grows);
-                }
-            }
+            self.keyed.restore(&held);
         }
         self.commit_once().map_err(with_retry_hint)
     }
@@ -131,11 +121,10 @@ impl Batch {
         self.hand_over()
     }
 
-    /// Returns to the state of a new batch. The caller puts the rows with keys back.
+    /// Returns to the state of a new batch. The caller restores the rows with keys.
     fn reset(&mut self) -> Result<()> {
         self.is_half_done = false;
         self.changes = Changes::default();
-        self.keyed.rewritten.clear();
         self.chunks.discard_chunks()
     }
 

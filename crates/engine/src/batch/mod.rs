@@ -1,52 +1,69 @@
 //! A batch: any number of rows of any number of tables, which one commit makes visible, all or none.
 //!
-//! One concern per file: `collector` turns rows into chunks, `changes` and `change` hold what is removed and redefined,
-//! `dependencies` relies on the definitions that new ones refer to, `materialized` and `rollup` replace computed rows,
-//! `keys` keeps keys unique, `references` keeps foreign keys, `row_checks` tests rows against CHECK constraints,
-//! `rollback` rolls back to a `savepoint`, `overlay` is the batch's own view, `commit` is the commit. `appender`
-//! buffers single rows for a batch. This file owns how rows enter.
+//! A [`Batch`] keeps its state in parts, each of which owns its fields: `collector` the rows and chunks, `changes` what
+//! is removed and redefined and which definitions the batch relies on, `supplied_values` what tables supply to added
+//! rows, `keys` the rows whose keys are not checked, and `savepoint` copies of these.
+//!
+//! The batch itself coordinates them. Its methods are split by what they do:
+//!
+//! | file | what the batch does there |
+//! |---|---|
+//! | `mod` | creates tables and takes rows in |
+//! | `change` | shows its own state, replaces and removes chunks, redefines and drops tables |
+//! | `computed_tables` | refreshes rollups and materialized views |
+//! | `in_memory` | changes tables in memory and temporary tables |
+//! | `keys` | keeps keys unique |
+//! | `references` | keeps foreign keys |
+//! | `follow`, `dependencies` | adapts to definitions that others change |
+//! | `rollback` | rolls back to a savepoint |
+//! | `commit` | commits |
+//!
+//! Beside it, `row_checks` tests rows against CHECK constraints, `overlay` is the batch's view of the store, and
+//! `appender` buffers single rows for a batch.
 
 pub(crate) mod appender;
 mod change;
-mod change_log;
 mod changes;
 mod collector;
 mod column_buffer;
 mod commit;
+mod computed_tables;
 mod dependencies;
 mod follow;
+mod in_memory;
 mod interner;
 pub(crate) mod keys;
-mod materialized;
-mod numbered;
 mod overlay;
 pub(crate) mod record;
 mod references;
-mod resident;
 mod rollback;
-mod rollup;
 mod row_buffer;
 mod row_checks;
 mod savepoint;
+mod supplied_values;
 mod table_writer;
-mod temporary;
 
 use crate::batch::changes::Changes;
 use crate::batch::collector::ChunkCollector;
 use crate::batch::keys::keyed_tables::KeyedTables;
+use crate::batch::row_checks::{check_stored_rows, coerce_and_check};
 use crate::batch::savepoint::Savepoint;
+use crate::batch::supplied_values::SuppliedValues;
 use crate::batch::table_writer::TableWriter;
 use crate::chunk::coerce::coerce_column;
 use crate::chunk::lossless::RowNumbers;
+use crate::chunk::plain::{plain, plain_type};
 use crate::shared::handle::Handle;
-use crate::shared::session_numbers::BatchNumbers;
+use crate::shared::session_numbers::SessionNumbers;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema};
 use atsdb_core::{
-    BatchId, ConflictPolicy, CurrentTimes, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId,
+    BatchId, ConflictPolicy, CurrentTimes, Error, ErrorKind, NewChunk, QualifiedName, Result, Table, TableDefinition,
+    TableId,
 };
 use atsdb_resident::BatchDrafts;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Rows and changes that become visible together. If a batch is dropped without [`commit`](Self::commit), it stores
 /// nothing except strings in dictionaries.
@@ -67,10 +84,8 @@ pub struct Batch {
     drafts: BatchDrafts,
     /// The session whose temporary tables the batch sees.
     session: Option<TemporaryTables>,
-    /// The session that draws the numbers of identity columns.
-    numbers: Option<BatchNumbers>,
-    /// The current times for defaults: those of the statement, else of the moment at which they are first needed.
-    times: OnceLock<CurrentTimes>,
+    /// Where the values of columns come from that added rows lack.
+    supplied: SuppliedValues,
     row_count: u64,
     /// Whether a definition that has changed is a conflict, also for a batch that only appends.
     pins_definitions: bool,
@@ -93,13 +108,24 @@ impl Batch {
             keyed: KeyedTables::default(),
             drafts: BatchDrafts::default(),
             session: None,
-            numbers: None,
-            times: OnceLock::new(),
+            supplied: SuppliedValues::default(),
             row_count: 0,
             pins_definitions: false,
             is_deleting: false,
             is_half_done: false,
         }
+    }
+
+    /// Records the numbers that the batch gives to rows as drawn by a session.
+    pub fn with_numbers(mut self, session: &SessionNumbers) -> Self {
+        self.supplied.set_numbers(session);
+        self
+    }
+
+    /// Sets the current times for defaults: those of the statement whose rows are added from here on. Without a call,
+    /// the batch uses the time at which it first needs one.
+    pub fn set_times(&mut self, times: CurrentTimes) {
+        self.supplied.set_times(times);
     }
 
     /// Creates a table, which becomes visible with the commit.
@@ -137,7 +163,8 @@ impl Batch {
         let newer = self.present(table)?;
         let present = newer.as_ref().unwrap_or(table);
         let was_half_done = self.is_half_done;
-        let complete = self.with_earlier_defaults(table, present, rows)?;
+        let shared = Arc::clone(&self.handle.shared);
+        let complete = self.supplied.add_earlier_defaults(&shared, table, present, rows)?;
         match self.append_under(present, complete.as_ref(), policy) {
             // The rows may be valid under a definition that another writer has just set.
             Err(error) => match self.look_for_newer(present)? {
@@ -145,7 +172,7 @@ impl Batch {
                     // An append that was refused because of the definition or a full dictionary has added nothing.
                     let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
                     self.is_half_done &= was_half_done || !is_clean;
-                    let complete = self.with_earlier_defaults(table, &newer, rows)?;
+                    let complete = self.supplied.add_earlier_defaults(&shared, table, &newer, rows)?;
                     self.append_under(&newer, complete.as_ref(), policy)
                 }
                 None => Err(error),
@@ -161,6 +188,34 @@ impl Batch {
         let stored = self.writer(table).and_then(|writer| writer.map_strings(&shared, columns));
         let stored = self.note_half_done(stored)?;
         self.push_with(table, stored, rows.num_rows(), policy)
+    }
+
+    /// The columns that rows will have in a table: complete, of its types, and tested.
+    pub(crate) fn coerced(&self, table: &Table, rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
+        let shared = &self.handle.shared;
+        let sequence = |name: &QualifiedName| self.changes.sequence(shared.store.as_ref(), table, name);
+        let rows = self.supplied.add_to(shared, table, rows, sequence)?;
+        coerce_and_check(shared, table, &rows)
+    }
+
+    /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped
+    /// columns as plain text. Rows that violate a CHECK constraint are refused, whether or not their keys exist.
+    pub fn complete(&self, table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.coerced(table, rows)?;
+        let columns = columns.iter().zip(&table.definition.columns).map(|(array, column)| plain(array, column));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let fields = table.definition.columns.iter().map(|column| Field::new(&column.name, plain_type(column), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+    }
+
+    /// Values of one column, by position, as [`complete`](Self::complete) returns them. Errors do not name a row.
+    pub fn completed(&self, table: &Table, position: usize, values: &ArrayRef) -> Result<ArrayRef> {
+        let Some(column) = table.definition.columns.get(position) else {
+            return Err(Error::usage(format!("table {} has no column {position}", table.definition.name)));
+        };
+        plain(&coerce_column(&table.definition, column, values, RowNumbers::Unknown)?, column)
     }
 
     /// Adds rows whose keys are known to be new.
@@ -220,7 +275,7 @@ impl Batch {
     /// Adds columns in stored form. Rows that violate a CHECK constraint are refused, and the batch stays as it was.
     pub(crate) fn push_stored(&mut self, table: &Table, columns: Vec<ArrayRef>, row_count: usize) -> Result<()> {
         if !self.is_duplicate {
-            self.check_stored_rows(table, &columns, row_count)?;
+            check_stored_rows(&self.handle.shared, table, &columns, row_count)?;
         }
         self.push_with(table, columns, row_count, table.definition.on_conflict)
     }

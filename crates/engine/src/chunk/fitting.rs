@@ -17,7 +17,7 @@ use atsdb_codec::logical_type;
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
 use atsdb_core::{
-    Column, ColumnType, ElementType, Error, ErrorKind, Result, array_text, decimal, json_text, uuid_text,
+    Column, ColumnType, ElementType, Error, ErrorKind, Result, array_text, decimal, hex, json_text, uuid_text,
 };
 use std::sync::Arc;
 
@@ -162,7 +162,7 @@ impl Values<'_> {
         let texts = match self.array.data_type() {
             DataType::FixedSizeBinary(16) => {
                 let bytes = self.array.as_fixed_size_binary();
-                let text = |row: usize| bytes.is_valid(row).then(|| hexadecimal(bytes.value(row)));
+                let text = |row: usize| bytes.is_valid(row).then(|| hex::encode(bytes.value(row)));
                 (0..bytes.len()).map(text).collect()
             }
             _ => self.texts()?,
@@ -258,10 +258,6 @@ fn without_hidden_elements(arrays: ListArray) -> Result<ListArray> {
     let values = filter(values, &BooleanArray::new(is_shown.finish(), None))?;
     let field = Arc::new(Field::new_list_field(values.data_type().clone(), true));
     Ok(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, arrays.nulls().cloned())?)
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

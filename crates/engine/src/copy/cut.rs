@@ -6,13 +6,13 @@
 //! identity column records where counting continues.
 
 use crate::read::snapshot::ReadSnapshot;
-use crate::shared::origin::hexadecimal;
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::time_text::{TimeForms, parse_time};
 use atsdb_core::{
     ChunkEntry, ChunkUid, Error, QualifiedName, Result, Snapshot, Table, TableDefinition, TableId, TimeRange, TimeUnit,
+    hex,
 };
 use atsdb_resident::TableState;
 use std::fmt;
@@ -265,7 +265,7 @@ impl Cut {
 
     /// The identity of the source store in hexadecimal.
     pub fn source_name(&self) -> String {
-        hexadecimal(self.source)
+        hex::encode(&self.source)
     }
 
     /// Whether it is read from the source store itself.

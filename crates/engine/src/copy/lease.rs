@@ -6,8 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the lease is renewed by real time, which an injected clock may stop")]
 
 use crate::shared::environment::Environment;
-use crate::shared::origin::hexadecimal;
-use atsdb_core::{Error, ErrorKind, Result, Store};
+use atsdb_core::{Error, ErrorKind, Result, Store, hex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -32,7 +31,7 @@ pub(super) struct Lease {
 
 impl Lease {
     pub(super) fn take(store: &Arc<dyn Store>, environment: &dyn Environment) -> Result<Self> {
-        let holder = hexadecimal(environment.random()?);
+        let holder = hex::encode(&environment.random()?);
         let started = environment.uptime();
         while !store.acquire_lease(NAME, &holder, environment.now_ms(), TTL_MS)? {
             if environment.uptime().saturating_sub(started) > WAIT {

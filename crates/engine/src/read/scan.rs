@@ -92,8 +92,9 @@ impl Scan {
     ) -> Result<Self> {
         let inner = &snapshot.inner;
         let definition = &table.definition;
-        let asked = request.columns.iter().copied().chain(request.predicates.iter().map(|predicate| predicate.column));
-        if let Some(position) = asked.clone().find(|position| *position >= definition.columns.len()) {
+        let positions =
+            request.columns.iter().copied().chain(request.predicates.iter().map(|predicate| predicate.column));
+        if let Some(position) = positions.clone().find(|position| *position >= definition.columns.len()) {
             return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
         }
         let range = if definition.time.is_some() { request.range } else { TimeRange::ALL };
@@ -102,7 +103,7 @@ impl Scan {
             |entry: ChunkEntry| inner.descriptor(table, &entry).map(|descriptor| ScanChunk { entry, descriptor });
         let chunks: Vec<ScanChunk> = entries.into_iter().map(describe).collect::<Result<_>>()?;
         let mut dictionaries = vec![None; definition.columns.len()];
-        for position in asked {
+        for position in positions {
             if dictionaries[position].is_none() && definition.columns[position].map.is_some() {
                 dictionaries[position] = Some(load_dictionary(inner, table, &definition.columns[position], &chunks)?);
             }

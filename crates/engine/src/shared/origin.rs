@@ -31,8 +31,3 @@ pub(crate) fn is_unchanged_copy(snapshot: &dyn Snapshot, table: &Table) -> Resul
     let descriptors = entries.iter().map(|entry| entry.descriptor_bytes.as_slice());
     Ok(fingerprint(&table.definition, descriptors)? == left)
 }
-
-/// Formats 128 bits as hexadecimal digits.
-pub(crate) fn hexadecimal(bits: [u8; 16]) -> String {
-    bits.iter().map(|byte| format!("{byte:02x}")).collect()
-}

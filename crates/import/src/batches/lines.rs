@@ -67,7 +67,7 @@ impl LineTable {
             unit: TimeUnit::Second,
             comment_count: 0,
         };
-        let mut parts = Parts::new(input);
+        let mut parts = LineBlocks::new(input);
         let mut others: Vec<String> = Vec::new();
         while let Some(part) = parts.next(file)? {
             let mut parser = LineParser::new(&part, table.options).with_block_values(BATCH_VALUES);
@@ -200,7 +200,7 @@ fn time_type(unit: TimeUnit) -> DataType {
 pub(crate) struct LineReader {
     table: Arc<LineTable>,
     columns: Option<Vec<usize>>,
-    parts: Parts<Box<dyn Read + Send>>,
+    parts: LineBlocks<Box<dyn Read + Send>>,
     ready: VecDeque<RecordBatch>,
     /// The lines skipped so far.
     pub(crate) skipped: SkippedRecords,
@@ -211,7 +211,7 @@ impl LineReader {
     pub(crate) fn new(table: Arc<LineTable>, input: Box<dyn Read + Send>, columns: Option<&[usize]>) -> Self {
         let columns = columns.map(<[usize]>::to_vec);
         let skipped = SkippedRecords::default();
-        Self { table, columns, parts: Parts::new(input), ready: VecDeque::new(), skipped }
+        Self { table, columns, parts: LineBlocks::new(input), ready: VecDeque::new(), skipped }
     }
 
     /// The next rows.
@@ -249,7 +249,7 @@ impl LineReader {
 }
 
 /// Parts of whole lines.
-struct Parts<R> {
+struct LineBlocks<R> {
     input: R,
     carry: Vec<u8>,
     /// The line ends of the parts so far.
@@ -257,7 +257,7 @@ struct Parts<R> {
     is_at_end: bool,
 }
 
-impl<R: Read> Parts<R> {
+impl<R: Read> LineBlocks<R> {
     fn new(input: R) -> Self {
         Self { input, carry: Vec::new(), line_count: 0, is_at_end: false }
     }

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 /// Blocks that may be read and not yet delivered, for each thread.
 const WINDOW_PER_THREAD: usize = 2;
 
-struct Reading<S> {
+struct BlockSource<S> {
     source: S,
     next: usize,
     is_done: bool,
@@ -22,22 +22,21 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
     work: impl Fn(B) -> Result<T> + Sync,
     mut deliver: impl FnMut(T) -> Result<()>,
 ) -> Result<()> {
-    let reading = Mutex::new(Reading { source, next: 0, is_done: false });
+    let blocks = Mutex::new(BlockSource { source, next: 0, is_done: false });
     let (delivered, has_room) = (Mutex::new(0_usize), Condvar::new());
     let (results, inbox) = channel();
     let window = threads * WINDOW_PER_THREAD;
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (results, reading, delivered, has_room, work) =
-                (results.clone(), &reading, &delivered, &has_room, &work);
+            let (results, blocks, delivered, has_room, work) = (results.clone(), &blocks, &delivered, &has_room, &work);
             scope.spawn(move || {
                 loop {
                     let (index, block) = {
-                        let mut reading = reading.lock();
-                        if reading.is_done {
+                        let mut blocks = blocks.lock();
+                        if blocks.is_done {
                             return;
                         }
-                        let index = reading.next;
+                        let index = blocks.next;
                         let mut delivered = delivered.lock();
                         while index >= delivered.saturating_add(window) {
                             has_room.wait(&mut delivered);
@@ -47,9 +46,9 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
                             return;
                         }
                         drop(delivered);
-                        let block = (reading.source)();
-                        reading.next += 1;
-                        reading.is_done = !matches!(block, Ok(Some(_)));
+                        let block = (blocks.source)();
+                        blocks.next += 1;
+                        blocks.is_done = !matches!(block, Ok(Some(_)));
                         (index, block)
                     };
                     let result = match block {

@@ -42,7 +42,7 @@ pub(crate) fn sheet_text(
 ) -> Result<SheetText> {
     let (name, kind, is_1904) = (workbook.name.clone(), workbook.kind, workbook.is_1904());
     let merged = workbook.merged_areas(&sheet.name)?;
-    let mut rows = Rows::new(&name, merged, space, progress)?;
+    let mut rows = SheetRows::new(&name, merged, space, progress)?;
     workbook.cells(&sheet.name, &mut |position, value| {
         match value {
             Some(DataRef::SharedString(text)) if kind == WorkbookKind::Ods && is_error_text(text) => {
@@ -61,7 +61,7 @@ pub(crate) fn sheet_text(
 
 /// The rows of a sheet, while its cells arrive row by row. They are kept in a temporary file, with the position of
 /// each cell, because only the last row shows which columns have values.
-struct Rows<'a> {
+struct SheetRows<'a> {
     name: &'a str,
     progress: &'a ReadProgress<'a>,
     space: &'a Arc<TemporarySpace>,
@@ -82,7 +82,7 @@ struct Rows<'a> {
     valueless: u64,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SheetRows<'a> {
     fn new(
         name: &'a str,
         mut merged: Vec<MergedArea>,
@@ -310,7 +310,7 @@ mod tests {
     fn text_of(merged: Vec<MergedArea>, cells: &[(u32, u32, &str)]) -> (String, u64) {
         let progress = ReadProgress::new(0, &|_| ());
         let space = Arc::default();
-        let mut rows = Rows::new("x", merged, &space, &progress).unwrap();
+        let mut rows = SheetRows::new("x", merged, &space, &progress).unwrap();
         for (row, column, text) in cells {
             rows.cell((*row, *column), &DataRef::SharedString(text), false).unwrap();
         }
@@ -340,7 +340,7 @@ mod tests {
     fn a_cell_out_of_place_is_refused() {
         let progress = ReadProgress::new(0, &|_| ());
         let space = Arc::default();
-        let mut rows = Rows::new("x", Vec::new(), &space, &progress).unwrap();
+        let mut rows = SheetRows::new("x", Vec::new(), &space, &progress).unwrap();
         let mut put = |row, column| rows.cell((row, column), &DataRef::Bool(true), false);
         assert!(put(3, 0).is_ok() && put(2, 0).is_err() && put(3, COLUMNS_MAX).is_err() && put(ROWS_MAX, 0).is_err());
     }

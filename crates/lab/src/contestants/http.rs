@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use atsdb::{Error, ErrorKind};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
@@ -222,14 +223,12 @@ fn lost(error: io::Error) -> Failure {
     Failure::broken(error)
 }
 
-/// Encodes a value in a path or a form: everything but letters, digits and four signs becomes a percent sign and two
-/// digits.
+/// The characters that are escaped in a path or a form: all but letters, digits and four signs.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Encodes a value in a path or a form.
 pub(super) fn encoded(value: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    value.bytes().map(byte).collect()
+    utf8_percent_encode(value, ESCAPED).to_string()
 }
 
 #[cfg(test)]

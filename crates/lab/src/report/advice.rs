@@ -49,7 +49,7 @@ impl Report {
         let unsure = winners.iter().filter(|winner| !winner.is_sure && winner.next.is_some());
         let unsure: Vec<&str> = unsure.map(|winner| winner.title.trim()).collect();
         if !unsure.is_empty() && self.settings.repeat < 2 {
-            but.push("each ran once, which tells nothing of the spread: --repeat 3".to_owned());
+            but.push("each ran once, which does not show the spread: --repeat 3".to_owned());
         } else if !unsure.is_empty() {
             but.push(format!("within noise, so that more runs could turn it round: {}", unsure.join(", ")));
         }

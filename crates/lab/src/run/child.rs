@@ -46,11 +46,11 @@ fn end_with_the_lab() {
 pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<()> {
     let workload = any_workload_named(&job.workload)?;
     let contestant = contestant_named(&job.contestant)?;
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     let mut note = |event: Event| {
         if let Event::Measured { measure, .. } | Event::Skipped { measure, .. } | Event::Failed { measure, .. } = &event
         {
-            told.insert(measure.clone());
+            reported.insert(measure.clone());
         }
         sink(event)
     };
@@ -76,7 +76,7 @@ pub(crate) fn run_job(job: &Job, sink: &mut dyn FnMut(Event) -> bool) -> Result<
         Err(Failure::Cannot(why)) => (None, why),
         Err(failure) => (Some(failure.to_string()), not_reached()),
     };
-    for measure in workload.measures().iter().filter(|measure| reason.is_none() && !told.contains(measure.name)) {
+    for measure in workload.measures().iter().filter(|measure| reason.is_none() && !reported.contains(measure.name)) {
         sink(Event::Skipped { measure: measure.name.to_owned(), reason: skipped.clone() });
     }
     sink(Event::Ended { reason });

@@ -26,7 +26,7 @@ pub(super) struct Mixed<'a> {
 }
 
 /// The operations of one side.
-pub(super) struct Side {
+pub(super) struct SideOperations {
     /// The latencies of the operations, or the reason why none succeeded.
     pub(super) latencies: Result<Latencies, String>,
     /// The number of attempted operations.
@@ -42,7 +42,7 @@ pub(super) fn run_mixed(
     contestant: &dyn Contestant,
     workspace: &Workspace,
     mixed: &Mixed<'_>,
-) -> Result<(Side, Side), Failure> {
+) -> Result<(SideOperations, SideOperations), Failure> {
     let open = contestant.open_for_threads(workspace)?;
     let (stop, next, ready) = (AtomicBool::new(false), AtomicU64::new(mixed.first), Barrier::new(workers(mixed) + 1));
     let work = |is_reader: bool, seat: usize| -> Result<(Stopwatch, u64), Failure> {
@@ -91,12 +91,12 @@ fn join(thread: std::thread::ScopedJoinHandle<'_, Worked>) -> Worked {
     thread.join().unwrap_or_else(|_| Err(Failure::wrong("a thread of the lab panicked")))
 }
 
-fn side(workers: Vec<Worked>, elapsed: Duration) -> Result<Side, Failure> {
+fn side(workers: Vec<Worked>, elapsed: Duration) -> Result<SideOperations, Failure> {
     let (mut all, mut attempted) = (Stopwatch::default(), 0);
     for worker in workers {
         let (watch, tried) = worker?;
         all.add(watch);
         attempted += tried;
     }
-    Ok(Side { latencies: all.finish(elapsed), attempted })
+    Ok(SideOperations { latencies: all.finish(elapsed), attempted })
 }

@@ -110,7 +110,7 @@ impl Workload for Serve {
         for kind in &KINDS {
             let mut random = Random::new(bench.seed, 53);
             let queries: Vec<String> = (0..QUESTIONS).map(|_| (kind.text)(&mut random, bench.rows, dialect)).collect();
-            asked(contestant, &workspace, kind, &queries, bench)?;
+            measure_queries(contestant, &workspace, kind, &queries, bench)?;
         }
         bench.progress(READ.name)?;
         let rows = bench.rows;
@@ -127,7 +127,7 @@ impl Workload for Serve {
     }
 }
 
-fn asked(
+fn measure_queries(
     contestant: &dyn Contestant,
     workspace: &Workspace,
     kind: &QuestionKind,

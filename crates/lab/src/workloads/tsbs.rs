@@ -104,9 +104,9 @@ impl Workload for Tsbs {
         })?;
         let mut draw = Draw::new(bench.seed, bench.rows);
         let dialect = session.dialect();
-        let question = |(measure, _, asked): &(&'static str, &str, TsbsQuery)| Question {
+        let question = |(measure, _, query): &(&'static str, &str, TsbsQuery)| Question {
             measure,
-            text: Ok(draw.text(*asked, dialect)),
+            text: Ok(draw.text(*query, dialect)),
             decided: Decided::All,
         };
         let questions = QUERIES.iter().map(question).collect();
@@ -160,9 +160,9 @@ impl Draw {
         }
     }
 
-    fn text(&mut self, asked: TsbsQuery, dialect: Dialect) -> String {
+    fn text(&mut self, query: TsbsQuery, dialect: Dialect) -> String {
         let (minute, hour) = (dialect.minute("time"), dialect.hour("time"));
-        match asked {
+        match query {
             TsbsQuery::MaxPerMinute { metrics, hosts, hours } => {
                 let (hosts, hours) = (self.hosts(hosts), self.hours(hours, dialect));
                 let columns = aggregates("max", metrics);

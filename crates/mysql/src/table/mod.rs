@@ -69,7 +69,7 @@ pub fn read_table(
             (ForeignColumn { name, column_type, remark }, encoding)
         })
         .unzip();
-    let rows = Rows { rows, encodings, scratch: String::new(), location, name: source.name.clone() };
+    let rows = TableRows { rows, encodings, scratch: String::new(), location, name: source.name.clone() };
     let batches = Box::new(RowBatches::new(&source.name, &columns, rows));
     Ok(ForeignTable { name: source.name, columns, left_out, warning, batches })
 }
@@ -116,7 +116,7 @@ fn mappings(connection: &mut Conn, source: &SourceTable) -> mysql::Result<Vec<Ma
 }
 
 /// The rows, read as they arrive. Dropping them reads the remaining rows from the server.
-struct Rows {
+struct TableRows {
     rows: QueryResult<'static, 'static, 'static, Binary>,
     encodings: Vec<Encoding>,
     /// The text of a value that the client returns in another form.
@@ -125,7 +125,7 @@ struct Rows {
     name: String,
 }
 
-impl RowReader for Rows {
+impl RowReader for TableRows {
     fn read_row(&mut self, batch: &mut BatchBuilder) -> Result<bool> {
         let Some(row) = self.rows.next() else { return Ok(false) };
         let row = row.map_err(|error| translate_source(error, &self.location, &self.name))?;

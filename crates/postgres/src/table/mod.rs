@@ -72,7 +72,7 @@ pub fn read_table(
         })
         .unzip();
     let (rows, scratch, name) = (Box::pin(rows), String::new(), source.name.clone());
-    let rows = Rows { connection, rows, encodings, scratch, location, name };
+    let rows = TableRows { connection, rows, encodings, scratch, location, name };
     let batches = Box::new(RowBatches::new(&source.name, &columns, rows));
     Ok(ForeignTable { name: source.name, columns, left_out, warning, batches })
 }
@@ -118,7 +118,7 @@ struct ColumnEncoding {
 }
 
 /// The rows, read as they arrive.
-struct Rows {
+struct TableRows {
     connection: PostgresConnection,
     rows: Pin<Box<RowStream>>,
     encodings: Vec<ColumnEncoding>,
@@ -128,7 +128,7 @@ struct Rows {
     name: String,
 }
 
-impl RowReader for Rows {
+impl RowReader for TableRows {
     fn read_row(&mut self, batch: &mut BatchBuilder) -> Result<bool> {
         let row = self
             .connection
@@ -154,7 +154,7 @@ impl RowReader for Rows {
     }
 }
 
-impl Drop for Rows {
+impl Drop for TableRows {
     /// Otherwise the server would send the remaining rows.
     fn drop(&mut self) {
         self.connection.abort();

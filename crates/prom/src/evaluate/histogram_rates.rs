@@ -5,7 +5,7 @@ use super::outcome::Sample;
 use super::ranges::Window;
 use super::rates::{extrapolation, idelta, irate};
 use super::remarks::{Context, Purpose};
-use crate::histogram::{Histogram, Parts, ResetHint};
+use crate::histogram::{Histogram, HistogramParts, ResetHint};
 use crate::promql::Edge;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn difference(context: Context<'_>, histograms: &[(i64, Arc<Histogram>)], counte
         query.warn_not_counter(offset, metric);
     }
     // The layout of the first histogram does not matter if the counter was reset after it.
-    let nothing = Arc::new(Parts::<f64>::empty_like(second).histogram());
+    let nothing = Arc::new(HistogramParts::<f64>::empty_like(second).histogram());
     let start = if counter && second.is_reset_after(first) { &nothing } else { first };
     let inner = &histograms[1..histograms.len() - 1];
     let custom = start.is_custom();
@@ -56,7 +56,7 @@ fn difference(context: Context<'_>, histograms: &[(i64, Arc<Histogram>)], counte
         query.warn_incompatible(offset, metric);
         return None;
     }
-    let mut result = Parts::<f64>::from(last.as_ref());
+    let mut result = HistogramParts::<f64>::from(last.as_ref());
     if counter {
         // All samples are seen in the coarsest resolution.
         let schemas = inner.iter().map(|sample| sample.1.schema).chain([start.schema]);

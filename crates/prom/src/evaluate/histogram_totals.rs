@@ -1,7 +1,7 @@
 //! Sums and means of native histograms, with compensated rounding.
 
 use super::sums::Sum;
-use crate::histogram::{Added, Histogram, Incompatible, Parts, ResetHint};
+use crate::histogram::{Added, Histogram, HistogramParts, Incompatible, ResetHint};
 use std::sync::Arc;
 
 /// The function that is applied to a set of histograms.
@@ -13,7 +13,7 @@ pub(super) enum Total {
 
 /// The running sum or mean of some histograms.
 struct Running {
-    parts: Parts<Sum>,
+    parts: HistogramParts<Sum>,
     count: f64,
     /// The parts are a mean, because the sum would overflow.
     incremental: bool,
@@ -38,7 +38,7 @@ impl Running {
         }
         let share = (count - 1.0) / count;
         self.parts.map(|value| value * share);
-        let mut next = Parts::from(histogram);
+        let mut next = HistogramParts::from(histogram);
         next.map(|value| value / count);
         self.parts.add(next)
     }
@@ -48,7 +48,7 @@ impl Running {
 /// histogram that cannot be added to the ones before it.
 pub(super) fn total(histograms: &[&Arc<Histogram>], total: Total) -> Result<Option<(Histogram, Added)>, usize> {
     let Some((first, rest)) = histograms.split_first() else { return Ok(None) };
-    let mut running = Running { parts: Parts::from(first.as_ref()), count: 1.0, incremental: false };
+    let mut running = Running { parts: HistogramParts::from(first.as_ref()), count: 1.0, incremental: false };
     let mut bounds_reconciled = false;
     for (number, histogram) in rest.iter().enumerate() {
         bounds_reconciled |= running.add(histogram, total).map_err(|_| number + 1)?.bounds_reconciled;

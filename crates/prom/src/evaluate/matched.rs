@@ -19,8 +19,8 @@ const STEPS_PER_CHECK: usize = 256;
 pub(super) struct Matched<'a> {
     evaluator: &'a Evaluator<'a>,
     binary: &'a Binary,
-    many: Side<'a>,
-    one: Side<'a>,
+    many: OperandSeries<'a>,
+    one: OperandSeries<'a>,
     /// Whether the "many" side is the right operand.
     is_swapped: bool,
     results: Results,
@@ -29,7 +29,7 @@ pub(super) struct Matched<'a> {
 }
 
 /// The series of one operand, and the match group of each.
-struct Side<'a> {
+struct OperandSeries<'a> {
     columns: &'a [Column],
     groups: Vec<usize>,
     /// The value that stands for a series that has no sample.
@@ -71,8 +71,8 @@ impl<'a> Matched<'a> {
         let matching = &binary.matching;
         let Groups { left: left_groups, right: right_groups, count } = Groups::new(left, right, matching);
         // As in Prometheus, `fill_left` is the value for the "many" side, even if that is the right side.
-        let of_many = |columns, groups| Side { columns, groups, fill: matching.fill_left };
-        let of_one = |columns, groups| Side { columns, groups, fill: matching.fill_right };
+        let of_many = |columns, groups| OperandSeries { columns, groups, fill: matching.fill_left };
+        let of_one = |columns, groups| OperandSeries { columns, groups, fill: matching.fill_right };
         let is_swapped = matching.cardinality == Cardinality::OneToMany;
         let (many, one) = if is_swapped {
             (of_many(right, right_groups), of_one(left, left_groups))
@@ -185,7 +185,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-impl<'a> Side<'a> {
+impl<'a> OperandSeries<'a> {
     fn has_samples(&self, step: usize) -> bool {
         self.columns.iter().any(|column| column.has(step))
     }

@@ -1,26 +1,26 @@
 //! Operations on one or two histograms.
 
-use super::parts::{Added, Incompatible, Parts};
+use super::parts::{Added, HistogramParts, Incompatible};
 use super::sample::{Buckets, Histogram, ResetHint};
 
 impl Histogram {
     /// The sum of two histograms.
     pub fn plus(&self, other: &Self) -> Result<(Self, Added), Incompatible> {
-        let mut sum = Parts::<f64>::from(self);
+        let mut sum = HistogramParts::<f64>::from(self);
         let added = sum.add(other.into())?;
         Ok((sum.histogram(), added))
     }
 
     /// The difference of two histograms. It has the hint of a sum.
     pub fn minus(&self, other: &Self) -> Result<(Self, Added), Incompatible> {
-        let mut difference = Parts::<f64>::from(self);
+        let mut difference = HistogramParts::<f64>::from(self);
         let added = difference.subtract(other.into())?;
         Ok((difference.histogram(), added))
     }
 
     /// All counts and the sum, multiplied.
     pub(crate) fn times(&self, factor: f64) -> Self {
-        let mut product = Parts::<f64>::from(self);
+        let mut product = HistogramParts::<f64>::from(self);
         product.map(|value| value * factor);
         let mut product = product.histogram();
         if factor < 0.0 {
@@ -31,7 +31,7 @@ impl Histogram {
 
     /// All counts and the sum, divided. No bucket is left after a division by zero.
     pub(crate) fn divided_by(&self, divisor: f64) -> Self {
-        let mut quotient = Parts::<f64>::from(self);
+        let mut quotient = HistogramParts::<f64>::from(self);
         quotient.map(|value| value / divisor);
         let mut quotient = quotient.histogram();
         if divisor == 0.0 {
@@ -76,7 +76,7 @@ impl Histogram {
         if self.count < previous.count {
             return true;
         }
-        let (mut now, mut before) = (Parts::<f64>::from(self), Parts::<f64>::from(previous));
+        let (mut now, mut before) = (HistogramParts::<f64>::from(self), HistogramParts::<f64>::from(previous));
         if self.is_custom() {
             if !previous.is_custom() {
                 return true;

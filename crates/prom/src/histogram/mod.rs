@@ -17,7 +17,7 @@ mod trim;
 
 pub use bounds::Bucket;
 pub use parts::{Added, Incompatible};
-pub(crate) use parts::{Count, Parts};
+pub(crate) use parts::{Count, HistogramParts};
 pub use sample::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint, SAMPLE_BYTES, Span};
 pub(crate) use statistics::NanObservations;
 pub(crate) use trim::Trim;

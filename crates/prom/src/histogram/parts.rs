@@ -38,7 +38,7 @@ impl Count for f64 {
 
 /// A histogram whose buckets are by index, so that it can be calculated with.
 #[derive(Debug, Clone)]
-pub(crate) struct Parts<C> {
+pub(crate) struct HistogramParts<C> {
     pub(super) schema: i8,
     pub(super) zero_threshold: f64,
     pub(super) zero_count: C,
@@ -63,7 +63,7 @@ pub struct Added {
     pub bounds_reconciled: bool,
 }
 
-impl<C: Count> From<&Histogram> for Parts<C> {
+impl<C: Count> From<&Histogram> for HistogramParts<C> {
     fn from(histogram: &Histogram) -> Self {
         let side = |buckets: &Buckets| buckets.indexed().map(|(index, count)| (index, C::of(count))).collect();
         Self {
@@ -80,7 +80,7 @@ impl<C: Count> From<&Histogram> for Parts<C> {
     }
 }
 
-impl<C: Count> Parts<C> {
+impl<C: Count> HistogramParts<C> {
     /// The histogram, without empty buckets.
     pub(crate) fn histogram(self) -> Histogram {
         let side = |buckets: Vec<(i32, C)>| {

@@ -5,9 +5,10 @@ use super::points::{
     ConsecutiveBuckets, ExponentialPoint, HistogramPoint, MetricHead, NO_RECORDED_VALUE, NumberPoint, PointExemplar,
     PointHead, PointKind, SummaryPoint, Temporality,
 };
-use super::values::{hexadecimal, push_attribute};
+use super::values::push_attribute;
 use crate::remote::RemoteError;
 use crate::remote::fields::{FieldValue, Fields, each_fixed64, each_varint, signed32, text};
+use atsdb_core::hex;
 
 type Result<T> = std::result::Result<T, RemoteError>;
 
@@ -233,5 +234,5 @@ fn exemplar(message: &[u8]) -> Result<PointExemplar> {
 
 /// The ID of a trace or a span. One of zeros means that there is none.
 fn id(bytes: &[u8]) -> String {
-    if bytes.iter().all(|byte| *byte == 0) { String::new() } else { hexadecimal(bytes) }
+    if bytes.iter().all(|byte| *byte == 0) { String::new() } else { hex::encode(bytes) }
 }

@@ -3,6 +3,8 @@
 use super::points::Attributes;
 use crate::remote::RemoteError;
 use crate::remote::fields::{FieldValue, Fields, text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 /// The maximum nesting depth of values.
@@ -61,7 +63,7 @@ fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
                 }
                 Value::Object(all)
             }
-            (7, FieldValue::Bytes(bytes)) => base64(bytes).into(),
+            (7, FieldValue::Bytes(bytes)) => STANDARD.encode(bytes).into(),
             _ => found,
         };
     }
@@ -112,34 +114,12 @@ fn shown(value: Value) -> String {
     }
 }
 
-/// Two lower-case digits for each byte.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - group.len()));
-        for index in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * index) & 63) as usize];
-            text.push(if index <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn values_become_texts() {
-        assert_eq!(hexadecimal(&[0, 0x1f, 0xf0]), "001ff0");
-        assert_eq!([&b""[..], b"f", b"fo", b"foo", b"foob"].map(base64), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
         let json = json!([
             { "key": "t", "value": { "stringValue": "x" } },
             { "key": "i", "value": { "intValue": "7" } },

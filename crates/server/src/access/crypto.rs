@@ -1,9 +1,8 @@
 //! Hashes, random bits, and comparing secrets.
 
-use atsdb::{Environment, Result, SystemEnvironment};
+use atsdb::{Environment, Result, SystemEnvironment, hex};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 
 /// A SHA-256 hash.
 pub(super) type Hash = [u8; 32];
@@ -59,23 +58,9 @@ pub(super) fn random_32() -> Result<[u8; 32]> {
     Ok(bits)
 }
 
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// Reads 32 bytes in hexadecimal.
 pub(super) fn hash_of_hexadecimal(text: &str) -> Option<Hash> {
-    if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut hash = [0; 32];
-    for (byte, at) in hash.iter_mut().zip((0..64).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
-    }
-    Some(hash)
+    hex::decode(text)?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -86,10 +71,10 @@ mod tests {
     fn known_answers() {
         // RFC 7914, section 11.
         let stretched = stretched(b"passwd", b"salt", 1);
-        assert_eq!(hexadecimal(&stretched), "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc");
+        assert_eq!(hex::encode(&stretched), "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc");
         // RFC 4231, case 2.
         let mac = hmac(b"Jefe", &[b"what do ya want ", b"for nothing?"]);
-        assert_eq!(hexadecimal(&mac), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+        assert_eq!(hex::encode(&mac), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     }
 
     #[test]
@@ -101,7 +86,7 @@ mod tests {
     #[test]
     fn hexadecimal_goes_both_ways() {
         let hash = sha256(b"x");
-        assert_eq!(hash_of_hexadecimal(&hexadecimal(&hash)), Some(hash));
+        assert_eq!(hash_of_hexadecimal(&hex::encode(&hash)), Some(hash));
         for wrong in ["", "00", &"g".repeat(64), &"é".repeat(32)] {
             assert_eq!(hash_of_hexadecimal(wrong), None);
         }

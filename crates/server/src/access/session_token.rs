@@ -4,9 +4,10 @@
 
 use super::authenticate::{Credentials, caller_of};
 use super::caller::Caller;
-use super::crypto::{Hash, hash_of_hexadecimal, hexadecimal, hmac, same_secret};
+use super::crypto::{Hash, hash_of_hexadecimal, hmac, same_secret};
 use super::state::Access;
 use super::user_store::TOKEN_PREFIX;
+use atsdb::hex;
 
 /// How these tokens begin. No user's own token begins like this, because those have only hexadecimal digits after their
 /// prefix.
@@ -22,13 +23,13 @@ impl Access {
             _ => {}
         }
         let user = caller.user.as_deref().unwrap_or_default();
-        format!("{PREFIX}{}_{}", hexadecimal(user.as_bytes()), hexadecimal(&self.session_proof(user)))
+        format!("{PREFIX}{}_{}", hex::encode(user.as_bytes()), hex::encode(&self.session_proof(user)))
     }
 
     /// The caller whom a token was made for, if it is valid.
     pub(super) fn of_session_token(&self, token: &str) -> Option<Caller> {
         let (user, proof) = token.strip_prefix(PREFIX)?.split_once('_')?;
-        let user = String::from_utf8(bytes_of_hexadecimal(user)?).ok()?;
+        let user = String::from_utf8(hex::decode(user)?).ok()?;
         let proof = hash_of_hexadecimal(proof)?;
         caller_of(&self.users(), &user).filter(|_| same_secret(&proof, &self.session_proof(&user)))
     }
@@ -36,24 +37,5 @@ impl Access {
     fn session_proof(&self, user: &str) -> Hash {
         let (verifier, _) = self.users().verifier(user);
         hmac(self.key(), &[b"session\0", &verifier.stored_key, user.as_bytes()])
-    }
-}
-
-fn bytes_of_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes().chunks(2);
-    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes_of_hexadecimal;
-
-    #[test]
-    fn what_is_not_hexadecimal_is_refused() {
-        assert_eq!(bytes_of_hexadecimal("6d65"), Some(b"me".to_vec()));
-        assert_eq!(bytes_of_hexadecimal(""), Some(Vec::new()));
-        for wrong in ["x", "6g", "é6", "+1é"] {
-            assert_eq!(bytes_of_hexadecimal(wrong), None, "{wrong}");
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! The table of users: docs/format/access.md. Statements cannot name it, and every change rewrites it as a whole.
 
-use super::crypto::{hexadecimal, random_32};
+use super::crypto::random_32;
 use atsdb::arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray, TimestampMillisecondArray};
 use atsdb::arrow::datatypes::TimestampMillisecondType;
 use atsdb::name::ACCESS_TABLE;
 use atsdb::{
-    ColumnType, Database, Error, ErrorKind, ReadSnapshot, Result, ScanRequest, Table, TableDefinition, TimeUnit,
+    ColumnType, Database, Error, ErrorKind, ReadSnapshot, Result, ScanRequest, Table, TableDefinition, TimeUnit, hex,
 };
 use std::sync::Arc;
 use strum::{IntoStaticStr, VariantArray};
@@ -158,7 +158,7 @@ fn definition() -> TableDefinition {
 fn first_rows(now_ms: i64) -> Result<Vec<AccessRow>> {
     Ok(vec![
         AccessRow::new("", RowKind::Format, FORMAT.to_owned(), now_ms),
-        AccessRow::new("", RowKind::Nobody, hexadecimal(&random_32()?), now_ms),
+        AccessRow::new("", RowKind::Nobody, hex::encode(&random_32()?), now_ms),
     ])
 }
 

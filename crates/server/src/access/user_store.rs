@@ -1,11 +1,11 @@
 //! The users of a store, managed by `atsdb user`.
 
-use super::crypto::{hexadecimal, random_32, sha256};
+use super::crypto::{random_32, sha256};
 use super::password;
 use super::role::Role;
 use super::table::{AccessRow, AccessTable, RowKind, change};
 use super::verifier::Verifier;
-use atsdb::{Database, Error, ErrorKind, Result};
+use atsdb::{Database, Error, ErrorKind, Result, hex};
 
 /// The prefix of a token, by which scanners for leaked secrets can recognise it.
 pub(crate) const TOKEN_PREFIX: &str = "atsdb_";
@@ -130,8 +130,8 @@ impl UserStore {
         if label.is_empty() || label.len() > LABEL_BYTES_MAX || label.chars().any(char::is_control) {
             return Err(Error::usage(format!("a token's name has 1 to {LABEL_BYTES_MAX} bytes, on one line")));
         }
-        let token = format!("{TOKEN_PREFIX}{}", hexadecimal(&random_32()?));
-        let hash = hexadecimal(&sha256(token.as_bytes()));
+        let token = format!("{TOKEN_PREFIX}{}", hex::encode(&random_32()?));
+        let hash = hex::encode(&sha256(token.as_bytes()));
         change(&self.database, |rows, now_ms| {
             find(rows, name)?;
             if rows.iter().any(|row| row.is(name, RowKind::Token) && row.label == label) {

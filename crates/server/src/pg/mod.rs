@@ -2,24 +2,22 @@
 //!
 //! Owned here: frames and messages, types on the wire, sessions with their settings, prepared statements, portals and
 //! cursors, COPY, cancel requests. Not owned: SQL, which `atsdb::sql` executes. From the top: `connection` handles
-//! clients, `copy` and `rows` transfer rows, `store` executes, `statement` classifies statements, `types` and `wire`
-//! encode and decode bytes.
+//! clients, `answer` describes the columns of an answer, `copy` and `rows` transfer rows, `store` executes, `statement`
+//! classifies statements, `types` and `wire` encode and decode bytes.
 
+mod answer;
 mod catalogue;
 mod connection;
 pub(crate) mod copy;
 mod error;
 pub(crate) mod fuzz;
-mod headings;
 mod kept_rows;
-mod origins;
 mod rows;
 pub(crate) mod server;
 mod sessions;
 mod setting_values;
 mod settings;
 mod shared;
-mod sources;
 mod statement;
 mod store;
 mod types;

@@ -155,7 +155,7 @@ impl Termination {
     /// Waits until the session is ended.
     pub(in crate::pg) async fn requested(&mut self) {
         if self.0.wait_for(|ended| *ended).await.is_err() {
-            // The session is gone by itself.
+            // The session has ended by itself.
             std::future::pending::<()>().await;
         }
     }

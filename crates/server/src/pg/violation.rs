@@ -21,7 +21,7 @@ pub(in crate::pg) enum Violation {
     Reference { message: String, table: String, name: String, detail: String },
 }
 
-/// The fields of an error that name what it is about.
+/// The fields of an error that name the object that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::pg) struct ErrorObject {
     pub(in crate::pg) schema: String,

@@ -63,13 +63,13 @@ impl Model {
                 std::iter::once(failed(self)).chain(done).collect()
             }
             (outcome, _) => {
-                let said = match outcome {
+                let actual = match outcome {
                     Err(_) => Verdict::Refused,
                     Ok(Answer::Duplicate) => Verdict::Duplicate,
                     Ok(Answer::Nothing) => Verdict::Nothing,
                     Ok(Answer::Done | Answer::Rows(..) | Answer::Table(_) | Answer::Tables(_)) => Verdict::Done,
                 };
-                let ends = ends.into_iter().filter(|(verdict, _)| *verdict == said);
+                let ends = ends.into_iter().filter(|(verdict, _)| *verdict == actual);
                 ends.filter(|(_, model)| model.has_read(action, outcome.as_ref().ok()))
                     .map(|(_, model)| model)
                     .collect()

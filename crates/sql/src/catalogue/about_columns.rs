@@ -7,7 +7,7 @@ use crate::ddl::enumerations::type_sql;
 use crate::ddl::print::column_type_sql;
 use crate::ddl::sequences::nextval_sql;
 use atsdb_codec::{column_type_of, declared_type, encoding_name, enumeration_of, logical_type, time_unit_of};
-use atsdb_core::{Column, ColumnType, Identity, Result, Table, Value};
+use atsdb_core::{Column, ColumnType, Identity, Result, Table, Value, hex};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
 
@@ -274,7 +274,7 @@ fn default_of(column: &Column) -> Cell {
         (Value::Float(value), _) => value.to_string(),
         (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
         (Value::Bytes(bytes), _) => {
-            format!("X'{}'", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+            format!("X'{}'", hex::encode(bytes))
         }
         (Value::Bool(value), _) => value.to_string(),
     })

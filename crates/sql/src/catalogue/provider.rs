@@ -100,7 +100,7 @@ impl TableProvider for CatalogueTable {
             _ => ViewColumns::default(),
         };
         let schema = Arc::new(self.schema.project(&columns)?);
-        let reading = Reading {
+        let partition = RelationPartition {
             relation: self.relation,
             snapshot: self.snapshot.clone(),
             schema: Arc::clone(&schema),
@@ -109,7 +109,7 @@ impl TableProvider for CatalogueTable {
             view_columns: Arc::new(view_columns),
         };
         let limit = limit.filter(|_| filters.is_empty());
-        Ok(Arc::new(StreamingTableExec::try_new(schema, vec![Arc::new(reading)], None, [], false, limit)?))
+        Ok(Arc::new(StreamingTableExec::try_new(schema, vec![Arc::new(partition)], None, [], false, limit)?))
     }
 }
 
@@ -135,7 +135,7 @@ fn table_names(filter: &Expr, relation: &Relation) -> Option<Vec<String>> {
 }
 
 /// The single partition of a relation.
-struct Reading {
+struct RelationPartition {
     relation: &'static Relation,
     snapshot: ReadSnapshot,
     schema: SchemaRef,
@@ -144,19 +144,19 @@ struct Reading {
     view_columns: Arc<ViewColumns>,
 }
 
-impl fmt::Debug for Reading {
+impl fmt::Debug for RelationPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} tables", self.relation.name, self.tables.len())
     }
 }
 
-impl PartitionStream for Reading {
+impl PartitionStream for RelationPartition {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let reading = Arc::new(Self {
+        let partition = Arc::new(Self {
             relation: self.relation,
             snapshot: self.snapshot.clone(),
             schema: Arc::clone(&self.schema),
@@ -166,12 +166,12 @@ impl PartitionStream for Reading {
         });
         // One batch for each table, and one for the rows after them.
         let batches = (0..=self.tables.len())
-            .map(move |step| reading.batch(step).map_err(|error| DataFusionError::External(Box::new(error))));
+            .map(move |step| partition.batch(step).map_err(|error| DataFusionError::External(Box::new(error))));
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), stream::iter(batches)))
     }
 }
 
-impl Reading {
+impl RelationPartition {
     fn batch(&self, step: usize) -> CoreResult<RecordBatch> {
         let mut rows = RelationBuilder::default();
         let names = self.columns.iter().map(|position| self.relation.columns[*position].0).collect();

@@ -4,7 +4,7 @@ use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationReque
 use atsdb_codec::encoding_name;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table, decimal, time_of_day};
+use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table, decimal, hex, time_of_day};
 
 pub(super) const SLICES: Relation = Relation {
     name: "slices",
@@ -174,7 +174,7 @@ fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
         (Bound::Bytes(bytes), ColumnType::Text | ColumnType::Uuid | ColumnType::Json) => {
             String::from_utf8_lossy(bytes).into_owned()
         }
-        (Bound::Bytes(bytes), _) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+        (Bound::Bytes(bytes), _) => hex::encode(bytes),
     })
 }
 

@@ -20,10 +20,10 @@ pub(crate) struct Condition {
     /// The columns that the first step reads.
     inputs: SchemaRef,
     /// Each computes columns from those of the one before it, the last one the condition.
-    steps: Vec<Step>,
+    steps: Vec<ConditionStep>,
 }
 
-struct Step {
+struct ConditionStep {
     /// The columns that it reads.
     schema: SchemaRef,
     columns: Vec<Arc<dyn PhysicalExpr>>,
@@ -37,7 +37,7 @@ impl Condition {
         loop {
             if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
                 let columns = projection.expr().iter().map(|column| Arc::clone(&column.expr)).collect();
-                steps.push(Step { schema: nullable(&projection.input().schema()), columns });
+                steps.push(ConditionStep { schema: nullable(&projection.input().schema()), columns });
                 plan = projection.input();
                 continue;
             }

@@ -16,7 +16,7 @@ use arrow::datatypes::{
 use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, time_of_day};
+use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, hex, time_of_day};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
 };
@@ -301,8 +301,7 @@ pub(crate) fn value_sql(column_type: ColumnType, value: &Value) -> String {
         (Value::Float(value), _) => format!("{value:?}"),
         (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
         (Value::Bytes(bytes), _) => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("X'{digits}'")
+            format!("X'{}'", hex::encode(bytes))
         }
     }
 }

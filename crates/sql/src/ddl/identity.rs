@@ -404,7 +404,7 @@ fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
         }
         IdentityChange::SetIncrement(increment) => {
             let identity = column.identity.as_mut().ok_or_else(none)?;
-            // The last number stays, and the next one is as far from it as is said now.
+            // The last number stays, and the next one differs from it by the new increment.
             identity.increment = increment;
             identity.check(column.column_type)
         }
@@ -415,7 +415,7 @@ fn change_identity(column: &mut Column, change: IdentityChange) -> Result<()> {
         }
         IdentityChange::SetStart(start) => {
             let identity = column.identity.as_mut().ok_or_else(none)?;
-            // Counting goes on where it is.
+            // Counting continues where it is.
             identity.after = match identity.first() {
                 Some(first) => first.checked_sub(identity.increment),
                 None => identity.after,

@@ -110,8 +110,8 @@ fn sequence_sql(definition: &TableDefinition) -> String {
 
 /// ` WITH (...)`, if there are any options.
 fn with_sql(options: Vec<(&'static str, String)>) -> String {
-    let said = options.into_iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")));
-    match said.collect::<Vec<_>>().join(", ") {
+    let shown = options.into_iter().map(|(name, value)| format!("{name} = '{}'", value.replace('\'', "''")));
+    match shown.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => none,
         options => format!(" WITH ({options})"),
     }

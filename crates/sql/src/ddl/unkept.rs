@@ -65,7 +65,7 @@ fn owner(parser: &mut Parser<'_>) -> Option<&'static str> {
     parser.parse_identifier().ok().map(|_| "the owner is not kept: rights are the roles of users")
 }
 
-/// Reads what else a table keeps in PostgreSQL.
+/// Reads the other properties that a table has in PostgreSQL.
 fn property_of_table(parser: &mut Parser<'_>) -> Option<&'static str> {
     if accept(parser, &["REPLICA", "IDENTITY"]) {
         if accept(parser, &["USING", "INDEX"]) {

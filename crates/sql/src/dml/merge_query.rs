@@ -11,6 +11,7 @@ use super::values::row_with_defaults;
 use crate::scan::row_numbers::{CHUNK, ROW};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::Spellings;
+use crate::text::relations::name_of_relation;
 use crate::text::table_names::TableName;
 use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::text::volatile_functions::has_volatile_call;
@@ -321,16 +322,7 @@ fn number_of(action: usize) -> Expr {
 
 /// The name by which the clauses read columns of the source.
 fn name_of_source(source: &TableFactor) -> Result<Ident> {
-    let name = match source {
-        TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
-        TableFactor::Table { alias, .. }
-        | TableFactor::Derived { alias, .. }
-        | TableFactor::TableFunction { alias, .. }
-        | TableFactor::Function { alias, .. }
-        | TableFactor::UNNEST { alias, .. }
-        | TableFactor::NestedJoin { alias, .. } => alias.as_ref().map(|alias| alias.name.clone()),
-        _ => None,
-    };
+    let name = name_of_relation(source).cloned();
     name.ok_or_else(|| sql_error("the source of MERGE needs a name").with_hint("write USING (...) AS s"))
 }
 

@@ -174,7 +174,7 @@ pub(crate) fn first_columns(table: &Table, width: usize) -> Option<Vec<String>> 
     is_part.then(|| columns.iter().take(width).map(|column| column.name.clone()).collect())
 }
 
-/// The number of columns of a query, as far as its text tells.
+/// The number of columns of a query, as far as its text shows it.
 fn width_of(rows: &SetExpr) -> Option<usize> {
     match rows {
         SetExpr::Values(values) => values.rows.first().map(|row| row.content.len()),

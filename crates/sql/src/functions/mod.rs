@@ -23,7 +23,7 @@ pub(crate) mod base;
 pub(crate) mod bucketing;
 mod formatting;
 pub(crate) mod json;
-mod numbers;
+pub(crate) mod numbers;
 pub(crate) mod session;
 pub(crate) mod texts;
 pub(crate) mod times;

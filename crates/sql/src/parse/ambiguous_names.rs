@@ -3,6 +3,7 @@
 //! an alias is refused, too: what repeated `*`s mean is found out without schemas.
 
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::relations::alias_of;
 use crate::text::tree_walk::visit;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
@@ -113,15 +114,7 @@ pub(super) fn shown_table<'a>(relation: &'a TableFactor, shown: &mut Vec<ShownTa
                 shown.push(ShownTable { name, schema: parts.next().map(|schema| schema.value.as_str()) });
             }
         }
-        TableFactor::Table { alias: Some(alias), .. }
-        | TableFactor::Derived { alias: Some(alias), .. }
-        | TableFactor::TableFunction { alias: Some(alias), .. }
-        | TableFactor::Function { alias: Some(alias), .. }
-        | TableFactor::UNNEST { alias: Some(alias), .. }
-        | TableFactor::NestedJoin { alias: Some(alias), .. } => {
-            shown.push(ShownTable { name: &alias.name, schema: None });
-        }
-        _ => {}
+        _ => shown.extend(alias_of(relation).map(|alias| ShownTable { name: &alias.name, schema: None })),
     }
 }
 

@@ -8,8 +8,9 @@
 use crate::functions::base::arguments::is_text;
 use crate::text::decimals;
 use crate::text::params::Parameters;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::text::tree_walk::visit_expressions_mut;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, plan_datafusion_err};
 use datafusion::functions_nested::expr_fn::{array_append, array_prepend};
 use datafusion::logical_expr::expr::Placeholder;
@@ -84,10 +85,10 @@ fn open(expr: &mut Expr) -> bool {
 
 /// Called after planning. Replaces the placeholders by values.
 pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Result<LogicalPlan> {
-    plan.transform_up_with_subqueries(|plan| {
+    plan.dyn_transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);
-        let closed = plan.map_expressions(|expr| {
-            if !expr.exists(|inner| Ok(matches!(inner, Planned::Placeholder(_))))? {
+        let closed = plan.dyn_map_expressions(|expr| {
+            if !expr.dyn_exists(|inner| Ok(matches!(inner, Planned::Placeholder(_))))? {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
@@ -101,7 +102,7 @@ pub(crate) fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Re
 /// Replaces the placeholders in one expression by values.
 pub(crate) fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transformed<Planned>> {
     let is_element = |expr: &Planned| is_element(expr, parameters);
-    expr.transform_down(|expr| match &expr {
+    expr.dyn_transform_down(|expr| match &expr {
         Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
         Planned::ScalarFunction(call) if call.name() == "array_concat" => Ok(match call.args.as_slice() {
             // The parameter of `array || $1` was taken for an array, but has the type of an element.

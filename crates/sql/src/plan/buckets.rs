@@ -4,10 +4,11 @@ use crate::functions::bucketing::cut::Cut;
 use crate::functions::bucketing::time_bucket::TimeBucket;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::sql_error;
+use crate::text::plan_walk::DynWalk;
 use atsdb_core::{Result, Table};
 use atsdb_engine::times::Times;
 use atsdb_engine::times::joined;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, ExprSchema};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
@@ -72,7 +73,7 @@ pub(crate) fn bucketing_of(plan: &LogicalPlan, source: &Table) -> Result<Bucketi
     let definition = &source.definition;
     let time = definition.time_column().ok_or_else(|| sql_error(format!("table {} has no time", definition.name)))?;
     let mut found = None;
-    let seen = plan.apply(|node| {
+    let seen = plan.dyn_apply(|node| {
         if let LogicalPlan::Aggregate(aggregate) = node {
             for expr in &aggregate.group_expr {
                 let Expr::ScalarFunction(call) = expr else { continue };

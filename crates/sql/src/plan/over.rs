@@ -3,10 +3,11 @@
 
 use crate::scan::provider::SnapshotTable;
 use crate::scan::text_of_index::TextOfIndex;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_codec::enumeration_of;
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::expr::{ScalarFunction, WindowFunctionDefinition};
 use datafusion::logical_expr::logical_plan::TableScan;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// Returns the plan over another snapshot, or over none. `None` if it reads anything other than tables of the store.
 pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result<Option<LogicalPlan>> {
     let mut reads_others = false;
-    let moved = plan.transform_up_with_subqueries(|plan| match plan {
+    let moved = plan.dyn_transform_up_with_subqueries(|plan| match plan {
         LogicalPlan::TableScan(scan) => {
             let provider = source_as_provider(&scan.source)?;
             let table = provider.downcast_ref::<SnapshotTable>().filter(|table| table.may_be_kept());
@@ -27,8 +28,8 @@ pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result
             let source = provider_as_source(Arc::new(table.over(snapshot.cloned())));
             Ok(Transformed::yes(LogicalPlan::TableScan(TableScan { source, ..scan })))
         }
-        plan => plan.map_expressions(|expr| {
-            expr.transform_up(|expr| match &expr {
+        plan => plan.dyn_map_expressions(|expr| {
+            expr.dyn_transform_up(|expr| match &expr {
                 Expr::ScalarFunction(call) => match call.func.inner().downcast_ref::<TextOfIndex>() {
                     Some(text) => {
                         let func = Arc::new(ScalarUDF::new_from_impl(text.over(snapshot.cloned())));
@@ -48,9 +49,9 @@ pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result
 /// values.
 pub(crate) fn is_immutable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_immutable = true;
-    plan.apply_with_subqueries(|plan| {
-        plan.apply_expressions(|expr| {
-            expr.apply(|expr| {
+    plan.dyn_apply_with_subqueries(|plan| {
+        plan.dyn_apply_expressions(|expr| {
+            expr.dyn_apply(|expr| {
                 let volatility = match expr {
                     Expr::ScalarFunction(call) => call.func.signature().volatility,
                     Expr::AggregateFunction(call) => call.func.signature().volatility,

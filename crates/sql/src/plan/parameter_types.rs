@@ -5,10 +5,11 @@
 use crate::functions::session::advisory_locks::lock_argument_type;
 use crate::functions::session::sleep::SLEEP;
 use crate::text::params::number;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_codec::{declared_type, is_jsonb};
 use atsdb_core::{ColumnType, ElementType};
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
 use datafusion::logical_expr::utils::merge_schema;
@@ -97,15 +98,15 @@ impl InferredTypes {
     /// the plan's rows are assigned to, if any.
     pub(crate) fn infer(&mut self, plan: &LogicalPlan, columns: &[Option<AssignedType>]) -> Result<()> {
         self.of_columns(plan, columns);
-        plan.apply_with_subqueries(|node| {
+        plan.dyn_apply_with_subqueries(|node| {
             if let LogicalPlan::Limit(limit) = node {
                 for expr in limit.skip.iter().chain(&limit.fetch) {
                     self.note(expr, &DataType::Int64);
                 }
             }
             let inputs = merge_schema(&node.inputs());
-            node.apply_expressions(|expr| {
-                expr.apply(|expr| {
+            node.dyn_apply_expressions(|expr| {
+                expr.dyn_apply(|expr| {
                     match expr {
                         Expr::Cast(cast) => self.note(&cast.expr, cast.field.data_type()),
                         Expr::TryCast(cast) => self.note(&cast.expr, cast.field.data_type()),

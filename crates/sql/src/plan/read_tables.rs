@@ -3,6 +3,7 @@
 
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
+use crate::text::relations::alias_of;
 use crate::text::tree_walk::visit;
 use atsdb_core::name::same_name;
 use datafusion::common::{DataFusionError, SchemaError, TableReference};
@@ -45,17 +46,13 @@ impl Visitor for ReadTables {
     type Break = ();
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        let (name, alias) = match factor {
-            TableFactor::Table { name, alias, .. } | TableFactor::Function { name, alias, .. } => (Some(name), alias),
-            TableFactor::Derived { alias, .. }
-            | TableFactor::TableFunction { alias, .. }
-            | TableFactor::UNNEST { alias, .. }
-            | TableFactor::NestedJoin { alias, .. } => (None, alias),
-            _ => return ControlFlow::Continue(()),
+        let name = match factor {
+            TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => name.0.last(),
+            _ => None,
         };
         self.0.push(ReadTable {
-            name: name.and_then(|name| name.0.last()?.as_ident()).map(|name| name.value.clone()),
-            alias: alias.as_ref().map(|alias| alias.name.value.clone()),
+            name: name.and_then(|name| name.as_ident()).map(|name| name.value.clone()),
+            alias: alias_of(factor).map(|alias| alias.name.value.clone()),
         });
         ControlFlow::Continue(())
     }

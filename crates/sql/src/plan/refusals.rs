@@ -1,8 +1,9 @@
 //! Looking for what a plan may not contain.
 
 use crate::text::datafusion_errors::from_datafusion;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_core::{Error, Result};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 /// Returns the first refusal of a node of a plan or of one of its expressions, those of subqueries included.
@@ -12,10 +13,10 @@ pub(crate) fn check_plan(
     refused_expr: impl Fn(&Expr) -> Option<Error>,
 ) -> Result<()> {
     let mut refused: Option<Error> = None;
-    let seen = plan.apply_with_subqueries(|node| {
+    let seen = plan.dyn_apply_with_subqueries(|node| {
         refused = refused.take().or_else(|| refused_node(node));
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
+        node.dyn_apply_expressions(|expr| {
+            expr.dyn_apply(|expr| {
                 refused = refused.take().or_else(|| refused_expr(expr));
                 Ok(TreeNodeRecursion::Continue)
             })

@@ -3,6 +3,7 @@
 use crate::scan::provider::SnapshotTable;
 use crate::text::datafusion_errors::{external, from_datafusion};
 use crate::text::errors::sql_error;
+use crate::text::plan_walk::DynPlanWalk;
 use atsdb_core::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
@@ -13,7 +14,7 @@ pub(crate) fn refuse_unpopulated(plan: &LogicalPlan) -> Result<()> {
     if matches!(plan, LogicalPlan::Explain(_)) {
         return Ok(());
     }
-    let checked = plan.apply_with_subqueries(|plan| {
+    let checked = plan.dyn_apply_with_subqueries(|plan| {
         let LogicalPlan::TableScan(scan) = plan else { return Ok(TreeNodeRecursion::Continue) };
         let provider = source_as_provider(&scan.source)?;
         let table = provider.downcast_ref::<SnapshotTable>();

@@ -2,8 +2,9 @@
 
 use super::join::{IndexJoin, ResidentJoinKind};
 use super::scan::ResidentScan;
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{NullEquality, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -19,7 +20,7 @@ pub(crate) struct JoinByIndex;
 
 impl PhysicalOptimizerRule for JoinByIndex {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
+        plan.dyn_transform_up(|plan| {
             let joined = plan.downcast_ref::<HashJoinExec>().and_then(by_index);
             Ok(match joined {
                 Some(join) => Transformed::yes(Arc::new(join) as Arc<dyn ExecutionPlan>),

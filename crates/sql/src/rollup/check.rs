@@ -11,6 +11,7 @@ use crate::text::datafusion_errors::from_datafusion;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::identifiers::SharedSpellings;
 use crate::text::params::Parameters;
+use crate::text::plan_walk::DynPlanWalk;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::Scope;
 use arrow::datatypes::SchemaRef;
@@ -60,8 +61,8 @@ pub(crate) fn describe_rollup(
 /// The names of all columns in a plan, including computed ones.
 fn names_read(plan: &LogicalPlan) -> datafusion::common::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
+    plan.dyn_apply_with_subqueries(|node| {
+        node.dyn_apply_expressions(|expr| {
             names.extend(expr.column_refs().into_iter().map(|column| column.name.clone()));
             Ok(TreeNodeRecursion::Continue)
         })

@@ -59,7 +59,7 @@ pub(crate) struct Refresh<'a> {
 }
 
 /// The work of one step.
-struct Step {
+struct RefreshStep {
     times: Vec<Times>,
     state: RollupState,
     /// Whether there is more to do.
@@ -129,7 +129,7 @@ fn plan_step(
     bucketing: &Bucketing,
     effort: Effort,
     now_ms: i64,
-) -> Result<Option<Step>> {
+) -> Result<Option<RefreshStep>> {
     let stale = snapshot.stale_times(rollup)?;
     let definition = &source.definition;
     let unit = definition.time_unit();
@@ -155,7 +155,7 @@ fn plan_step(
     if times.is_empty() && !has_closed && snapshot.log_length(rollup)? <= LOG_CHUNKS_MAX {
         return Ok(None);
     }
-    Ok(Some(Step { times, state, more: until.is_some() }))
+    Ok(Some(RefreshStep { times, state, more: until.is_some() }))
 }
 
 fn times_of(snapshot: &ReadSnapshot, table: &Table) -> Result<Vec<Times>> {

@@ -279,7 +279,7 @@ fn type_name(data_type: &DataType) -> String {
     }
 }
 
-/// What stands between the first bracket and the one that closes it.
+/// The text between the first bracket and the one that closes it.
 fn inside_brackets(syntax: &str) -> Option<String> {
     let (_, rest) = syntax.split_once('(')?;
     let mut depth = 1;

@@ -68,14 +68,14 @@ struct Resources {
     temporary_space: Arc<TemporarySpace>,
     running: RunningQueries,
     /// Created for the first query. A program that only inserts and declares does not need it.
-    started: Mutex<Option<Parts>>,
+    started: Mutex<Option<ThreadsAndContext>>,
     /// Whether a stopped query may still occupy a thread.
     has_stopped: AtomicBool,
 }
 
 /// The threads and DataFusion's context.
 #[derive(Clone)]
-struct Parts {
+struct ThreadsAndContext {
     threads: Arc<Threads>,
     context: SessionContext,
 }
@@ -140,12 +140,13 @@ impl Worker {
     /// Returns threads that are free, and the context. A stopped query may occupy a thread until it next yields. If all
     /// threads are occupied like this, new threads are started, and the old ones stay with the queries that run on
     /// them.
-    fn parts(&self) -> Result<Parts> {
+    fn parts(&self) -> Result<ThreadsAndContext> {
         let mut started = self.resources.started.lock();
         match started.as_mut() {
             None => {
                 let threads = Threads::start(self.options.threads.max(1))?;
-                let parts = Parts { threads, context: context(&self.options, &self.resources.temporary_space)? };
+                let parts =
+                    ThreadsAndContext { threads, context: context(&self.options, &self.resources.temporary_space)? };
                 Ok(started.insert(parts).clone())
             }
             Some(parts) => {
@@ -167,7 +168,7 @@ impl Worker {
         &self,
         work: impl FnOnce(&SessionState) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let Parts { threads, context } = self.parts()?;
+        let ThreadsAndContext { threads, context } = self.parts()?;
         let state = context.state();
         block_on(threads.spawn(async move { work(&state) })?)
             .unwrap_or_else(|error| Err(Error::internal(format!("planning panicked: {error}"))))
@@ -255,7 +256,7 @@ impl Worker {
 
     fn begin(self: &Arc<Self>, request: Request, interrupt: &Interrupt) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
-        let Parts { threads, context } = self.parts()?;
+        let ThreadsAndContext { threads, context } = self.parts()?;
         let (memory_bytes, plans) = (self.options.memory_bytes, Arc::clone(&self.plans));
         let mut state = context.state();
         set_times(&mut state, interrupt.times())?;

@@ -4,9 +4,10 @@
 
 use super::operator::AtsdbScan;
 use crate::operators::partition_top::PartitionTopExec;
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
@@ -20,7 +21,7 @@ pub(crate) struct LatestFirst;
 
 impl PhysicalOptimizerRule for LatestFirst {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_down(|plan| {
+        plan.dyn_transform_down(|plan| {
             let sort = plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some());
             let first = match plan.downcast_ref::<PartitionTopExec>() {
                 Some(top) => Some(top.first_order_key()),

@@ -185,7 +185,7 @@ impl Session {
     }
 
     /// The table with a name in a schema or, if none is given, on the search path, as this process has seen it last.
-    /// The store is not asked, so that the table may have been changed or dropped since.
+    /// This does not read the store, so the table may have been changed or dropped since.
     pub fn last_seen(&self, schema: Option<&str>, name: &str) -> Option<Table> {
         let (name, path) = (TableName::of_parts(schema, name), self.search_path());
         if let Some(open) = self.transaction.lock().as_mut() {

@@ -1,15 +1,11 @@
 //! Text as bytes, by PostgreSQL's rules: `\x` and pairs of hexadecimal digits, or the bytes of the text itself, where
 //! `\\` is a backslash and `\012` the byte of that octal number.
 
-use std::fmt::Write;
+use atsdb_core::hex;
 
 /// Writes bytes as `\x` and their digits.
 pub(crate) fn digits_of(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::from("\\x"), |mut digits, byte| {
-        // Writing to a String does not fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    format!("\\x{}", hex::encode(bytes))
 }
 
 /// Parses a text as bytes.

@@ -10,7 +10,7 @@ use atsdb_core::time_text::{Clock, OrderSeen, TimeForms, WrittenTime, clock, day
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field<'a> {
+enum TimeToken<'a> {
     /// Digits, perhaps with a fraction.
     Number(&'a str),
     /// Numbers, or the name of a month, with `-`, `/` or `.` between them.
@@ -42,39 +42,39 @@ const YEAR_MAX: i64 = 5_874_897;
 
 /// Reads a whole text. `None` if it is in no such form, or names no day.
 pub(super) fn read(text: &str) -> Option<WrittenTime<'_>> {
-    let mut reading = Reading::default();
+    let mut parts = TimeParts::default();
     let mut rest = text;
     while let Some((field, length)) = next_field(rest)? {
-        reading.add(field)?;
+        parts.add(field)?;
         rest = &rest[length..];
     }
-    reading.finish()
+    parts.finish()
 }
 
 /// The next field, and the length of the text up to its end. The outer `None` is for a text without fields, the inner
 /// one for the end of the text.
-fn next_field(text: &str) -> Option<Option<(Field<'_>, usize)>> {
+fn next_field(text: &str) -> Option<Option<(TimeToken<'_>, usize)>> {
     let skipped = text.bytes().take_while(|byte| byte.is_ascii_whitespace() || *byte == b',').count();
     let rest = &text[skipped..];
     let Some(&first) = rest.as_bytes().first() else { return Some(None) };
     let field = match first {
         b'0'..=b'9' => numeric_field(rest),
         b'+' | b'-' if rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit) => {
-            Field::Zone(leading(rest, 1, |byte| byte.is_ascii_digit() || byte == b':'))
+            TimeToken::Zone(leading(rest, 1, |byte| byte.is_ascii_digit() || byte == b':'))
         }
         byte if byte.is_ascii_alphabetic() => word_field(rest),
         _ => return None,
     };
-    let (Field::Number(part)
-    | Field::Date(part)
-    | Field::Clock(part)
-    | Field::Word(part)
-    | Field::Zone(part)
-    | Field::JulianDay(part)) = field;
+    let (TimeToken::Number(part)
+    | TimeToken::Date(part)
+    | TimeToken::Clock(part)
+    | TimeToken::Word(part)
+    | TimeToken::Zone(part)
+    | TimeToken::JulianDay(part)) = field;
     Some(Some((field, skipped + part.len())))
 }
 
-/// The part of a text that begins with a number of bytes, and goes on while the bytes fit.
+/// The part of a text that begins with a number of bytes, and continues while the bytes fit.
 fn leading(text: &str, from: usize, fits: impl Fn(u8) -> bool) -> &str {
     &text[..from + text.bytes().skip(from).take_while(|byte| fits(*byte)).count()]
 }
@@ -84,46 +84,46 @@ fn is_separator(byte: u8) -> bool {
 }
 
 /// The field that begins with a digit.
-fn numeric_field(text: &str) -> Field<'_> {
+fn numeric_field(text: &str) -> TimeToken<'_> {
     let digits = leading(text, 0, |byte| byte.is_ascii_digit());
     let next = |at: usize| text.as_bytes().get(at).copied().unwrap_or_default();
     match next(digits.len()) {
-        b':' => Field::Clock(leading(text, 0, |byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.'))),
+        b':' => TimeToken::Clock(leading(text, 0, |byte| byte.is_ascii_digit() || matches!(byte, b':' | b'.'))),
         b'.' => {
             let fraction = leading(text, digits.len() + 1, |byte| byte.is_ascii_digit());
             match next(fraction.len()) {
-                b'.' => Field::Date(leading(text, 0, |byte| byte.is_ascii_digit() || byte == b'.')),
-                _ => Field::Number(fraction),
+                b'.' => TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_digit() || byte == b'.')),
+                _ => TimeToken::Number(fraction),
             }
         }
         separator @ (b'-' | b'/') if next(digits.len() + 1).is_ascii_alphanumeric() => {
-            Field::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
+            TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
         }
-        _ => Field::Number(digits),
+        _ => TimeToken::Number(digits),
     }
 }
 
 /// The field that begins with a letter.
-fn word_field(text: &str) -> Field<'_> {
+fn word_field(text: &str) -> TimeToken<'_> {
     let word = leading(text, 0, |byte| byte.is_ascii_alphabetic());
     let after = |at: usize| text.as_bytes().get(at).copied().unwrap_or_default();
     let next = after(word.len());
     if word.eq_ignore_ascii_case("j") && next.is_ascii_digit() {
-        return Field::JulianDay(leading(text, 1, |byte| byte.is_ascii_digit()));
+        return TimeToken::JulianDay(leading(text, 1, |byte| byte.is_ascii_digit()));
     }
     if month_of(word).is_some() {
         return match next {
             separator if is_separator(separator) && after(word.len() + 1).is_ascii_alphanumeric() => {
-                Field::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
+                TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
             }
-            _ => Field::Word(word),
+            _ => TimeToken::Word(word),
         };
     }
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'+' | b'-' | b':');
     match next {
-        b'/' | b'_' | b'+' | b'-' => Field::Zone(leading(text, 0, is_of_name)),
-        b'0'..=b'9' if !is_filler(word) => Field::Zone(leading(text, 0, is_of_name)),
-        _ => Field::Word(word),
+        b'/' | b'_' | b'+' | b'-' => TimeToken::Zone(leading(text, 0, is_of_name)),
+        b'0'..=b'9' if !is_filler(word) => TimeToken::Zone(leading(text, 0, is_of_name)),
+        _ => TimeToken::Word(word),
     }
 }
 
@@ -138,7 +138,7 @@ fn is_filler(word: &str) -> bool {
 
 /// The parts of a time that were found in the fields of a text so far.
 #[derive(Debug, Default)]
-struct Reading<'a> {
+struct TimeParts<'a> {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -154,7 +154,7 @@ struct Reading<'a> {
     zone: Option<&'a str>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TimeParts<'a> {
     fn has_date(&self) -> bool {
         let has_day = self.day_of_year.is_some() || (self.month.is_some() && self.day.is_some());
         self.days.is_some() || (self.year.is_some() && has_day)
@@ -164,19 +164,19 @@ impl<'a> Reading<'a> {
         self.days.is_none() && self.year.is_none() && self.month.is_none() && self.day.is_none()
     }
 
-    fn add(&mut self, field: Field<'a>) -> Option<()> {
+    fn add(&mut self, field: TimeToken<'a>) -> Option<()> {
         match field {
-            Field::Number(digits) => self.add_number(digits),
-            Field::Date(text) => self.add_date(text),
-            Field::Clock(text) => self.set_clock(clock(text.as_bytes(), &TimeForms::SQL)?),
-            Field::Word(word) => self.add_word(word),
-            Field::Zone(zone) => self.set_zone(zone),
-            Field::JulianDay(text) if self.has_no_date() => {
+            TimeToken::Number(digits) => self.add_number(digits),
+            TimeToken::Date(text) => self.add_date(text),
+            TimeToken::Clock(text) => self.set_clock(clock(text.as_bytes(), &TimeForms::SQL)?),
+            TimeToken::Word(word) => self.add_word(word),
+            TimeToken::Zone(zone) => self.set_zone(zone),
+            TimeToken::JulianDay(text) if self.has_no_date() => {
                 let day = text[1..].parse::<i64>().ok().filter(|day| *day <= JULIAN_MAX)?;
                 self.days = Some(day - JULIAN_EPOCH);
                 Some(())
             }
-            Field::JulianDay(_) => None,
+            TimeToken::JulianDay(_) => None,
         }
     }
 

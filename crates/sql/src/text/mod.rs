@@ -2,7 +2,8 @@
 //!
 //! Owned here: splitting scripts into statements ([`script`]), identifiers ([`identifiers`]), parameters ([`params`]),
 //! literals, times and time zones in text, and the errors that parsing, planning and executing report ([`errors`],
-//! [`datafusion_errors`]). Not owned: what a statement means.
+//! [`datafusion_errors`]); also walks over syntax trees and plans ([`tree_walk`], [`plan_walk`]), which all rooms above
+//! use. Not owned: what a statement means.
 
 pub(crate) mod accepted_forms;
 pub(crate) mod after_with;
@@ -19,6 +20,7 @@ pub(crate) mod literal_columns;
 pub(crate) mod literal_numbers;
 pub(crate) mod numbered_text;
 pub(crate) mod params;
+pub(crate) mod plan_walk;
 pub(crate) mod question_marks;
 pub(crate) mod quoted_names;
 pub(crate) mod relation_kind;

@@ -1,11 +1,33 @@
-//! The relations that a `FROM` lists, and the columns of those without names.
+//! The relations that a `FROM` lists, their names, and the columns of those without names.
 
-use datafusion::sql::sqlparser::ast::{TableFactor, TableWithJoins, Values};
+use datafusion::sql::sqlparser::ast::{Ident, TableAlias, TableFactor, TableWithJoins, Values};
 use std::iter;
 
 /// The relations of a `FROM`, in its order. Those of a join in parentheses count as one.
 pub(crate) fn relations_of(from: &[TableWithJoins]) -> impl Iterator<Item = &TableFactor> {
     from.iter().flat_map(|from| iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)))
+}
+
+/// The alias of a relation of any kind, if it has one.
+pub(crate) fn alias_of(relation: &TableFactor) -> Option<&TableAlias> {
+    match relation {
+        TableFactor::Table { alias, .. }
+        | TableFactor::Derived { alias, .. }
+        | TableFactor::TableFunction { alias, .. }
+        | TableFactor::Function { alias, .. }
+        | TableFactor::UNNEST { alias, .. }
+        | TableFactor::NestedJoin { alias, .. } => alias.as_ref(),
+        _ => None,
+    }
+}
+
+/// The name by which a statement refers to the columns of a relation: its alias, else the name of its table.
+pub(crate) fn name_of_relation(relation: &TableFactor) -> Option<&Ident> {
+    match (alias_of(relation), relation) {
+        (Some(alias), _) => Some(&alias.name),
+        (None, TableFactor::Table { name, .. }) => name.0.last().and_then(|part| part.as_ident()),
+        _ => None,
+    }
 }
 
 /// The names that the columns of a `VALUES` have in PostgreSQL.

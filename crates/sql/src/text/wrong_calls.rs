@@ -50,8 +50,9 @@ fn no_match(message: &str) -> Option<Error> {
         .collect();
     // `Any`, `Numeric(2)`, `Variadic` and the like stand for other numbers of arguments than they show.
     let is_plain = |candidate: &Vec<String>| candidate.iter().all(|argument| is_type(argument));
-    let said = message.split_once("' expects ").and_then(|(_, rest)| rest.split_once(" arguments but received "));
-    let counts: BTreeSet<usize> = match said.and_then(|(count, _)| count.parse().ok()) {
+    let counts_text =
+        message.split_once("' expects ").and_then(|(_, rest)| rest.split_once(" arguments but received "));
+    let counts: BTreeSet<usize> = match counts_text.and_then(|(count, _)| count.parse().ok()) {
         Some(count) => BTreeSet::from([count]),
         None if candidates.iter().all(is_plain) => candidates.iter().map(Vec::len).collect(),
         None => BTreeSet::new(),

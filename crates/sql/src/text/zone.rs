@@ -50,7 +50,7 @@ impl Zone {
         Ok(Arc::clone(known.entry(zone).or_insert_with(|| Arc::new(Self::of(zone, STEP)))))
     }
 
-    /// The zone whose clocks are always so many seconds ahead of UTC.
+    /// The zone whose clocks are always this many seconds ahead of UTC.
     pub(crate) fn always_ahead(ahead: i64) -> Self {
         Self { spans: vec![Span { start: i64::MIN, ahead }] }
     }

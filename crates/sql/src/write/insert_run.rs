@@ -4,7 +4,7 @@
 //! one. Owned here: the waiting rows. Not owned: the batch that they are added to, and when (`session`).
 
 use super::insert::{UnnamedColumns, wrong_width};
-use super::insert_text::{InsertText, Step};
+use super::insert_text::{InsertText, TextItem};
 use super::narrow_maps::NarrowMaps;
 use crate::dml::conflict::OnDuplicate;
 use crate::dml::target::{Target, first_columns};
@@ -77,7 +77,7 @@ impl InsertRun {
         let head = text[..insert.bytes_read()].to_owned();
         // The first row is checked before the store is accessed.
         let mut row = Vec::new();
-        if insert.next(&mut row)? != Step::Row {
+        if insert.next(&mut row)? != TextItem::Row {
             return Ok(None);
         }
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
@@ -230,9 +230,9 @@ impl InsertRun {
         let mut read = ReadRows { row_count: 0, is_duplicate: false };
         loop {
             match insert.next(&mut row)? {
-                Step::Row => {}
-                Step::End => return Ok(Some(read)),
-                Step::NotPlain => return Ok(None),
+                TextItem::Row => {}
+                TextItem::End => return Ok(Some(read)),
+                TextItem::NotPlain => return Ok(None),
             }
             if read.row_count == 0 && self.is_for_others(row.len()) {
                 return Ok(None);

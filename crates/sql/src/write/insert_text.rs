@@ -5,12 +5,12 @@ use crate::dml::conflict::OnDuplicate;
 use crate::text::literal::Literal;
 use crate::text::params::{Parameters, bound, is_number};
 use crate::text::table_names::TableName;
-use atsdb_core::{ConflictPolicy, Result};
+use atsdb_core::{ConflictPolicy, Result, hex};
 use std::borrow::Cow;
 
 /// The next item in the text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TextItem {
     Row,
     End,
     /// Text that only the parser can read.
@@ -56,26 +56,26 @@ impl<'a> InsertText<'a> {
     }
 
     /// Reads one row into `row`, which is cleared first.
-    pub(crate) fn next(&mut self, row: &mut Vec<Literal<'a>>) -> Result<Step> {
+    pub(crate) fn next(&mut self, row: &mut Vec<Literal<'a>>) -> Result<TextItem> {
         row.clear();
         let reader = &mut self.reader;
         if self.has_rows && !reader.take(b',') {
-            return Ok(if reader.is_at_end() { Step::End } else { Step::NotPlain });
+            return Ok(if reader.is_at_end() { TextItem::End } else { TextItem::NotPlain });
         }
         if !reader.take(b'(') {
-            return Ok(Step::NotPlain);
+            return Ok(TextItem::NotPlain);
         }
         self.has_rows = true;
         loop {
             match reader.literal(self.parameters)? {
                 Some(literal) => row.push(literal),
-                None => return Ok(Step::NotPlain),
+                None => return Ok(TextItem::NotPlain),
             }
             if reader.take(b')') {
-                return Ok(Step::Row);
+                return Ok(TextItem::Row);
             }
             if !reader.take(b',') {
-                return Ok(Step::NotPlain);
+                return Ok(TextItem::NotPlain);
             }
         }
     }
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                     _ if is(&"TRUE") => Some(Literal::Bool(true)),
                     _ if is(&"FALSE") => Some(Literal::Bool(false)),
                     _ if is(&"X") && self.peek() == Some(b'\'') => {
-                        self.quoted(b'\'').and_then(|digits| bytes_of(&digits))
+                        self.quoted(b'\'').and_then(|digits| hex::decode(&digits)).map(Literal::Bytes)
                     }
                     _ if ["TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "DATE"].iter().any(is) => {
                         self.skip_space();
@@ -293,15 +293,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn bytes_of(digits: &str) -> Option<Literal<'static>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-    let pairs = digits.as_bytes().chunks(2).map(|pair| match pair {
-        [high, low] => Some(digit(high)? << 4 | digit(low)?),
-        _ => None,
-    });
-    pairs.collect::<Option<Vec<u8>>>().map(Literal::Bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,9 +303,9 @@ mod tests {
         let (mut rows, mut row) = (Vec::new(), Vec::new());
         loop {
             match insert.next(&mut row).unwrap() {
-                Step::Row => rows.push(row.clone()),
-                Step::End => return Some(rows),
-                Step::NotPlain => return None,
+                TextItem::Row => rows.push(row.clone()),
+                TextItem::End => return Some(rows),
+                TextItem::NotPlain => return None,
             }
         }
     }

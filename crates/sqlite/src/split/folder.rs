@@ -137,11 +137,11 @@ pub(crate) fn find_or_create(
 }
 
 /// Refuses a requested layout that differs from the recorded one.
-pub(crate) fn check_layout(path: &Path, recorded: SplitLayout, asked: Option<SplitLayout>) -> Result<()> {
-    match asked.filter(|asked| asked.split != recorded.split) {
+pub(crate) fn check_layout(path: &Path, recorded: SplitLayout, requested: Option<SplitLayout>) -> Result<()> {
+    match requested.filter(|requested| requested.split != recorded.split) {
         None => Ok(()),
-        Some(asked) => {
-            let message = format!("the store {} has {}, not {}", path.display(), recorded.split, asked.split);
+        Some(requested) => {
+            let message = format!("the store {} has {}, not {}", path.display(), recorded.split, requested.split);
             Err(Error::usage(message).with_hint("leave the option out: a store knows how it is split"))
         }
     }

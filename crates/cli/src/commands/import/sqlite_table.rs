@@ -3,7 +3,7 @@
 
 use crate::console::ahead::{Ahead, Pieces};
 use atsdb::name::{same_name, unknown_name};
-use atsdb::{ColumnType, Error, ErrorKind, ForeignColumn, ForeignTable, Result, TimeUnit};
+use atsdb::{ColumnType, Error, ErrorKind, ForeignColumn, ForeignTable, Result, TimeUnit, hex};
 use atsdb_import::{Input, Options, chosen_columns};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
@@ -188,9 +188,6 @@ fn json(value: ValueRef<'_>, is_bool: bool) -> Option<Value> {
         ValueRef::Real(number) if number.is_finite() => Value::from(number),
         ValueRef::Real(number) => Value::from(number.to_string()),
         ValueRef::Text(text) => Value::from(std::str::from_utf8(text).ok()?),
-        ValueRef::Blob(bytes) => {
-            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-            Value::from(format!("\\x{}", digits.collect::<String>()))
-        }
+        ValueRef::Blob(bytes) => Value::from(format!("\\x{}", hex::encode(bytes))),
     })
 }

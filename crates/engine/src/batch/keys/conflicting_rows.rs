@@ -5,20 +5,15 @@
 //! replacing a row removes its chunk, so that of two writers that resolve the same conflict one is refused. It is
 //! noted that a conflict was resolved: for the one that is refused this is a conflict, and no duplicate.
 
-use crate::batch::Batch;
 use crate::batch::keys::bounds::KeyBounds;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::probe::Candidates;
 use crate::batch::keys::resolve::resolve;
-use crate::chunk::coerce::coerce_column;
-use crate::chunk::lossless::RowNumbers;
-use crate::chunk::plain::{plain, plain_type};
 use crate::read::scan::Scan;
 use crate::read::snapshot::ReadSnapshot;
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
-use arrow::datatypes::{Field, Schema};
 use atsdb_codec::arrow_schema;
 use atsdb_core::{ConflictPolicy, Error, Result, Table, TimeRange};
 use atsdb_resident::{IndexSpec, RowKeys, TableMatches, TableState};
@@ -78,82 +73,54 @@ impl fmt::Debug for ConflictingRows {
     }
 }
 
-impl Batch {
-    /// Finds the stored rows that have the same key as new rows. `key` is the key's position in
-    /// [`unique`](atsdb_core::TableDefinition::unique). The new rows have all columns, as [`complete`](Self::complete)
-    /// returns them.
-    pub fn conflicting_rows(&mut self, table: &Table, key: usize, rows: &RecordBatch) -> Result<ConflictingRows> {
-        let key = match table.definition.unique.get(key) {
-            Some(unique) => Key::of(&table.definition, unique)?,
-            None => return Err(Error::usage(format!("table {} has no key {key}", table.definition.name))),
-        };
-        self.keyed.decided.insert(table.id);
-        let columns = self.stored_key(table, &key, rows)?;
-        let snapshot = self.snapshot()?;
+impl ConflictingRows {
+    /// Finds the stored rows with the same key as new rows, of which these are the columns of the key.
+    pub(super) fn find(
+        snapshot: &ReadSnapshot,
+        table: &Table,
+        key: Key,
+        columns: KeyColumns,
+        row_count: usize,
+    ) -> Result<Self> {
         if table.definition.is_in_memory() {
-            return resident_conflicts(&snapshot, table, &key, &columns);
+            return resident_conflicts(snapshot, table, &key, &columns);
         }
         let mut bounds = KeyBounds::new(&key);
         bounds.widen(&columns);
         let keys = [key];
         let bounds = [bounds];
-        let candidates = Candidates::of(&snapshot, table, &keys, &bounds, TimeRange::ALL)?;
+        let candidates = Candidates::of(snapshot, table, &keys, &bounds, TimeRange::ALL)?;
         let groups = Groups::of(&[columns], keys[0].nulls_equal)?;
-        let (scan, locations) = candidates.locations(&snapshot, table, &keys[0], &groups)?;
-        let group_of_row = (0..rows.num_rows()).map(|row| groups.group(row)).collect();
-        Ok(ConflictingRows { rows: RowSource::Stored(Box::new(scan)), group_of_row, locations })
-    }
-
-    /// For each of some complete rows whether [`ConflictPolicy::Keep`] would add it.
-    pub fn would_insert(&mut self, table: &Table, rows: &RecordBatch) -> Result<Vec<bool>> {
-        if table.definition.is_in_memory() {
-            let state = self.snapshot()?.resident(table)?;
-            return state.rows_kept(rows.columns().to_vec(), rows.num_rows());
-        }
-        self.keyed.decided.insert(table.id);
-        let keys = Key::all_of(&table.definition)?;
-        let columns = keys.iter().map(|key| self.stored_key(table, key, rows)).collect::<Result<Vec<_>>>()?;
-        let snapshot = self.snapshot()?;
-        let bounds = |(key, columns): (&Key, &KeyColumns)| {
-            let mut bounds = KeyBounds::new(key);
-            bounds.widen(columns);
-            bounds
-        };
-        let bounds: Vec<KeyBounds> = keys.iter().zip(&columns).map(bounds).collect();
-        let candidates = Candidates::of(&snapshot, table, &keys, &bounds, TimeRange::ALL)?;
-        let groups = keys.iter().zip(columns).map(|(key, columns)| Groups::of(&[columns], key.nulls_equal));
-        let groups = groups.collect::<Result<Vec<_>>>()?;
-        let found = candidates.probe(&snapshot, table, &keys, &groups, ConflictPolicy::Keep)?;
-        resolve(rows.num_rows(), &groups, &found.stored, ConflictPolicy::Keep)
-            .map_err(|_| Error::internal("skipped rows were reported as an error"))
-    }
-
-    /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped
-    /// columns as plain text. Rows that violate a CHECK constraint are refused, whether or not their keys exist.
-    pub fn complete(&self, table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self.coerced(table, rows)?;
-        let columns = columns.iter().zip(&table.definition.columns).map(|(array, column)| plain(array, column));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        let fields = table.definition.columns.iter().map(|column| Field::new(&column.name, plain_type(column), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
-    }
-
-    /// Values of one column, by position, as [`complete`](Self::complete) returns them. Errors do not name a row.
-    pub fn completed(&self, table: &Table, position: usize, values: &ArrayRef) -> Result<ArrayRef> {
-        let Some(column) = table.definition.columns.get(position) else {
-            return Err(Error::usage(format!("table {} has no column {position}", table.definition.name)));
-        };
-        plain(&coerce_column(&table.definition, column, values, RowNumbers::Unknown)?, column)
-    }
-
-    fn stored_key(&mut self, table: &Table, key: &Key, rows: &RecordBatch) -> Result<KeyColumns> {
-        key.positions.iter().map(|position| self.stored(table, *position, rows.column(*position))).collect()
+        let (scan, locations) = candidates.locations(snapshot, table, &keys[0], &groups)?;
+        let group_of_row = (0..row_count).map(|row| groups.group(row)).collect();
+        Ok(Self { rows: RowSource::Stored(Box::new(scan)), group_of_row, locations })
     }
 }
 
-/// [`Batch::conflicting_rows`] for a table in memory, by its hash index.
+/// For each of some new rows of a table in chunks whether [`ConflictPolicy::Keep`] would add it. `columns` are the
+/// columns of each key.
+pub(super) fn rows_kept(
+    snapshot: &ReadSnapshot,
+    table: &Table,
+    keys: &[Key],
+    columns: Vec<KeyColumns>,
+    row_count: usize,
+) -> Result<Vec<bool>> {
+    let bounds = |(key, columns): (&Key, &KeyColumns)| {
+        let mut bounds = KeyBounds::new(key);
+        bounds.widen(columns);
+        bounds
+    };
+    let bounds: Vec<KeyBounds> = keys.iter().zip(&columns).map(bounds).collect();
+    let candidates = Candidates::of(snapshot, table, keys, &bounds, TimeRange::ALL)?;
+    let groups = keys.iter().zip(columns).map(|(key, columns)| Groups::of(&[columns], key.nulls_equal));
+    let groups = groups.collect::<Result<Vec<_>>>()?;
+    let found = candidates.probe(snapshot, table, keys, &groups, ConflictPolicy::Keep)?;
+    resolve(row_count, &groups, &found.stored, ConflictPolicy::Keep)
+        .map_err(|_| Error::internal("skipped rows were reported as an error"))
+}
+
+/// [`ConflictingRows::find`] for a table in memory, by its hash index.
 fn resident_conflicts(
     snapshot: &ReadSnapshot,
     table: &Table,

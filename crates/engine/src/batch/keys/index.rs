@@ -5,7 +5,6 @@
 //! that is, when the chunk's statistics allow the row's key ([`unread`](super::unread)). Rows that arrive in order read
 //! no chunk.
 
-use crate::batch::Batch;
 use crate::batch::keys::key::{Key, KeyValue};
 use crate::batch::keys::key_set::{KeyRow, KeySet};
 use crate::batch::keys::unread::UnreadChunks;
@@ -13,7 +12,7 @@ use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::*;
-use atsdb_core::{ConflictPolicy, Error, Result, Table, TimeRange};
+use atsdb_core::{Error, Result, Table, TimeRange};
 
 /// An index with more keys is [full](KeyIndex::is_full).
 const KEYS_MAX: usize = 4 << 20;
@@ -36,7 +35,7 @@ struct IndexedKey {
 }
 
 impl KeyIndex {
-    fn new(table: &Table, snapshot: &ReadSnapshot) -> Result<Self> {
+    pub(super) fn new(table: &Table, snapshot: &ReadSnapshot) -> Result<Self> {
         let definition = &table.definition;
         let keys = Key::all_of(definition)?;
         let mut columns: Vec<usize> = keys.iter().flat_map(|key| key.positions.iter().copied()).collect();
@@ -110,28 +109,6 @@ impl IndexedKey {
     /// A chunk that may have the row's key and has not been read.
     fn next_chunk<'a>(&self, value: &impl Fn(usize) -> KeyValue<'a>) -> Option<usize> {
         self.unread.find(|column| value(self.key.positions[column]))
-    }
-}
-
-impl Batch {
-    /// An index of the keys of a table as this batch sees it. Waiting rows become chunks first. The index stays valid
-    /// as long as all rows are added to the table by [`append_indexed`](Self::append_indexed).
-    pub fn key_index(&mut self, table: &Table) -> Result<KeyIndex> {
-        let snapshot = self.snapshot()?;
-        KeyIndex::new(table, &snapshot)
-    }
-
-    /// Adds rows whose keys were added to the index before; their keys are not checked again. `policy` is what the
-    /// caller has applied to rows whose key existed. The commit fails with
-    /// [`ErrorKind::Conflict`](atsdb_core::ErrorKind::Conflict) if another writer adds a row of the same key before it.
-    pub fn append_indexed(
-        &mut self,
-        index: &KeyIndex,
-        rows: &arrow::array::RecordBatch,
-        policy: ConflictPolicy,
-    ) -> Result<()> {
-        self.keyed.note_policy(index.table.id, policy);
-        self.append_settled(&index.table, rows)
     }
 }
 

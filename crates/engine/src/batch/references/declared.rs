@@ -118,7 +118,7 @@ fn renamed(key: &ForeignKey, older: &TableDefinition, parent: &TableDefinition) 
     Ok(ForeignKey { parent: parent.qualified_name(), parent_columns, ..key.clone() })
 }
 
-/// The error for a new definition of a parent: what it takes away is said in the words of PostgreSQL.
+/// The error for a new definition of a parent: it names what the definition takes away, in PostgreSQL's words.
 fn depended_on(
     error: Error,
     child: &TableDefinition,

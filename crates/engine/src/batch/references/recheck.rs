@@ -99,7 +99,7 @@ impl Batch {
     /// repeat the batch.
     fn broken(&self, error: Error) -> Error {
         match error.kind() {
-            ErrorKind::ForeignKeyViolation if !self.keyed.names_duplicates => as_conflict(&error),
+            ErrorKind::ForeignKeyViolation if !self.keyed.names_duplicates() => as_conflict(&error),
             _ => error,
         }
     }

@@ -96,8 +96,8 @@ fn conditions(question: &Question, table: &SeriesTable) -> Vec<String> {
 }
 
 /// Returns the result of one statement from a reply. A refusal is in the body, and its status is that of success.
-pub(super) fn result(said: &Value) -> Result<&Value, Failure> {
-    let result = &said["results"][0];
+pub(super) fn result(response: &Value) -> Result<&Value, Failure> {
+    let result = &response["results"][0];
     match result["error"].as_str() {
         Some(message) => Err(Failure::Failed(Error::new(ErrorKind::Unavailable, message))),
         None => Ok(result),
@@ -105,8 +105,8 @@ pub(super) fn result(said: &Value) -> Result<&Value, Failure> {
 }
 
 /// Returns the answer from a reply.
-pub(super) fn answer(question: &Question, table: &SeriesTable, said: &Value) -> Result<Answer, Failure> {
-    let result = result(said)?;
+pub(super) fn answer(question: &Question, table: &SeriesTable, response: &Value) -> Result<Answer, Failure> {
+    let result = result(response)?;
     let mut answer = Answer::default();
     for series in result["series"].as_array().into_iter().flatten() {
         let columns: Vec<&str> = series["columns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -210,12 +210,12 @@ mod tests {
 
     #[test]
     fn values_have_the_types_of_their_columns() {
-        let said = serde_json::json!({ "results": [{ "series": [
+        let response = serde_json::json!({ "results": [{ "series": [
             { "tags": { "host": "a" }, "columns": ["time", "c2", "c3"], "values": [[3_600_000, 5, 2]] },
         ] }] });
         let sql = "SELECT date_trunc('hour', time), host, avg(load), count(*) FROM cpu GROUP BY date_trunc('hour', time), host";
         let expected = [Cell::Integer(3_600), Cell::Text("a".to_owned()), Cell::Float(5.0), Cell::Integer(2)];
-        assert_eq!(answer(&question(sql), &cpu(), &said).expect("an answer").rows, [expected]);
+        assert_eq!(answer(&question(sql), &cpu(), &response).expect("an answer").rows, [expected]);
         let nothing = serde_json::json!({ "results": [{ "statement_id": 0 }] });
         let counted = question("SELECT count(*), max(load) FROM cpu WHERE host = 'z'");
         let expected = [[Cell::Integer(0), Cell::Null]];

@@ -114,7 +114,7 @@ impl WorkspaceProgram for InfluxdbProgram {
     /// Databases can be queried once their data has been opened.
     fn answers(&self, ports: Ports) -> Result<(), Failure> {
         let create = format!("CREATE DATABASE {DATABASE}");
-        let said = Http::new(ports.http).post_form("/query", &[("q", &create)]).and_then(Reply::bytes)?;
-        result(&serde_json::from_slice(&said).map_err(Failure::broken)?).map(drop)
+        let response = Http::new(ports.http).post_form("/query", &[("q", &create)]).and_then(Reply::bytes)?;
+        result(&serde_json::from_slice(&response).map_err(Failure::broken)?).map(drop)
     }
 }

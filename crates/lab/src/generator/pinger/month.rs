@@ -184,7 +184,7 @@ fn schedule(meta: &[MetaRow], random: &mut Random) -> Vec<(i64, u16)> {
         }
     }
     let missing = outages(meta, &planned, planned.len() - DATA_ROWS, random);
-    planned.retain(|asked| !missing.contains(asked));
+    planned.retain(|planned_row| !missing.contains(planned_row));
     for (time, _) in &mut planned {
         *time += START_SECONDS + random.between(0, 4);
     }
@@ -202,9 +202,9 @@ fn outages(meta: &[MetaRow], planned: &[(i64, u16)], count: usize, random: &mut 
         let during = planned.iter().filter(|(time, position)| {
             (first..end).contains(time) && meta[usize::from(*position)].ip_name_src == source
         });
-        for asked in during {
+        for planned_row in during {
             if missing.len() < count {
-                missing.insert(*asked);
+                missing.insert(*planned_row);
             }
         }
     }

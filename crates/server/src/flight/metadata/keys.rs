@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 /// The columns of a table's primary key. A table that does not exist has none.
 pub(super) fn primary(session: &Session, command: &CommandGetPrimaryKeys) -> Result<RecordBatch> {
-    let said = |named: &Option<String>| named.clone().filter(|named| !named.is_empty());
-    let is_here = said(&command.catalog).is_none_or(|catalog| catalog == CATALOG);
+    let non_empty = |named: &Option<String>| named.clone().filter(|named| !named.is_empty());
+    let is_here = non_empty(&command.catalog).is_none_or(|catalog| catalog == CATALOG);
     let (mut schemas, mut tables, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     let (mut names, mut numbers) = (Vec::new(), Vec::new());
-    let found = match session.find_table(said(&command.db_schema).as_deref(), &command.table) {
+    let found = match session.find_table(non_empty(&command.db_schema).as_deref(), &command.table) {
         Ok(table) => Some(table.definition).filter(|_| is_here),
         Err(error) if error.kind() == ErrorKind::Sql => None,
         Err(error) => return Err(error),
@@ -62,8 +62,8 @@ pub(super) struct NamedTable<'a> {
 
 impl<'a> NamedTable<'a> {
     pub(super) fn of(catalog: &'a Option<String>, schema: &'a Option<String>, name: &'a str) -> Self {
-        let said = |named: &'a Option<String>| named.as_deref().filter(|named| !named.is_empty());
-        Self { catalog: said(catalog), schema: said(schema), name }
+        let non_empty = |named: &'a Option<String>| named.as_deref().filter(|named| !named.is_empty());
+        Self { catalog: non_empty(catalog), schema: non_empty(schema), name }
     }
 
     fn is_of(&self, definition: &TableDefinition) -> bool {

@@ -1,4 +1,4 @@
-// What the server does: running statements, which can be cancelled, and how much is written and asked.
+// What the server does: running statements, which can be cancelled, and how many rows and requests arrive.
 
 import { cancelStatement, metrics, runningStatements } from "./api.js";
 import { bytes, count, duration, element, short } from "./dom.js";
@@ -39,7 +39,7 @@ export class Activity {
     document.addEventListener("visibilitychange", () => !document.hidden && this.turn());
   }
 
-  /** Asks now, and again and again while the page can be seen. */
+  /** Fetches the figures now, and then regularly while the page can be seen. */
   async turn() {
     clearTimeout(this.timer);
     if (document.hidden) return;
@@ -98,7 +98,7 @@ export class Activity {
     const counters = [...this.samples.at(-1)?.found ?? []].filter(([name, { kind }]) => kind === "counter" && name.endsWith("_total"));
     const groups = [
       ["Written", counters.filter(([name]) => IS_INGEST.test(name) && !IS_REFUSAL.test(name))],
-      ["Asked", counters.filter(([name]) => !IS_INGEST.test(name) && !IS_REFUSAL.test(name))],
+      ["Requests", counters.filter(([name]) => !IS_INGEST.test(name) && !IS_REFUSAL.test(name))],
       ["Refused", counters.filter(([name, { value }]) => IS_REFUSAL.test(name) && value > 0)],
     ];
     const gauges = [...this.samples.at(-1)?.found ?? []].filter(([name, { kind }]) => kind === "gauge" && /connections/.test(name));

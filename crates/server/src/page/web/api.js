@@ -1,9 +1,9 @@
-// What the page asks the server for.
+// The requests of the page to the server.
 
 /** The most rows that are kept; the download has them all. */
 export const ROWS_MAX = 500_000;
 
-/** An answer that is no result: what the server said, or why it did not. */
+/** An answer that is no result: the message of the server, or the reason why there is none. */
 export class ApiError extends Error {
   constructor({ kind = "request", message, hint = null, status = 0 }) {
     super(message);
@@ -25,22 +25,22 @@ async function request(address, options) {
 
 async function refusal(response) {
   const text = await response.text().catch(() => "");
-  let said = {};
+  let refused = {};
   try {
-    said = JSON.parse(text);
+    refused = JSON.parse(text);
   } catch {
-    said = { message: text.trim() };
+    refused = { message: text.trim() };
   }
   const status = response.status;
   if (status === 401) {
     const hint = "Reload the page, and give a name and password that the server knows.";
     return new ApiError({ kind: "signed_out", message: "You are not signed in.", hint, status });
   }
-  if (status === 403 && said.kind !== "read_only") {
-    const message = said.message || "The server refused the request.";
-    return new ApiError({ kind: "forbidden", message, hint: said.hint ?? "You may lack the role for it.", status });
+  if (status === 403 && refused.kind !== "read_only") {
+    const message = refused.message || "The server refused the request.";
+    return new ApiError({ kind: "forbidden", message, hint: refused.hint ?? "You may lack the role for it.", status });
   }
-  return new ApiError({ message: `The server answered with status ${status}.`, ...said, status });
+  return new ApiError({ message: `The server answered with status ${status}.`, ...refused, status });
 }
 
 /** The databases that this user may know of. Without an answer there is one, and the requests say what is wrong. */

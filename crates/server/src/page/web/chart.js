@@ -5,7 +5,7 @@ import { element } from "./dom.js";
 import { decimated, extent, positionOf } from "./series.js";
 
 const ROOM = { top: 14, right: 18, bottom: 42, left: 62 };
-const TOLD_MAX = 14;
+const TIP_ROWS_MAX = 14;
 /** Single points are marked where there are at most so many of them. */
 const DOTS_MAX = 150;
 
@@ -19,9 +19,9 @@ export class Chart {
     host.append(this.host);
     this.data = null;
     this.frames = 0;
-    new ResizeObserver(() => this.ask()).observe(this.host);
-    window.addEventListener("atsdb-theme", () => this.ask());
-    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.ask());
+    new ResizeObserver(() => this.scheduleDraw()).observe(this.host);
+    window.addEventListener("atsdb-theme", () => this.scheduleDraw());
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.scheduleDraw());
     this.host.addEventListener("pointermove", (event) => this.move(event));
     this.host.addEventListener("pointerdown", (event) => this.press(event));
     this.host.addEventListener("pointerleave", () => this.leave());
@@ -38,12 +38,12 @@ export class Chart {
     this.leave();
     this.describe();
     this.onSpan(false);
-    this.ask();
+    this.scheduleDraw();
   }
 
   /** Draws again, as what is hidden has changed. */
   refresh() {
-    this.ask();
+    this.scheduleDraw();
   }
 
   wholeSpan() {
@@ -78,14 +78,14 @@ export class Chart {
     this.span = isWhole ? this.whole : span;
     this.onSpan(!isWhole);
     this.leave();
-    this.ask();
+    this.scheduleDraw();
   }
 
   // Drawing.
 
-  ask() {
-    this.asked ??= requestAnimationFrame(() => {
-      this.asked = null;
+  scheduleDraw() {
+    this.drawRequest ??= requestAnimationFrame(() => {
+      this.drawRequest = null;
       this.draw();
     });
   }
@@ -350,14 +350,14 @@ export class Chart {
   move(event) {
     if (!this.data || !this.box) return;
     this.pointer = { x: event.clientX, y: event.clientY, clientX: event.clientX };
-    this.told ??= requestAnimationFrame(() => {
-      this.told = null;
-      this.tell();
+    this.pointerRequest ??= requestAnimationFrame(() => {
+      this.pointerRequest = null;
+      this.drawPointer();
     });
   }
 
   /** Shows what is at the pointer. */
-  tell() {
+  drawPointer() {
     const context = this.fit(this.cover);
     const frame = this.host.getBoundingClientRect();
     const pointer = { x: this.pointer.x - frame.left, y: this.pointer.y - frame.top };
@@ -430,14 +430,14 @@ export class Chart {
     const title = kind === "time" ? timeText(x) : kind === "category" ? categories[x] : numberText(x);
     const byDistance = [...values].sort((a, b) => Math.abs(this.toY(a.value) - pointer.y) - Math.abs(this.toY(b.value) - pointer.y));
     const closest = byDistance[0]?.one;
-    const told = byDistance.slice(0, TOLD_MAX).sort((a, b) => b.value - a.value);
-    const rows = told.map(({ one, value }) => {
+    const listed = byDistance.slice(0, TIP_ROWS_MAX).sort((a, b) => b.value - a.value);
+    const rows = listed.map(({ one, value }) => {
       const swatch = element("i", { class: "swatch" });
       swatch.style.background = `var(${one.colour})`;
       const isClosest = one === closest && values.length > 1;
       return element("div", { class: isClosest ? "closest" : null }, swatch, element("span", {}, one.name), element("b", {}, numberText(value)));
     });
-    const more = values.length - told.length;
+    const more = values.length - listed.length;
     this.tip.replaceChildren(element("header", {}, title), ...rows, more > 0 ? element("footer", {}, `and ${more} more`) : "");
     this.tip.hidden = false;
   }

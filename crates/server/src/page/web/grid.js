@@ -20,8 +20,8 @@ export class Grid {
     host.append(this.scroller);
     this.result = { columns: [], rowCount: 0 };
     this.clear();
-    this.scroller.addEventListener("scroll", () => this.ask());
-    new ResizeObserver(() => this.ask()).observe(this.scroller);
+    this.scroller.addEventListener("scroll", () => this.scheduleDraw());
+    new ResizeObserver(() => this.scheduleDraw()).observe(this.scroller);
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     this.body.addEventListener("mousedown", (event) => this.press(event));
     this.body.addEventListener("dblclick", () => this.open());
@@ -59,7 +59,7 @@ export class Grid {
     const gutter = `${Math.max(String(rowCount).length, 2) * 7 + 20}px`;
     this.scroller.style.setProperty("--gutter", gutter);
     this.body.style.height = `${rowCount * ROW_HEIGHT}px`;
-    this.ask();
+    this.scheduleDraw();
   }
 
   /** Column widths by the longest texts among the first rows. */
@@ -136,12 +136,12 @@ export class Grid {
   redraw() {
     this.drawn.clear();
     this.body.replaceChildren();
-    this.ask();
+    this.scheduleDraw();
   }
 
-  ask() {
-    this.asked ??= requestAnimationFrame(() => {
-      this.asked = null;
+  scheduleDraw() {
+    this.drawRequest ??= requestAnimationFrame(() => {
+      this.drawRequest = null;
       this.draw();
     });
   }

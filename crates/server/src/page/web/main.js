@@ -224,7 +224,7 @@ const selectView = tabs([byId("tab-table"), byId("tab-chart")], (id) => {
   if (view === "chart" && result?.columns) chart.show(result);
   else if (view === "chart") chart.show({ columns: [], rowCount: 0 });
   if (result?.columns && location.hash) setAddress({ sql: fromAddress().sql ?? "", view, db: namedDatabase() });
-  grid.ask();
+  grid.scheduleDraw();
 });
 
 function fillDownload(sql) {
@@ -272,11 +272,11 @@ function drawHistory() {
   const panel = byId("panel-history");
   const all = history.all();
   const entries = all.map(({ sql, at, ms, rows, error }) => {
-    const said = error ? element("span", { class: "bad", title: error }, "failed") : `${rows === null ? "done" : plural(rows, "row")} · ${duration(ms)}`;
+    const outcome = error ? element("span", { class: "bad", title: error }, "failed") : `${rows === null ? "done" : plural(rows, "row")} · ${duration(ms)}`;
     return element("button", { class: "entry", title: sql, onclick: () => {
       editor.setText(sql);
       completion.hide();
-    } }, element("code", {}, sql), element("small", {}, `${new Date(at).toLocaleString()} · `, said));
+    } }, element("code", {}, sql), element("small", {}, `${new Date(at).toLocaleString()} · `, outcome));
   });
   const clear = element("button", { class: "link", onclick: () => {
     history.clear();

@@ -12,7 +12,7 @@ const NAME_MAX = 60;
 const ROWS_COMPARED = 20_000;
 
 /**
- * What a chart shows unless told otherwise: `{x, by, y}` as positions of columns, or `null` where there is nothing to
+ * What a chart shows by default: `{x, by, y}` as positions of columns, or `null` where there is nothing to
  * draw. Time stands on x. The first text with few values names the series, and further ones as far
  * as a series would have two values at one x.
  */
@@ -40,7 +40,7 @@ export function defaultsFor({ columns, rowCount }) {
   return { x, by, y: by.length > 0 ? y.slice(0, 1) : y.slice(0, 8) };
 }
 
-/** Whether two rows of one series have the same x, so that the series must be told apart further. */
+/** Whether two rows of one series have the same x, so that further columns must distinguish the series. */
 function meets(columns, by, x, rowCount) {
   const seen = new Set();
   for (let row = 0; row < Math.min(rowCount, ROWS_COMPARED); row += 1) {

@@ -160,10 +160,10 @@ export class Tables {
       bar.style.height = `${Math.max(6, (Number(slice.bytes) / largest) * 100)}%`;
       return bar;
     });
-    const said = Number(table.slices) > slices.length ? `the latest ${slices.length} of ${plural(table.slices, "slice")}` : plural(slices.length, "slice");
+    const caption = Number(table.slices) > slices.length ? `the latest ${slices.length} of ${plural(table.slices, "slice")}` : plural(slices.length, "slice");
     host.append(
-      element("div", { class: "bars", role: "img", "aria-label": `Sizes of ${said}` }, ...bars),
-      element("button", { class: "link", onclick: () => this.onUse(`${all} ORDER BY start`, "table") }, said));
+      element("div", { class: "bars", role: "img", "aria-label": `Sizes of ${caption}` }, ...bars),
+      element("button", { class: "link", onclick: () => this.onUse(`${all} ORDER BY start`, "table") }, caption));
   }
 
   /** A query that draws a whole table: averages of its first number for each series. */

@@ -1,4 +1,4 @@
-//! The conditions of a join: their parts, and what they are about.
+//! The conditions of a join: their parts, and the relations that they compare.
 
 use super::names::ident;
 use super::relation::{ColumnName, find};

@@ -13,7 +13,7 @@ use crate::pg::error::{PgError, Severity};
 use crate::pg::types::known;
 use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
-use atsdb::sql::{identifier, version_text};
+use atsdb::sql::{identifier, pretty_size, version_text};
 
 /// Whether a name is a function that is called without parentheses.
 pub(super) fn special_name(name: &str) -> bool {
@@ -315,20 +315,6 @@ fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Valu
         Some(number) => Value::Named(number, parts(&name).pop().unwrap_or_default()),
         None => Value::Null,
     })
-}
-
-fn pretty_size(bytes: i64) -> String {
-    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
-    if bytes.unsigned_abs() < 10 * 1_024 {
-        return format!("{bytes} bytes");
-    }
-    // Halves of a unit, which are rounded away from zero.
-    let (mut halves, mut unit) = (bytes / 512, 0);
-    while halves.unsigned_abs() >= 20 * 1_024 - 1 && unit + 1 < UNITS.len() {
-        (halves, unit) = (halves / 1_024, unit + 1);
-    }
-    let size = (halves + if halves < 0 { -1 } else { 1 }) / 2;
-    format!("{size} {}", UNITS[unit])
 }
 
 /// `format` with `%s`, `%I`, `%L` and `%%`.

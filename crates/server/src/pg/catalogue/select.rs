@@ -186,19 +186,23 @@ fn ordinal(expr: &Expr) -> Option<usize> {
 }
 
 /// An output column: its name and its expression.
-struct Output<'a> {
+struct OutputColumn<'a> {
     name: String,
     /// The error is the position of an input column that is copied.
     expr: Result<&'a Expr, usize>,
 }
 
-fn outputs<'a>(select: &'a Select, input: &[ColumnName]) -> Result<Vec<Output<'a>>, PgError> {
+fn outputs<'a>(select: &'a Select, input: &[ColumnName]) -> Result<Vec<OutputColumn<'a>>, PgError> {
     let mut outputs = Vec::new();
-    let copy = |position: usize| Output { name: input[position].name.clone(), expr: Err(position) };
+    let copy = |position: usize| OutputColumn { name: input[position].name.clone(), expr: Err(position) };
     for item in &select.projection {
         match item {
-            SelectItem::UnnamedExpr(expr) => outputs.push(Output { name: name_of_expression(expr), expr: Ok(expr) }),
-            SelectItem::ExprWithAlias { expr, alias } => outputs.push(Output { name: ident(alias), expr: Ok(expr) }),
+            SelectItem::UnnamedExpr(expr) => {
+                outputs.push(OutputColumn { name: name_of_expression(expr), expr: Ok(expr) })
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                outputs.push(OutputColumn { name: ident(alias), expr: Ok(expr) })
+            }
             SelectItem::Wildcard(_) => {
                 outputs.extend((0..input.len()).filter(|position| !input[*position].is_hidden).map(copy));
             }
@@ -268,7 +272,7 @@ type Computed = std::collections::BTreeMap<*const Expr, Value>;
 /// Adds the output rows of one input row: several if it calls a set-returning function.
 fn push_output(
     context: &Context<'_>,
-    outputs: &[Output<'_>],
+    outputs: &[OutputColumn<'_>],
     order: &[OrderByExpr],
     columns: &[ColumnName],
     frame: &mut Frame<'_>,

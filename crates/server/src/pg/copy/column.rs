@@ -10,7 +10,7 @@ use arrow::datatypes::IntervalMonthDayNano;
 use atsdb::interval::{Interval, parse_interval};
 use atsdb::interval_text::interval_text;
 use atsdb::sql::{parse_date, parse_time};
-use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text};
+use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, array_text, decimal, hex, json_text, time_of_day, uuid_text};
 use std::borrow::Cow;
 
 /// The maximum length of a row in bytes.
@@ -101,7 +101,7 @@ fn text_of_binary(column_type: ColumnType, bytes: &[u8]) -> Result<String, PgErr
             let nanoseconds = i64::from_be_bytes(*microseconds).checked_mul(1_000).ok_or_else(wrong)?;
             Ok(interval_text(months, i32::from_be_bytes(*days), nanoseconds))
         }
-        ColumnType::Uuid if bytes.len() == 16 => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        ColumnType::Uuid if bytes.len() == 16 => Ok(hex::encode(bytes)),
         _ => Ok(str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?.to_owned()),
     }
 }

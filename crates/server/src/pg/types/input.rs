@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use atsdb::array_text;
 use atsdb::interval::{Interval, is_out_of_range, parse_interval};
 use atsdb::sql::{parse_date, parse_time};
-use atsdb::{decimal as exact, uuid_text};
+use atsdb::{decimal as exact, hex, uuid_text};
 use datafusion::common::ScalarValue;
 
 /// The format of a value.
@@ -220,11 +220,11 @@ fn timestamp(microseconds: i64) -> ScalarValue {
 }
 
 fn uuid(bytes: &[u8]) -> Result<ScalarValue, PgError> {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    if hex.len() != 32 {
+    let digits = hex::encode(bytes);
+    if digits.len() != 32 {
         return Err(PgError::protocol("a uuid has 16 bytes"));
     }
-    let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
     Ok(ScalarValue::Utf8(Some(parts.join("-"))))
 }
 
@@ -293,10 +293,8 @@ fn boolean(text: &str) -> Option<bool> {
 
 /// `\x` and hexadecimal digits, or the older form with `\\` and `\` with three octal digits.
 pub(in crate::pg) fn bytea(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
-    if let Some(hex) = text.strip_prefix("\\x") {
-        let pairs = hex.as_bytes().chunks(2);
-        return pairs.map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect();
+    if let Some(digits) = text.strip_prefix("\\x") {
+        return hex::decode(digits);
     }
     let (mut out, mut rest) = (Vec::new(), text.as_bytes());
     while let Some((&byte, after)) = rest.split_first() {

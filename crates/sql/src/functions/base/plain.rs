@@ -1,4 +1,4 @@
-//! Simple scalar functions, which need nothing but a computation for each row.
+//! Simple scalar functions, which need only a computation for each row.
 
 use super::text_types::TextType;
 use atsdb_codec::json_list_field;

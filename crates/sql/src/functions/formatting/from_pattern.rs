@@ -140,7 +140,7 @@ fn check_seconds(seconds: &ColumnarValue, unit: TimeUnit) -> Result<()> {
 
 /// What has been read so far.
 #[derive(Debug, Default)]
-struct Parts {
+struct TimeFields {
     year: Option<i64>,
     is_before_christ: bool,
     month: Option<i64>,
@@ -165,7 +165,7 @@ struct Parts {
 
 /// Reads a time as microseconds since the epoch.
 fn read(text: &str, pieces: &[Piece]) -> CoreResult<i64> {
-    let (mut parts, mut rest) = (Parts::default(), text);
+    let (mut parts, mut rest) = (TimeFields::default(), text);
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
             Piece::Field(field) => {
@@ -209,7 +209,7 @@ fn out_of_range(text: &str) -> atsdb_core::Error {
     sql_error(format!("'{text:.60}' is out of the range of times"))
 }
 
-impl Parts {
+impl TimeFields {
     /// Takes a field from the start of a text, and returns the rest.
     fn take<'a>(&mut self, text: &'a str, pattern: PatternField, is_followed: bool) -> Option<&'a str> {
         // Before another field, a number has as many digits as its pattern; else it may have more.

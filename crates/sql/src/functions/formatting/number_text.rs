@@ -189,7 +189,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether the digit in turn is the only one before the point, and a zero that no `0` asks for: `.1`.
+    /// Whether the current digit is the only one before the point, and a zero that the pattern does not require: `.1`.
     fn is_zero_before_point(&self) -> bool {
         let is_first = self.next == 0 && self.digits.first() == Some(&'0');
         self.pattern.first_zero.is_none() && is_first && self.places.fraction != 0

@@ -242,7 +242,7 @@ fn texts_at(arrays: &ArrayRef, row: usize) -> Result<Option<Vec<Option<String>>>
     Ok(Some(texts))
 }
 
-/// What stands between the parts: the second argument of `array_to_json` and `row_to_json` asks for lines.
+/// The separator of the parts: with the second argument of `array_to_json` and `row_to_json` it is a new line.
 fn separator(call: &Call<'_>, row: usize) -> Result<&'static str> {
     match call.arrays {
         [_] => Ok(","),

@@ -2,7 +2,7 @@
 
 mod arithmetic;
 mod degrees;
-mod sizes;
+pub(crate) mod sizes;
 mod trunc;
 
 use datafusion::prelude::SessionContext;

@@ -35,11 +35,16 @@ fn pretty_sizes(args: &[ArrayRef]) -> Result<ArrayRef> {
         integer if integer.is_integer() => {
             let sizes = cast(sizes, &DataType::Int64)?;
             let sizes = sizes.as_primitive::<Int64Type>().iter();
-            sizes.map(|size| size.map(|size| pretty(size.into(), 0))).collect()
+            sizes.map(|size| size.map(pretty_size)).collect()
         }
         _ => return exec_err!("pg_size_pretty takes a BIGINT or a DECIMAL: convert it, CAST(x AS BIGINT)"),
     };
     Ok(Arc::new(texts))
+}
+
+/// The text of `pg_size_pretty(bytes)`.
+pub fn pretty_size(bytes: i64) -> String {
+    pretty(bytes.into(), 0)
 }
 
 /// A number of bytes, of which `scale` digits are after the point.

@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
-/// The user and the database of sessions that have not been told theirs.
+/// The user and the database of sessions for which none were set.
 const UNNAMED: &str = "atsdb";
 
 /// The functions that return the user.

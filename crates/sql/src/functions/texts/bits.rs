@@ -81,7 +81,7 @@ fn set(args: &[ArrayRef], change: fn(&mut [u8], i64, i64) -> Result<()>) -> Resu
     Ok(Arc::new(changed.collect::<Result<BinaryArray>>()?))
 }
 
-/// The position, if it is one of so many.
+/// The position, if it is below this number of bits.
 fn position(index: i64, count: usize) -> Result<usize> {
     match usize::try_from(index).ok().filter(|index| *index < count) {
         Some(index) => Ok(index),

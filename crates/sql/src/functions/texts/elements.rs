@@ -16,7 +16,7 @@ fn texts() -> DataType {
     DataType::new_list(DataType::Utf8, true)
 }
 
-/// Arrays whose texts have at most so many characters, and no spaces at the end if the third argument says so. The
+/// Arrays whose texts have at most this many characters, and no spaces at the end if the third argument says so. The
 /// second and the third argument are constants.
 fn cut_elements(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [arrays, lengths, are_trimmed] = args else { return exec_err!("cut_elements takes 3 arguments") };

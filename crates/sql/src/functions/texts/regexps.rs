@@ -100,9 +100,9 @@ struct Places {
 /// A part of a text that was looked for.
 struct SoughtPart<'a> {
     text: &'a str,
-    /// The match, or the group of it that is asked for; `None` if there is none.
+    /// The match, or the requested group of it; `None` if there is none.
     part: Option<Match<'a>>,
-    /// Whether its end is asked for.
+    /// Whether its end is requested.
     is_end: bool,
 }
 

@@ -4,13 +4,13 @@ use super::keywords::is_keyword;
 use super::like_escape::escaped_pattern;
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
+use atsdb_core::hex;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
 use md5::Digest;
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// The maximum width of a value in `format`.
@@ -70,15 +70,7 @@ fn bytes_of(texts: &ArrayRef) -> Result<ArrayRef> {
 
 fn md5_text(args: &[ArrayRef]) -> Result<ArrayRef> {
     let values = bytes_of(&args[0])?;
-    let texts = values.as_binary::<i32>().iter().map(|value| {
-        value.map(|value| {
-            md5::Md5::digest(value).iter().fold(String::with_capacity(32), |mut text, byte| {
-                // Writing to a String does not fail.
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-        })
-    });
+    let texts = values.as_binary::<i32>().iter().map(|value| value.map(|value| hex::encode(&md5::Md5::digest(value))));
     Ok(Arc::new(texts.collect::<StringArray>()))
 }
 

@@ -98,7 +98,7 @@ fn rounded_intervals(intervals: &PrimitiveArray<IntervalMonthDayNanoType>, digit
     Ok(Arc::new(rounded))
 }
 
-/// The distance of two times with so many digits after the seconds.
+/// The distance of two times with this many digits after the seconds.
 fn step_of(per_second: i64, digits: i64) -> i64 {
     let steps = u32::try_from(digits).ok().and_then(|digits| 10_i64.checked_pow(digits)).unwrap_or(i64::MAX);
     per_second / steps

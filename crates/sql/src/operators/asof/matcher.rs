@@ -36,7 +36,7 @@ impl SideReader {
         Self { input, keys, time, tick: tick.into(), converter }
     }
 
-    async fn next(&mut self) -> Result<Option<Part>> {
+    async fn next(&mut self) -> Result<Option<SideBatch>> {
         while let Some(batch) = self.input.try_next().await? {
             if batch.num_rows() > 0 {
                 return Ok(Some(self.part(batch)?));
@@ -45,19 +45,19 @@ impl SideReader {
         Ok(None)
     }
 
-    fn part(&self, batch: RecordBatch) -> Result<Part> {
+    fn part(&self, batch: RecordBatch) -> Result<SideBatch> {
         let column = |expr: &Arc<dyn PhysicalExpr>| expr.evaluate(&batch)?.into_array(batch.num_rows());
         let keys = self.keys.iter().map(column).collect::<Result<Vec<ArrayRef>>>()?;
         let times = cast(&column(&self.time)?, &DataType::Int64)?.as_primitive::<Int64Type>().clone();
         let is_null = |row: usize| times.is_null(row) || keys.iter().any(|key| key.is_null(row));
         let null: Vec<bool> = (0..batch.num_rows()).map(is_null).collect();
         let rows = self.converter.as_ref().map(|converter| converter.convert_columns(&keys)).transpose()?;
-        Ok(Part { batch, rows, times, null, tick: self.tick })
+        Ok(SideBatch { batch, rows, times, null, tick: self.tick })
     }
 }
 
 /// A batch of one side, and the values by which its rows are compared.
-struct Part {
+struct SideBatch {
     batch: RecordBatch,
     rows: Option<Rows>,
     times: Int64Array,
@@ -66,7 +66,7 @@ struct Part {
     tick: i128,
 }
 
-impl Part {
+impl SideBatch {
     fn key(&self, row: usize) -> &[u8] {
         self.rows.as_ref().map_or(&[], |rows| rows.row(row).data())
     }
@@ -79,7 +79,7 @@ impl Part {
 /// A row of the right side.
 #[derive(Clone)]
 struct Match {
-    part: Arc<Part>,
+    part: Arc<SideBatch>,
     row: usize,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Matcher {
     task: Task,
     schema: SchemaRef,
     /// The left batch, and its first row that is not emitted yet.
-    open: Option<(Part, usize)>,
+    open: Option<(SideBatch, usize)>,
     /// The right row that is compared with next; `None` at the end.
     ahead: Option<Match>,
     started: bool,
@@ -136,7 +136,7 @@ impl Matcher {
     }
 
     /// The match of a left row.
-    async fn find(&mut self, left: &Part, row: usize) -> Result<Option<Match>> {
+    async fn find(&mut self, left: &SideBatch, row: usize) -> Result<Option<Match>> {
         let (key, time) = (left.key(row), left.time(row));
         // Whether rows with the same time are passed: in a backward search they are then the match, in a forward search
         // they are not.
@@ -187,7 +187,7 @@ struct Pairs {
     left: Vec<u32>,
     /// The position in `parts`, and the row in that part; part 0 is a row of NULLs.
     right: Vec<(usize, usize)>,
-    parts: Vec<Arc<Part>>,
+    parts: Vec<Arc<SideBatch>>,
 }
 
 impl Pairs {

@@ -5,10 +5,11 @@ use crate::functions::base::arguments::per_second;
 use crate::functions::times::difference::operands_of_difference;
 use crate::functions::times::interval::interval_of;
 use crate::text::errors::sql_error;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_core::time::DAY_SECONDS;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DataFusionError, JoinType, Result, ScalarValue};
 use datafusion::logical_expr::logical_plan::{Extension, Filter, Join};
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -64,7 +65,7 @@ impl AnalyzerRule for JoinAsOf {
     }
 
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan.dyn_transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Join(join) if has_mark(join.filter.as_ref()) => {
                 let node = planned(&join, config)?;
                 Ok(Transformed::yes(LogicalPlan::Extension(Extension { node: Arc::new(node) })))
@@ -114,7 +115,7 @@ impl OptimizerRule for JoinAsOf {
 /// A condition on columns of the left side, rewritten to the columns of the right side that must be equal to them.
 fn on_right(part: &Expr, on: &[(Expr, Expr)]) -> Option<Expr> {
     let mut is_whole = true;
-    let changed = part.clone().transform_down(|expr| {
+    let changed = part.clone().dyn_transform_down(|expr| {
         let Expr::Column(_) = &expr else { return Ok(Transformed::no(expr)) };
         match on.iter().find(|(left, right)| *left == expr && matches!(right, Expr::Column(_))) {
             Some((_, right)) => Ok(Transformed::new(right.clone(), true, TreeNodeRecursion::Jump)),

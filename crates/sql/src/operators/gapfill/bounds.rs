@@ -5,10 +5,10 @@ use super::steps::{Steps, Ticks};
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::is_shifted;
 use crate::text::errors::sql_error;
+use crate::text::plan_walk::DynWalk;
 use crate::text::time_text::{Rest, read_time};
 use atsdb_core::{Result, TimeUnit};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::Between;
 use datafusion::logical_expr::utils::split_conjunction;
@@ -184,5 +184,5 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
     let is_subquery = |expr: &Expr| {
         Ok(matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)))
     };
-    expr.exists(is_subquery).unwrap_or(true)
+    expr.dyn_exists(is_subquery).unwrap_or(true)
 }

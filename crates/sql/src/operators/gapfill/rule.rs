@@ -8,11 +8,12 @@ use super::node::{Fill, FillKind, GapFill};
 use super::steps::{Steps, Ticks};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::text::time_text::read_time;
 use atsdb_core::TimeUnit;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::logical_expr::logical_plan::{Aggregate, Extension};
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -34,7 +35,7 @@ impl AnalyzerRule for FillGaps {
         if first_mark(&plan)?.is_none() {
             return Ok(plan);
         }
-        let plan = plan.transform_up_with_subqueries(|plan| rewrite(plan, config).map(Transformed::yes))?.data;
+        let plan = plan.dyn_transform_up_with_subqueries(|plan| rewrite(plan, config).map(Transformed::yes))?.data;
         match first_mark(&plan)? {
             Some(name) => Err(misplaced(name)),
             None => Ok(plan),
@@ -45,9 +46,9 @@ impl AnalyzerRule for FillGaps {
 /// A call of one of the functions anywhere in a plan.
 fn first_mark(plan: &LogicalPlan) -> Result<Option<&'static str>> {
     let mut found = None;
-    plan.apply_with_subqueries(|plan| {
-        plan.apply_expressions(|expr| {
-            expr.apply(|expr| {
+    plan.dyn_apply_with_subqueries(|plan| {
+        plan.dyn_apply_expressions(|expr| {
+            expr.dyn_apply(|expr| {
                 found = [GAPFILL, LOCF, INTERPOLATE].into_iter().find(|name| call_of(expr, name).is_some());
                 Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
             })
@@ -64,8 +65,8 @@ fn rewrite(plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         };
     }
     let mut fills = Vec::new();
-    let plan = plan.map_expressions(|expr| {
-        expr.transform_down(|expr| {
+    let plan = plan.dyn_map_expressions(|expr| {
+        expr.dyn_transform_down(|expr| {
             let name = expr.schema_name().to_string();
             let (kind, arguments) = match (call_of(&expr, LOCF), call_of(&expr, INTERPOLATE)) {
                 (Some(arguments), _) => (FillKind::CarryForward, arguments),

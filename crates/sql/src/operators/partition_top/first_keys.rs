@@ -13,7 +13,7 @@ pub(super) struct FirstKeys<K> {
     keeps_ties: bool,
     /// The keys of each partition, in ascending order.
     keys: Vec<Vec<(K, usize)>>,
-    /// The key number `limit` of each partition that has so many.
+    /// The key number `limit` of each partition that has that many.
     bounds: Vec<Option<K>>,
     key_count: usize,
     /// What the keys have on the heap.

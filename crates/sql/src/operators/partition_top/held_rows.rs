@@ -15,7 +15,7 @@ pub(super) struct HeldRows {
 }
 
 impl HeldRows {
-    /// No rows. They are kept in batches of so many.
+    /// No rows yet. They are kept in batches of this many.
     pub(super) fn new(schema: SchemaRef, batch_rows: usize) -> Self {
         Self { rows: BatchCoalescer::new(schema, batch_rows), batches: Vec::new(), bytes: 0 }
     }

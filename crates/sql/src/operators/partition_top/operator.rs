@@ -1,6 +1,6 @@
 //! The operator.
 
-use super::part::{Part, RankBound, first_rows};
+use super::part::{RankBound, ThreadFilter, first_rows};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryConsumer;
@@ -99,7 +99,7 @@ impl ExecutionPlan for PartitionTopExec {
         let reservation = MemoryConsumer::new(self.name()).with_can_spill(true).register(context.memory_pool());
         let rows_dropped = MetricBuilder::new(&self.metrics).counter("rows_dropped", partition);
         let batch_rows = context.session_config().batch_size().max(1);
-        let part = Part::new(&self.wanted, &schema, batch_rows, reservation, rows_dropped)?;
+        let part = ThreadFilter::new(&self.wanted, &schema, batch_rows, reservation, rows_dropped)?;
         let batches = stream::once(first_rows(part, input)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }

@@ -102,7 +102,7 @@ impl First {
 }
 
 /// The work of one thread.
-pub(super) struct Part {
+pub(super) struct ThreadFilter {
     wanted: Arc<RankBound>,
     numbers: Partitions,
     first: First,
@@ -116,7 +116,7 @@ pub(super) struct Part {
     rows_dropped: Count,
 }
 
-impl Part {
+impl ThreadFilter {
     pub(super) fn new(
         wanted: &Arc<RankBound>,
         schema: &SchemaRef,
@@ -181,7 +181,7 @@ impl Part {
 
 /// The first rows of the input, and all rows after those with which the part has given up.
 pub(super) async fn first_rows(
-    mut part: Part,
+    mut part: ThreadFilter,
     mut input: SendableRecordBatchStream,
 ) -> Result<impl Stream<Item = Result<RecordBatch>>> {
     while let Some(batch) = input.next().await {
@@ -212,7 +212,7 @@ mod tests {
     const TRIAL_BATCHES: usize = 8;
     const BATCH_ROWS: usize = TRIAL_ROWS / TRIAL_BATCHES;
 
-    /// Rows of one partition. Of each eight so many have the key 1, and the others the key 0.
+    /// Rows of one partition. Of each eight, this many have the key 1, and the others the key 0.
     fn batch(later: usize) -> RecordBatch {
         let partition: ArrayRef = Arc::new(Int64Array::from(vec![0; BATCH_ROWS]));
         let key = |row: usize| i64::from(row % 8 < later);
@@ -221,13 +221,13 @@ mod tests {
     }
 
     /// The work of a thread that wants the rows with the first key of each partition.
-    fn part(pool: Arc<dyn MemoryPool>) -> Part {
+    fn part(pool: Arc<dyn MemoryPool>) -> ThreadFilter {
         let column = |name: &str, index: usize| Arc::new(Column::new(name, index)) as Arc<dyn PhysicalExpr>;
         let order = PhysicalSortExpr { expr: column("key", 1), options: SortOptions::default() };
         let wanted =
             RankBound { partition: vec![column("partition", 0)], order: vec![order], limit: 1, keeps_ties: true };
         let reservation = MemoryConsumer::new("test").register(&pool);
-        Part::new(&Arc::new(wanted), &batch(0).schema(), 8_192, reservation, Count::new()).unwrap()
+        ThreadFilter::new(&Arc::new(wanted), &batch(0).schema(), 8_192, reservation, Count::new()).unwrap()
     }
 
     fn row_count(batches: &[RecordBatch]) -> usize {

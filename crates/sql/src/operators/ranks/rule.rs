@@ -2,10 +2,11 @@
 
 use super::counter::RankFunction;
 use super::operator::RankExec;
+use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::window::{StandardWindowExpr, WindowExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -30,7 +31,7 @@ pub(crate) struct RankRows;
 
 impl PhysicalOptimizerRule for RankRows {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match replacement(&plan)? {
+        plan.dyn_transform_up(|plan| match replacement(&plan)? {
             Some(replacement) => Ok(Transformed::yes(Arc::new(replacement) as Arc<dyn ExecutionPlan>)),
             None => Ok(Transformed::no(plan)),
         })

@@ -75,7 +75,7 @@ impl AggregateExec {
         for first in 0..threads {
             // The pool limits an operator that can spill to its share.
             let consumer = MemoryConsumer::new(self.name()).with_can_spill(true);
-            let part = Part {
+            let part = AggregateThread {
                 scan: Arc::clone(&scan),
                 groups: none.clone(),
                 reservation: consumer.register(context.memory_pool()),
@@ -180,14 +180,14 @@ impl Aggregation {
 }
 
 /// The work of one thread.
-struct Part {
+struct AggregateThread {
     scan: Arc<Scan>,
     groups: Groups,
     reservation: MemoryReservation,
     chunks_read: Count,
 }
 
-impl Part {
+impl AggregateThread {
     /// Groups the rows of the chunks `first`, `first + step`, ...
     async fn read(mut self, first: usize, step: usize) -> Result<(usize, Groups, MemoryReservation)> {
         for position in (first..self.scan.chunks().len()).step_by(step) {

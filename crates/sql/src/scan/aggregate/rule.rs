@@ -4,10 +4,11 @@ use super::bucket::bucket_of_call;
 use super::call::calls_of;
 use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation};
 use crate::scan::operator::AtsdbScan;
+use crate::text::plan_walk::DynWalk;
 use atsdb_engine::GroupKey;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -33,7 +34,7 @@ struct AggregateChunks;
 impl PhysicalOptimizerRule for AggregateChunks {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let limited = limited_aggregates(&plan)?;
-        plan.transform_up(|plan| match replacement(&plan, limited.contains(&address(&plan))) {
+        plan.dyn_transform_up(|plan| match replacement(&plan, limited.contains(&address(&plan))) {
             Some(replacement) => Ok(Transformed::yes(Arc::new(replacement) as Arc<dyn ExecutionPlan>)),
             None => Ok(Transformed::no(plan)),
         })
@@ -56,7 +57,7 @@ fn address(plan: &Arc<dyn ExecutionPlan>) -> *const () {
 /// The aggregates whose groups are sorted and limited. DataFusion keeps only the groups that are needed.
 fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()>> {
     let mut limited = HashSet::new();
-    plan.apply(|plan| {
+    plan.dyn_apply(|plan| {
         if let Some(sort) = plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some()) {
             let mut input = sort.input();
             while let Some(projection) = input.downcast_ref::<ProjectionExec>() {
@@ -124,7 +125,7 @@ impl<'a> Input<'a> {
     fn resolve(&self, expr: &Arc<dyn PhysicalExpr>) -> Option<Arc<dyn PhysicalExpr>> {
         let mut expr = Arc::clone(expr);
         for projection in &self.projections {
-            let resolved = expr.transform_up(|expr| {
+            let resolved = expr.dyn_transform_up(|expr| {
                 let inner = expr.downcast_ref::<Column>().and_then(|column| projection.expr().get(column.index()));
                 Ok(match inner {
                     Some(inner) => Transformed::yes(Arc::clone(&inner.expr)),

@@ -5,11 +5,12 @@ use crate::parse::parameter_types::close_expression;
 use crate::scan::pushdown::{Pushdown, is_exact};
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
+use crate::text::plan_walk::DynWalk;
 use atsdb_codec::logical_type;
 use atsdb_core::{Result, Table, TableDefinition};
 use atsdb_engine::{ReadSnapshot, Scan, ScanRequest};
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{BinaryExpr, Expr, lit};
 use std::collections::HashSet;
@@ -74,7 +75,7 @@ fn with_plain_text(condition: Expr) -> Expr {
         None => Transformed::no(expr),
     };
     let same = condition.clone();
-    condition.transform_up(|expr| Ok(plain(expr))).map_or(same, |transformed| transformed.data)
+    condition.dyn_transform_up(|expr| Ok(plain(expr))).map_or(same, |transformed| transformed.data)
 }
 
 /// A condition that compares a column with values of its own type, and that the engine alone can evaluate.

@@ -10,13 +10,14 @@ use crate::scan::provider::SnapshotTable;
 use crate::scan::pushdown::Pushdown;
 use crate::text::datafusion_errors::from_datafusion;
 use crate::text::params::Parameters;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::parallel::parallel_map;
 use atsdb_core::{Error, ErrorKind, Result, Table, TableDefinition, TableId};
 use atsdb_engine::{Groups, Predicate, ReadSnapshot, Scan};
 use datafusion::common::DataFusionError;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -98,8 +99,8 @@ impl GroupsForm {
 
 fn has_parameters(plan: &LogicalPlan) -> bool {
     let mut has_some = false;
-    let _ = plan.apply_expressions(|expr| {
-        has_some |= expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))?;
+    let _ = plan.dyn_apply_expressions(|expr| {
+        has_some |= expr.dyn_exists(|expr| Ok(matches!(expr, Expr::Placeholder(_))))?;
         Ok(TreeNodeRecursion::Continue)
     });
     has_some
@@ -170,7 +171,7 @@ impl DirectGroups {
         Ok(Some(if named.num_rows() > 0 { vec![named] } else { Vec::new() }))
     }
 
-    /// The groups of all chunks, as so many threads would form them; `None` if they need much memory.
+    /// The groups of all chunks, as this many threads would form them; `None` if they need much memory.
     fn groups(&self, scan: &Scan, watch: Watch<'_>) -> Result<Option<Groups>> {
         let none = self.aggregation.no_groups(scan).map_err(from_datafusion)?;
         let threads = self.threads.min(scan.chunks().len());
@@ -212,7 +213,7 @@ impl DirectGroups {
     }
 
     /// Whether this read, with values for its parameters, is the same as another one without parameters. Both are of
-    /// statements that differ in nothing but these values, and no parameter is elsewhere than in the conditions.
+    /// statements that differ only in these values, and all parameters are in the conditions.
     pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         (self.form.table, &self.columns, &self.as_indices, &self.schema)
             == (other.form.table, &other.columns, &other.as_indices, &other.schema)

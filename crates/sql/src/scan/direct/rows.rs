@@ -273,7 +273,7 @@ impl Form {
         }
     }
 
-    /// Whether there is nothing but renamed columns so far.
+    /// Whether there are only renamed columns so far.
     fn is_bare(&self) -> bool {
         !self.is_ordered && !self.counts && self.conditions.is_empty() && self.limits.is_empty()
     }

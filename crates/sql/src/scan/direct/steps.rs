@@ -2,12 +2,13 @@
 //! aggregate, which are applied to all groups at once.
 
 use crate::scan::text_of_index::TextOfIndex;
+use crate::text::plan_walk::DynWalk;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{SortColumn, filter_record_batch, lexsort_to_indices, take_record_batch};
 use arrow::datatypes::SchemaRef;
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::ExecutionPlan;
@@ -77,7 +78,7 @@ impl Step {
     /// Whether an expression of the step reads strings, which it finds in the dictionaries of a snapshot.
     fn has_strings(&self) -> bool {
         let is_of_index = |inner: &Expression| Ok(text_of_index(inner).is_some());
-        let has = |expression: &Expression| expression.exists(is_of_index).unwrap_or(true);
+        let has = |expression: &Expression| expression.dyn_exists(is_of_index).unwrap_or(true);
         match self {
             Self::Project { expressions, .. } => expressions.iter().any(has),
             Self::Filter(predicate) => has(predicate),
@@ -161,7 +162,7 @@ fn text_of_index(expression: &Expression) -> Option<(&ScalarFunctionExpr, &TextO
 
 /// An expression whose strings come from another snapshot, or from none.
 fn over(expression: &Expression, snapshot: Option<&ReadSnapshot>) -> Result<Expression> {
-    let moved = Arc::clone(expression).transform_up(|expression| {
+    let moved = Arc::clone(expression).dyn_transform_up(|expression| {
         let Some((call, text)) = text_of_index(&expression) else { return Ok(Transformed::no(expression)) };
         let function = Arc::new(ScalarUDF::new_from_impl(text.over(snapshot.cloned())));
         let field = call.return_field(&arrow::datatypes::Schema::empty())?;

@@ -12,8 +12,9 @@
 mod estimate;
 mod group;
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use group::JoinGroup;
@@ -35,7 +36,7 @@ impl OptimizerRule for CrossJoins {
             }
             _ => Ok(false),
         };
-        if plan.exists(has_wide_key)? { Ok(Transformed::no(plan)) } else { self.0.rewrite(plan, config) }
+        if plan.dyn_exists(has_wide_key)? { Ok(Transformed::no(plan)) } else { self.0.rewrite(plan, config) }
     }
 }
 
@@ -50,7 +51,7 @@ impl OptimizerRule for JoinOrder {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match plan.exists(|plan| Ok(matches!(plan, LogicalPlan::Join(_))))? {
+        match plan.dyn_exists(|plan| Ok(matches!(plan, LogicalPlan::Join(_))))? {
             true => reordered(plan),
             false => Ok(Transformed::no(plan)),
         }
@@ -58,7 +59,7 @@ impl OptimizerRule for JoinOrder {
 }
 
 fn reordered(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    plan.transform_down(|plan| {
+    plan.dyn_transform_down(|plan| {
         let Some(group) = JoinGroup::of(&plan) else { return Ok(Transformed::no(plan)) };
         // The tables of the group may have groups of their own inside.
         let rebuilt = group.map_tables(|table| reordered(table).map(|table| table.data))?.rebuilt(plan.schema())?;

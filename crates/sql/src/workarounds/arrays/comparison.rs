@@ -7,12 +7,13 @@
 
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, DynComparator, Int8Array, ListArray, make_comparator};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::{InList, InSubquery, ScalarFunction, Sort};
@@ -39,7 +40,7 @@ impl AnalyzerRule for CompareArrays {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = plan.transform_up_with_subqueries(|plan| {
+        let plan = plan.dyn_transform_up_with_subqueries(|plan| {
             refuse_groups_of_floats(&plan)?;
             Ok(with_order_of_arrays(plan))
         })?;
@@ -55,7 +56,7 @@ fn refuse_groups_of_floats(plan: &LogicalPlan) -> Result<()> {
             let schema = aggregate.input.schema();
             let is_distinct = |expr: &Expr| {
                 let mut found = false;
-                let _ = expr.apply(|expr| {
+                let _ = expr.dyn_apply(|expr| {
                     if let Expr::AggregateFunction(call) = expr {
                         found |= call.params.distinct && call.params.args.iter().any(|arg| has_floats(arg, schema));
                     }
@@ -74,7 +75,7 @@ fn refuse_groups_of_floats(plan: &LogicalPlan) -> Result<()> {
         LogicalPlan::Window(window) => window.window_expr.iter().any(|expr| {
             let schema = window.input.schema();
             let mut found = false;
-            let _ = expr.apply(|expr| {
+            let _ = expr.dyn_apply(|expr| {
                 if let Expr::WindowFunction(call) = expr {
                     found |= call.params.partition_by.iter().any(|expr| has_floats(expr, schema));
                 }

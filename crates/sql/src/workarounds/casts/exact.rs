@@ -12,11 +12,12 @@
 
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::{is_shifted, is_utc};
+use crate::text::plan_walk::DynWalk;
 use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::preimage::PreimageResult;
@@ -72,7 +73,7 @@ impl TimeCast {
             _ => return None,
         };
         let is_column = |expr: &Expr| Ok(matches!(expr, Expr::Column(_) | Expr::OuterReferenceColumn(..)));
-        if !times.exists(is_column).ok()? || !loses_when_reversed(&times.get_type(schema).ok()?, &target) {
+        if !times.dyn_exists(is_column).ok()? || !loses_when_reversed(&times.get_type(schema).ok()?, &target) {
             return None;
         }
         Some((Self { target, is_try, signature: Signature::any(1, Volatility::Immutable) }, times.clone()))

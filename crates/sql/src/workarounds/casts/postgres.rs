@@ -21,6 +21,7 @@ use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
 use crate::text::float_text::float_text;
+use crate::text::plan_walk::DynWalk;
 use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
 use atsdb_core::decimal;
 use atsdb_core::interval::{Interval, is_out_of_range, parse_interval};
@@ -35,7 +36,7 @@ use datafusion::arrow::datatypes::{
     IntervalUnit, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
 };
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
@@ -60,7 +61,7 @@ impl AnalyzerRule for PostgresCasts {
 
 /// The same for the casts in an expression.
 pub(crate) fn with_postgres_casts(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    expr.transform_up(|expr| Ok(as_function(expr, schema))).data()
+    expr.dyn_transform_up(|expr| Ok(as_function(expr, schema))).data()
 }
 
 fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {

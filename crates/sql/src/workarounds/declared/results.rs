@@ -10,10 +10,11 @@ use crate::functions::types::declared::{
     DECLARATIONS, ELEMENT, FIRST_VALUES, declaration, is_untyped, is_untyped_column, json_list, plain_text, reading,
     text_type_of, type_in_union,
 };
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::arrow::datatypes::Field;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Projection, Union};
@@ -51,17 +52,17 @@ enum Constants {
 
 fn declare(plan: LogicalPlan, constants: Constants) -> Result<LogicalPlan> {
     let mut is_changed = false;
-    plan.transform_up_with_subqueries(|plan| {
+    plan.dyn_transform_up_with_subqueries(|plan| {
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
         // UUIDs elsewhere than in results are compared, and then they are texts.
         let are_results = matches!(plan, LogicalPlan::Projection(_));
-        let settled = plan.map_expressions(|expr| {
+        let settled = plan.dyn_map_expressions(|expr| {
             if names_its_columns(&expr) {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
-            let rewritten = expr.transform_up(|expr| Ok(rewrite(expr, &schema, are_results, constants)))?;
+            let rewritten = expr.dyn_transform_up(|expr| Ok(rewrite(expr, &schema, are_results, constants)))?;
             Ok(rewritten.update_data(|expr| name.restore(expr)))
         })?;
         let settled = settled.transform_data(|plan| match plan {

@@ -6,8 +6,9 @@ use crate::functions::types::enumerations::{EnumCall, enum_call};
 use crate::functions::types::type_names::type_name;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
+use crate::text::plan_walk::DynWalk;
 use atsdb_core::Enumeration;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::Sort;
 use datafusion::logical_expr::{Expr, ExprSchemable};
@@ -29,7 +30,7 @@ pub(super) fn ranked(key: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> 
         return Ok(Transformed::yes(rank(&of, key.unalias())));
     }
     let is_nested = key.get_type(schema).is_ok_and(|of| of.is_nested());
-    let has_label = || key.exists(|part| Ok(enumeration_of(part, schema).is_some())).unwrap_or(false);
+    let has_label = || key.dyn_exists(|part| Ok(enumeration_of(part, schema).is_some())).unwrap_or(false);
     match is_nested && has_label() {
         true => Err(external(
             not_supported("ORDER BY a row with a value of an enumerated type").with_hint("ORDER BY its columns"),

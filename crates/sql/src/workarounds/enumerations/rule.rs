@@ -2,9 +2,10 @@
 
 use super::labels::{rank_keys, ranked};
 use super::{calls, comparison};
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Distinct;
@@ -23,7 +24,7 @@ impl AnalyzerRule for EnumValues {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut is_changed = false;
-        plan.transform_up_with_subqueries(|plan| {
+        plan.dyn_transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
             let (names, is_sort) = (NamePreserver::new(&plan), matches!(plan, LogicalPlan::Sort(_)));
             let plan = match plan {
@@ -37,12 +38,12 @@ impl AnalyzerRule for EnumValues {
                 }
                 plan => plan,
             };
-            let settled = plan.map_expressions(|expr| {
+            let settled = plan.dyn_map_expressions(|expr| {
                 if names_its_columns(&expr) {
                     return Ok(Transformed::no(expr));
                 }
                 let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
+                let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema))?;
                 match is_sort {
                     // The keys of a sort are not columns, so that they need no names.
                     true => rewritten.transform_data(|expr| ranked(expr, &schema)),

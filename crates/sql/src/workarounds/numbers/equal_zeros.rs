@@ -5,11 +5,12 @@
 //! [#22826](https://github.com/apache/datafusion/issues/22826) is fixed in 55.2 for comparisons, groups and joins; for
 //! orders, windows and aggregates no upstream issue is known.
 
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunctionParams;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -32,7 +33,7 @@ impl AnalyzerRule for EqualZeros {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan.dyn_transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Sort(mut sort) => {
                 let schema = merge_schema(&[sort.input.as_ref()]);
                 // Nothing follows the last key, so that its equal values may be in any order.
@@ -46,12 +47,12 @@ impl AnalyzerRule for EqualZeros {
             LogicalPlan::Window(_) | LogicalPlan::Aggregate(_) => {
                 let schema = merge_schema(&plan.inputs());
                 let names = NamePreserver::new(&plan);
-                plan.map_expressions(|expr| {
+                plan.dyn_map_expressions(|expr| {
                     if names_its_columns(&expr) {
                         return Ok(Transformed::no(expr));
                     }
                     let name = names.save(&expr);
-                    let rewritten = expr.transform_up(|expr| Ok(in_call(expr, &schema)))?;
+                    let rewritten = expr.dyn_transform_up(|expr| Ok(in_call(expr, &schema)))?;
                     Ok(rewritten.update_data(|expr| name.restore(expr)))
                 })
             }

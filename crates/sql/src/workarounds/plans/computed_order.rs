@@ -5,6 +5,7 @@
 //!
 //! No upstream issue known.
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::{Projection, Sort, Window};
@@ -148,7 +149,7 @@ fn is_nested(value: &Expr) -> bool {
     let is_subquery = |part: &Expr| {
         matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
     };
-    walked.is_ok() && is_nested && !value.exists(|part| Ok(is_subquery(part))).unwrap_or(true)
+    walked.is_ok() && is_nested && !value.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
 }
 
 fn has_parts(expr: &Expr) -> bool {

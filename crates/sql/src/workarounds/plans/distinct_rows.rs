@@ -3,8 +3,9 @@
 //!
 //! No upstream issue known.
 
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::{Distinct, DistinctOn, Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
@@ -20,7 +21,7 @@ impl AnalyzerRule for DistinctRows {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan.dyn_transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Distinct(Distinct::On(distinct)) if distinct.select_expr.iter().any(has_condition) => {
                 let distinct = over_computed_columns(distinct)?;
                 Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(distinct))))
@@ -34,7 +35,7 @@ impl AnalyzerRule for DistinctRows {
 /// Whether a subquery in an expression is a condition. One that is a value is planned everywhere.
 fn has_condition(expr: &Expr) -> bool {
     let is_condition = |expr: &Expr| matches!(expr, Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_));
-    expr.exists(|expr| Ok(is_condition(expr))).unwrap_or(false)
+    expr.dyn_exists(|expr| Ok(is_condition(expr))).unwrap_or(false)
 }
 
 fn over_computed_columns(distinct: DistinctOn) -> Result<DistinctOn> {

@@ -2,7 +2,8 @@
 //! adds equalities of the query to the keys of such a join, and gives the joins below it the same keys: there NULL must
 //! not match NULL. These joins keep their keys, and the equalities stay conditions. No upstream issue is known.
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use crate::text::plan_walk::DynWalk;
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{NullEquality, Result};
 use datafusion::logical_expr::{JoinType, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
@@ -74,7 +75,7 @@ impl OptimizerRule for OfPlainJoins {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        if plan.exists(|node| Ok(would_mix(node)))? {
+        if plan.dyn_exists(|node| Ok(would_mix(node)))? {
             return Ok(Transformed::no(plan));
         }
         self.0.rewrite(plan, config)

@@ -4,6 +4,7 @@
 //!
 //! No upstream issue known.
 
+use crate::text::plan_walk::DynPlanWalk;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -22,7 +23,7 @@ impl AnalyzerRule for OneRow {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan.dyn_transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Filter(Filter { predicate, input, .. }) if has_one_row(&input) => {
                 let input = limited(input.as_ref().clone())?;
                 Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(input))?)))

@@ -1,7 +1,7 @@
 //! Conditions with functions such as `random()`, over groups, windows, `DISTINCT` and joins. Each row of these steps
 //! passes the condition once. DataFusion 55.2 moves such a condition below the step if it mentions no column, or only
 //! columns by which the rows are grouped: `HAVING random() < 0.5` would choose among the rows and not among the groups.
-//! Such a condition stays where it is; what else a filter demands is moved as before.
+//! Such a condition stays where it is; the other conditions of a filter are moved as before.
 //!
 //! No upstream issue known.
 

@@ -11,11 +11,12 @@
 use crate::functions::base::of_inner::of_inner;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::too_complex;
+use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::compute::is_not_null;
 use datafusion::arrow::compute::kernels::zip::zip;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, plan_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::expr::{Case, ScalarFunction};
@@ -168,7 +169,7 @@ fn always_fits(from: &DataType, to: &DataType) -> bool {
 /// Whether an expression is too large to be repeated.
 fn is_large(expr: &Expr) -> Result<bool> {
     let mut part_count = 0;
-    expr.apply(|_| {
+    expr.dyn_apply(|_| {
         part_count += 1;
         Ok(if part_count > PARTS_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;

@@ -4,8 +4,9 @@
 //!
 //! DataFusion 55.2 copies them and does not account for the copies. No upstream issue known.
 
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 /// Divides the memory limit into the most memory that the copies of one constant may take.
@@ -14,9 +15,9 @@ const SHARE: usize = 8;
 /// The number of rows that a batch may have.
 pub(crate) fn batch_rows(plan: &LogicalPlan, memory_bytes: usize, most: usize) -> Result<usize> {
     let mut longest = 1;
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
+    plan.dyn_apply_with_subqueries(|node| {
+        node.dyn_apply_expressions(|expr| {
+            expr.dyn_apply(|expr| {
                 if let Expr::Literal(value, _) = expr {
                     longest = longest.max(value.size());
                 }

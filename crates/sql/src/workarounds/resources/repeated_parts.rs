@@ -12,6 +12,7 @@ use super::first_values::is_leaf;
 use crate::functions::types::declared::FIRST_VALUES;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::too_complex;
+use crate::text::plan_walk::DynPlanWalk;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Case, ScalarFunction};
@@ -20,7 +21,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The maximum number of parts that planning may add to those that are written. With so many it takes a second or two.
+/// The maximum number of parts that planning may add to those that are written. That takes a second or two.
 pub(crate) const REPEATED_MAX: u64 = 1 << 18;
 
 /// The number of `WHEN` up to which DataFusion writes a `CASE` of conditions with `AND` and `OR`.
@@ -42,12 +43,12 @@ struct Counter {
     /// The number of parts that are written.
     written: u64,
     /// The steps that were counted, by address. An item of `WITH` that is named twice is one step.
-    counted: HashMap<*const LogicalPlan, Step>,
+    counted: HashMap<*const LogicalPlan, PlanStep>,
 }
 
 /// A step of a plan with all steps below it.
 #[derive(Clone)]
-struct Step {
+struct PlanStep {
     parts: u64,
     /// The size of the expression that each column is.
     columns: Arc<[u64]>,
@@ -78,14 +79,14 @@ impl Size {
 }
 
 impl Counter {
-    fn step(&mut self, plan: &LogicalPlan) -> Result<Step> {
+    fn step(&mut self, plan: &LogicalPlan) -> Result<PlanStep> {
         let address = std::ptr::from_ref(plan);
         if let Some(step) = self.counted.get(&address) {
             return Ok(step.clone());
         }
         let inputs = plan.inputs().into_iter().map(|input| self.step(input)).collect::<Result<Vec<_>>>()?;
         let mut own: u64 = 0;
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             own = own.saturating_add(self.size(expr, None)?.work());
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -96,13 +97,13 @@ impl Counter {
         }
         self.written = self.written.saturating_add(1);
         let parts = sum(inputs.iter().map(|input| input.parts)).saturating_add(own).saturating_add(1);
-        let step = Step { parts, columns: self.columns(plan, &inputs)? };
+        let step = PlanStep { parts, columns: self.columns(plan, &inputs)? };
         self.counted.insert(address, step.clone());
         Ok(step)
     }
 
     /// The sizes of a step's columns. Conditions do not move below steps whose columns have the size 1.
-    fn columns(&mut self, plan: &LogicalPlan, inputs: &[Step]) -> Result<Arc<[u64]>> {
+    fn columns(&mut self, plan: &LogicalPlan, inputs: &[PlanStep]) -> Result<Arc<[u64]>> {
         let width = plan.schema().fields().len();
         let columns: Arc<[u64]> = match (plan, inputs) {
             (LogicalPlan::Projection(projection), [input]) => {

@@ -1,6 +1,7 @@
 //! Rewrites the expressions of a plan. Shared by the rules that run before types are made equal or right after.
 
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -14,15 +15,15 @@ pub(crate) fn rewrite_expressions(
     stays: impl Fn(&Expr) -> bool,
     rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {
-    plan.transform_up_with_subqueries(|plan| {
+    plan.dyn_transform_up_with_subqueries(|plan| {
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expr| {
+        plan.dyn_map_expressions(|expr| {
             if stays(&expr) {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
-            let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
+            let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema))?;
             Ok(rewritten.update_data(|expr| name.restore(expr)))
         })
     })

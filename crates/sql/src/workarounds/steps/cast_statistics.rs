@@ -5,10 +5,10 @@
 //! [#25221](https://github.com/apache/datafusion/issues/25221) is fixed upstream by
 //! [#25227](https://github.com/apache/datafusion/pull/25227), which is not in 55.2.
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::CastExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -33,7 +33,7 @@ struct TrueStatistics {
 
 impl PhysicalOptimizerRule for TrueStatistics {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let may_change_order = plan.exists(|step| {
+        let may_change_order = plan.dyn_exists(|step| {
             let Some(projection) = step.downcast_ref::<ProjectionExec>() else { return Ok(false) };
             let schema = projection.input().schema();
             Ok(projection.expr().iter().any(|column| changes_order(column.expr.as_ref(), &schema)))

@@ -8,9 +8,10 @@
 //! [#24422](https://github.com/apache/datafusion/pull/24422), which is not in 55.2, does not mend the other cases.
 
 use super::unknown_rows::{Unknown, UnknownRowsExec};
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
@@ -28,7 +29,7 @@ struct UnknownGroups;
 
 impl PhysicalOptimizerRule for UnknownGroups {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match plan.downcast_ref::<AggregateExec>() {
+        plan.dyn_transform_up(|plan| match plan.downcast_ref::<AggregateExec>() {
             Some(groups) if groups.group_expr().has_grouping_set() => {
                 UnknownRowsExec::above(plan, Unknown::Everything).map(Transformed::yes)
             }

@@ -3,8 +3,9 @@
 //!
 //! Part of [`union_constants`](super::union_constants) and [`unambiguous_filters`](super::unambiguous_filters).
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
@@ -30,7 +31,7 @@ pub(super) struct WithHiddenSteps {
 
 impl PhysicalOptimizerRule for WithHiddenSteps {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let hidden = plan.transform_up(|plan| match (self.hiding.hides)(&plan) {
+        let hidden = plan.dyn_transform_up(|plan| match (self.hiding.hides)(&plan) {
             true => Ok(Transformed::yes(Arc::new(HiddenStep::new(plan, self.hiding)) as Arc<dyn ExecutionPlan>)),
             false => Ok(Transformed::no(plan)),
         })?;
@@ -39,7 +40,7 @@ impl PhysicalOptimizerRule for WithHiddenSteps {
         if !any_is_hidden {
             return Ok(optimized);
         }
-        let shown = optimized.transform_up(|plan| match plan.downcast_ref::<HiddenStep>() {
+        let shown = optimized.dyn_transform_up(|plan| match plan.downcast_ref::<HiddenStep>() {
             Some(hidden) => Ok(Transformed::yes(Arc::clone(&hidden.step))),
             None => Ok(Transformed::no(plan)),
         });

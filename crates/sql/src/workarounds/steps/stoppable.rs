@@ -3,9 +3,10 @@
 //!
 //! Waits for [#19358](https://github.com/apache/datafusion/issues/19358).
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -20,7 +21,7 @@ pub(crate) struct Stoppable;
 
 impl PhysicalOptimizerRule for Stoppable {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| match MULTIPLIERS.contains(&plan.name()) {
+        plan.dyn_transform_up(|plan| match MULTIPLIERS.contains(&plan.name()) {
             true => Ok(Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>)),
             false => Ok(Transformed::no(plan)),
         })

@@ -4,8 +4,9 @@
 //! Part of [`grouping_sets`](super::grouping_sets), [`joined_rows`](super::joined_rows) and
 //! [`sliding_counts`](super::sliding_counts).
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
@@ -44,13 +45,13 @@ struct WithUnknownRows {
 
 impl PhysicalOptimizerRule for WithUnknownRows {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, options: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let prepared = plan.transform_up(self.place)?;
+        let prepared = plan.dyn_transform_up(self.place)?;
         let has_steps = prepared.transformed;
         let optimized = self.rule.optimize(prepared.data, options)?;
         if !has_steps {
             return Ok(optimized);
         }
-        let needed = optimized.transform_up(|plan| match UnknownRowsExec::superfluous(plan.as_ref()) {
+        let needed = optimized.dyn_transform_up(|plan| match UnknownRowsExec::superfluous(plan.as_ref()) {
             Some(input) => Ok(Transformed::yes(input)),
             None => Ok(Transformed::no(plan)),
         });

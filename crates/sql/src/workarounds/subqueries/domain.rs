@@ -2,8 +2,11 @@
 //! *domain*, are joined to its input, and stay in its rows up to the top. If it only computes something from each outer
 //! row, these rows take the place of its input.
 
-use super::outer_columns::{Renaming, asked_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use super::outer_columns::{
+    Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
+};
+use crate::text::plan_walk::DynWalk;
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result};
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::functions_window::expr_fn::row_number;
@@ -89,7 +92,7 @@ impl<'a> Domain<'a> {
     /// columns then. `inputs` are those of the step before.
     fn replaced(&self, expr: Expr, values: &[Column], inputs: &[DFSchemaRef]) -> Result<Expr> {
         let renamings: Vec<Renaming> = self.columns.iter().cloned().zip(values.iter().cloned()).collect();
-        expr.transform_up(|mut expr| {
+        expr.dyn_transform_up(|mut expr| {
             if let Expr::OuterReferenceColumn(_, column) = &expr {
                 let at = self.columns.iter().position(|other| other == column);
                 return Ok(match at {
@@ -97,7 +100,7 @@ impl<'a> Domain<'a> {
                     None => Transformed::no(expr),
                 });
             }
-            if let Some(subquery) = asked_mut(&mut expr) {
+            if let Some(subquery) = expression_subquery_mut(&mut expr) {
                 *subquery = renamed(subquery, &renamings, inputs)?;
                 return Ok(Transformed::yes(expr));
             }

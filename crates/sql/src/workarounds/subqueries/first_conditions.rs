@@ -3,8 +3,9 @@
 
 use super::domain::is_subquery;
 use super::outer_columns::subquery_of;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::logical_plan::{Filter, Join};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 /// Moves conditions on the outer rows of `LATERAL` subqueries below the join with them.
 pub(super) fn before_lateral(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    plan.transform_down_with_subqueries(|plan| match plan {
+    plan.dyn_transform_down_with_subqueries(|plan| match plan {
         LogicalPlan::Filter(filter) if joins_lateral(&filter.input) => {
             let before = split_conjunction_owned(filter.predicate.clone());
             let input = filter.input.as_ref().clone();
@@ -79,5 +80,5 @@ fn filtered(plan: LogicalPlan, conditions: Vec<Expr>) -> Result<LogicalPlan> {
 
 /// Whether a condition may be evaluated before others, and for rows that are read twice.
 fn may_move(condition: &Expr) -> bool {
-    !condition.is_volatile() && !condition.exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
+    !condition.is_volatile() && !condition.dyn_exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
 }

@@ -1,7 +1,7 @@
 //! Subqueries in the expressions of `DISTINCT ON`: they become columns of its input.
 
 use super::domain::{Names, is_subquery};
-use datafusion::common::tree_node::TreeNode;
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::DistinctOn;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
@@ -42,7 +42,7 @@ struct Computed<'a> {
 impl Computed<'_> {
     /// The column that an expression becomes; the expression itself if it has no subquery.
     fn column_for(&mut self, expr: &Expr) -> Result<Expr> {
-        if !expr.exists(|expr| Ok(is_subquery(expr)))? {
+        if !expr.dyn_exists(|expr| Ok(is_subquery(expr)))? {
             return Ok(expr.clone());
         }
         let known = self.columns.iter().find(|(other, _)| other == expr).map(|(_, name)| name.clone());

@@ -6,7 +6,8 @@ use super::answers::{Replacement, SubqueryContext, answer};
 use super::domain::{Names, is_subquery};
 use super::outer_columns::outer_columns;
 use super::steps::of_step;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use crate::text::plan_walk::DynWalk;
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, NullEquality, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::logical_plan::{Filter, Join};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// Rewrites a join whose condition has subqueries.
 pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<LogicalPlan>> {
     let conditions = join.filter.clone().map(split_conjunction_owned).unwrap_or_default();
-    let asks = |condition: &Expr| condition.exists(|expr| Ok(is_subquery(expr)));
+    let asks = |condition: &Expr| condition.dyn_exists(|expr| Ok(is_subquery(expr)));
     let (mut asking, mut plain) = (Vec::new(), Vec::new());
     for condition in conditions {
         if asks(&condition)? { asking.push(condition) } else { plain.push(condition) }
@@ -28,7 +29,7 @@ pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<Logi
         let filter = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(join))?);
         return of_step(filter, names).map(|step| Transformed::yes(step.data));
     }
-    let mut sides = Sides { left: join.left.as_ref().clone(), right: join.right.as_ref().clone(), names };
+    let mut sides = JoinSides { left: join.left.as_ref().clone(), right: join.right.as_ref().clone(), names };
     for condition in asking {
         match sides.settle(condition, join.join_type)? {
             Some(settled) => plain.push(settled),
@@ -45,13 +46,13 @@ pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<Logi
 }
 
 /// The sides of an outer join, with the columns that were added.
-struct Sides<'a> {
+struct JoinSides<'a> {
     left: LogicalPlan,
     right: LogicalPlan,
     names: &'a Names,
 }
 
-impl Sides<'_> {
+impl JoinSides<'_> {
     /// A condition without subqueries in the place of one with them; `None` if it is not supported.
     fn settle(&mut self, condition: Expr, join_type: JoinType) -> Result<Option<Expr>> {
         if let Expr::Exists(exists) = &condition
@@ -60,7 +61,7 @@ impl Sides<'_> {
             return self.pairs(exists, join_type);
         }
         let mut is_possible = true;
-        let settled = condition.transform_up(|expr| {
+        let settled = condition.dyn_transform_up(|expr| {
             if !is_subquery(&expr) {
                 return Ok(Transformed::no(expr));
             }

@@ -3,6 +3,7 @@
 
 use super::domain::{Domain, Names, is_subquery};
 use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
 use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, Join, Window};
@@ -54,7 +55,7 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
 fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
     let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
     // A column that a condition needs would make rows distinct.
-    let is_distinct = subquery.exists(|plan| match plan {
+    let is_distinct = subquery.dyn_exists(|plan| match plan {
         LogicalPlan::Distinct(distinct) => Ok(!outer_columns(distinct.input())?.is_empty()),
         _ => Ok(false),
     })?;
@@ -67,15 +68,15 @@ fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
 /// Whether a subquery returns elements of arrays, and computes its rows from one outer row each.
 fn returns_elements(subquery: &LogicalPlan) -> Result<bool> {
     let (mut has_elements, mut is_plain) = (false, true);
-    subquery.apply_with_subqueries(|plan| {
+    subquery.dyn_apply_with_subqueries(|plan| {
         match plan {
             LogicalPlan::Unnest(_) => has_elements = true,
             LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) => {}
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {}
             _ => is_plain = false,
         }
-        plan.apply_expressions(|expr| {
-            is_plain &= !expr.exists(|expr| Ok(is_subquery(expr)))?;
+        plan.dyn_apply_expressions(|expr| {
+            is_plain &= !expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
             Ok(TreeNodeRecursion::Continue)
         })
     })?;
@@ -100,7 +101,7 @@ fn applied(join: &Join, names: &Names) -> Result<Option<LogicalPlan>> {
 
 /// Whether DataFusion can move the conditions on outer columns out of a subquery.
 pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr) -> Result<bool> {
-    let has_fixed = subquery.exists(|plan| match plan {
+    let has_fixed = subquery.dyn_exists(|plan| match plan {
         LogicalPlan::Join(join) => has_fixed_conditions(join),
         // The rows that are left out would be counted, and might be the first.
         LogicalPlan::Window(Window { input, .. }) | LogicalPlan::Distinct(Distinct::On(DistinctOn { input, .. })) => {

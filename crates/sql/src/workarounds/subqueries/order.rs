@@ -5,6 +5,7 @@
 //!
 //! No upstream issue known: SQL gives a subquery no order.
 
+use crate::text::plan_walk::DynPlanWalk;
 use crate::workarounds::aggregates::collected_order::COLLECTING;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -29,13 +30,13 @@ impl AnalyzerRule for SubqueryOrder {
             return Ok(plan);
         }
         let names = KeyNames::default();
-        let ordered = plan.transform_down_with_subqueries(|plan| match plan {
+        let ordered = plan.dyn_transform_down_with_subqueries(|plan| match plan {
             LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.iter().any(depends_on_order) => {
                 in_order_of_input(aggregate, &names)
             }
             other => Ok(Transformed::no(other)),
         });
-        let needed = ordered.data()?.transform_down_with_subqueries(|plan| match plan {
+        let needed = ordered.data()?.dyn_transform_down_with_subqueries(|plan| match plan {
             // What is above these steps decides. The rows of a statement are returned in their order.
             LogicalPlan::Projection(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => {
                 Ok(Transformed::no(plan))
@@ -49,7 +50,7 @@ impl AnalyzerRule for SubqueryOrder {
 
 fn has_sort(plan: &LogicalPlan) -> Result<bool> {
     let mut has_sort = false;
-    plan.apply_with_subqueries(|plan| {
+    plan.dyn_apply_with_subqueries(|plan| {
         has_sort = matches!(plan, LogicalPlan::Sort(_));
         Ok(if has_sort { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;

@@ -1,11 +1,12 @@
-//! The outer columns that a plan mentions, by itself or in the subqueries that it asks.
+//! The outer columns that a plan mentions, by itself or in its subqueries.
 //!
 //! DataFusion plans a column of a query that is several levels up, but its rules look only one level up. A subquery
 //! that mentions such a column waits until the subquery around it is computed for all outer rows at once. Then the
-//! values of the column are in the rows of the query that asks it, and it mentions those.
+//! values of the column are in the rows of the query that contains it, and it mentions those.
 //!
 //! Waits for [#5492](https://github.com/apache/datafusion/issues/5492).
 
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion, TreeNodeVisitor};
 use datafusion::common::{Column, DFSchemaRef, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
@@ -15,7 +16,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::sync::Arc;
 
 /// Returns the subquery of an expression, if it has one.
-pub(super) fn asked(expr: &Expr) -> Option<&Subquery> {
+pub(super) fn expression_subquery(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery)
         | Expr::Exists(Exists { subquery, .. })
@@ -26,7 +27,7 @@ pub(super) fn asked(expr: &Expr) -> Option<&Subquery> {
 }
 
 /// Returns the subquery of an expression mutably, if it has one.
-pub(super) fn asked_mut(expr: &mut Expr) -> Option<&mut Subquery> {
+pub(super) fn expression_subquery_mut(expr: &mut Expr) -> Option<&mut Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery)
         | Expr::Exists(Exists { subquery, .. })
@@ -55,10 +56,10 @@ pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
 /// The outer columns that an expression of a step mentions.
 pub(super) fn outer_columns_of(expr: &Expr, inputs: &[DFSchemaRef]) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
-    expr.apply(|expr| {
+    expr.dyn_apply(|expr| {
         if let Expr::OuterReferenceColumn(_, column) = expr {
             add(&mut columns, [column.clone()]);
-        } else if let Some(subquery) = asked(expr) {
+        } else if let Some(subquery) = expression_subquery(expr) {
             let mentioned = outer_columns(&subquery.subquery)?;
             add(&mut columns, mentioned.into_iter().filter(|column| !has_column(inputs, column)));
         }
@@ -75,19 +76,19 @@ pub(super) fn reaches_beyond(subquery: &LogicalPlan, inputs: &[DFSchemaRef]) -> 
 /// Whether a subquery in a plan mentions columns beyond the step that asks it.
 pub(super) fn has_distant_columns(plan: &LogicalPlan) -> Result<bool> {
     let mut is_found = false;
-    plan.apply_with_subqueries(|plan| {
+    plan.dyn_apply_with_subqueries(|plan| {
         let inputs = schemas_of_inputs(plan);
         if let LogicalPlan::Join(join) = plan
             && let Some(subquery) = subquery_of(&join.right)
         {
             is_found = reaches_beyond(subquery, &inputs)?;
         }
-        plan.apply_expressions(|expr| {
-            let is_distant = |expr: &Expr| match asked(expr) {
+        plan.dyn_apply_expressions(|expr| {
+            let is_distant = |expr: &Expr| match expression_subquery(expr) {
                 Some(subquery) => reaches_beyond(&subquery.subquery, &inputs),
                 None => Ok(false),
             };
-            is_found = is_found || expr.exists(is_distant)?;
+            is_found = is_found || expr.dyn_exists(is_distant)?;
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(if is_found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
@@ -111,7 +112,7 @@ pub(super) fn renamed(subquery: &Subquery, renamings: &[Renaming], inputs: &[DFS
     if renamings.is_empty() {
         return Ok(subquery.clone());
     }
-    let plan = subquery.subquery.as_ref().clone().transform_down(|plan| renamed_step(plan, &renamings))?.data;
+    let plan = subquery.subquery.as_ref().clone().dyn_transform_down(|plan| renamed_step(plan, &renamings))?.data;
     let outer_ref_columns = plan.all_out_ref_exprs();
     Ok(Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: subquery.spans.clone() })
 }
@@ -125,14 +126,14 @@ fn renamed_step(plan: LogicalPlan, renamings: &[Renaming]) -> Result<Transformed
     }
     let inputs = schemas_of_inputs(&plan);
     let preserver = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
+    plan.dyn_map_expressions(|expr| {
         let name = preserver.save(&expr);
         Ok(renamed_in(expr, renamings, &inputs)?.update_data(|expr| name.restore(expr)))
     })
 }
 
 fn renamed_in(expr: Expr, renamings: &[Renaming], inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
-    expr.transform_up(|mut expr| {
+    expr.dyn_transform_up(|mut expr| {
         if let Expr::OuterReferenceColumn(_, column) = &mut expr {
             let Some((_, other)) = renamings.iter().find(|(before, _)| before == column) else {
                 return Ok(Transformed::no(expr));
@@ -140,7 +141,7 @@ fn renamed_in(expr: Expr, renamings: &[Renaming], inputs: &[DFSchemaRef]) -> Res
             *column = other.clone();
             return Ok(Transformed::yes(expr));
         }
-        if let Some(subquery) = asked_mut(&mut expr) {
+        if let Some(subquery) = expression_subquery_mut(&mut expr) {
             *subquery = renamed(subquery, renamings, inputs)?;
             return Ok(Transformed::yes(expr));
         }
@@ -161,7 +162,7 @@ impl<'n> TreeNodeVisitor<'n> for OuterColumns {
         let inputs = schemas_of_inputs(plan);
         let of_inputs = self.of_steps.split_off(self.of_steps.len().saturating_sub(inputs.len()));
         let mut columns = Vec::new();
-        plan.apply_expressions(|expr| {
+        plan.dyn_apply_expressions(|expr| {
             add(&mut columns, outer_columns_of(expr, &inputs)?);
             Ok(TreeNodeRecursion::Continue)
         })?;

@@ -7,9 +7,9 @@ use super::lateral::lateral;
 use super::outer_aggregates::refuse_outer_aggregates;
 use super::outer_columns::has_distant_columns;
 use super::steps::{has_subquery, of_step};
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::logical_plan::Join;
 use datafusion::optimizer::AnalyzerRule;
@@ -33,7 +33,7 @@ impl AnalyzerRule for AnySubquery {
         loop {
             // A subquery that mentions columns further out waits until the one around it has been replaced.
             let is_last = !has_distant_columns(&plan)?;
-            let replaced = plan.transform_up_with_subqueries(|plan| match plan {
+            let replaced = plan.dyn_transform_up_with_subqueries(|plan| match plan {
                 LogicalPlan::Join(join) if asks(&join)? => of_condition(join, &names),
                 LogicalPlan::Join(join) => lateral(join, &names),
                 plan => of_step(plan, &names),
@@ -48,10 +48,10 @@ impl AnalyzerRule for AnySubquery {
 
 /// Whether a plan has a subquery anywhere. Most plans have none.
 fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || has_subquery(plan)?))
+    plan.dyn_exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || has_subquery(plan)?))
 }
 
 /// Whether the condition of a join has a subquery.
 fn asks(join: &Join) -> Result<bool> {
-    join.filter.as_ref().map_or(Ok(false), |filter| filter.exists(|expr| Ok(is_subquery(expr))))
+    join.filter.as_ref().map_or(Ok(false), |filter| filter.dyn_exists(|expr| Ok(is_subquery(expr))))
 }

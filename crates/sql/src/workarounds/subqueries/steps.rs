@@ -5,9 +5,10 @@ use super::domain::{Names, is_subquery};
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
-use super::outer_columns::{asked, has_distant_columns, reaches_beyond, schemas_of_inputs};
+use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, check_subquery_expr};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
@@ -20,8 +21,8 @@ const COMPARED_ROWS: &str = "\u{1}row";
 /// Whether an expression of a step has a subquery.
 pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
-    plan.apply_expressions(|expr| {
-        found = found || expr.exists(|expr| Ok(is_subquery(expr)))?;
+    plan.dyn_apply_expressions(|expr| {
+        found = found || expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -54,8 +55,8 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     let mut is_changed = false;
     for expr in step.expressions() {
         let name = preserver.save(&expr);
-        let rewritten = expr.transform_up(|expr| {
-            let Some(subquery) = asked(&expr) else { return Ok(Transformed::no(expr)) };
+        let rewritten = expr.dyn_transform_up(|expr| {
+            let Some(subquery) = expression_subquery(&expr) else { return Ok(Transformed::no(expr)) };
             if reaches_beyond(&subquery.subquery, &schemas)? || is_left(step, &expr, &subquery.subquery)? {
                 return Ok(Transformed::no(expr));
             }
@@ -86,8 +87,8 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
 }
 
 /// Whether DataFusion rewrites a step's subquery itself.
-fn is_left(plan: &LogicalPlan, expr: &Expr, asked: &LogicalPlan) -> Result<bool> {
-    if has_distant_columns(asked)? {
+fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bool> {
+    if has_distant_columns(subquery)? {
         return Ok(false);
     }
     let is_condition = matches!(plan, LogicalPlan::Filter(_));
@@ -116,7 +117,7 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, asked: &LogicalPlan) -> Result<bool>
 /// Whether a comparison of rows with a subquery that mentions outer columns is in a plan. DataFusion moves the
 /// conditions on these columns out of the subquery, although its name for the rows hides the columns that they need.
 fn hides_outer_columns(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|plan| match plan {
+    plan.dyn_exists(|plan| match plan {
         LogicalPlan::SubqueryAlias(alias) => {
             Ok(alias.alias.table() == COMPARED_ROWS && !alias.input.all_out_ref_exprs().is_empty())
         }

@@ -7,8 +7,9 @@
 //! [#25347](https://github.com/apache/datafusion/issues/25347).
 //! [#21309](https://github.com/apache/datafusion/issues/21309), about marks that may be NULL, is closed upstream.
 
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::logical_plan::{Filter, Subquery};
@@ -28,7 +29,7 @@ impl AnalyzerRule for UnknownMembers {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        plan.dyn_transform_up_with_subqueries(|plan| match plan {
             LogicalPlan::Filter(Filter { predicate, input, .. }) => {
                 let predicate = condition(predicate, input.schema(), TruthContext::Conjunct)?;
                 Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
@@ -81,7 +82,7 @@ fn condition(expr: Expr, schema: &DFSchema, context: TruthContext) -> Result<Exp
                 Expr::InSubquery(member) => three_valued(member, schema).map(Transformed::yes),
                 other => Ok(Transformed::no(other)),
             };
-            other.transform_up(below)?.data
+            other.dyn_transform_up(below)?.data
         }
     })
 }

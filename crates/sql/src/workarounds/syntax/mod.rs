@@ -50,6 +50,11 @@ fn query_body(text: &str) -> Result<SetExpr> {
         .map_err(|error| Error::internal(format!("{text}: {error}")))
 }
 
+/// Two operands and the operator between them.
+fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+}
+
 /// Combines conditions by `OR` or `AND` into a tree that is not deep; `None` without conditions.
 fn any_of(mut conditions: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
     if conditions.len() < 2 {
@@ -57,8 +62,7 @@ fn any_of(mut conditions: Vec<Expr>, op: &BinaryOperator) -> Option<Expr> {
     }
     let rest = conditions.split_off(conditions.len() / 2);
     let (left, right) = (any_of(conditions, op)?, any_of(rest, op)?);
-    let both = Expr::BinaryOp { left: Box::new(left), op: op.clone(), right: Box::new(right) };
-    Some(Expr::Nested(Box::new(both)))
+    Some(Expr::Nested(Box::new(binary(left, op.clone(), right))))
 }
 
 /// Replaces the first argument of a call.

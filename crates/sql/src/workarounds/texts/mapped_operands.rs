@@ -4,8 +4,8 @@
 //!
 //! No upstream issue known.
 
+use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
@@ -40,7 +40,7 @@ fn is_mapped(operand: &Expr, data_type: &DataType, schema: &DFSchema) -> bool {
     let is_dictionary = |part: &Expr| matches!(part.get_type(schema), Ok(DataType::Dictionary(..)));
     match data_type {
         DataType::Dictionary(..) => true,
-        text if text.is_string() => operand.exists(|part| Ok(is_dictionary(part))).unwrap_or(false),
+        text if text.is_string() => operand.dyn_exists(|part| Ok(is_dictionary(part))).unwrap_or(false),
         _ => false,
     }
 }

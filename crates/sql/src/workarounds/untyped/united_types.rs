@@ -9,6 +9,7 @@
 use crate::text::datafusion_errors::external;
 use crate::text::decimals;
 use crate::text::errors::sql_error;
+use crate::text::plan_walk::DynPlanWalk;
 use crate::workarounds::times::dates_beside_times::is_time;
 use datafusion::arrow::datatypes::{DataType, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
@@ -31,7 +32,7 @@ impl AnalyzerRule for UnitedTypes {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut is_changed = false;
-        plan.transform_up_with_subqueries(|plan| {
+        plan.dyn_transform_up_with_subqueries(|plan| {
             let settled = match plan {
                 LogicalPlan::Union(union) => united(union)?,
                 other => Transformed::no(other),

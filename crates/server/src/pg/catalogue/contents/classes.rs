@@ -22,7 +22,7 @@ pub(super) fn classes(objects: &Objects) -> Vec<Row> {
     rows
 }
 
-/// The row of a table, of which is said whether it has triggers, or of an index.
+/// The row of a table, which states whether it has triggers, or of an index.
 fn class(
     number: i64,
     name: &str,

@@ -10,7 +10,7 @@ use crate::pg::store::StoreSession;
 use crate::pg::types::known;
 use atsdb::name::same_name;
 use atsdb::sql::identifier;
-use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema};
+use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema, hex};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
@@ -413,8 +413,7 @@ fn default_text(column_type: ColumnType, type_id: u32, value: &atsdb::Value) -> 
         }
         (atsdb::Value::Text(value), _) => text(value.clone(), "text"),
         (atsdb::Value::Bytes(bytes), _) => {
-            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("'\\x{digits}'::bytea")
+            format!("'\\x{}'::bytea", hex::encode(bytes))
         }
         (atsdb::Value::Bool(value), _) => value.to_string(),
     }

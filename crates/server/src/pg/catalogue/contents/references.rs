@@ -42,7 +42,7 @@ impl ReferenceObject<'_> {
         names(self.parent, &self.parent_columns)
     }
 
-    /// What its row in `pg_constraint` has of its own.
+    /// The columns of its row in `pg_constraint` that other constraints do not have.
     pub(super) fn constraint(&self) -> [(&'static str, Value); 11] {
         let array = |columns: &[i64]| Value::Array(columns.iter().copied().map(Value::Int).collect());
         [

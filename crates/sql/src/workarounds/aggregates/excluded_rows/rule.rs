@@ -3,10 +3,11 @@
 use super::call::{Excluding, Exclusion, Inner};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
+use crate::text::plan_walk::DynWalk;
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::expr::{NullTreatment, WindowFunction, WindowFunctionParams};
@@ -121,7 +122,7 @@ fn take_exclusion(params: &mut WindowFunctionParams) -> Result<Option<Exclusion>
         params.filter = conjunction(conditions).map(Box::new);
     }
     if let Some(value) = params.args.first_mut() {
-        let unmarked = std::mem::take(value).transform_up(|expr| {
+        let unmarked = std::mem::take(value).dyn_transform_up(|expr| {
             let Some((found, [value])) = mark_of(&expr) else { return Ok(Transformed::no(expr)) };
             exclusion = Some(found);
             Ok(Transformed::yes(value.clone()))

@@ -10,8 +10,9 @@ use super::operation::{Operation, Sign};
 use super::reals;
 use super::rows::{joined, members, united, values};
 use super::whole::whole;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr::{Between, BinaryExpr, Case, InList, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -68,13 +69,13 @@ impl AnalyzerRule for SettleDecimals {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut is_changed = false;
-        plan.transform_up_with_subqueries(|plan| {
+        plan.dyn_transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
-            let settled = plan.map_expressions(|expr| {
+            let settled = plan.dyn_map_expressions(|expr| {
                 let rewriting = Rewriting { keeps_names: matches!(expr, Expr::GroupingSet(_)) };
                 let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| rewrite(expr, &schema, rewriting))?;
+                let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema, rewriting))?;
                 Ok(rewritten.update_data(|expr| name.restore(expr)))
             })?;
             let settled = settled.transform_data(of_rows)?;

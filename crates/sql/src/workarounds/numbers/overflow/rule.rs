@@ -2,10 +2,11 @@
 
 use super::float_operation::{self, FloatOperation};
 use super::integer_operation::{self, IntegerOperation};
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::shared::operator::OperatorFunction;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -22,7 +23,7 @@ impl AnalyzerRule for CheckNumbers {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
+        plan.dyn_transform_up_with_subqueries(|plan| {
             if !calculates(&plan)? {
                 return Ok(Transformed::no(plan));
             }
@@ -34,7 +35,7 @@ impl AnalyzerRule for CheckNumbers {
             };
             // A window function's name shows the expressions that it orders by.
             let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expr| {
+            plan.dyn_map_expressions(|expr| {
                 let name = names.save(&expr);
                 Ok(checked(expr, &schema)?.update_data(|expr| name.restore(expr)))
             })
@@ -45,7 +46,7 @@ impl AnalyzerRule for CheckNumbers {
 
 /// Replaces the operations on integers and floats in an expression by checked ones. Types must have been made equal.
 pub(crate) fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    expr.transform_up(|expr| match expr {
+    expr.dyn_transform_up(|expr| match expr {
         Expr::BinaryExpr(binary) if FloatOperation::of(binary.op).is_some() => {
             let types = (type_of(&binary.left, schema)?, type_of(&binary.right, schema)?);
             let is_one = types.0 == types.1;
@@ -87,8 +88,8 @@ fn is_checked(function: &ScalarUDF) -> bool {
 /// Whether a step of a plan has an operator that may be replaced.
 fn calculates(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
-    plan.apply_expressions(|expr| {
-        expr.apply(|expr| {
+    plan.dyn_apply_expressions(|expr| {
+        expr.dyn_apply(|expr| {
             found |= match expr {
                 Expr::BinaryExpr(binary) => FloatOperation::of(binary.op).is_some(),
                 Expr::Negative(_) => true,

@@ -67,7 +67,7 @@ pub(crate) fn average(sum: i128, count: u64) -> i128 {
     average_with(sum, count, AVERAGE_SCALE.unsigned_abs())
 }
 
-/// The average with so many more digits after the point than the sum has.
+/// The average, with this many more digits after the point than the sum has.
 fn average_with(sum: i128, count: u64, digits: u8) -> i128 {
     let (count, one) = (i128::from(count), 10_i128.pow(digits.into()));
     let (whole, rest) = (sum / count, sum % count);

@@ -12,7 +12,7 @@ use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
-use crate::workarounds::syntax::{any_of, expression, set_arguments, set_first_argument};
+use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
 use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
@@ -358,11 +358,7 @@ pub(crate) fn match_each(expr: &mut Expr) -> Result<()> {
         }
         one
     };
-    let all = patterns.into_iter().map(one).reduce(|left, right| Expr::BinaryOp {
-        left: Box::new(left),
-        op: op.clone(),
-        right: Box::new(right),
-    });
+    let all = patterns.into_iter().map(one).reduce(|left, right| binary(left, op.clone(), right));
     match all {
         Some(all) => {
             *expr = Expr::Nested(Box::new(all));

@@ -5,7 +5,7 @@
 
 use super::percentile_lists::each_percentile;
 use crate::text::sequence_names::is_of_sequences;
-use crate::workarounds::syntax::{expression, set_first_argument};
+use crate::workarounds::syntax::{binary, expression, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
@@ -228,8 +228,7 @@ fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
     list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
     let mut condition = Expr::IsNotNull(Box::new(by));
     if let Some(other) = call.filter.take() {
-        condition =
-            Expr::BinaryOp { left: Box::new(Expr::Nested(other)), op: BinaryOperator::And, right: Box::new(condition) };
+        condition = binary(Expr::Nested(other), BinaryOperator::And, condition);
     }
     call.filter = Some(Box::new(condition));
     rename(call, "first_value");

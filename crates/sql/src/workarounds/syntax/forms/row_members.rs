@@ -11,7 +11,7 @@
 
 use crate::text::errors::sql_error;
 use crate::text::tree_walk::visit_mut;
-use crate::workarounds::syntax::{any_of, expression};
+use crate::workarounds::syntax::{any_of, binary, expression};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, SelectItem, SetExpr,
@@ -219,10 +219,6 @@ fn each_value(row: &Expr, test: fn(Box<Expr>) -> Expr) -> Option<Expr> {
 
 fn nested(expr: Expr) -> Expr {
     Expr::Nested(Box::new(expr))
-}
-
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }
 
 /// Inserts the subquery and the condition into the template.

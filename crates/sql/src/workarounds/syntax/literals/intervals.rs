@@ -59,7 +59,7 @@ pub(crate) fn read_interval(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// Nanoseconds with so many digits after the seconds. Those in the middle are rounded away from zero.
+/// Nanoseconds with this many digits after the seconds. Those in the middle are rounded away from zero.
 fn rounded(nanoseconds: i64, digits: u64) -> i64 {
     let step = 10_i64.pow(9 - u32::try_from(digits).unwrap_or(DIGITS_MAX).min(DIGITS_MAX));
     nanoseconds.saturating_add(nanoseconds.signum() * (step / 2)) / step * step

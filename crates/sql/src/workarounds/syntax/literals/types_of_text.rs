@@ -5,7 +5,7 @@
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
-use crate::workarounds::syntax::{expression, set_arguments};
+use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Value, Values};
 
@@ -148,7 +148,7 @@ fn bound(mut left: Expr, op: BinaryOperator, mut right: Expr) -> Expr {
         *next = bound(left, op, operand);
         return right;
     }
-    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
+    binary(left, op, right)
 }
 
 /// The operand at the end of an expression that binds looser than an operator of JSON.

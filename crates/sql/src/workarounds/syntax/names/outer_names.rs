@@ -5,6 +5,7 @@
 //! No upstream issue known.
 
 use super::named_tables::NamedTables;
+use crate::text::relations::alias_of;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::name::same_name;
 use atsdb_core::{PUBLIC_SCHEMA, Table};
@@ -53,20 +54,15 @@ impl Scope {
     }
 
     fn add(&mut self, factor: &TableFactor, tables: &NamedTables<'_>) {
-        let (name, alias) = match factor {
+        let name = match factor {
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
                 return self.add_all([table_with_joins.as_ref()], tables);
             }
-            TableFactor::Table { name, alias, args: None, .. } => (Some(name), alias),
-            TableFactor::Table { alias, .. }
-            | TableFactor::Derived { alias, .. }
-            | TableFactor::Function { alias, .. }
-            | TableFactor::UNNEST { alias, .. }
-            | TableFactor::NestedJoin { alias, .. } => (None, alias),
-            _ => return,
+            TableFactor::Table { name, args: None, .. } => Some(name),
+            _ => None,
         };
         self.columns.extend(name.and_then(|name| tables.columns_of(name)).into_iter().flatten().map(str::to_owned));
-        let shown = match (alias, name.and_then(parts_of)) {
+        let shown = match (alias_of(factor), name.and_then(parts_of)) {
             (Some(alias), _) => ShownTable { name: alias.name.value.clone(), schema: None },
             (None, Some(shown)) => shown,
             (None, None) => return,

@@ -118,7 +118,7 @@ impl Completing<'_> {
     }
 }
 
-/// A name of a column, with that of its relation if it is said.
+/// The name of a column, with the name of its relation if it is qualified.
 struct ColumnName {
     relation: Option<String>,
     name: String,

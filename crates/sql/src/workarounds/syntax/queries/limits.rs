@@ -7,7 +7,7 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit_expressions;
-use crate::workarounds::syntax::{expression, query_body, set_first_argument};
+use crate::workarounds::syntax::{binary, expression, query_body, set_first_argument};
 use atsdb_core::Result;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
@@ -145,10 +145,6 @@ fn name_of(item: &SelectItem) -> Option<Ident> {
         SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => names.last().cloned(),
         _ => None,
     }
-}
-
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) }
 }
 
 /// Applies a window function to the rows of the query, in the order of its ORDER BY.

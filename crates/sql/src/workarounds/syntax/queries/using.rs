@@ -5,6 +5,7 @@
 
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_outer_expressions_mut;
+use crate::workarounds::syntax::binary;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
@@ -32,7 +33,7 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
         match sides.as_ref().filter(|_| is_all) {
             Some(sides) => {
                 items.extend(merged.first.iter().filter_map(|name| merged.find(name)).map(MergedColumn::item));
-                items.extend(sides.iter().map(Side::others));
+                items.extend(sides.iter().map(JoinedTable::others));
             }
             None if merged.has_conditions && matches!(item, SelectItem::Wildcard(_)) => {
                 let what = not_supported("* over this JOIN ... USING after a RIGHT or FULL JOIN");
@@ -65,18 +66,18 @@ struct Merged {
     /// The names of the merged columns, in the order in which `*` shows them.
     first: Vec<Ident>,
     /// The joined tables of the last FROM; `None` if it is not known which of their columns are merged.
-    sides: Option<Vec<Side>>,
+    sides: Option<Vec<JoinedTable>>,
     /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
 }
 
 /// A joined table.
-struct Side {
+struct JoinedTable {
     name: Ident,
     merged: Vec<Ident>,
 }
 
-impl Side {
+impl JoinedTable {
     /// The table's columns that are not merged, as an item of SELECT.
     fn others(&self) -> SelectItem {
         let names: Vec<ObjectName> = self.merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
@@ -108,7 +109,7 @@ impl MergedColumn {
 impl Merged {
     fn of(&mut self, from: &mut TableWithJoins) -> ControlFlow<Error> {
         let mut relations: Vec<Option<Ident>> = vec![name_of(&from.relation)];
-        self.sides = name_of(&from.relation).map(|name| vec![Side { name, merged: Vec::new() }]);
+        self.sides = name_of(&from.relation).map(|name| vec![JoinedTable { name, merged: Vec::new() }]);
         for Join { relation, join_operator, .. } in &mut from.joins {
             let right = name_of(relation);
             let mut none = JoinConstraint::None;
@@ -160,10 +161,9 @@ impl Merged {
         }
         let equal = |name: &Ident| {
             let (left, right) = (self.find(name)?.value.clone(), qualified(right?, name));
-            Some(Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::Eq, right: Box::new(right) })
+            Some(binary(left, BinaryOperator::Eq, right))
         };
-        let both =
-            |left, right| Expr::BinaryOp { left: Box::new(left), op: BinaryOperator::And, right: Box::new(right) };
+        let both = |left, right| binary(left, BinaryOperator::And, right);
         match names.iter().map(equal).collect::<Option<Vec<_>>>() {
             Some(conditions) => ControlFlow::Continue(conditions.into_iter().reduce(both)),
             None => {
@@ -229,7 +229,7 @@ impl Merged {
         }
         self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
         self.first.splice(0..0, names.iter().cloned());
-        sides.push(Side { name: side.clone(), merged: names.to_vec() });
+        sides.push(JoinedTable { name: side.clone(), merged: names.to_vec() });
         self.sides = Some(sides);
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct StatementDialect {
 }
 
 impl StatementDialect {
-    /// The dialect for a statement of so many tokens.
+    /// The dialect for a statement of this many tokens.
     pub(crate) fn new(token_count: usize) -> Self {
         let attempts = token_count.saturating_mul(ATTEMPTS_OF_TOKEN).saturating_add(MORE_ATTEMPTS);
         Self { attempts_left: AtomicUsize::new(attempts) }

@@ -33,7 +33,7 @@ fn begins_expression(token: &Token) -> bool {
     )
 }
 
-/// Whether a word stands where an operand begins, and what follows it goes on after an operand.
+/// Whether a word is where an operand begins, and is followed by what can follow an operand.
 fn is_operand(tokens: &[TokenWithSpan], at: usize) -> bool {
     let begins = before(tokens, at).is_some_and(|before| precedes_operand(&tokens[before].token));
     begins && after(tokens, at).is_none_or(|next| follows_operand(&tokens[next].token))

@@ -10,7 +10,7 @@
 
 use super::frames::{OF_ONE_ROW, WITHOUT_FRAME};
 use crate::text::errors::not_supported;
-use crate::workarounds::syntax::{expression, set_first_argument};
+use crate::workarounds::syntax::{binary, expression, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, WindowSpec, WindowType,
@@ -70,9 +70,7 @@ pub(crate) fn exclude_rows(expr: &mut Expr) -> Result<()> {
     let condition = expression(&format!("excluded_{rows}()"))?;
     *filter = Some(Box::new(match filter.take() {
         None => condition,
-        Some(filter) => {
-            Expr::BinaryOp { left: Box::new(condition), op: BinaryOperator::And, right: Box::new(Expr::Nested(filter)) }
-        }
+        Some(filter) => binary(condition, BinaryOperator::And, Expr::Nested(filter)),
     }));
     Ok(())
 }

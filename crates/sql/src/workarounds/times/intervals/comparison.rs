@@ -7,10 +7,11 @@
 use super::extremes::ExtremeOfRow;
 use super::groups::by_length;
 use super::order::order;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Case, InList, ScalarFunction, Sort};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -32,7 +33,7 @@ impl AnalyzerRule for Lengths {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(|plan| {
+        plan.dyn_transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
             // ORDER BY sorts by the length, too.
@@ -44,12 +45,12 @@ impl AnalyzerRule for Lengths {
                 }
                 return Ok(Transformed::yes(LogicalPlan::Sort(sort)));
             }
-            let plan = plan.map_expressions(|expr| {
+            let plan = plan.dyn_map_expressions(|expr| {
                 if names_its_columns(&expr) {
                     return Ok(Transformed::no(expr));
                 }
                 let name = names.save(&expr);
-                let rewritten = expr.transform_up(|expr| Ok(rewrite(expr, &schema)))?;
+                let rewritten = expr.dyn_transform_up(|expr| Ok(rewrite(expr, &schema)))?;
                 Ok(rewritten.update_data(|expr| name.restore(expr)))
             })?;
             plan.transform_data(|plan| match plan {

@@ -1,8 +1,8 @@
 //! Values that the table supplies to added rows: the numbers of identity columns and sequences, and defaults. All ways
-//! into a table use this module.
+//! into a table use this module. Not owned: finding the sequence that a column names (`changes`).
 
-use crate::batch::Batch;
 use crate::chunk::missing::missing_scalar;
+use crate::shared::Shared;
 use crate::shared::session_numbers::{BatchNumbers, SessionNumbers};
 use arrow::array::{
     ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array,
@@ -17,45 +17,63 @@ use atsdb_core::{
     Value, uuid_text,
 };
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-impl Batch {
-    /// Records the numbers that the batch gives to rows as drawn by a session.
-    pub fn with_numbers(mut self, session: &SessionNumbers) -> Self {
+/// What supplies values to the rows of a batch: the session whose numbers it draws, and the current times.
+#[derive(Default)]
+pub(crate) struct SuppliedValues {
+    /// The session that draws the numbers of identity columns. A batch without one draws them itself.
+    numbers: Option<BatchNumbers>,
+    /// The current times for defaults: those of the statement, else of the moment at which they are first needed.
+    times: OnceLock<CurrentTimes>,
+}
+
+impl SuppliedValues {
+    /// Lets a session draw the numbers.
+    pub(crate) fn set_numbers(&mut self, session: &SessionNumbers) {
         self.numbers = Some(BatchNumbers(session.clone()));
-        self
     }
 
-    /// The numbers of the batch's session. A batch without one gets its own.
-    fn own_numbers(&mut self) -> &SessionNumbers {
-        let shared = &self.handle.shared;
+    /// Sets the current times.
+    pub(crate) fn set_times(&mut self, times: CurrentTimes) {
+        self.times = times.into();
+    }
+
+    /// The session that draws the numbers. A batch without one gets its own.
+    fn own_numbers(&mut self, shared: &Arc<Shared>) -> &SessionNumbers {
         &self.numbers.get_or_insert_with(|| BatchNumbers(SessionNumbers::new(shared))).0
     }
 
-    fn draw(&self, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
+    fn draw(&self, shared: &Shared, table: &Table, position: usize, count: usize) -> Result<Vec<i64>> {
         match &self.numbers {
             Some(numbers) => numbers.0.draw(table, position, count),
-            None => self.handle.shared.draw_numbers(table, position, count),
+            None => shared.draw_numbers(table, position, count),
         }
     }
 
     /// Makes the batch's own counters give the numbers of columns that a new definition restarts.
-    pub(super) fn note_restarted(&mut self, table: TableId, from: &TableDefinition, to: &TableDefinition) {
+    pub(crate) fn note_restarted(
+        &mut self,
+        shared: &Arc<Shared>,
+        table: TableId,
+        from: &TableDefinition,
+        to: &TableDefinition,
+    ) {
         for column in &to.columns {
             let before = from.column_by_id(column.id).and_then(|before| before.identity);
             if let (Some(identity), Some(before)) = (column.identity, before)
                 && identity.restarts > before.restarts
             {
-                self.own_numbers().restarted().restart(table, column.id, identity.restarts);
+                self.own_numbers(shared).restarted().restart(table, column.id, identity.restarts);
             }
         }
     }
 
     /// Records in the definitions that the batch commits where its own counters ended.
-    pub(super) fn keep_restarted(&mut self) {
+    pub(crate) fn keep_restarted<'a>(&self, redefined: impl Iterator<Item = &'a mut Redefinition>) {
         let Some(numbers) = &self.numbers else { return };
         let restarted = numbers.0.restarted();
-        for Redefinition { table, to, .. } in self.changes.redefined_mut() {
+        for Redefinition { table, to, .. } in redefined {
             for column in &mut to.columns {
                 if let Some(identity) = &mut column.identity
                     && let Some(counter) = restarted.counter(*table, column.id, identity.restarts)
@@ -66,71 +84,43 @@ impl Batch {
         }
     }
 
-    /// Returns a definition that replaces another one of a table that the batch created: its columns continue counting.
-    pub(super) fn continued(&self, table: &Table, mut to: TableDefinition) -> Result<TableDefinition> {
-        let store = &self.handle.shared.store;
-        let counters = match self.chunks.stage() {
-            Some(stage) => store.stage_snapshot(stage)?,
-            None => store.snapshot()?,
-        };
-        to.continue_counters(|column| counters.counter(table.id, column))?;
-        Ok(to)
-    }
-
     /// Records that a table of the batch was created again, with another number.
-    pub(super) fn note_recreated(&mut self, table: TableId, to: TableId) {
-        self.own_numbers().renumber(table, to);
-    }
-
-    /// The sequence that a table takes numbers from.
-    fn sequence(&self, table: &Table, name: &QualifiedName) -> Result<Table> {
-        let is_it = |other: &TableDefinition| other.sequence && name.is_of(other);
-        let found = match self.changes.base() {
-            Some(base) => self.changes.find_table(base, is_it),
-            None => match self.changes.created().iter().find(|own| is_it(&own.definition)) {
-                Some(own) => Some(own.clone()),
-                None => {
-                    let stored = self.handle.shared.store.snapshot()?.table_named(&name.stored_name())?;
-                    stored.filter(|stored| is_it(&stored.definition))
-                }
-            },
-        };
-        found.ok_or_else(|| {
-            let (table, name) = (&table.definition.name, &name.name);
-            Error::not_found(format!("the sequence {name} of table {table} does not exist"))
-        })
-    }
-
-    /// Sets the current times for defaults: those of the statement whose rows are added from here on. Without a call,
-    /// the batch uses the time at which it first needs one.
-    pub fn set_times(&mut self, times: CurrentTimes) {
-        self.times = times.into();
+    pub(crate) fn note_recreated(&mut self, shared: &Arc<Shared>, table: TableId, to: TableId) {
+        self.own_numbers(shared).renumber(table, to);
     }
 
     /// Adds the columns that rows lack and that the table fills: identity columns, columns with a sequence, and columns
-    /// with a default. A number is not given again, even if the rows are not stored after all.
-    pub(crate) fn numbered<'a>(&self, table: &Table, rows: &'a RecordBatch) -> Result<Cow<'a, RecordBatch>> {
+    /// with a default. `sequence` finds a sequence by its name. A number is not given again, even if the rows are not
+    /// stored after all.
+    pub(crate) fn add_to<'a>(
+        &self,
+        shared: &Shared,
+        table: &Table,
+        rows: &'a RecordBatch,
+        sequence: impl Fn(&QualifiedName) -> Result<Table>,
+    ) -> Result<Cow<'a, RecordBatch>> {
         if !table.definition.columns.iter().any(Column::is_filled) {
             return Ok(Cow::Borrowed(rows));
         }
         let row_count = rows.num_rows();
         with_lacking(table, rows, |position, column| match &column.sequence {
-            Some(sequence) => {
-                let numbers = self.draw(&self.sequence(table, sequence)?, 0, row_count)?;
+            Some(name) => {
+                let numbers = self.draw(shared, &sequence(name)?, 0, row_count)?;
                 numbers_of(table, column, numbers).map(Some)
             }
             None if column.identity.is_some() => {
-                numbers_of(table, column, self.draw(table, position, row_count)?).map(Some)
+                numbers_of(table, column, self.draw(shared, table, position, row_count)?).map(Some)
             }
-            None => self.defaults(table, column, row_count),
+            None => self.defaults(shared, table, column, row_count),
         })
     }
 
     /// Adds the columns that rows lack and that have a default now, or had one under the definition for which the rows
     /// were made, if the table now has another definition. Rows of earlier statements keep the defaults of their time.
-    /// A column that is newer than the rows is left to [`Self::numbered`].
-    pub(crate) fn with_earlier_defaults<'a>(
+    /// A column that is newer than the rows is left to [`add_to`](Self::add_to).
+    pub(crate) fn add_earlier_defaults<'a>(
         &self,
+        shared: &Shared,
         made_for: &Table,
         now: &Table,
         rows: &'a RecordBatch,
@@ -141,7 +131,7 @@ impl Batch {
         with_lacking(now, rows, |_, column| match made_for.definition.column_by_id(column.id) {
             Some(before) if before.has_default_value() => {
                 let (default, default_function) = (before.default.clone(), before.default_function);
-                self.defaults(now, &Column { default, default_function, ..column.clone() }, rows.num_rows())
+                self.defaults(shared, now, &Column { default, default_function, ..column.clone() }, rows.num_rows())
             }
             Some(_) if column.has_default_value() && column.nullable => {
                 Ok(Some(new_null_array(&logical_type(column), rows.num_rows())))
@@ -151,9 +141,9 @@ impl Batch {
     }
 
     /// The default of a column for added rows; `None` if it has none.
-    fn defaults(&self, table: &Table, column: &Column, row_count: usize) -> Result<Option<ArrayRef>> {
+    fn defaults(&self, shared: &Shared, table: &Table, column: &Column, row_count: usize) -> Result<Option<ArrayRef>> {
         match (column.default_function, &column.default) {
-            (Some(function), _) => self.computed(table, column, function, row_count).map(Some),
+            (Some(function), _) => self.computed(shared, table, column, function, row_count).map(Some),
             (None, Some(value)) => literals(table, column, value, row_count).map(Some),
             (None, None) => Ok(None),
         }
@@ -162,12 +152,13 @@ impl Batch {
     /// The result of a default function for added rows: one current time for all of them, or a UUID for each.
     fn computed(
         &self,
+        shared: &Shared,
         table: &Table,
         column: &Column,
         function: DefaultFunction,
         row_count: usize,
     ) -> Result<ArrayRef> {
-        let environment = &self.handle.shared.environment;
+        let environment = &shared.environment;
         if function == DefaultFunction::GenRandomUuid {
             let texts = (0..row_count).map(|_| environment.random().map(uuid_text::random));
             return Ok(Arc::new(StringArray::from(texts.collect::<Result<Vec<String>>>()?)));

@@ -1,18 +1,21 @@
-//! Rollups: replacing stale rows by computed ones.
+//! Tables whose rows are computed from those of others: rollups, with the change logs of their sources, and
+//! materialized views.
 //!
 //! The state of a rollup changes in the same commit as its rows, and only if no other writer has changed it: of two
 //! processes that refresh a rollup at the same time, one must retry. Not owned: which times are stale
 //! ([`read::rollup`](crate::read::rollup)); the query, its buckets, and when to refresh (`sql`).
 
 use crate::batch::Batch;
-use crate::chunk::change_log::log_definition;
+use crate::chunk::change_log::{log_chunk, log_definition};
 use crate::chunk::slice_buffer::times_from;
-use crate::chunk::times::Times;
+use crate::chunk::times::{Times, times_of};
 use crate::read::rewrite::Rewrite;
 use crate::read::rollup::is_rollup_of;
 use crate::read::scan::ScanRequest;
 use arrow::array::{BooleanArray, RecordBatch};
 use atsdb_core::{ChunkId, Error, ErrorKind, Result, RollupState, Table, TableDefinition, TableId, TimeRange};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl Batch {
     /// Creates a rollup, which is empty and stale. The definition has the query; this sets its state.
@@ -89,6 +92,31 @@ impl Batch {
         Ok(())
     }
 
+    /// Adds the times of the removed chunks to the change logs of their tables, once for each chunk. Chunks that the
+    /// batch itself added are not logged: no rollup has seen them.
+    pub(crate) fn log_removed(&mut self) -> Result<()> {
+        if !self.changes.has_unlogged() {
+            return Ok(());
+        }
+        let base = self.base()?;
+        let shared = Arc::clone(&self.handle.shared);
+        for (table, chunks) in self.changes.take_unlogged() {
+            let Some(table) = base.tables().iter().find(|other| other.id == table) else { continue };
+            let Some(log) = base.log_of(table).filter(|log| !self.changes.dropped().contains(&log.id)) else {
+                continue;
+            };
+            let chunks: BTreeSet<ChunkId> = chunks.into_iter().collect();
+            let entries = base.inner.store.chunks(table.id, TimeRange::ALL)?;
+            let times = times_of(entries.iter().filter(|entry| chunks.contains(&entry.id)));
+            if !times.is_empty() {
+                self.changes.name_definition(log)?;
+                let chunk = log_chunk(shared.environment.chunk_uid()?, log.id, table.id, &times)?;
+                self.keep(chunk)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes the chunks of the change log that all rollups of the table have accounted for.
     fn trim_log(&mut self, source: TableId, refreshed: TableId, accounted: ChunkId) -> Result<()> {
         let base = self.base()?;
@@ -100,6 +128,29 @@ impl Batch {
         let entries = base.inner.store.chunks(log.id, TimeRange::ALL)?;
         let mut done = entries.iter().filter(|entry| entry.id <= accounted);
         done.try_for_each(|entry| self.remove_chunk(log.id, entry.id))
+    }
+
+    /// Removes all rows of a materialized view. From then on the batch may append others, to the table that this
+    /// returns. The definition notes whether they are the rows of the query (`populated`).
+    ///
+    /// The definition counts this, and so changes with the commit: of two batches that refresh a view at the same time,
+    /// the later one is a [`Conflict`](atsdb_core::ErrorKind::Conflict).
+    pub fn refill(&mut self, table: &Table, populated: bool) -> Result<Table> {
+        let mut to = table.definition.clone();
+        let Some(materialized) = &mut to.materialized else {
+            return Err(Error::internal(format!("{} is not a materialized view", table.definition.name)));
+        };
+        let was_populated = std::mem::replace(&mut materialized.populated, populated);
+        materialized.refreshes = materialized.refreshes.saturating_add(1);
+        self.changes.note_refreshed(table.id);
+        self.truncate(table)?;
+        // No other batch sees a table that this one has created.
+        if self.changes.has_created(table.id) && was_populated == populated {
+            return Ok(table.clone());
+        }
+        let refilled = self.redefine(table, to)?;
+        self.changes.note_refreshed(refilled.id);
+        Ok(refilled)
     }
 
     /// Refuses to change the rows of a sequence, and those of a rollup or a materialized view unless the batch

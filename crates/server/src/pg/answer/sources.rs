@@ -1,19 +1,19 @@
 //! The sources of a statement, for the origins of its columns: those of its FROM clause, and the columns that `*` and
 //! names without a source stand for.
 
-use super::wire::outgoing::Origin;
+use crate::pg::wire::outgoing::Origin;
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, ObjectName, TableAlias};
 
 /// A column of a source or of an answer.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct ShownColumn {
     pub(super) name: String,
     pub(super) origin: Option<Origin>,
 }
 
 /// The columns of a source; `None` if they are not known.
-pub(super) type Columns = Option<Vec<Shown>>;
+pub(super) type Columns = Option<Vec<ShownColumn>>;
 
 /// The sources of a FROM clause, or of a part of it.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Sources {
     }
 
     /// The columns that `*` stands for, if they are known.
-    pub(super) fn columns(&self) -> Option<&[Shown]> {
+    pub(super) fn columns(&self) -> Option<&[ShownColumn]> {
         self.columns.as_deref()
     }
 
@@ -83,14 +83,14 @@ impl Sources {
     }
 
     /// The columns of the only source with a name.
-    pub(super) fn columns_of(&self, source: &str) -> Option<&[Shown]> {
+    pub(super) fn columns_of(&self, source: &str) -> Option<&[ShownColumn]> {
         let is_named = |other: &&Source| other.name.as_deref().is_some_and(|name| same_name(name, source));
         let mut found = self.sources.iter().filter(is_named);
         found.next().filter(|_| found.next().is_none())?.columns.as_deref()
     }
 
     /// The column that an expression is, if it is one.
-    pub(super) fn column(&self, expr: &Expr) -> Option<&Shown> {
+    pub(super) fn column(&self, expr: &Expr) -> Option<&ShownColumn> {
         match expr {
             Expr::Nested(expr) => self.column(expr),
             Expr::Identifier(name) => only(self.columns()?, &name.value),
@@ -104,7 +104,7 @@ impl Sources {
 }
 
 /// The only column with a name.
-fn only<'a>(columns: &'a [Shown], name: &str) -> Option<&'a Shown> {
+fn only<'a>(columns: &'a [ShownColumn], name: &str) -> Option<&'a ShownColumn> {
     let mut found = columns.iter().filter(|column| same_name(&column.name, name));
     found.next().filter(|_| found.next().is_none())
 }
@@ -128,7 +128,7 @@ fn joined(left: Columns, right: Columns, operator: &JoinOperator) -> Columns {
             names.iter().map(name).collect::<Option<_>>()?
         }
         JoinConstraint::Natural => {
-            let is_of_both = |column: &&Shown| right.iter().any(|other| same_name(&other.name, &column.name));
+            let is_of_both = |column: &&ShownColumn| right.iter().any(|other| same_name(&other.name, &column.name));
             left.iter().filter(is_of_both).map(|column| column.name.clone()).collect()
         }
         JoinConstraint::On(_) | JoinConstraint::None => Vec::new(),
@@ -141,9 +141,9 @@ fn joined(left: Columns, right: Columns, operator: &JoinOperator) -> Columns {
             MergedSide::Right => right.origin,
             MergedSide::Both => None,
         };
-        columns.push(Shown { name: left.name.clone(), origin });
+        columns.push(ShownColumn { name: left.name.clone(), origin });
     }
-    let is_merged = |column: &Shown| names.iter().any(|name| same_name(name, &column.name));
+    let is_merged = |column: &ShownColumn| names.iter().any(|name| same_name(name, &column.name));
     columns.extend(left.into_iter().chain(right).filter(|column| !is_merged(column)));
     Some(columns)
 }

@@ -1,12 +1,12 @@
 //! The headings of answers. The store heads an expression by its text, PostgreSQL by the name of its function or type.
 
-use super::catalogue::name_of_expression;
-use super::wire::outgoing::ResultColumn;
+use crate::pg::catalogue::name_of_expression;
+use crate::pg::wire::outgoing::ResultColumn;
 use atsdb::sql::items_of_answer;
 use datafusion::sql::sqlparser::ast::{Expr, SelectItem, Statement};
 
 /// Gives the columns of a statement's answer PostgreSQL's headings.
-pub(in crate::pg) fn set_headings(statement: &Statement, columns: &mut [ResultColumn]) {
+pub(super) fn set_headings(statement: &Statement, columns: &mut [ResultColumn]) {
     let items = items_of_answer(statement).unwrap_or_default();
     let stars: Vec<usize> = (0..items.len()).filter(|position| is_star(&items[*position])).collect();
     // How many columns a star stands for is known if there is one. Columns between several ones keep their headings.
@@ -38,7 +38,7 @@ fn is_star(item: &SelectItem) -> bool {
 }
 
 /// Whether a heading cannot be the text of an expression.
-pub(in crate::pg) fn is_surely_a_name(heading: &str) -> bool {
+pub(super) fn is_surely_a_name(heading: &str) -> bool {
     let is_constant = ["true", "false", "null"].iter().any(|constant| heading.eq_ignore_ascii_case(constant));
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     !is_constant && heading.starts_with(|first: char| first.is_ascii_alphabetic()) && heading.chars().all(is_letter)

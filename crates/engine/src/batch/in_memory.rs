@@ -1,12 +1,14 @@
-//! Changing tables in memory in a batch. The crate `resident` owns how their rows are kept.
+//! Changing tables in memory in a batch, and creating, changing and dropping the temporary ones of its session. The
+//! crate `resident` owns how their rows are kept.
 
 use crate::batch::Batch;
+use crate::batch::row_checks::check_stored_rows;
 use crate::read::resident::{added_values, redefined, types_of};
 use crate::read::row_checks::violated_in_memory;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::preload::compacted;
-use crate::shared::temporary::is_temporary;
+use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_name, gone, is_temporary};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -28,7 +30,7 @@ impl Batch {
         rows: Vec<(Vec<ArrayRef>, usize)>,
     ) -> Result<()> {
         for (columns, row_count) in &rows {
-            self.check_stored_rows(table, columns, *row_count)?;
+            check_stored_rows(&self.handle.shared, table, columns, *row_count)?;
         }
         self.draft(table)?.change(found_in, gone, rows)
     }
@@ -117,6 +119,58 @@ impl Batch {
             self.push_rows(table, rows)?;
         }
         Ok(state.row_count() as u64)
+    }
+
+    /// Lets the batch see and change the temporary tables of a session. Its commit changes those of the session.
+    pub fn with_temporary(mut self, session: &TemporaryTables) -> Self {
+        *self.changes.temporary_mut() = session.committed();
+        self.session = Some(session.clone());
+        self
+    }
+
+    /// Creates a temporary table, which is in memory, or a temporary view. It may have the name of a stored table,
+    /// which the session then does not see.
+    pub fn create_temporary(&mut self, definition: &TableDefinition, on_commit: OnCommit) -> Result<Table> {
+        check_name(self.changes.temporary(), None, &definition.name)?;
+        let temporary = TemporaryTable::new(definition, on_commit)?;
+        let table = temporary.table.clone();
+        self.changes.temporary_mut().push(temporary);
+        Ok(table)
+    }
+
+    /// The temporary tables that the batch sees.
+    pub(crate) fn temporary_tables(&self) -> Vec<Table> {
+        self.changes.temporary().iter().map(|temporary| temporary.table.clone()).collect()
+    }
+
+    /// Drops a temporary table.
+    pub(crate) fn drop_temporary(&mut self, table: &Table) {
+        self.drafts.drop_table(table.id);
+        self.changes.temporary_mut().retain(|temporary| temporary.table.id != table.id);
+    }
+
+    /// Gives a temporary table another definition.
+    pub(crate) fn redefine_temporary(&mut self, table: &Table, to: TableDefinition) -> Result<Table> {
+        check_name(self.changes.temporary(), Some(table.id), &to.name)?;
+        self.changes.name_definition(table)?;
+        let done = self.redefine_resident(table, &to);
+        self.note_half_done(done)?;
+        let mut own = self.changes.temporary_mut().iter_mut();
+        let own = own.find(|own| own.table.id == table.id).ok_or_else(|| gone(table))?;
+        own.table = Table { id: table.id, version: table.version.next(), definition: to };
+        Ok(own.table.clone())
+    }
+
+    /// Applies what temporary tables declare for the end of a transaction.
+    pub(crate) fn end_temporary(&mut self) -> Result<()> {
+        for TemporaryTable { table, on_commit } in self.changes.temporary().to_vec() {
+            match on_commit {
+                OnCommit::PreserveRows => {}
+                OnCommit::DeleteRows => drop(self.draft(&table)?.truncate()?),
+                OnCommit::Drop => self.drop_temporary(&table),
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,11 +2,11 @@
 //! rows. They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the
 //! origin of the column that it selects; computed columns and those of set operations have none.
 
-use super::catalogue::{name_of_expression, number_of_table};
 use super::headings::{is_surely_a_name, set_headings};
-use super::sources::{Columns, Shown, Sources, renamed};
-use super::store::StoreSession;
-use super::wire::outgoing::{Origin, ResultColumn};
+use super::sources::{Columns, ShownColumn, Sources, renamed};
+use crate::pg::catalogue::{name_of_expression, number_of_table};
+use crate::pg::store::StoreSession;
+use crate::pg::wire::outgoing::{Origin, ResultColumn};
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias,
@@ -47,7 +47,7 @@ fn columns_of_table(parts: &[String], session: &StoreSession) -> Columns {
         None => definition.columns.iter().map(|column| column.name.clone()).collect(),
     };
     let table = u32::try_from(number_of_table(&table)).ok()?;
-    let shown = |(position, name): (i16, String)| Shown { name, origin: Some(Origin { table, position }) };
+    let shown = |(position, name): (i16, String)| ShownColumn { name, origin: Some(Origin { table, position }) };
     Some((1..).zip(names).map(shown).collect())
 }
 
@@ -109,11 +109,11 @@ impl Scope<'_> {
             SetExpr::Query(query) => self.of_query(query),
             SetExpr::SetOperation { left, .. } => {
                 let columns = self.of_body(left)?.into_iter();
-                Some(columns.map(|column| Shown { origin: None, ..column }).collect())
+                Some(columns.map(|column| ShownColumn { origin: None, ..column }).collect())
             }
             SetExpr::Values(values) => {
                 let count = values.rows.first()?.content.len();
-                Some((1..=count).map(|number| Shown { name: format!("column{number}"), origin: None }).collect())
+                Some((1..=count).map(|number| ShownColumn { name: format!("column{number}"), origin: None }).collect())
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
                 self.of_statement(statement)
@@ -172,12 +172,12 @@ fn of_items(items: &[SelectItem], sources: &Sources) -> Columns {
     for item in items {
         match item {
             SelectItem::UnnamedExpr(expr) => {
-                let computed = || Shown { name: name_of_expression(expr), origin: None };
+                let computed = || ShownColumn { name: name_of_expression(expr), origin: None };
                 columns.push(sources.column(expr).cloned().unwrap_or_else(computed));
             }
             SelectItem::ExprWithAlias { expr, alias } => {
                 let origin = sources.column(expr).and_then(|column| column.origin);
-                columns.push(Shown { name: alias.value.clone(), origin });
+                columns.push(ShownColumn { name: alias.value.clone(), origin });
             }
             SelectItem::Wildcard(options) if is_plain(options) => columns.extend_from_slice(sources.columns()?),
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
@@ -221,10 +221,12 @@ mod tests {
             let at = tables.iter().position(|(name, _)| parts.last().is_some_and(|last| last == name))?;
             let origin = |position| Some(Origin { table: u32::try_from(at).unwrap(), position });
             let names = (1..).zip(tables[at].1);
-            Some(names.map(|(position, name)| Shown { name: name.to_owned(), origin: origin(position) }).collect())
+            Some(
+                names.map(|(position, name)| ShownColumn { name: name.to_owned(), origin: origin(position) }).collect(),
+            )
         };
         let scope = Scope { columns_of_table: &columns_of_table, items: Vec::new() };
-        let named = |column: Shown| {
+        let named = |column: ShownColumn| {
             column.origin.map_or_else(String::new, |Origin { table, position }| {
                 let (table, columns) = tables[table as usize];
                 format!("{table}.{}", columns[usize::try_from(position - 1).unwrap()])
