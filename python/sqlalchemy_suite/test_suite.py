@@ -6,12 +6,6 @@ from sqlalchemy.testing.suite import *  # noqa: F403
 
 #: Classes, or tests of a class, by the reason why they are left out.
 LEFT_OUT = {
-    "a unit of tests that follows a failed statement": [
-        "TableDDLTest.test_create_table_if_not_exists",
-        "TableDDLTest.test_create_table_if_not_exists_via_create",
-        "FutureTableDDLTest.test_create_table_if_not_exists",
-        "FutureTableDDLTest.test_create_table_if_not_exists_via_create",
-    ],
     "a text is reflected without its length": [
         "ComponentReflectionTest.test_reflect_table_temp_table",
         "ComponentReflectionTestExtra.test_string_length_reflection",
