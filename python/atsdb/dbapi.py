@@ -70,7 +70,7 @@ class DBAPIType:
     """A kind of columns, equal to the type code of each of them."""
 
     def __init__(self, *names: str) -> None:
-        self.names = frozenset(names)
+        self.names: frozenset[str] = frozenset(names)
 
     def __eq__(self, other: object) -> bool:
         return other in self.names if isinstance(other, str) else self is other
@@ -216,7 +216,7 @@ class Cursor:
         self.connection = connection
         #: The number of rows that ``fetchmany`` returns.
         self.arraysize = 1
-        self.lastrowid = None
+        self.lastrowid: None = None
         self._result: Result | None = None
         self._row_count = -1
         self._is_closed = False
@@ -267,7 +267,7 @@ class Cursor:
         is_own = not session.in_transaction
         if is_own:
             session.execute("BEGIN")
-        counts = []
+        counts: list[int | None] = []
         try:
             for parameters in sets:
                 rows = session.execute(operation, parameters)
