@@ -89,9 +89,10 @@ ROWID = DBAPIType()
 _QUERIES = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(\w*)", re.DOTALL)
 _NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "CHECKPOINT"}
 _BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
+_NAME = r'"(?:[^"]|"")+"|\w+'
 #: An INSERT whose values are parameters, all of them.
 _PLAIN_INSERT = re.compile(
-    r'\s*INSERT\s+INTO\s+("(?:[^"]|"")+"|\w+)\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,$\w]*)\)\s*;?\s*',
+    rf"\s*INSERT\s+INTO\s+(?:({_NAME})\.)?({_NAME})\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,$\w]*)\)\s*;?\s*",
     re.IGNORECASE,
 )
 _NAMED_MARK = re.compile(r"\$([^\W\d]\w*)")
@@ -337,13 +338,14 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     found = _PLAIN_INSERT.fullmatch(operation)
     if found is None:
         return None
-    table, listed, written = found.groups()
+    schema, local_name, listed, written = found.groups()
+    table = _unquoted(local_name) if schema is None else f"{_unquoted(schema)}.{_unquoted(local_name)}"
     marks = [mark.strip() for mark in written.split(",")]
     rows = _in_order(marks, sets)
     if rows is None:
         return None
     try:
-        of_table = session.columns(_unquoted(table))
+        of_table = session.columns(table)
     except errors.BY_KIND["not_found"]:
         return None
     columns = of_table if listed is None else [_unquoted(name.strip()) for name in listed.split(",")]
@@ -351,7 +353,7 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     if len(marks) != len(columns) or len(named) != len(columns) or not named <= known:
         return None
     # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise.
-    return session.append_all(_unquoted(table), rows, columns)
+    return session.append_all(table, rows, columns)
 
 
 def _in_order(marks: list[str], sets: list[Any]) -> list[Any] | None:

@@ -144,6 +144,21 @@ def test_columns_that_an_insert_of_many_rows_does_not_name_get_their_defaults(co
     ]
 
 
+def test_many_rows_of_a_table_in_a_schema_are_an_append(connection, monkeypatch):
+    connection.execute("CREATE SCHEMA lab")
+    connection.execute('CREATE TABLE lab."T 1" (a INT, b TEXT)')
+    connection.execute('CREATE TABLE "T 1" (a INT, b TEXT)')
+    connection.cursor().executemany('INSERT INTO public."T 1" VALUES (?, ?)', [(9, "z")])
+
+    def row_by_row(*_):
+        raise AssertionError("the rows are inserted one by one")
+
+    monkeypatch.setattr(dbapi.Cursor, "_execute_each", row_by_row)
+    connection.cursor().executemany('INSERT INTO "lab"."t 1" (b, a) VALUES (?, ?)', [("x", 1), ("y", 2)])
+    assert connection.execute('SELECT * FROM lab."T 1" ORDER BY a').fetchall() == [(1, "x"), (2, "y")]
+    assert connection.execute('SELECT * FROM "T 1"').fetchall() == [(9, "z")]
+
+
 def test_many_changes_are_all_or_nothing(connection):
     connection.autocommit = True
     connection.cursor().executemany("INSERT INTO t (a) VALUES (?)", [(1,), (2,)])
