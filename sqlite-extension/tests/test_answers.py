@@ -241,6 +241,16 @@ class Answers(Case):
         self.refused(connection, f"CREATE VIRTUAL TABLE temp.v USING atsdb('{store}', 'v')", "is a view")
         self.refused(connection, "SELECT * FROM atsdb_tables", "needs the path")
 
+    def test_tables_of_schemas_are_named_with_them(self):
+        store = self.path("schemas.db")
+        atsdb("sql", store, text="CREATE SCHEMA lab; CREATE TABLE t (a INT); CREATE TABLE lab.t (b INT); INSERT INTO t VALUES (1);"
+                                 " INSERT INTO lab.t VALUES (2);")
+        connection = connect()
+        self.assertEqual(connection.execute("SELECT atsdb_attach(?)", [store]).fetchone(), (2,))
+        self.assertEqual(connection.execute('SELECT a, b FROM t, "lab.t"').fetchall(), [(1, 2)])
+        connection.execute(f"CREATE VIRTUAL TABLE temp.lab USING atsdb('{store}', 'lab.t')")
+        self.assertEqual(connection.execute("SELECT b FROM lab").fetchall(), [(2,)])
+
     def test_only_the_sqlite_of_the_host_is_used(self):
         import shutil
         import subprocess
