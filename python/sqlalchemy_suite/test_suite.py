@@ -20,10 +20,6 @@ LEFT_OUT = {
         "IdentityColumnTest",
         "IdentityReflectionTest",
     ],
-    "WITH TIES takes no OFFSET": [
-        "FetchLimitOffsetTest.test_fetch_offset_ties",
-        "FetchLimitOffsetTest.test_fetch_offset_ties_exact_number",
-    ],
     "a decimal that is cast without digits keeps ten after the point": [
         "TrueDivTest.test_truediv_divisor",
     ],
