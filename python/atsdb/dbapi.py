@@ -85,9 +85,14 @@ NUMBER = DBAPIType("bool", "int", "float", "Decimal")
 DATETIME = DBAPIType("datetime", "date", "time", "timedelta")
 ROWID = DBAPIType()
 
-#: The beginning of a statement that changes nothing; all other statements begin a transaction.
+#: The beginning of a statement.
 _QUERIES = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(\w*)", re.DOTALL)
+#: The words that begin a statement which changes nothing, unless one of the next words is in it.
 _NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "CHECKPOINT"}
+#: In an item of WITH, behind it, and in SELECT INTO.
+_CHANGE_INSIDE = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE|INTO)\b", re.IGNORECASE)
+#: Parts of a statement whose words mean nothing.
+_NO_WORDS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
 _NAME = r'"(?:[^"]|"")+"|\w+'
 #: An INSERT whose values are parameters, all of them.
@@ -181,18 +186,18 @@ class Connection:
     @contextlib.contextmanager
     def _executing(self, operation: str) -> Iterator[None]:
         """Begins a transaction for a statement that may change something. If one fails, its error is kept for the commit."""
-        found = _QUERIES.match(operation)
-        word = found.group(1).upper() if found else ""
+        word = _first_word(operation)
+        is_bracket, changes = word in _BRACKETS, _may_change(word, operation)
         session = self._open_session()
-        if not self.autocommit and word not in _NO_CHANGE | _BRACKETS and not session.in_transaction:
+        if not self.autocommit and changes and not session.in_transaction:
             session.execute("BEGIN")
         try:
             yield
         except Error as error:
-            if word not in _NO_CHANGE and session.in_transaction and self._failure is None:
+            if (changes or is_bracket) and session.in_transaction and self._failure is None:
                 self._failure = error
             raise
-        if word not in _NO_CHANGE:
+        if changes or is_bracket:
             self._failure = None
 
     def __enter__(self) -> Connection:
@@ -331,6 +336,21 @@ class Cursor:
     def __exit__(self, *_: object) -> None:
         if not self._is_closed:
             self.close()
+
+
+def _first_word(operation: str) -> str:
+    """The word that a statement begins with, in upper case."""
+    found = _QUERIES.match(operation)
+    return found.group(1).upper() if found else ""
+
+
+def _may_change(word: str, operation: str) -> bool:
+    """Whether a statement with this first word may change something."""
+    if word not in _NO_CHANGE:
+        return word not in _BRACKETS
+    if word not in ("", "SELECT", "WITH", "FROM") or _CHANGE_INSIDE.search(operation) is None:
+        return False
+    return _CHANGE_INSIDE.search(_NO_WORDS.sub(" ", operation)) is not None
 
 
 def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None:

@@ -30,6 +30,33 @@ def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
     assert connection.execute("SELECT * FROM t").fetchall() == [(1, "none", None)]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "WITH one AS (SELECT 1 AS a) INSERT INTO t (a) SELECT a FROM one",
+        "WITH added AS (INSERT INTO t (a) VALUES (1) RETURNING a) SELECT a FROM added",
+        "with one as (select 1) update t set c = 1",
+        "SELECT a INTO u FROM t",
+    ],
+)
+def test_a_change_within_a_query_begins_a_transaction(connection, statement):
+    connection.execute(statement)
+    assert connection.in_transaction
+    connection.rollback()
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    with pytest.raises(atsdb.ProgrammingError):
+        connection.execute("SELECT * FROM u")
+
+
+def test_words_of_changes_in_texts_begin_no_transaction(connection):
+    for query in [
+        """SELECT 'INSERT', 1 AS "update" -- DELETE""",
+        "WITH a AS (SELECT 'a''INTO' /* MERGE */) SELECT * FROM a",
+    ]:
+        connection.execute(query).fetchall()
+        assert not connection.in_transaction
+
+
 def test_a_commit_names_the_statement_that_failed(connection):
     connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
     connection.execute("INSERT INTO keys VALUES (1)")
