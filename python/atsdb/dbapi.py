@@ -358,8 +358,12 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     found = _PLAIN_INSERT.fullmatch(operation)
     if found is None:
         return None
-    schema, local_name, listed, written = found.groups()
-    table = _unquoted(local_name) if schema is None else f"{_unquoted(schema)}.{_unquoted(local_name)}"
+    *names, listed, written = found.groups()
+    parts = [_unquoted(name) for name in names if name is not None]
+    # An append takes the schema and a point for a part of the name.
+    if any("." in part for part in parts):
+        return None
+    table = ".".join(parts)
     marks = [mark.strip() for mark in written.split(",")]
     rows = _in_order(marks, sets)
     if rows is None:

@@ -175,7 +175,13 @@ def test_many_rows_of_a_table_in_a_schema_are_an_append(connection, monkeypatch)
     connection.execute("CREATE SCHEMA lab")
     connection.execute('CREATE TABLE lab."T 1" (a INT, b TEXT)')
     connection.execute('CREATE TABLE "T 1" (a INT, b TEXT)')
+    connection.commit()
     connection.cursor().executemany('INSERT INTO public."T 1" VALUES (?, ?)', [(9, "z")])
+    connection.commit()
+    # A name with a point in it is that of a table in no schema.
+    with pytest.raises(atsdb.ProgrammingError, match="lab.T 1"):
+        connection.cursor().executemany('INSERT INTO "lab.T 1" VALUES (?, ?)', [(9, "z")])
+    connection.rollback()
 
     def row_by_row(*_):
         raise AssertionError("the rows are inserted one by one")
@@ -239,7 +245,11 @@ def test_many_rows_are_refused_as_one_is():
         assert cursor.execute("SELECT max(a) FROM t").fetchone() == (2,)
 
 
-def test_many_rows_go_where_one_does():
+def test_many_rows_go_where_one_does(monkeypatch):
+    def row_by_row(*_):
+        raise AssertionError("the rows are inserted one by one")
+
+    monkeypatch.setattr(dbapi.Cursor, "_execute_each", row_by_row)
     with dbapi.connect("memory:") as connection:
         cursor = connection.cursor()
         for statement in ["CREATE SCHEMA lab", "CREATE TABLE t (a INT)", "CREATE TABLE lab.t (a INT)"]:
