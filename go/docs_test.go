@@ -81,6 +81,8 @@ func TestThePageOfTypesNamesThoseOfGo(t *testing.T) {
 		declare(reflect.TypeOf(value), tag{isJSON: true})
 	}
 	declare(reflect.TypeFor[[]string](), tag{})
+	// It stands for an enumerated type, which no struct declares: a string fits a column of it.
+	expected["mood"] = []string{"string"}
 
 	text, err := os.ReadFile("../docs/reference/types.md")
 	if err != nil {

@@ -3,7 +3,6 @@
 use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
 use crate::link::{Canceller, Link};
-use crate::object_names::{CATALOG, SCHEMA};
 use crate::objects::{self, ObjectFilter, find_schema, no_current_schema};
 use crate::options::{TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, ResultTypes, fixed};
@@ -12,8 +11,9 @@ use crate::statistics::{self, StatisticsFilter};
 use adbc_core::error::{Result, Status};
 use adbc_core::options::{InfoCode, IsolationLevel, ObjectDepth, OptionConnection, OptionValue};
 use adbc_core::{CancelHandle, Connection, Optionable};
-use atsdb::SearchPath;
 use atsdb::arrow::datatypes::Schema;
+use atsdb::sql::CATALOG;
+use atsdb::{PUBLIC_SCHEMA, SearchPath};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl AtsdbConnection {
         let session = self.link.session();
         let schemas = session.schemas().map_err(of_store)?;
         match session.search_path().current(&schemas) {
-            Some(schema) => Ok(schema.unwrap_or(SCHEMA).to_owned()),
+            Some(schema) => Ok(schema.unwrap_or(PUBLIC_SCHEMA).to_owned()),
             None => Err(no_current_schema()),
         }
     }
@@ -70,7 +70,7 @@ impl AtsdbConnection {
     fn set_current_schema(&self, wanted: &str) -> Result<()> {
         let session = self.link.session();
         let schema = find_schema(&session, wanted)?;
-        let path = SearchPath::new(vec![schema.unwrap_or_else(|| SCHEMA.to_owned())]);
+        let path = SearchPath::new(vec![schema.unwrap_or_else(|| PUBLIC_SCHEMA.to_owned())]);
         session.set_search_path(path).map_err(of_store)
     }
 }

@@ -1,10 +1,10 @@
 //! The constraints of tables, as `GetObjects` lists them: keys, CHECK constraints and foreign keys.
 
 use crate::nested::{lists, structs};
-use crate::object_names::{CATALOG, SCHEMA};
 use adbc_core::schemas::{CONSTRAINT_SCHEMA, USAGE_SCHEMA};
 use atsdb::arrow::array::{ArrayRef, StringArray};
-use atsdb::{ColumnId, ForeignKey, Result, TableDefinition};
+use atsdb::sql::CATALOG;
+use atsdb::{ColumnId, ForeignKey, PUBLIC_SCHEMA, Result, TableDefinition};
 use std::sync::Arc;
 
 /// A constraint of a table.
@@ -91,6 +91,6 @@ struct ParentColumn<'a> {
 
 /// The columns that a foreign key refers to, in the order of its own columns.
 fn parent_columns(key: &ForeignKey) -> impl Iterator<Item = ParentColumn<'_>> {
-    let (schema, table) = (key.parent.schema.as_deref().unwrap_or(SCHEMA), key.parent.name.as_str());
+    let (schema, table) = (key.parent.schema.as_deref().unwrap_or(PUBLIC_SCHEMA), key.parent.name.as_str());
     key.parent_columns.iter().map(move |column| ParentColumn { schema, table, column })
 }

@@ -3,7 +3,6 @@
 use crate::binding::BoundData;
 use crate::failure::{invalid, invalid_state, of_store, with_state};
 use crate::link::{Link, execute};
-use crate::object_names::{CATALOG, SCHEMA};
 use crate::objects::{find_schema, no_current_schema};
 use crate::options;
 use crate::table_from_schema::TableOptions;
@@ -11,8 +10,8 @@ use adbc_core::error::{Result, Status};
 use adbc_core::options::IngestMode;
 use atsdb::arrow::datatypes::SchemaRef;
 use atsdb::name::same_name;
-use atsdb::sql::{Session, create_table_sql, exact_name};
-use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, Table, TemporaryTables};
+use atsdb::sql::{CATALOG, Session, create_table_sql, exact_name};
+use atsdb::{BatchId, CommitOutcome, Error, ErrorKind, PUBLIC_SCHEMA, Table, TemporaryTables};
 use std::sync::atomic::Ordering;
 
 /// How often appending a batch is attempted while others change the table, if it can be read again.
@@ -127,7 +126,9 @@ impl Ingestion {
         let mut definition = self.table_options.definition(target.name, schema)?;
         match &target.place {
             // Also `public` is said: the statement's table must not go where the search path says.
-            TargetPlace::Schema(schema) => definition.rename(Some(schema.as_deref().unwrap_or(SCHEMA)), target.name),
+            TargetPlace::Schema(schema) => {
+                definition.rename(Some(schema.as_deref().unwrap_or(PUBLIC_SCHEMA)), target.name)
+            }
             // The rows of a temporary table are in memory, where no text is mapped.
             TargetPlace::Temporary if self.table_options.map.is_none() => {
                 definition.columns.iter_mut().for_each(|column| column.map = None);

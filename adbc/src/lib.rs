@@ -16,7 +16,6 @@ mod info;
 mod ingest;
 mod link;
 mod nested;
-mod object_names;
 mod objects;
 mod options;
 mod pattern;

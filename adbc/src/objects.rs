@@ -5,7 +5,6 @@ use crate::constraints::constraints;
 use crate::failure::{of_store, with_state};
 use crate::link::execute;
 use crate::nested::{lists, structs};
-use crate::object_names::{CATALOG, SCHEMA, TEMPORARY_SCHEMA, name_in_catalogue, schema_of};
 use crate::pattern::NamePattern;
 use crate::xdbc::XdbcType;
 use adbc_core::error::{Error as AdbcError, Result, Status};
@@ -21,8 +20,10 @@ use atsdb::arrow::array::{
 use atsdb::arrow::compute::{cast, concat};
 use atsdb::arrow::datatypes::{DataType, SchemaRef};
 use atsdb::name::unknown_name;
-use atsdb::sql::{Answer, Session, exact_name, quoted};
-use atsdb::{Error, ErrorKind, SearchPath, Table, TableDefinition, TemporaryTables};
+use atsdb::sql::{
+    Answer, CATALOG, Session, TEMPORARY_SCHEMA, exact_name, name_in_catalogue, quoted, schema_in_catalogue,
+};
+use atsdb::{Error, ErrorKind, PUBLIC_SCHEMA, SearchPath, Table, TableDefinition, TemporaryTables};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -101,7 +102,7 @@ fn schemas(session: &Session, depth: ObjectDepth, filter: &ObjectFilter, has_cat
     if depth == ObjectDepth::Catalogs || !has_catalog {
         return Ok(new_empty_array(&OBJECTS_DB_SCHEMA_SCHEMA));
     }
-    let mut names = vec![SCHEMA.to_owned()];
+    let mut names = vec![PUBLIC_SCHEMA.to_owned()];
     names.extend(session.schemas().map_err(of_store)?);
     if session.tables().map_err(of_store)?.iter().any(TemporaryTables::contain) {
         names.push(TEMPORARY_SCHEMA.to_owned());
@@ -128,7 +129,7 @@ fn tables(session: &Session, schema: &str, with_columns: bool, filter: &ObjectFi
     let tables = session.tables().map_err(of_store)?;
     let is_listed = |table: &&Table| {
         let definition = &table.definition;
-        schema_of(table) == schema && !definition.sequence && filter.has_table(definition)
+        schema_in_catalogue(table) == schema && !definition.sequence && filter.has_table(definition)
     };
     let mut in_schema: Vec<&Table> = tables.iter().filter(is_listed).collect();
     in_schema.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
@@ -192,7 +193,7 @@ fn columns(session: &Session, tables: &[&Table], filter: &ObjectFilter) -> Resul
          a.type, c.numeric_precision, c.numeric_precision_radix, c.numeric_scale, c.datetime_precision, \
          CASE WHEN t.type IS NULL THEN a.type ELSE 'TEXT' END, c.is_identity FROM atsdb.columns a \
          LEFT JOIN information_schema.columns c ON {is_it} AND c.column_name = a.column_name AND a.table_name = \
-         CASE c.table_schema WHEN '{SCHEMA}' THEN c.table_name ELSE c.table_schema || '.' || c.table_name END \
+         CASE c.table_schema WHEN '{PUBLIC_SCHEMA}' THEN c.table_name ELSE c.table_schema || '.' || c.table_name END \
          LEFT JOIN atsdb.types t ON t.type = a.type WHERE {is_asked} ORDER BY a.table_name, a.position"
     );
     let mut by_table = rows_by_table(session, &query)?;
@@ -261,7 +262,7 @@ pub(crate) fn table_schema(
         let message = format!("there is no catalog {}", catalog.unwrap_or_default());
         return Err(with_state(Status::NotFound, "3D000", message));
     }
-    if is(schema, SCHEMA) {
+    if is(schema, PUBLIC_SCHEMA) {
         let named_schema = schema.filter(|schema| !schema.is_empty());
         let found = if named_schema.is_none() && session.search_path().is_public() {
             // The name may begin with another schema.
@@ -292,7 +293,7 @@ pub(crate) fn find_schema(session: &Session, name: &str) -> Result<Option<String
     match SearchPath::new(vec![name.to_owned()]).current(&schemas) {
         Some(found) => Ok(found.map(str::to_owned)),
         None => {
-            let names = schemas.iter().map(String::as_str).chain([SCHEMA]);
+            let names = schemas.iter().map(String::as_str).chain([PUBLIC_SCHEMA]);
             Err(with_state(Status::NotFound, NO_SCHEMA, unknown_name("schema", name, names).to_string()))
         }
     }

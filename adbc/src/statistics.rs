@@ -3,7 +3,6 @@
 use crate::failure::of_store;
 use crate::link::execute;
 use crate::nested::{lists, structs};
-use crate::object_names::{CATALOG, name_in_catalogue, schema_of};
 use crate::pattern::NamePattern;
 use adbc_core::constants::{ADBC_STATISTIC_AVERAGE_BYTE_WIDTH_KEY, ADBC_STATISTIC_ROW_COUNT_KEY};
 use adbc_core::error::Result;
@@ -18,7 +17,7 @@ use atsdb::arrow::array::{
 use atsdb::arrow::buffer::ScalarBuffer;
 use atsdb::arrow::compute::cast;
 use atsdb::arrow::datatypes::{DataType, Float64Type, Int64Type};
-use atsdb::sql::{Answer, Session};
+use atsdb::sql::{Answer, CATALOG, Session, name_in_catalogue, schema_in_catalogue};
 use atsdb::{Error, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,12 +54,13 @@ pub(crate) fn statistics(session: &Session, filter: &StatisticsFilter) -> Result
     let catalogs: Vec<&str> = [CATALOG].into_iter().filter(|name| filter.catalog.fits(name)).collect();
     if !catalogs.is_empty() {
         let mut figures = figures(session)?;
-        let fits =
-            |table: &Table| filter.schema.fits(schema_of(table)) && filter.table.fits(table.definition.local_name());
+        let fits = |table: &Table| {
+            filter.schema.fits(schema_in_catalogue(table)) && filter.table.fits(table.definition.local_name())
+        };
         for table in session.tables().map_err(of_store)?.into_iter().filter(fits) {
             if let Some(of_table) = figures.remove(name_in_catalogue(&table).as_ref()) {
                 let name = table.definition.local_name().to_owned();
-                by_schema.entry(schema_of(&table).to_owned()).or_default().push((name, of_table));
+                by_schema.entry(schema_in_catalogue(&table).to_owned()).or_default().push((name, of_table));
             }
         }
     }

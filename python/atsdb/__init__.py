@@ -62,5 +62,5 @@ __all__ = [
     "open",
     "table",
     "table_options",
-    *errors.__all__,
 ]
+__all__ += errors.__all__

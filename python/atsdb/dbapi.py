@@ -70,7 +70,7 @@ class DBAPIType:
     """A kind of columns, equal to the type code of each of them."""
 
     def __init__(self, *names: str) -> None:
-        self.names = frozenset(names)
+        self.names: frozenset[str] = frozenset(names)
 
     def __eq__(self, other: object) -> bool:
         return other in self.names if isinstance(other, str) else self is other
@@ -85,13 +85,19 @@ NUMBER = DBAPIType("bool", "int", "float", "Decimal")
 DATETIME = DBAPIType("datetime", "date", "time", "timedelta")
 ROWID = DBAPIType()
 
-#: The beginning of a statement that changes nothing; all other statements begin a transaction.
+#: The beginning of a statement.
 _QUERIES = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(\w*)", re.DOTALL)
+#: The words that begin a statement which changes nothing, unless one of the next words is in it.
 _NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "CHECKPOINT"}
+#: In an item of WITH, behind it, and in SELECT INTO.
+_CHANGE_INSIDE = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE|INTO)\b", re.IGNORECASE)
+#: Parts of a statement whose words mean nothing.
+_NO_WORDS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
+_NAME = r'"(?:[^"]|"")+"|\w+'
 #: An INSERT whose values are parameters, all of them.
 _PLAIN_INSERT = re.compile(
-    r'\s*INSERT\s+INTO\s+("(?:[^"]|"")+"|\w+)\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,$\w]*)\)\s*;?\s*',
+    rf"\s*INSERT\s+INTO\s+(?:({_NAME})\.)?({_NAME})\s*(?:\(([^()]*)\))?\s*VALUES\s*\(([\s?,$\w]*)\)\s*;?\s*",
     re.IGNORECASE,
 )
 _NAMED_MARK = re.compile(r"\$([^\W\d]\w*)")
@@ -180,18 +186,18 @@ class Connection:
     @contextlib.contextmanager
     def _executing(self, operation: str) -> Iterator[None]:
         """Begins a transaction for a statement that may change something. If one fails, its error is kept for the commit."""
-        found = _QUERIES.match(operation)
-        word = found.group(1).upper() if found else ""
+        word = _first_word(operation)
+        is_bracket, changes = word in _BRACKETS, _may_change(word, operation)
         session = self._open_session()
-        if not self.autocommit and word not in _NO_CHANGE | _BRACKETS and not session.in_transaction:
+        if not self.autocommit and changes and not session.in_transaction:
             session.execute("BEGIN")
         try:
             yield
         except Error as error:
-            if word not in _NO_CHANGE and session.in_transaction and self._failure is None:
+            if (changes or is_bracket) and session.in_transaction and self._failure is None:
                 self._failure = error
             raise
-        if word not in _NO_CHANGE:
+        if changes or is_bracket:
             self._failure = None
 
     def __enter__(self) -> Connection:
@@ -216,7 +222,7 @@ class Cursor:
         self.connection = connection
         #: The number of rows that ``fetchmany`` returns.
         self.arraysize = 1
-        self.lastrowid = None
+        self.lastrowid: None = None
         self._result: Result | None = None
         self._row_count = -1
         self._is_closed = False
@@ -267,7 +273,7 @@ class Cursor:
         is_own = not session.in_transaction
         if is_own:
             session.execute("BEGIN")
-        counts = []
+        counts: list[int | None] = []
         try:
             for parameters in sets:
                 rows = session.execute(operation, parameters)
@@ -332,18 +338,38 @@ class Cursor:
             self.close()
 
 
+def _first_word(operation: str) -> str:
+    """The word that a statement begins with, in upper case."""
+    found = _QUERIES.match(operation)
+    return found.group(1).upper() if found else ""
+
+
+def _may_change(word: str, operation: str) -> bool:
+    """Whether a statement with this first word may change something."""
+    if word not in _NO_CHANGE:
+        return word not in _BRACKETS
+    if word not in ("", "SELECT", "WITH", "FROM") or _CHANGE_INSIDE.search(operation) is None:
+        return False
+    return _CHANGE_INSIDE.search(_NO_WORDS.sub(" ", operation)) is not None
+
+
 def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None:
     """Appends rows at once, if that is what the statement does with each of them; else ``None``."""
     found = _PLAIN_INSERT.fullmatch(operation)
     if found is None:
         return None
-    table, listed, written = found.groups()
+    *names, listed, written = found.groups()
+    parts = [_unquoted(name) for name in names if name is not None]
+    # An append takes the schema and a point for a part of the name.
+    if any("." in part for part in parts):
+        return None
+    table = ".".join(parts)
     marks = [mark.strip() for mark in written.split(",")]
     rows = _in_order(marks, sets)
     if rows is None:
         return None
     try:
-        of_table = session.columns(_unquoted(table))
+        of_table = session.columns(table)
     except errors.BY_KIND["not_found"]:
         return None
     columns = of_table if listed is None else [_unquoted(name.strip()) for name in listed.split(",")]
@@ -351,7 +377,7 @@ def _append_all(session: Session, operation: str, sets: list[Any]) -> int | None
     if len(marks) != len(columns) or len(named) != len(columns) or not named <= known:
         return None
     # `None` if a value does not fit unchanged: INSERT converts more types, and its errors are more precise.
-    return session.append_all(_unquoted(table), rows, columns)
+    return session.append_all(table, rows, columns)
 
 
 def _in_order(marks: list[str], sets: list[Any]) -> list[Any] | None:

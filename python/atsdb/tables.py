@@ -13,14 +13,16 @@
 ...     pm2_5: Annotated[atsdb.Float32 | None, atsdb.column(rename="pm2.5")]
 ...     note: Annotated[str, atsdb.column(skip=True)] = ""
 
-Each field is a column. ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``datetime`` and ``date`` have a type of SQL, and
-``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower one. ``| None`` makes a column that takes NULL.
+Each field is a column. ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``datetime``, ``date``, ``time``, ``timedelta``,
+``Decimal`` and lists of them have a type of SQL. ``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower
+one, and ``atsdb.column`` any other, such as ``UUID`` and ``JSON`` for a ``str``. ``| None`` makes a column that takes NULL.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
+import decimal
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -137,6 +139,9 @@ _SQL_TYPES = {
     str: "TEXT",
     bytes: "BLOB",
     datetime.date: "DATE",
+    datetime.time: "TIME",
+    datetime.timedelta: "INTERVAL",
+    decimal.Decimal: "DECIMAL(38, 9)",
 }
 _TIMESTAMPS = {"s": "TIMESTAMP(0)", "ms": "TIMESTAMP(3)", "us": "TIMESTAMP", "ns": "TIMESTAMP(9)"}
 
@@ -206,13 +211,21 @@ def _field_column(cls: type, attribute: str, hint: Any, options: TableOptions) -
             raise BY_KIND["usage"](f"the field {cls.__name__}.{attribute} has two options {option}")
         return values.pop() if values else None
 
-    sql_type = only("type")
-    if sql_type is None:
-        sql_type = _TIMESTAMPS.get(options.unit) if python_type is datetime.datetime else _SQL_TYPES.get(python_type)
+    sql_type = only("type") or _sql_type(python_type, options)
     if sql_type is None:
         message = f"the field {cls.__name__}.{attribute} has a type that no column can have: {python_type!r}"
         raise BY_KIND["usage"](message, "annotate it: Annotated[..., atsdb.column('TYPE OF SQL')]")
     return FieldColumn(attribute, only("rename") or attribute, sql_type, nullable, only("map"))
+
+
+def _sql_type(python_type: Any, options: TableOptions) -> str | None:
+    """The SQL type of a Python type; ``None`` if it has none."""
+    if typing.get_origin(python_type) is list:
+        said, _, element = _read_hint(typing.get_args(python_type)[0])
+        named = [one.type for one in said if one.type is not None]
+        of_element = named[0] if named else _sql_type(element, options)
+        return None if of_element is None else f"{of_element}[]"
+    return _TIMESTAMPS.get(options.unit) if python_type is datetime.datetime else _SQL_TYPES.get(python_type)
 
 
 def _read_hint(hint: Any) -> tuple[list[Column], bool, Any]:

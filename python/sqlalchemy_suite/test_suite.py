@@ -6,12 +6,6 @@ from sqlalchemy.testing.suite import *  # noqa: F403
 
 #: Classes, or tests of a class, by the reason why they are left out.
 LEFT_OUT = {
-    "a unit of tests that follows a failed statement": [
-        "TableDDLTest.test_create_table_if_not_exists",
-        "TableDDLTest.test_create_table_if_not_exists_via_create",
-        "FutureTableDDLTest.test_create_table_if_not_exists",
-        "FutureTableDDLTest.test_create_table_if_not_exists_via_create",
-    ],
     "a text is reflected without its length": [
         "ComponentReflectionTest.test_reflect_table_temp_table",
         "ComponentReflectionTestExtra.test_string_length_reflection",
@@ -25,10 +19,6 @@ LEFT_OUT = {
     "their numbers have bounds": [
         "IdentityColumnTest",
         "IdentityReflectionTest",
-    ],
-    "WITH TIES takes no OFFSET": [
-        "FetchLimitOffsetTest.test_fetch_offset_ties",
-        "FetchLimitOffsetTest.test_fetch_offset_ties_exact_number",
     ],
     "a decimal that is cast without digits keeps ten after the point": [
         "TrueDivTest.test_truediv_divisor",

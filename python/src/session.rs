@@ -129,9 +129,8 @@ impl Session {
     }
 
     /// Appends rows of a sequence, all of which are converted before the first one is stored. The table supplies
-    /// columns that are not named, as in an INSERT. `None` if a row cannot be converted, or if an INSERT would do
-    /// something else: look up the table in another schema, or refuse the rows for a column that always numbers them
-    /// or that is not named and must not be NULL.
+    /// columns that are not named, as in an INSERT. `None` if a row cannot be converted, or if an INSERT would refuse
+    /// the rows for a column that always numbers them or that is not named and must not be NULL.
     fn append_all(
         &self,
         py: Python<'_>,
@@ -139,9 +138,6 @@ impl Session {
         rows: &Bound<'_, PyAny>,
         columns: Option<Vec<String>>,
     ) -> PyResult<Option<u64>> {
-        if self.session.search_path() != SearchPath::DEFAULT {
-            return Ok(None);
-        }
         let mut target = raised(py, AppendTarget::new(self, table, None))?;
         let is_named = |column: &Column| {
             columns.as_ref().is_none_or(|names| names.iter().any(|name| same_name(name, &column.name)))

@@ -30,6 +30,33 @@ def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
     assert connection.execute("SELECT * FROM t").fetchall() == [(1, "none", None)]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "WITH one AS (SELECT 1 AS a) INSERT INTO t (a) SELECT a FROM one",
+        "WITH added AS (INSERT INTO t (a) VALUES (1) RETURNING a) SELECT a FROM added",
+        "with one as (select 1) update t set c = 1",
+        "SELECT a INTO u FROM t",
+    ],
+)
+def test_a_change_within_a_query_begins_a_transaction(connection, statement):
+    connection.execute(statement)
+    assert connection.in_transaction
+    connection.rollback()
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    with pytest.raises(atsdb.ProgrammingError):
+        connection.execute("SELECT * FROM u")
+
+
+def test_words_of_changes_in_texts_begin_no_transaction(connection):
+    for query in [
+        """SELECT 'INSERT', 1 AS "update" -- DELETE""",
+        "WITH a AS (SELECT 'a''INTO' /* MERGE */) SELECT * FROM a",
+    ]:
+        connection.execute(query).fetchall()
+        assert not connection.in_transaction
+
+
 def test_a_commit_names_the_statement_that_failed(connection):
     connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
     connection.execute("INSERT INTO keys VALUES (1)")
@@ -144,6 +171,27 @@ def test_columns_that_an_insert_of_many_rows_does_not_name_get_their_defaults(co
     ]
 
 
+def test_many_rows_of_a_table_in_a_schema_are_an_append(connection, monkeypatch):
+    connection.execute("CREATE SCHEMA lab")
+    connection.execute('CREATE TABLE lab."T 1" (a INT, b TEXT)')
+    connection.execute('CREATE TABLE "T 1" (a INT, b TEXT)')
+    connection.commit()
+    connection.cursor().executemany('INSERT INTO public."T 1" VALUES (?, ?)', [(9, "z")])
+    connection.commit()
+    # A name with a point in it is that of a table in no schema.
+    with pytest.raises(atsdb.ProgrammingError, match="lab.T 1"):
+        connection.cursor().executemany('INSERT INTO "lab.T 1" VALUES (?, ?)', [(9, "z")])
+    connection.rollback()
+
+    def row_by_row(*_):
+        raise AssertionError("the rows are inserted one by one")
+
+    monkeypatch.setattr(dbapi.Cursor, "_execute_each", row_by_row)
+    connection.cursor().executemany('INSERT INTO "lab"."t 1" (b, a) VALUES (?, ?)', [("x", 1), ("y", 2)])
+    assert connection.execute('SELECT * FROM lab."T 1" ORDER BY a').fetchall() == [(1, "x"), (2, "y")]
+    assert connection.execute('SELECT * FROM "T 1"').fetchall() == [(9, "z")]
+
+
 def test_many_changes_are_all_or_nothing(connection):
     connection.autocommit = True
     connection.cursor().executemany("INSERT INTO t (a) VALUES (?)", [(1,), (2,)])
@@ -197,7 +245,11 @@ def test_many_rows_are_refused_as_one_is():
         assert cursor.execute("SELECT max(a) FROM t").fetchone() == (2,)
 
 
-def test_many_rows_go_where_one_does():
+def test_many_rows_go_where_one_does(monkeypatch):
+    def row_by_row(*_):
+        raise AssertionError("the rows are inserted one by one")
+
+    monkeypatch.setattr(dbapi.Cursor, "_execute_each", row_by_row)
     with dbapi.connect("memory:") as connection:
         cursor = connection.cursor()
         for statement in ["CREATE SCHEMA lab", "CREATE TABLE t (a INT)", "CREATE TABLE lab.t (a INT)"]:

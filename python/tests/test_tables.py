@@ -1,6 +1,7 @@
 """Tables declared as dataclasses."""
 
 import datetime as dt
+import decimal
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
@@ -123,6 +124,47 @@ def test_every_type_of_sql_has_a_field(db):
     ]
 
 
+def test_types_of_python_are_types_of_columns(db):
+    @atsdb.table("t", time=None)
+    @dataclass
+    class Row:
+        number: int
+        opens: dt.time
+        lasts: dt.timedelta | None
+        price: decimal.Decimal
+        cents: Annotated[decimal.Decimal, atsdb.column("DECIMAL(12, 2)")]
+        identity: Annotated[str, atsdb.column("UUID")]
+        document: Annotated[str | None, atsdb.column("JSON")]
+        words: list[str]
+        counts: list[atsdb.Int32 | None] | None
+        moments: list[dt.datetime]
+        prices: list[Annotated[decimal.Decimal, atsdb.column("DECIMAL(12, 2)")]]
+
+    statement = db.create_table(Row)
+    for part in [
+        "opens TIME NOT NULL",
+        "lasts INTERVAL,",
+        "price DECIMAL(38, 9) NOT NULL",
+        "cents DECIMAL(12, 2) NOT NULL",
+        "identity UUID NOT NULL",
+        "document JSON,",
+        "words TEXT[] NOT NULL",
+        "counts INT[],",
+        "moments TIMESTAMP[] NOT NULL",
+        "prices DECIMAL(12, 2)[] NOT NULL",
+    ]:
+        assert part in statement, (part, statement)
+    moment = dt.datetime(2024, 3, 1, tzinfo=dt.timezone.utc)
+    identity = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+    number = decimal.Decimal("1.5")
+    rows = [
+        Row(1, dt.time(12), dt.timedelta(days=1), number, number, identity, "[1]", ["a"], [1, None], [moment], [number]),
+        Row(2, dt.time(0), None, -number, -number, identity, None, [], None, [], []),
+    ]
+    assert db.append(rows) == (2, True)
+    assert sorted(db.rows(Row), key=lambda row: row.number) == rows
+
+
 def test_wrong_declarations_are_refused_with_the_reason(db):
     with pytest.raises(atsdb.UsageError, match="not a dataclass"):
         atsdb.table("t")(int)
@@ -143,6 +185,9 @@ def test_wrong_declarations_are_refused_with_the_reason(db):
 
     assert "has a type that no column can have" in refusal(complex)
     assert "has a type that no column can have" in refusal(int | str)
+    assert "has a type that no column can have" in refusal(list[complex])
+    assert "there are no arrays of BLOB" in refusal(list[bytes])
+    assert "there are no arrays of BIGINT[]" in refusal(list[list[int]])
     assert "unknown column type VARCHAR2" in refusal(Annotated[int, atsdb.column("VARCHAR2")])
     assert "two options type" in refusal(Annotated[atsdb.Int8, atsdb.column("INT")])
     assert "cannot be mapped" in refusal(Annotated[int, atsdb.mapped()])

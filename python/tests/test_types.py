@@ -42,12 +42,20 @@ TYPES = [
     ("JSON", ['{"a": [1, 2.50]}', "null"]),
     ("INTERVAL", [dt.timedelta(days=-1, seconds=7, microseconds=3), dt.timedelta(0)]),
     ("TEXT[]", [["a", None, "b, c"], [], ["{}"]]),
+    ("mood", ["ok", "bad"]),
 ]
+
+
+def create_table(db, sql_type):
+    """Creates a table with a column of the type, which stands for an enumerated one if it is ``mood``."""
+    if sql_type == "mood":
+        db.sql("CREATE TYPE mood AS ENUM ('ok', 'bad')")
+    db.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
 
 
 @pytest.mark.parametrize(("sql_type", "values"), TYPES, ids=[name for name, _ in TYPES])
 def test_values_come_back_as_they_were(db, sql_type, values):
-    db.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
+    create_table(db, sql_type)
     rows = [(number, value) for number, value in enumerate([*values, None])]
     db.append("t", rows)
     assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
@@ -57,7 +65,7 @@ def test_values_come_back_as_they_were(db, sql_type, values):
     assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
     # Another store accepts what one exports.
     with atsdb.open("memory:") as other:
-        other.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
+        create_table(other, sql_type)
         assert other.append("t", db.sql("SELECT * FROM t")) == (len(rows), True)
         assert other.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
 
@@ -112,7 +120,7 @@ def test_missing_values_of_pandas_and_numpy_are_null(db):
     numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
     missing = [pandas.NA, pandas.NaT, numpy.datetime64("NaT"), numpy.timedelta64("NaT")]
     for sql_type, _ in TYPES:
-        db.sql(f"CREATE TABLE t (n INT, v {sql_type}) WITH (time = 'none')")
+        create_table(db, sql_type)
         db.append("t", [(1, value) for value in missing])
         for value in missing:
             db.sql("INSERT INTO t VALUES (2, ?)", (value,))
@@ -183,8 +191,8 @@ def test_the_page_of_types_is_right(db):
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
     assert [row[0].strip("`") for row in cells] == [name for name, _ in TYPES]
     for (sql_type, values), (_, _, arrow, python, *_) in zip(TYPES, cells):
-        db.sql(f"CREATE TABLE t (v {sql_type}) WITH (time = 'none')")
-        db.append("t", [(value,) for value in values])
+        create_table(db, sql_type)
+        db.append("t", [(value,) for value in values], columns=["v"])
         answer = db.sql("SELECT v FROM t")
         assert answer.types == [arrow.strip("`")]
         assert {f"`{type(value).__name__}`" for (value,) in answer} <= set(python.split(", "))
@@ -241,6 +249,17 @@ def test_a_parameter_is_used_with_its_type(db, query, value, answer):
     ((found,),) = db.sql(query, (value,)).fetchall()
     assert (type(found), found) == (type(answer), answer)
     assert db.sql(query, (value,)).fetchall() == [(answer,)]
+
+
+def test_labels_of_an_enumerated_type_are_texts(db):
+    create_table(db, "mood")
+    db.append("t", [(1, "ok"), (2, "bad")])
+    assert db.sql("SELECT n FROM t WHERE v > ?", ("ok",)).fetchall() == [(2,)]
+    with pytest.raises(atsdb.InvalidValueError, match="good"):
+        db.append("t", [(3, "good")])
+    with pytest.raises(atsdb.InvalidValueError, match="good"):
+        db.sql("INSERT INTO t VALUES (?, ?)", (3, "good"))
+    assert db.sql("SELECT max(v), count(*) FROM t").fetchall() == [("bad", 2)]
 
 
 def test_arrays_are_lists(db):

@@ -5,7 +5,7 @@
 use crate::error::{guarded, module_error, of_store};
 use crate::filter::{Operands, request};
 use crate::plan::{Operator, Plan};
-use crate::shape::{find, shape_of};
+use crate::shape::{find_complete, shape_of};
 use crate::table_state::TableState;
 use crate::time_format::TimeWriter;
 use crate::walk::{ReadRows, ScanProgress};
@@ -47,7 +47,7 @@ impl TableCursor {
         (self.walk, self.rows, self.position) = (None, None, 0);
         let TableState { stores, file, name, shape, format, .. } = self.table.as_ref();
         let snapshot = file.snapshot()?;
-        let table = find(&snapshot, name)?.clone();
+        let table = find_complete(&snapshot, name)?.clone();
         if shape_of(&table) != *shape {
             return Err(module_error(format!(
                 "table {name} was altered: it has other columns than this virtual table (drop the virtual table and create \

@@ -206,7 +206,8 @@ fn stored_value(column: ColumnType, value: i64) -> Option<Value> {
 fn value_of(column: ColumnType, operand: &Operand) -> Option<Value> {
     use ColumnType as T;
     match (column, operand) {
-        (T::Text, Operand::Text(text)) => Some(Value::Text(text.clone())),
+        // A UUID is stored as the text that SQLite gets.
+        (T::Text | T::Uuid, Operand::Text(text)) => Some(Value::Text(text.clone())),
         (T::Binary, Operand::Blob(bytes)) => Some(Value::Bytes(bytes.clone())),
         (T::Float32 | T::Float64, Operand::Real(value)) => Some(Value::Float(*value)),
         (T::Float32 | T::Float64, Operand::Integer(value)) => {

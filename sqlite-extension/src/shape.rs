@@ -3,9 +3,9 @@
 use crate::error::{module_error, of_store};
 use crate::time_format::{TimeFormat, TimeScale};
 use crate::{decimal_text, time_text};
-use atsdb_core::{ColumnType, Table};
+use atsdb_core::{ColumnType, Table, TableDefinition};
 use atsdb_engine::ReadSnapshot;
-use rusqlite::Result;
+use rusqlite::{Error, Result};
 use std::ffi::CString;
 
 /// A column's name and type, which must stay while a virtual table is in use.
@@ -22,35 +22,53 @@ pub(crate) fn shape_of(table: &Table) -> Vec<ColumnShape> {
     table.definition.columns.iter().map(shape).collect()
 }
 
-/// Looks up a table by name, and refuses one whose rows are not all in the store.
+/// Looks up a table by name, and refuses one that no virtual table can show.
 pub(crate) fn find<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Table> {
     let table = snapshot.table(name).map_err(of_store)?;
     let definition = &table.definition;
-    let refused = |problem: &str, hint: &str| Err(module_error(format!("{} {problem} ({hint})", definition.name)));
     if definition.view.is_some() {
-        return refused(
+        return Err(refused(
+            definition,
             "is a view, and SQLite does not understand its query",
             "read the tables of the view, or use atsdb sql",
-        );
+        ));
     }
     if definition.sequence {
-        return refused("is a sequence, which has no rows", "its numbers are drawn by nextval in atsdb sql");
+        return Err(refused(
+            definition,
+            "is a sequence, which has no rows",
+            "its numbers are drawn by nextval in atsdb sql",
+        ));
     }
     if definition.is_in_memory() {
-        return refused("is a table in memory: its rows are in the process that writes it", "use atsdb sql there");
+        return Err(refused(
+            definition,
+            "is a table in memory: its rows are in the process that writes it",
+            "use atsdb sql there",
+        ));
     }
+    Ok(table)
+}
+
+/// Looks up a table by name, and refuses one whose rows are not all in the store.
+pub(crate) fn find_complete<'a>(snapshot: &'a ReadSnapshot, name: &str) -> Result<&'a Table> {
+    let table = find(snapshot, name)?;
+    let definition = &table.definition;
     if definition.is_unpopulated() {
-        return refused("is a materialized view without rows", "run REFRESH MATERIALIZED VIEW in atsdb sql");
+        let hint = "run REFRESH MATERIALIZED VIEW in atsdb sql";
+        return Err(refused(definition, "is a materialized view without rows", hint));
     }
     if let Some(rollup) = &definition.rollup
         && !snapshot.stale_times(rollup).map_err(of_store)?.is_empty()
     {
-        return refused(
-            "is a rollup that is not up to date",
-            "run REFRESH ROLLUP, or use atsdb sql, which computes the rest",
-        );
+        let hint = "run REFRESH ROLLUP, or use atsdb sql, which computes the rest";
+        return Err(refused(definition, "is a rollup that is not up to date", hint));
     }
     Ok(table)
+}
+
+fn refused(definition: &TableDefinition, problem: &str, hint: &str) -> Error {
+    module_error(format!("{} {problem} ({hint})", definition.name))
 }
 
 /// The kind of a table in a list.

@@ -73,7 +73,7 @@ impl TableState {
         let column_type = self.shape.get(column).map(|column| column.column_type);
         let is_time_text = self.format == TimeFormat::Text && column_type.is_some_and(|ty| TimeScale::of(ty).is_some());
         Ok(match column_type {
-            Some(ColumnType::Text) => info.collation(constraint)?.eq_ignore_ascii_case("BINARY"),
+            Some(ColumnType::Text | ColumnType::Uuid) => info.collation(constraint)?.eq_ignore_ascii_case("BINARY"),
             Some(_) if is_time_text => info.collation(constraint)?.eq_ignore_ascii_case(COLLATION),
             Some(_) => true,
             None => false,

@@ -241,6 +241,16 @@ class Answers(Case):
         self.refused(connection, f"CREATE VIRTUAL TABLE temp.v USING atsdb('{store}', 'v')", "is a view")
         self.refused(connection, "SELECT * FROM atsdb_tables", "needs the path")
 
+    def test_tables_of_schemas_are_named_with_them(self):
+        store = self.path("schemas.db")
+        atsdb("sql", store, text="CREATE SCHEMA lab; CREATE TABLE t (a INT); CREATE TABLE lab.t (b INT); INSERT INTO t VALUES (1);"
+                                 " INSERT INTO lab.t VALUES (2);")
+        connection = connect()
+        self.assertEqual(connection.execute("SELECT atsdb_attach(?)", [store]).fetchone(), (2,))
+        self.assertEqual(connection.execute('SELECT a, b FROM t, "lab.t"').fetchall(), [(1, 2)])
+        connection.execute(f"CREATE VIRTUAL TABLE temp.lab USING atsdb('{store}', 'lab.t')")
+        self.assertEqual(connection.execute("SELECT b FROM lab").fetchall(), [(2,)])
+
     def test_only_the_sqlite_of_the_host_is_used(self):
         import shutil
         import subprocess
@@ -288,16 +298,53 @@ class Decimals(Case):
         self.assertEqual(connection.execute("SELECT n FROM t WHERE price > ?", (9.5,)).fetchall(), [(1,)])
 
 
+class Labels(Case):
+    def test_labels_of_an_enumerated_type_are_text(self):
+        store = self.path("labels.db")
+        atsdb("sql", store, text="CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy'); CREATE TABLE t (n INT, feels mood);"
+                                 " INSERT INTO t VALUES (1, 'sad'), (2, 'ok'), (3, 'happy'), (4, NULL);")
+        connection = connect()
+        self.assertEqual(connection.execute("SELECT atsdb_attach(?)", (store,)).fetchone(), (1,))
+        for condition, found in [
+            ("feels = 'ok'", [2]), ("feels IN ('ok', 'sad', 'none')", [1, 2]), ("feels < 'ok'", [3]), ("feels >= 'ok'", [1, 2]),
+            ("feels IS NULL", [4]), ("feels <> 'happy'", [1, 2]), ("feels LIKE 'HA%'", [3]), ("feels = 'none'", []),
+        ]:
+            rows = connection.execute(f"SELECT n FROM t WHERE {condition} ORDER BY n").fetchall()
+            self.assertEqual([n for (n,) in rows], found, condition)
+        ordered = connection.execute("SELECT feels FROM t ORDER BY feels").fetchall()
+        self.assertEqual([label for (label,) in ordered], [None, "happy", "ok", "sad"])
+
+
+class Uuids(Case):
+    def test_uuids_are_looked_up_in_the_chunks_that_can_have_them(self):
+        store = self.path("uuids.db")
+        uuid = lambda number: f"{number}0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+        for number in range(4):
+            declared = "CREATE TABLE t (n INT, id UUID);" if number == 0 else ""
+            atsdb("sql", store, text=f"{declared} INSERT INTO t VALUES ({number}, '{uuid(number)}');")
+        connection = connect()
+        connection.execute("SELECT atsdb_attach(?)", (store,))
+        for condition, operands, found, read_at_most in [
+            ("id = ?", [uuid(2)], [2], 1), ("id IN (?, ?)", [uuid(0), uuid(3)], [0, 3], 2), ("id < ?", [uuid(1)], [0], 1),
+            ("id = ?", [uuid(2).upper()], [], 4), ("id = ? COLLATE NOCASE", [uuid(2).upper()], [2], 4), ("id = 5", [], [], 4),
+        ]:
+            before = chunks_read(connection)
+            rows = connection.execute(f"SELECT n FROM t WHERE {condition} ORDER BY n", operands).fetchall()
+            self.assertEqual([n for (n,) in rows], found, condition)
+            self.assertLessEqual(chunks_read(connection) - before, read_at_most, condition)
+
+
 class TypesPage(Case):
     def test_the_page_of_types_says_what_sqlite_gets(self):
         with open(os.path.join(ROOT, "docs/reference/types.md"), encoding="utf-8") as page:
             rows = page.read().split("|---|---|---|---|---|---|---|\n")[1].split("\n\n")[0].splitlines()
         cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
-        self.assertEqual(len(cells), 24)
+        self.assertEqual(len(cells), 25)
         store = self.path("types.db")
         literals = {"BOOLEAN": "true", "TEXT": "'a'", "BLOB": "X'00'", "DATE": "'2024-03-01'", "BIGINT UNSIGNED": "18446744073709551615",
                     "TIME": "'12:30'", "UUID": "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", "JSON": "'[1]'", "INTERVAL": "'1 day'",
-                    "TEXT[]": "'{a,NULL}'"}
+                    "TEXT[]": "'{a,NULL}'", "mood": "'ok'"}
+        atsdb("sql", store, text="CREATE TYPE mood AS ENUM ('ok', 'bad');")
         for number, row in enumerate(cells):
             sql = row[0].strip("`")
             value = literals.get(sql, "'2024-03-01'" if sql.startswith("TIMESTAMP") else "1")

@@ -191,8 +191,14 @@ class Others(Case):
         self.assertEqual(connection.execute(query).fetchall(), wanted)
         atsdb("sql", store, ONE_ROW)
         self.refused(connection, query, "is a rollup that is not up to date", "REFRESH ROLLUP")
+        # It does not keep the tables of the store from being attached.
+        other = connect()
+        self.assertEqual(other.execute("SELECT atsdb_attach(?)", (store,)).fetchone(), (2,))
+        self.assertEqual(other.execute(COUNT).fetchone(), (ROWS + 1,))
+        self.refused(other, query, "is a rollup that is not up to date", "REFRESH ROLLUP")
         atsdb("sql", store, "REFRESH ROLLUP hourly")
-        self.assertEqual(sum(row[2] for row in connection.execute(query)), ROWS + 1)
+        for each in (connection, other):
+            self.assertEqual(sum(row[2] for row in each.execute(query)), ROWS + 1)
 
     def test_a_persistent_table_works_in_another_connection(self):
         store, views = self.store(), self.path("views.db")

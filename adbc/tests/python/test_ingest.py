@@ -157,6 +157,23 @@ def test_lists_become_arrays(connection):
         assert found.schema.field("numbers").type == pyarrow.list_(pyarrow.int32())
 
 
+def test_texts_and_dictionaries_fit_columns_of_enumerated_types(connection):
+    texts = pyarrow.array(["ok", None, "sad"])
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+        cursor.execute("CREATE TABLE t (feels mood)")
+        assert cursor.adbc_ingest("t", pyarrow.table({"feels": texts}), mode="append") == 3
+        assert cursor.adbc_ingest("t", pyarrow.table({"feels": texts.dictionary_encode()}), mode="append") == 3
+        connection.commit()
+        with pytest.raises(connection.DataError, match="good") as unknown:
+            cursor.adbc_ingest("t", pyarrow.table({"feels": ["good"]}), mode="append")
+        assert unknown.value.sqlstate == "22P02"
+        connection.rollback()
+        cursor.execute("SELECT feels FROM t WHERE feels > 'sad'")
+        column = cursor.fetch_arrow_table()["feels"]
+    assert pyarrow.types.is_dictionary(column.type) and column.to_pylist() == ["ok", "ok"]
+
+
 def test_the_extension_type_of_uuids_becomes_a_uuid(connection):
     identities = pyarrow.array([bytes(15) + b"\7", None], pyarrow.uuid())
     with connection.cursor() as cursor:

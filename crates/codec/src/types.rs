@@ -369,7 +369,11 @@ mod tests {
         let types = types.chain(ColumnType::array(ColumnType::Text));
         let is: Vec<_> =
             types.map(|column_type| (column_type.sql_name(), plain_type(column_type).to_string())).collect();
-        let is: Vec<(&str, &str)> = is.iter().map(|(sql, arrow)| (sql.as_ref(), arrow.as_str())).collect();
+        let mut enumerated = Column::new(ColumnId(0), "v", ColumnType::Text);
+        enumerated.map = Some(Enumeration::MAP);
+        let labels = logical_type(&enumerated).to_string();
+        let is = is.iter().map(|(sql, arrow)| (sql.as_ref(), arrow.as_str()));
+        let is: Vec<(&str, &str)> = is.chain([("mood", labels.as_str())]).collect();
         assert_eq!(written, is);
     }
 }

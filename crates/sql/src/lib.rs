@@ -41,6 +41,7 @@ mod workarounds;
 mod write;
 
 pub use atsdb_temporary::TemporarySpace;
+pub use catalogue::relation::{CATALOG, name_of as name_in_catalogue, schema_of as schema_in_catalogue};
 pub use check::compiler::compile_conditions_of;
 pub use ddl::create_table::parse_create_table;
 pub use ddl::enumerations::create_type_sql;
@@ -82,7 +83,7 @@ pub use text::sequence_names::is_of_sequences;
 pub use text::skipped::Skipped;
 pub use text::sqlstate::{PERMISSION_DENIED, sqlstate_of};
 pub use text::statement_error::StatementError;
-pub use text::table_names::exact_name;
+pub use text::table_names::{TEMPORARY_SCHEMA, exact_name};
 pub use text::time_text::{has_form_of_time, parse_date, parse_time};
 pub use text::tree_walk;
 pub use text::verbs::{VerbKind, verb_kind, verb_of};

@@ -14,10 +14,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The name of the only catalog.
-pub(super) const CATALOG: &str = "atsdb";
+pub const CATALOG: &str = "atsdb";
 
-/// The schema of a table or view.
-pub(super) fn schema_of(table: &Table) -> &str {
+/// The schema of a table or view: `pg_temp` of one that is temporary.
+pub fn schema_of(table: &Table) -> &str {
     match &table.definition.schema {
         _ if TemporaryTables::contain(table) => TEMPORARY_SCHEMA,
         Some(schema) => schema,
@@ -26,7 +26,7 @@ pub(super) fn schema_of(table: &Table) -> &str {
 }
 
 /// The name of a table or view in the schema `atsdb`: with its schema, unless that is `public`.
-pub(super) fn name_of(table: &Table) -> Cow<'_, str> {
+pub fn name_of(table: &Table) -> Cow<'_, str> {
     if TemporaryTables::contain(table) {
         return Cow::Owned(format!("{TEMPORARY_SCHEMA}.{}", table.definition.name));
     }

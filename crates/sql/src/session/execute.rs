@@ -276,8 +276,15 @@ impl Session {
     }
 
     fn create_table(&self, create: &CreateTable) -> Result<Answer> {
+        let done = Answer::Done { verb: "CREATE TABLE", row_count: None };
+        let name = self.new_name(&create.name, create.temporary)?;
+        // Before anything else: an error of the batch would end the transaction.
+        if create.if_not_exists && self.of_same_kind(&name, create.temporary)?.is_some() {
+            self.skip_existing(&create.name);
+            return Ok(done);
+        }
         let (definition, on_commit) = (table_definition(create)?, on_commit(create)?);
-        let mut definition = self.new_name(&create.name, create.temporary)?.give(definition);
+        let mut definition = name.give(definition);
         self.find_sequences(&mut definition, None)?;
         self.find_enumerations(&mut definition, None)?;
         self.find_parents(&mut definition, None)?;
@@ -285,7 +292,10 @@ impl Session {
         self.check_conditions(&definition)?;
         let notice = notice_of_time(create, &definition)?;
         match self.create_kept(&definition, on_commit) {
-            Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists => self.skip_existing(&create.name),
+            // Another session has created it in the meantime.
+            Err(error) if error.kind() == ErrorKind::Exists && create.if_not_exists && !self.in_transaction() => {
+                self.skip_existing(&create.name);
+            }
             Err(error) if error.kind() == ErrorKind::Exists => {
                 return Err(error.with_hint("CREATE TABLE IF NOT EXISTS leaves it as it is"));
             }
@@ -294,7 +304,7 @@ impl Session {
                 *self.notice.lock() = notice;
             }
         }
-        Ok(Answer::Done { verb: "CREATE TABLE", row_count: None })
+        Ok(done)
     }
 
     /// Drops tables, views or materialized views. All of them must exist before the first one is dropped.

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use std::fmt;
 
 /// The schema of temporary tables.
-pub(crate) const TEMPORARY_SCHEMA: &str = "pg_temp";
+pub const TEMPORARY_SCHEMA: &str = "pg_temp";
 
 /// The schema that stands before the name of a table that is in `public` only, while the search path does not name
 /// `public`. There are no tables in it.

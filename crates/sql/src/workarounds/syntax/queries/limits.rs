@@ -26,14 +26,14 @@ pub(crate) fn settle_limits(query: &mut Query) -> Result<()> {
             Some(quantity) => quantity,
             None => expression("1")?,
         };
-        if with_ties {
-            return limit_ranks(query, quantity);
-        }
         let offset = match query.limit_clause.take() {
             None => None,
             Some(LimitClause::LimitOffset { limit: None, offset, .. }) => offset,
             Some(_) => return Err(sql_error("a query cannot have both LIMIT and FETCH").with_hint("keep one of them")),
         };
+        if with_ties {
+            return limit_ranks(query, quantity, offset.map(|offset| offset.value));
+        }
         query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset, limit_by: Vec::new() });
     }
     if query.limit_clause.as_ref().is_some_and(asks) { limit_numbers(query) } else { Ok(()) }
@@ -47,14 +47,21 @@ fn asks(clause: &LimitClause) -> bool {
     found.is_break()
 }
 
-fn limit_ranks(query: &mut Query, quantity: Expr) -> Result<()> {
-    if query.order_by.is_none() || query.limit_clause.is_some() {
-        return Err(sql_error("WITH TIES needs ORDER BY, and takes no LIMIT or OFFSET"));
+fn limit_ranks(query: &mut Query, quantity: Expr, offset: Option<Expr>) -> Result<()> {
+    if query.order_by.is_none() {
+        return Err(sql_error("WITH TIES needs ORDER BY"));
     }
     let what = "WITH TIES";
     enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
-    add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what)
+    let Some(offset) = offset else { return add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what) };
+    let number = window("row_number() OVER ()", query, what)?;
+    let [quantity, offset] = [quantity, offset].map(|count| Expr::Nested(Box::new(count)));
+    // Without it, rows with the rank of the last skipped one would be in an answer of no rows.
+    add_condition(query, binary(quantity.clone(), BinaryOperator::Gt, expression("0")?), what)?;
+    add_condition(query, binary(number, BinaryOperator::Gt, offset.clone()), what)?;
+    let last = binary(offset, BinaryOperator::Plus, quantity);
+    add_condition(query, binary(rank, BinaryOperator::LtEq, last), what)
 }
 
 fn limit_numbers(query: &mut Query) -> Result<()> {
