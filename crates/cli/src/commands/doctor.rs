@@ -353,6 +353,43 @@ mod tests {
         assert!(dictionary_advice("c", MapWidth::U32, u64::MAX / 1_000).is_none());
     }
 
+    /// Figures of a table with so many slices, each of so many rows.
+    fn stats(slices: u64, rows: u64) -> TableStats {
+        TableStats {
+            name: "t".to_owned(),
+            rows: slices * rows,
+            slices,
+            chunks: slices,
+            fresh_chunks: 0,
+            bytes: 0,
+            bytes_per_row: 0.0,
+            time_min: None,
+            time_max: None,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn slices_of_too_few_and_of_too_many_rows_get_another_width() {
+        let advice = |width: SliceWidth, slices: u64, rows: u64| slice_advice(width, &stats(slices, rows));
+        let too_many = advice(SliceWidth::Day, 101, 19_999);
+        let finding = "too many slices: 101 slices of 19,999 rows on average".to_owned();
+        assert_eq!(too_many, Some((finding, SliceWidth::Month)));
+        let too_wide = advice(SliceWidth::Month, 2, 100_000_001);
+        let finding = "slices are too wide: 2 slices of 100,000,001 rows on average".to_owned();
+        assert_eq!(too_wide, Some((finding, SliceWidth::Day)));
+        for (width, slices, rows) in [
+            (SliceWidth::Day, 100, 1),
+            (SliceWidth::Day, 1_000, 20_000),
+            (SliceWidth::Year, 101, 5),
+            (SliceWidth::Month, 2, 100_000_000),
+            (SliceWidth::Hour, 2, 200_000_000),
+        ] {
+            assert_eq!(advice(width, slices, rows), None, "{slices} slices of {rows} rows");
+        }
+    }
+
     #[test]
     fn a_warning_of_a_server_has_its_statements_or_none() {
         let warning = StoreWarning::new("fsync = off");

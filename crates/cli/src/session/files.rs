@@ -1,7 +1,9 @@
 //! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
 use crate::console::clock::unix_seconds;
-use crate::console::progress::Progress;
+use crate::console::failure::note;
+use crate::console::progress::{self, Progress};
+use crate::console::quantity::show_many;
 use crate::output::destination::{Compression, Destination};
 use crate::output::{format_of, write_result};
 use crate::session::file_rows::{CollectedRows, typed_files};
@@ -12,10 +14,12 @@ use atsdb::sql::{
     CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Encoding, Format, Input, Options, Sink, Zone, open_content};
+use atsdb_import::{Encoding, Format, Input, Options, Report, Sink, Zone, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
+use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,22 +31,41 @@ pub(crate) struct HostFiles {
     pub(crate) may_write: bool,
     /// The space of temporary files, which queries share.
     pub(crate) space: Arc<TemporarySpace>,
+    /// The notes that were shown. A statement may read a file twice, and a session may repeat a statement.
+    pub(crate) noted: Mutex<HashSet<String>>,
+}
+
+impl HostFiles {
+    /// Shows what the importer notes about files, each note once.
+    fn show_notes(&self, files: &[SourceFile], report: &Report) {
+        let name = match files {
+            [] => return,
+            [file] => file.shown(),
+            [first, rest @ ..] => format!("{} and {}", first.shown(), show_many(rest.len() as u64, "other file")),
+        };
+        for text in &report.notes {
+            let text = format!("{name}: {text}");
+            if self.noted.lock().insert(text.clone()) {
+                progress::clear();
+                note(&text);
+            }
+        }
+    }
 }
 
 impl FileReader for HostFiles {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
         let temporary_space = Arc::clone(&self.space);
+        let plain = Options { for_query: true, begin_once: true, temporary_space, ..Options::default() };
         let options = match &request.layout {
-            FileLayout::Detected => Options { begin_once: true, temporary_space, ..Options::default() },
+            FileLayout::Detected => plain,
             FileLayout::Separated { delimiter, has_header } => Options {
                 format: Some(Format::Csv),
                 delimiter: Some(*delimiter),
                 header: Some(*has_header),
                 names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
-                begin_once: true,
-                temporary_space,
-                ..Options::default()
+                ..plain
             },
             FileLayout::Copy(options) => {
                 for file in sources(request.path, false, &self.space)? {
@@ -56,13 +79,16 @@ impl FileReader for HostFiles {
                 return Ok(());
             }
         };
-        let inputs = inputs(&sources(request.path, true, &self.space)?)?;
+        let files = sources(request.path, true, &self.space)?;
+        let inputs = inputs(&files)?;
         let mut sink = BatchesToCaller { wanted: definition, rows, begun: false };
         let progress = Progress::new();
         let show = |now| progress.update_import(now);
-        atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &show)
-            .map(drop)
-            .map_err(without_flags)
+        let report = atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &show)
+            .map_err(without_flags)?;
+        drop(progress);
+        self.show_notes(&files, &report);
+        Ok(())
     }
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
@@ -87,6 +113,8 @@ impl FileReader for HostFiles {
         });
         let report =
             report.map_err(|error| paths::with_pattern(without_flags(error), &[PathBuf::from(&request.path)]))?;
+        drop(progress);
+        self.show_notes(&files, &report);
         let (schema, rows) = sink.finish(&report.definition)?;
         Ok(FileTable { schema, rows })
     }

@@ -92,6 +92,26 @@ fn files_are_tables_of_a_query() {
 }
 
 #[test]
+fn statements_note_what_a_file_says_otherwise_than_they_read_it() {
+    let case = Case::new();
+    case.write("x.csv", "code,v\nDE,0.1234567890123456789\nNA,2.5\n,\\N\n");
+    case.write("plain.csv", "code,v\nDE,1\n\"NA\",2\n,\n");
+    let null = "note: x.csv: taken as NULL: \"NA\" once (code); read_csv('FILE', null = 'TEXT') replaces these texts\n";
+    let rounded = "note: x.csv: column v: 1 value of more than 17 digits rounded to DOUBLE, the first is \
+                   \"0.1234567890123456789\"; atsdb import --map v keeps all digits, as text\n";
+    let run = case.run(&["sql", "SELECT count(a.code), count(*) FROM 'x.csv' a CROSS JOIN 'x.csv' b", "--format", "csv"]);
+    assert_eq!((run.code, run.text().lines().last()), (0, Some("3,9")), "{}", run.stderr);
+    assert_eq!(run.stderr, format!("{null}{rounded}"), "each note comes once");
+    let copied = case.run(&["sql", "a.db", "CREATE TABLE t (code TEXT, v DOUBLE); COPY t FROM 'x.csv'"]);
+    assert!(copied.code == 0 && copied.stderr.contains(null) && copied.stderr.contains(rounded), "{}", copied.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(code), count(*) FROM t"), "1,3");
+    // The texts were named, or are words in quotes.
+    let named = case.run(&["sql", "SELECT code FROM read_csv('x.csv', null = 'NA')"]);
+    assert!(!named.stderr.contains("taken as NULL"), "{}", named.stderr);
+    case.run(&["sql", "SELECT count(code) FROM 'plain.csv'"]).well();
+}
+
+#[test]
 fn a_pipe_is_read_like_a_file() {
     let case = Case::new();
     let table = "time,v\n2024-01-01,1\n2024-01-02,2\n";
