@@ -99,7 +99,8 @@ fn statements_note_what_a_file_says_otherwise_than_they_read_it() {
     let null = "note: x.csv: taken as NULL: \"NA\" once (code); read_csv('FILE', null = 'TEXT') replaces these texts\n";
     let rounded = "note: x.csv: column v: 1 value of more than 17 digits rounded to DOUBLE, the first is \
                    \"0.1234567890123456789\"; atsdb import --map v keeps all digits, as text\n";
-    let run = case.run(&["sql", "SELECT count(a.code), count(*) FROM 'x.csv' a CROSS JOIN 'x.csv' b", "--format", "csv"]);
+    let run =
+        case.run(&["sql", "SELECT count(a.code), count(*) FROM 'x.csv' a CROSS JOIN 'x.csv' b", "--format", "csv"]);
     assert_eq!((run.code, run.text().lines().last()), (0, Some("3,9")), "{}", run.stderr);
     assert_eq!(run.stderr, format!("{null}{rounded}"), "each note comes once");
     let copied = case.run(&["sql", "a.db", "CREATE TABLE t (code TEXT, v DOUBLE); COPY t FROM 'x.csv'"]);
@@ -282,6 +283,26 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
     }
     assert_eq!(case.run(&["doctor", "b.db", "--backup", "backups"]).well().text(), "nothing to advise\n");
     assert_eq!(case.query("a.db", "SELECT count(DISTINCT state), count(*) FROM t"), "3,3000");
+}
+
+#[test]
+fn the_doctor_finds_chunks_that_are_not_sealed_and_too_many_slices() {
+    let case = Case::new();
+    let fill = "CREATE TABLE t (time TIMESTAMP, v DOUBLE) WITH (time = 'time', slice = 'day');
+                INSERT INTO t SELECT TIMESTAMP '2024-01-01' + i * INTERVAL '1 day', i FROM generate_series(0, 249) g(i)";
+    case.run(&["sql", "a.db", fill]).well();
+    let found = case.run(&["doctor", "a.db", "t"]).well().text();
+    for part in [
+        "slow: table t: 250 chunks are not sealed\n  atsdb recompress a.db t\n",
+        "slow: table t: too many slices: 250 slices of 1 row on average\n",
+        "t SET (slice = 'year');\n  atsdb recompress a.db t\n",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    case.run(&["sql", "a.db", "ALTER TABLE t SET (slice = 'year')"]).well();
+    case.run(&["recompress", "a.db", "t"]).well();
+    assert_eq!(case.run(&["doctor", "a.db", "t"]).well().text(), "nothing to advise\n");
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "250,31125.0");
 }
 
 #[test]

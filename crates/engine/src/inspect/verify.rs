@@ -33,11 +33,7 @@ pub struct VerifyReport {
 pub(crate) type OnRows<'a> = &'a dyn Fn(u64, u64);
 
 /// Checks the store's structures and every page of one table, or of all tables. Damage is a finding, not an error.
-pub(crate) fn verify(
-    shared: &Arc<Shared>,
-    table: Option<&Table>,
-    on_rows: Option<OnRows<'_>>,
-) -> Result<VerifyReport> {
+pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>, on_rows: Option<OnRows<'_>>) -> Result<VerifyReport> {
     let mut report = VerifyReport { findings: shared.store.verify()?, ..Default::default() };
     if report.is_cut_short() {
         return Ok(report);
