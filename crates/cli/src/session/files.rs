@@ -14,7 +14,7 @@ use atsdb::sql::{
     CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Encoding, Format, Input, Options, Report, Sink, Zone, open_content};
+use atsdb_import::{DateOrder, Encoding, Format, Input, Options, Report, Sink, Zone, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
@@ -151,7 +151,8 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
-                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone and decimal_separator",
+                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone, date_order and \
+                 decimal_separator",
             ))
         };
         match (name.as_str(), value.as_str()) {
@@ -172,7 +173,12 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("path", path) => options.path = Some(path.to_owned()),
             ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
             ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
-            ("header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal", _) => {
+            ("date_order", "dmy") => options.date_order = Some(DateOrder::DayFirst),
+            ("date_order", "mdy") => options.date_order = Some(DateOrder::MonthFirst),
+            (
+                "header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal" | "date_order",
+                _,
+            ) => {
                 return refused("it cannot be that");
             }
             _ => return refused("it is not an option of a file"),
@@ -258,6 +264,9 @@ fn without_flags(error: Error) -> Error {
             let named = ["pass --encoding ", "such as --encoding "].iter().find_map(|start| hint.split_once(start));
             let encoding = named.and_then(|(_, rest)| rest.split_whitespace().next()).unwrap_or("latin1");
             error.with_hint(format!("name its encoding: read_csv('FILE', encoding = '{encoding}')"))
+        }
+        Some(hint) if hint.starts_with("pass --date-order ") => {
+            error.with_hint("name the order: read_csv('FILE', date_order = 'dmy'), or 'mdy'")
         }
         // The hint has both ways.
         Some(hint) if hint.starts_with("correct ") => error.with_hint(format!("{hint}, with `atsdb import`")),

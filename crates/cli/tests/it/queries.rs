@@ -113,6 +113,23 @@ fn statements_note_what_a_file_says_otherwise_than_they_read_it() {
 }
 
 #[test]
+fn the_order_of_day_and_month_is_an_option_of_a_file() {
+    let case = Case::new();
+    case.write("d.csv", "day,v\n01/02/2024,1\n03/04/2024,2\n");
+    case.run(&["sql", "SELECT max(day) FROM 'd.csv'"]).failed(
+        1,
+        &["no date shows which number is the day", "hint: name the order: read_csv('FILE', date_order = 'dmy')"],
+    );
+    for (order, last) in [("dmy", "2024-04-03"), ("mdy", "2024-03-04")] {
+        let sql = format!("SELECT max(day) FROM read_csv('d.csv', date_order = '{order}')");
+        let text = case.run(&["sql", &sql, "--format", "csv"]).well().text();
+        assert_eq!(text.lines().last(), Some(last), "{order}");
+    }
+    case.run(&["sql", "SELECT 1 FROM read_csv('d.csv', date_order = 'ymd')"])
+        .failed(3, &["date_order", "cannot be that"]);
+}
+
+#[test]
 fn a_pipe_is_read_like_a_file() {
     let case = Case::new();
     let table = "time,v\n2024-01-01,1\n2024-01-02,2\n";
