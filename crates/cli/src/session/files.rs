@@ -36,14 +36,18 @@ pub(crate) struct HostFiles {
 }
 
 impl HostFiles {
-    /// Shows what the importer notes about files, each note once.
+    /// Shows what the importer notes about files, each note once, and how many records it left out.
     fn show_notes(&self, files: &[SourceFile], report: &Report) {
         let name = match files {
             [] => return,
             [file] => file.shown(),
             [first, rest @ ..] => format!("{} and {}", first.shown(), show_many(rest.len() as u64, "other file")),
         };
-        for text in &report.notes {
+        let left_out = report.skipped.first().map(|first| {
+            let first = first.refusal();
+            format!("left out {}, the first is {}", show_many(report.skipped_count, "bad record"), first.message())
+        });
+        for text in report.notes.iter().chain(&left_out) {
             let text = format!("{name}: {text}");
             if self.noted.lock().insert(text.clone()) {
                 progress::clear();
@@ -151,8 +155,8 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
-                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone, date_order and \
-                 decimal_separator",
+                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone, date_order, \
+                 decimal_separator and skip_bad",
             ))
         };
         match (name.as_str(), value.as_str()) {
@@ -173,6 +177,8 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("path", path) => options.path = Some(path.to_owned()),
             ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
             ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
+            ("skip_bad" | "ignore_errors", "true" | "1") => options.skip_bad = true,
+            ("skip_bad" | "ignore_errors", "false" | "0") => {}
             ("date_order", "dmy") => options.date_order = Some(DateOrder::DayFirst),
             ("date_order", "mdy") => options.date_order = Some(DateOrder::MonthFirst),
             (
@@ -267,6 +273,9 @@ fn without_flags(error: Error) -> Error {
         }
         Some(hint) if hint.starts_with("pass --date-order ") => {
             error.with_hint("name the order: read_csv('FILE', date_order = 'dmy'), or 'mdy'")
+        }
+        Some(hint) if hint.starts_with("correct the line, or pass --skip-bad ") => {
+            error.with_hint("correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)")
         }
         // The hint has both ways.
         Some(hint) if hint.starts_with("correct ") => error.with_hint(format!("{hint}, with `atsdb import`")),

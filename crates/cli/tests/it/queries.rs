@@ -87,8 +87,12 @@ fn files_are_tables_of_a_query() {
         .failed(3, &["skp", "not an option of a file", "skip"]);
     case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
     case.write("short.csv", "a,b\n1,2\n3\n");
-    let hint = "hint: correct the line, or pass --skip-bad to leave such lines out, with `atsdb import`";
+    let hint = "hint: correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)";
     case.run(&["sql", "SELECT * FROM 'short.csv'"]).failed(3, &["short.csv, line 3", hint]);
+    let run = case.run(&["sql", "SELECT sum(a) FROM read_csv('short.csv', skip_bad = true)", "--format", "csv"]);
+    assert_eq!((run.code, run.text().lines().last()), (0, Some("1")), "{}", run.stderr);
+    let left_out = "note: short.csv: left out 1 bad record, the first is short.csv, line 3: has 1 field";
+    assert!(run.stderr.starts_with(left_out), "{}", run.stderr);
 }
 
 #[test]
