@@ -79,7 +79,8 @@ fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn(Duration) -> String {
     }
 }
 
-fn fresh_rows(engine: &Engine, tables: &[Table]) -> Result<u64> {
+/// The rows of the tables that are not sealed.
+pub(super) fn fresh_rows(engine: &Engine, tables: &[Table]) -> Result<u64> {
     let snapshot = engine.store().snapshot()?;
     let mut rows = 0;
     for table in tables {

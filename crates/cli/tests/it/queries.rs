@@ -307,7 +307,7 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
 }
 
 #[test]
-fn the_doctor_finds_chunks_that_are_not_sealed_and_too_many_slices() {
+fn the_doctor_finds_rows_that_are_not_sealed_and_too_many_slices() {
     let case = Case::new();
     let fill = "CREATE TABLE t (time TIMESTAMP, v DOUBLE) WITH (time = 'time', slice = 'day');
                 INSERT INTO t SELECT TIMESTAMP '2024-01-01' + i * INTERVAL '1 day', i FROM generate_series(0, 249) g(i)";
@@ -324,6 +324,15 @@ fn the_doctor_finds_chunks_that_are_not_sealed_and_too_many_slices() {
     case.run(&["recompress", "a.db", "t"]).well();
     assert_eq!(case.run(&["doctor", "a.db", "t"]).well().text(), "nothing to advise\n");
     assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "250,31125.0");
+    let many = "CREATE TABLE u (time TIMESTAMP, v DOUBLE) WITH (time = 'time', slice = 'day');
+                INSERT INTO u SELECT TIMESTAMP '2024-01-01' + i * INTERVAL '1 second', i FROM generate_series(1, 120000) g(i)";
+    case.run(&["sql", "a.db", many]).well();
+    let found = case.run(&["doctor", "a.db", "u"]).well().text();
+    let finding =
+        "large: table u: 120,000 of 120,000 rows are not sealed: sealed rows take less space\n  atsdb recompress";
+    assert!(found.contains(finding), "{found}");
+    case.run(&["recompress", "a.db", "u"]).well();
+    assert_eq!(case.run(&["doctor", "a.db", "u"]).well().text(), "nothing to advise\n");
 }
 
 #[test]
