@@ -14,13 +14,12 @@ use atsdb::sql::{
     CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{DateOrder, Encoding, Format, Input, Options, Report, Sink, Zone, open_content};
+use atsdb_import::{DateOrder, Encoding, Format, Input, Options, Report, Sink, Zone, cannot_open, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
 use parking_lot::Mutex;
 use std::collections::HashSet;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,10 +73,10 @@ impl FileReader for HostFiles {
             FileLayout::Copy(options) => {
                 for file in sources(request.path, false, &self.space)? {
                     let shown = file.shown();
-                    let opened = file.opened().map_err(|error| cannot_open(&shown, &error))?;
+                    let opened = file.opened().map_err(|error| cannot_open(Path::new(&shown), error))?;
                     let opened =
                         opened.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
-                    let content = open_content(&opened).map_err(|error| cannot_open(&shown, &error))?;
+                    let content = open_content(&opened).map_err(|error| cannot_open(Path::new(&shown), error))?;
                     read_copied(&shown, content, definition, options, rows)?;
                 }
                 return Ok(());
@@ -251,13 +250,6 @@ impl Sink for BatchesToCaller<'_> {
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
         (self.rows)(batch)
-    }
-}
-
-fn cannot_open(path: &str, error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::NotFound => Error::not_found(format!("no file {path}")),
-        _ => Error::new(ErrorKind::Unavailable, format!("cannot open {path}: {error}")),
     }
 }
 
