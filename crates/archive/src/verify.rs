@@ -12,6 +12,7 @@ use atsdb_core::store::Finding;
 use atsdb_core::{ChunkEntry, Error, ErrorKind, Result};
 use atsdb_engine::Selection;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,8 +29,19 @@ impl Archive {
     /// Checks every backup. Damage is a finding, not an error. If something cannot be read because of a shortage, that
     /// is a finding without damage and ends the check.
     pub fn verify(&self) -> Result<ArchiveReport> {
+        self.verify_watched(&|_, _| ())
+    }
+
+    /// The same as [`verify`](Self::verify). `on_rows` is called again and again with the rows that were checked so far,
+    /// and with the rows of all backups. Rows that several backups share count in each of them.
+    pub fn verify_watched(&self, on_rows: &(dyn Fn(u64, u64) + Sync)) -> Result<ArchiveReport> {
         self.require()?;
-        let mut verifying = ArchiveVerifier { archive: self, report: ArchiveReport::default(), seen: HashMap::new() };
+        let mut verifying = ArchiveVerifier {
+            archive: self,
+            report: ArchiveReport::default(),
+            seen: HashMap::new(),
+            checked: CheckedRows { done: AtomicU64::new(0), total: 0, on_rows },
+        };
         match verifying.check_all() {
             Err(error) if error.kind().is_shortage() => {
                 let finding = Finding::from_error(self.location(), error.message(), &error);
@@ -58,6 +70,22 @@ struct ArchiveVerifier<'a> {
     report: ArchiveReport,
     /// The objects read so far. `None` for damaged ones; for a dictionary's object its number of strings.
     seen: HashMap<String, Option<u64>>,
+    checked: CheckedRows<'a>,
+}
+
+/// Counts rows, from any thread, and tells the caller.
+struct CheckedRows<'a> {
+    done: AtomicU64,
+    /// The rows of all backups.
+    total: u64,
+    on_rows: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+impl CheckedRows<'_> {
+    fn add(&self, rows: u64) {
+        let done = self.done.fetch_add(rows, Ordering::Relaxed) + rows;
+        (self.on_rows)(done, self.total);
+    }
 }
 
 impl ArchiveVerifier<'_> {
@@ -68,6 +96,7 @@ impl ArchiveVerifier<'_> {
         (self.report.backups, self.report.objects) = (count, count);
         let unreadable = damaged.into_iter().map(|backup| Finding::damage(backup.name, backup.problem));
         self.report.findings.extend(unreadable);
+        self.checked.total = whole.iter().map(|backup| backup.rows).sum();
         whole.iter().try_for_each(|backup| self.backup(backup))
     }
 
@@ -112,6 +141,7 @@ impl ArchiveVerifier<'_> {
     fn list(&mut self, table: &TableEntry) -> Result<bool> {
         let Some(object) = &table.list else { return Ok(true) };
         if let Some(known) = self.seen.get(&object.name) {
+            self.checked.add(table.rows);
             return Ok(known.is_some());
         }
         self.report.objects += 1;
@@ -129,12 +159,19 @@ impl ArchiveVerifier<'_> {
         let named = entries.iter().filter_map(|entry| Some((name(entry)?, entry)));
         let seen = &mut self.seen;
         let is_new = |(name, _): &(String, &ChunkEntry)| seen.insert(name.clone(), Some(1)).is_none();
-        let new: Vec<(String, &ChunkEntry)> = named.filter(is_new).collect();
+        let (new, known): (Vec<_>, Vec<_>) = named.partition(is_new);
+        let rows = |(_, entry): &(String, &ChunkEntry)| u64::from(entry.row_count);
+        self.checked.add(known.iter().map(rows).sum());
         self.report.objects += new.len() as u64;
-        let archive = self.archive;
-        let check = |(name, entry): &(String, &ChunkEntry)| match pages(archive.objects.as_ref(), entry) {
-            Err(error) if is_damage(&error) => Ok(Some(archive.finding(name, &error))),
-            read => read.map(|_| None),
+        let (archive, checked) = (self.archive, &self.checked);
+        let check = |chunk: &(String, &ChunkEntry)| {
+            let (name, entry) = chunk;
+            let found = match pages(archive.objects.as_ref(), entry) {
+                Err(error) if is_damage(&error) => Ok(Some(archive.finding(name, &error))),
+                read => read.map(|_| None),
+            };
+            checked.add(rows(chunk));
+            found
         };
         let findings = parallel_map(archive.objects.at_once(), &new, check)?;
         self.report.findings.extend(findings.into_iter().flatten());

@@ -256,6 +256,9 @@ impl<'a> StoreLocation<'a> {
         let scheme = url.split_once(':').map(|(scheme, rest)| (scheme.to_ascii_lowercase(), rest));
         let is_scheme = |text: &str| text.len() > 1 && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
         match scheme {
+            // SQLite's name for it would otherwise be that of a file.
+            _ if url.eq_ignore_ascii_case(":memory:") => Err(Error::usage("a store in memory is named memory:")
+                .with_hint("write memory: without the first colon; ./:memory: is a file of that name")),
             Some((scheme, "")) if scheme == "memory" => Ok(Self::Memory),
             Some((scheme, rest)) if scheme == "memory" => {
                 Err(Error::usage(format!("nothing may follow memory:, but the URL has {rest}")))
@@ -300,7 +303,17 @@ mod tests {
         assert_eq!(StoreLocation::parse("MEMORY:").unwrap(), StoreLocation::Memory);
         assert_eq!(StoreLocation::parse("MariaDB://h/d").unwrap(), StoreLocation::Server(Server::Mysql));
         assert_eq!(StoreLocation::parse("postgresql://h/d").unwrap(), StoreLocation::Server(Server::Postgres));
-        for bad in ["", "sqlite:", "memory:x", "oracle://h", "sqlite:a?b=c", "a?", "sqlite:?shards=2", "a?shards=0"] {
+        for bad in [
+            "",
+            "sqlite:",
+            "memory:x",
+            ":memory:",
+            "oracle://h",
+            "sqlite:a?b=c",
+            "a?",
+            "sqlite:?shards=2",
+            "a?shards=0",
+        ] {
             assert!(StoreLocation::parse(bad).is_err(), "{bad}");
         }
     }

@@ -432,7 +432,13 @@ impl Engine {
 
     /// Checks the store's structures and every page of one table, or of all tables. Damage is a finding, not an error.
     pub fn verify(&self, table: Option<&Table>) -> Result<VerifyReport> {
-        verify::verify(self.shared(), table)
+        verify::verify(self.shared(), table, None)
+    }
+
+    /// The same as [`verify`](Self::verify). `on_rows` is called again and again with the rows that were checked so far,
+    /// and with all rows to check.
+    pub fn verify_watched(&self, table: Option<&Table>, on_rows: &dyn Fn(u64, u64)) -> Result<VerifyReport> {
+        verify::verify(self.shared(), table, Some(on_rows))
     }
 
     /// A cut: the contents that a copy of the store would have now.

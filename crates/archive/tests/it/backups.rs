@@ -6,6 +6,7 @@ use atsdb_core::{ErrorKind, Result};
 use atsdb_engine::{CopyOptions, CopyReport, Engine};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) fn back_up(source: &Engine, archive: &Archive, keep: Option<usize>) -> Result<BackupReport> {
     archive.write(&source.cut(&everything())?, true, keep, None)
@@ -122,8 +123,14 @@ fn only_the_given_number_of_backups_and_their_objects_are_kept() {
         restore(&archive, &BackupSelector::Id(id.clone()), &target).unwrap();
         assert_eq!(hashes(&target), *state);
     }
-    let checked = archive.verify().unwrap();
+    let (most, all) = (AtomicU64::new(0), archive.backups().unwrap().whole.iter().map(|backup| backup.rows).sum());
+    let on_rows = |done: u64, total: u64| {
+        assert_eq!(total, all);
+        most.fetch_max(done, Ordering::Relaxed);
+    };
+    let checked = archive.verify_watched(&on_rows).unwrap();
     assert!(checked.findings.is_empty());
+    assert_eq!(most.into_inner(), all, "rows that backups share count in each");
     // Apart from the marker file and the lock, every file belongs to a backup.
     assert_eq!(files(&path).len() as u64, checked.objects + 2);
     let report = back_up(&source, &archive, Some(1)).unwrap();

@@ -63,11 +63,20 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &Targ
     done
 }
 
+/// How `.save` and `.load` treat their target, and whether it may have other tables.
+fn plainly(allow_non_empty: bool) -> TargetArgs {
+    TargetArgs { overwrite: false, allow_non_empty, no_verify: true }
+}
+
 /// `.save`: copies the open store to another one, or to a directory or bucket of backups. Returns a line that describes
 /// the result.
 pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
     if atsdb::is_archive(url) {
-        let report = database.backup(url, &BackupOptions::default())?;
+        let back_up = |options: CopyOptions| {
+            let on_progress = options.on_progress;
+            database.backup(url, &BackupOptions { on_progress, ..BackupOptions::default() })
+        };
+        let report = watched(back_up, &plainly(false))?;
         return Ok(format!(
             "backup {}: {} in {}",
             report.id,
@@ -75,17 +84,17 @@ pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
             show_many(report.tables, "table")
         ));
     }
-    database.copy_to(url, &CopyOptions::default()).map(|report| in_words(&report))
+    watched(|options| database.copy_to(url, &options), &plainly(false)).map(|report| in_words(&report))
 }
 
 /// `.load`: copies another store, or the newest backup, into the open one.
 pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
-    let options = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
     if atsdb::is_archive(url) {
-        return database.restore(url, &BackupSelector::Latest, &options).map(|(_, report)| in_words(&report));
+        let restore = |options: CopyOptions| database.restore(url, &BackupSelector::Latest, &options);
+        return watched(restore, &plainly(true)).map(|(_, report)| in_words(&report));
     }
     let source = OpenOptions::new().create(false).read_only(true).open(url)?;
-    source.copy_into(database, &options).map(|report| in_words(&report))
+    watched(|options| source.copy_into(database, &options), &plainly(true)).map(|report| in_words(&report))
 }
 
 /// A line that describes the result.

@@ -1,6 +1,7 @@
 //! `atsdb doctor`: finds what is slow, large or risky in a store, and suggests the statement or command that fixes it.
 //! Owned here: the rules. Not owned: the figures, which come from the catalogue.
 
+use super::recompress::fresh_rows;
 use super::report;
 use super::schema::statement;
 use crate::args::{DoctorArgs, ReportFormat};
@@ -13,6 +14,7 @@ use atsdb::{
     Column, ColumnId, Database, Error, MapWidth, Result, SliceWidth, StoreWarning, Table, TableDefinition, TableStats,
 };
 use serde::Serialize;
+use std::slice;
 
 /// If there are many slices with fewer rows, opening them costs more than reading them.
 const ROWS_PER_SLICE_MIN: u64 = 20_000;
@@ -28,6 +30,9 @@ const ROWS_PER_SLICE_MAX: u64 = 100_000_000;
 
 /// This number of unsealed chunks is normal while rows arrive.
 const FRESH_CHUNKS_MAX: u64 = 200;
+
+/// If so many rows, and most of the table's, are not sealed, the store is larger than it need be.
+const FRESH_ROWS_MIN: u64 = 100_000;
 
 /// The number of values that are sampled to count the distinct values of a column.
 const SAMPLE_ROWS: usize = 100_000;
@@ -140,6 +145,8 @@ fn look_at(database: &Database, session: &Session, url: &str, table: &Table, fou
     if stats.fresh_chunks > FRESH_CHUNKS_MAX {
         let finding = format!("{} are not sealed", show_many(stats.fresh_chunks, "chunk"));
         advise("slow", finding, format!("atsdb recompress {url} {}", shell_word(name)));
+    } else if let Some(finding) = fresh_advice(stats.rows, fresh_rows(database.engine(), slice::from_ref(table))?) {
+        advise("large", finding, format!("atsdb recompress {url} {}", shell_word(name)));
     }
     let mut unmapped = Vec::new();
     for (position, column) in table.definition.columns.iter().enumerate() {
@@ -262,6 +269,14 @@ fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceW
     None
 }
 
+/// Whether most rows wait to be sealed, as after a large import.
+fn fresh_advice(rows: u64, fresh_rows: u64) -> Option<String> {
+    let is_most = fresh_rows >= FRESH_ROWS_MIN && fresh_rows * 2 > rows;
+    is_most.then(|| {
+        format!("{} of {} are not sealed: sealed rows take less space", show_count(fresh_rows), show_rows(rows))
+    })
+}
+
 /// Returns the width of a dictionary, if one would save space.
 fn map_advice(count: u64, distinct: u64) -> Option<MapWidth> {
     let pays = distinct > 0 && count >= 1_000 && distinct * REPEATS_MIN <= count;
@@ -351,6 +366,50 @@ mod tests {
         assert_eq!(dictionary_advice("c", MapWidth::U8, 205).map(|(_, wider)| wider), Some(MapWidth::U16));
         assert!(dictionary_advice("c", MapWidth::U8, 204).is_none());
         assert!(dictionary_advice("c", MapWidth::U32, u64::MAX / 1_000).is_none());
+    }
+
+    /// Figures of a table with so many slices, each of so many rows.
+    fn stats(slices: u64, rows: u64) -> TableStats {
+        TableStats {
+            name: "t".to_owned(),
+            rows: slices * rows,
+            slices,
+            chunks: slices,
+            fresh_chunks: 0,
+            bytes: 0,
+            bytes_per_row: 0.0,
+            time_min: None,
+            time_max: None,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn slices_of_too_few_and_of_too_many_rows_get_another_width() {
+        let advice = |width: SliceWidth, slices: u64, rows: u64| slice_advice(width, &stats(slices, rows));
+        let too_many = advice(SliceWidth::Day, 101, 19_999);
+        let finding = "too many slices: 101 slices of 19,999 rows on average".to_owned();
+        assert_eq!(too_many, Some((finding, SliceWidth::Month)));
+        let too_wide = advice(SliceWidth::Month, 2, 100_000_001);
+        let finding = "slices are too wide: 2 slices of 100,000,001 rows on average".to_owned();
+        assert_eq!(too_wide, Some((finding, SliceWidth::Day)));
+        for (width, slices, rows) in [
+            (SliceWidth::Day, 100, 1),
+            (SliceWidth::Day, 1_000, 20_000),
+            (SliceWidth::Year, 101, 5),
+            (SliceWidth::Month, 2, 100_000_000),
+            (SliceWidth::Hour, 2, 200_000_000),
+        ] {
+            assert_eq!(advice(width, slices, rows), None, "{slices} slices of {rows} rows");
+        }
+    }
+
+    #[test]
+    fn a_table_whose_rows_are_mostly_not_sealed_is_sealed() {
+        let finding = "150,000 of 200,000 rows are not sealed: sealed rows take less space";
+        assert_eq!(fresh_advice(200_000, 150_000).as_deref(), Some(finding));
+        assert_eq!((fresh_advice(99_999, 99_999), fresh_advice(1_000_000, 500_000)), (None, None));
     }
 
     #[test]

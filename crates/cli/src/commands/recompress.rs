@@ -3,11 +3,12 @@
 use super::report;
 use crate::args::{ChangeArgs, ReportFormat};
 use crate::console::clock;
-use crate::console::progress::{Ticker, bar};
+use crate::console::progress::{Ticker, row_line};
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
 use crate::session::settings::{self, Access};
 use atsdb::{Engine, Result, Table, TimeRange};
 use serde::Serialize;
+use std::time::Duration;
 
 #[derive(Serialize)]
 struct SealedJson {
@@ -29,7 +30,7 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
     let started = clock::now();
-    let ticker = Ticker::new(sealing(engine.clone(), report::tables_of(engine, args)?));
+    let ticker = Ticker::with_line(sealing(engine.clone(), report::tables_of(engine, args)?));
     let sealed = engine.recompress(table.as_ref())?;
     drop(ticker);
     let elapsed = started.elapsed();
@@ -68,18 +69,18 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
     }
 }
 
-/// Returns a description of the progress: the number of rows that have been sealed.
-fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn() -> String {
+/// Returns the line about the progress: the rows that have been sealed, how many a second, and how long the rest takes.
+fn sealing(engine: Engine, tables: Vec<Table>) -> impl Fn(Duration) -> String {
     let total = fresh_rows(&engine, &tables).unwrap_or(0);
-    move || {
+    move |elapsed| {
         // If the store is too busy to answer, the next tick retries.
         let fresh = fresh_rows(&engine, &tables).unwrap_or(total);
-        let sealed = total.saturating_sub(fresh);
-        format!("{} {} of {}", bar(sealed, total), show_count(sealed), show_rows(total))
+        row_line(total.saturating_sub(fresh), Some(total), elapsed)
     }
 }
 
-fn fresh_rows(engine: &Engine, tables: &[Table]) -> Result<u64> {
+/// The rows of the tables that are not sealed.
+pub(super) fn fresh_rows(engine: &Engine, tables: &[Table]) -> Result<u64> {
     let snapshot = engine.store().snapshot()?;
     let mut rows = 0;
     for table in tables {

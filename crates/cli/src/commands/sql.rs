@@ -10,6 +10,7 @@ use crate::session::script::{Changes, PieceReader, Reports, Runner};
 use crate::session::settings::{self, Access};
 use crate::session::statement_kind::may_write;
 use atsdb::{Error, ErrorKind, NewStore, Result};
+use atsdb_import::cannot_open;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
 use std::path::Path;
@@ -144,8 +145,6 @@ fn is_special(path: &Path) -> bool {
 }
 
 fn open(path: &Path) -> Result<Box<dyn BufRead>> {
-    let file = File::open(path).map_err(|error| {
-        Error::new(ErrorKind::NotFound, format!("cannot read {}: {error}", path.display())).with_source(error)
-    })?;
+    let file = File::open(path).map_err(|error| cannot_open(path, error))?;
     Ok(Box::new(BufReader::new(file)))
 }

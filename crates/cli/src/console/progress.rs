@@ -4,7 +4,8 @@ use crate::console::clock;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -146,7 +147,8 @@ fn byte_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
     }
 }
 
-fn row_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
+/// `[=====     ]  50 % 5,000 of 10,000 rows, 500 rows/s, 10.00 s left`.
+pub(crate) fn row_line(done: u64, total: Option<u64>, elapsed: Duration) -> String {
     match total {
         Some(total) => {
             let (bar, rows, all) = (bar(done, total), show_count(done), show_rows(total));
@@ -192,6 +194,11 @@ pub(crate) struct Ticker {
 impl Ticker {
     /// Starts. After two seconds it shows the text of `describe`, and the time.
     pub(crate) fn new(describe: impl Fn() -> String + Send + 'static) -> Self {
+        Self::with_line(move |elapsed| waiting_line(&describe(), elapsed))
+    }
+
+    /// Starts. After two seconds it shows the line for the time so far, again and again.
+    pub(crate) fn with_line(line: impl Fn(Duration) -> String + Send + 'static) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { stop: None, thread: None };
         }
@@ -200,7 +207,7 @@ impl Ticker {
         let thread = std::thread::spawn(move || {
             let mut wait = QUIET;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                show(&format!("{}, {} s", describe(), started.elapsed().as_secs()));
+                show(&line(started.elapsed()));
                 wait = TICK;
             }
             clear();
@@ -218,8 +225,44 @@ impl Drop for Ticker {
     }
 }
 
+/// `reading everything, 3 s`.
+fn waiting_line(what: &str, elapsed: Duration) -> String {
+    format!("{what}, {} s", elapsed.as_secs())
+}
+
+/// The rows of work that counts them itself, from any thread.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RowCount {
+    done: Arc<AtomicU64>,
+    total: Arc<AtomicU64>,
+}
+
+impl RowCount {
+    /// Sets how many rows are done, of how many.
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    /// Shows how far the work is. Until it has rows, the line says what is done.
+    pub(crate) fn ticker(&self, what: &'static str) -> Ticker {
+        let (count, waited) = (self.clone(), Cell::new(Duration::ZERO));
+        Ticker::with_line(move |elapsed| count.line(what, elapsed, &waited))
+    }
+
+    /// The line after this time. `waited` is the time until there were rows.
+    fn line(&self, what: &str, elapsed: Duration, waited: &Cell<Duration>) -> String {
+        let (done, total) = (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        if total == 0 {
+            waited.set(elapsed);
+            return waiting_line(what, elapsed);
+        }
+        row_line(done, Some(total), elapsed.saturating_sub(waited.get()))
+    }
+}
+
 /// `[=====     ]  50 %`.
-pub(crate) fn bar(done: u64, total: u64) -> String {
+fn bar(done: u64, total: u64) -> String {
     let share = share(done, total);
     let filled = (share * BAR_WIDTH as f64) as usize;
     format!("[{}{}] {:3.0} %", "=".repeat(filled), " ".repeat(BAR_WIDTH - filled), share * 100.0)
@@ -250,6 +293,17 @@ mod tests {
         let read = copied.advanced(at(10), 4, 9);
         assert_eq!((read.began, read.advanced(at(11), 8, 9).began), (at(9), at(9)));
         assert_eq!(read.advanced(at(11), 8, 9).advanced(at(12), 2, 9).began, at(11));
+    }
+
+    #[test]
+    fn rows_that_are_counted_have_the_pace_since_they_began() {
+        let (count, waited) = (RowCount::default(), Cell::new(Duration::ZERO));
+        let line = |seconds: u64| count.line("reading everything", Duration::from_secs(seconds), &waited);
+        assert_eq!(line(3), "reading everything, 3 s");
+        count.set(5_000, 10_000);
+        assert!(line(13).ends_with("50 % 5,000 of 10,000 rows, 500 rows/s, 10.00 s left"), "{}", line(13));
+        count.set(10_000, 10_000);
+        assert!(line(23).ends_with("100 % 10,000 of 10,000 rows, 500 rows/s, 0.000 s left"), "{}", line(23));
     }
 
     #[test]

@@ -309,6 +309,23 @@ mod tests {
     }
 
     #[test]
+    fn bars_of_negative_values_hang_below_zero() {
+        let picture = drawn(XKind::Name, &["low", "high"], &[-10.0, 20.0]);
+        let bars: Vec<(f64, f64)> = picture
+            .lines()
+            .filter(|line| line.starts_with("<rect x="))
+            .map(|line| {
+                let number = |name: &str| line.split_once(&format!(" {name}=\"")).unwrap().1.split_once('"').unwrap().0;
+                let (top, height): (f64, f64) = (number("y").parse().unwrap(), number("height").parse().unwrap());
+                (top, top + height)
+            })
+            .collect();
+        let [(low_top, low_end), (high_top, high_end)] = bars[..] else { panic!("{picture}") };
+        assert!((low_top - high_end).abs() < 0.2 && high_top < high_end && low_top < low_end, "{bars:?}");
+        assert!((high_end - high_top - 2.0 * (low_end - low_top)).abs() < 0.4, "{bars:?}");
+    }
+
+    #[test]
     fn a_narrow_range_far_from_zero_has_different_labels() {
         let picture = drawn(XKind::Number, &["0", "1"], &[1013.2, 1013.9]);
         for label in [">1013.2<", ">1013.4<", ">1013.6<", ">1013.8<"] {

@@ -1,7 +1,9 @@
 //! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
 use crate::console::clock::unix_seconds;
-use crate::console::progress::Progress;
+use crate::console::failure::note;
+use crate::console::progress::{self, Progress};
+use crate::console::quantity::show_many;
 use crate::output::destination::{Compression, Destination};
 use crate::output::{format_of, write_result};
 use crate::session::file_rows::{CollectedRows, typed_files};
@@ -12,11 +14,12 @@ use atsdb::sql::{
     CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{Encoding, Format, Input, Options, Sink, Zone, open_content};
+use atsdb_import::{DateOrder, Encoding, Format, Input, Options, Report, Sink, Zone, cannot_open, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
-use std::io;
+use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,42 +30,68 @@ pub(crate) struct HostFiles {
     pub(crate) may_write: bool,
     /// The space of temporary files, which queries share.
     pub(crate) space: Arc<TemporarySpace>,
+    /// The notes that were shown. A statement may read a file twice, and a session may repeat a statement.
+    pub(crate) noted: Mutex<HashSet<String>>,
+}
+
+impl HostFiles {
+    /// Shows what the importer notes about files, each note once, and how many records it left out.
+    fn show_notes(&self, files: &[SourceFile], report: &Report) {
+        let name = match files {
+            [] => return,
+            [file] => file.shown(),
+            [first, rest @ ..] => format!("{} and {}", first.shown(), show_many(rest.len() as u64, "other file")),
+        };
+        let left_out = report.skipped.first().map(|first| {
+            let first = first.refusal();
+            format!("left out {}, the first is {}", show_many(report.skipped_count, "bad record"), first.message())
+        });
+        for text in report.notes.iter().chain(&left_out) {
+            let text = format!("{name}: {text}");
+            if self.noted.lock().insert(text.clone()) {
+                progress::clear();
+                note(&text);
+            }
+        }
+    }
 }
 
 impl FileReader for HostFiles {
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
         let definition = request.definition;
         let temporary_space = Arc::clone(&self.space);
+        let plain = Options { for_query: true, begin_once: true, temporary_space, ..Options::default() };
         let options = match &request.layout {
-            FileLayout::Detected => Options { begin_once: true, temporary_space, ..Options::default() },
+            FileLayout::Detected => plain,
             FileLayout::Separated { delimiter, has_header } => Options {
                 format: Some(Format::Csv),
                 delimiter: Some(*delimiter),
                 header: Some(*has_header),
                 names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
-                begin_once: true,
-                temporary_space,
-                ..Options::default()
+                ..plain
             },
             FileLayout::Copy(options) => {
                 for file in sources(request.path, false, &self.space)? {
                     let shown = file.shown();
-                    let opened = file.opened().map_err(|error| cannot_open(&shown, &error))?;
+                    let opened = file.opened().map_err(|error| cannot_open(Path::new(&shown), error))?;
                     let opened =
                         opened.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
-                    let content = open_content(&opened).map_err(|error| cannot_open(&shown, &error))?;
+                    let content = open_content(&opened).map_err(|error| cannot_open(Path::new(&shown), error))?;
                     read_copied(&shown, content, definition, options, rows)?;
                 }
                 return Ok(());
             }
         };
-        let inputs = inputs(&sources(request.path, true, &self.space)?)?;
+        let files = sources(request.path, true, &self.space)?;
+        let inputs = inputs(&files)?;
         let mut sink = BatchesToCaller { wanted: definition, rows, begun: false };
         let progress = Progress::new();
         let show = |now| progress.update_import(now);
-        atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &show)
-            .map(drop)
-            .map_err(without_flags)
+        let report = atsdb_import::import(&definition.name, inputs, &options, Some(definition), &mut sink, &show)
+            .map_err(without_flags)?;
+        drop(progress);
+        self.show_notes(&files, &report);
+        Ok(())
     }
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
@@ -87,6 +116,8 @@ impl FileReader for HostFiles {
         });
         let report =
             report.map_err(|error| paths::with_pattern(without_flags(error), &[PathBuf::from(&request.path)]))?;
+        drop(progress);
+        self.show_notes(&files, &report);
         let (schema, rows) = sink.finish(&report.definition)?;
         Ok(FileTable { schema, rows })
     }
@@ -123,7 +154,8 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
-                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone and decimal_separator",
+                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone, date_order, \
+                 decimal_separator and skip_bad",
             ))
         };
         match (name.as_str(), value.as_str()) {
@@ -144,7 +176,14 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("path", path) => options.path = Some(path.to_owned()),
             ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
             ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
-            ("header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal", _) => {
+            ("skip_bad" | "ignore_errors", "true" | "1") => options.skip_bad = true,
+            ("skip_bad" | "ignore_errors", "false" | "0") => {}
+            ("date_order", "dmy") => options.date_order = Some(DateOrder::DayFirst),
+            ("date_order", "mdy") => options.date_order = Some(DateOrder::MonthFirst),
+            (
+                "header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal" | "date_order",
+                _,
+            ) => {
                 return refused("it cannot be that");
             }
             _ => return refused("it is not an option of a file"),
@@ -214,13 +253,6 @@ impl Sink for BatchesToCaller<'_> {
     }
 }
 
-fn cannot_open(path: &str, error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::NotFound => Error::not_found(format!("no file {path}")),
-        _ => Error::new(ErrorKind::Unavailable, format!("cannot open {path}: {error}")),
-    }
-}
-
 /// Makes clear that a flag in a hint is one of `atsdb import`.
 fn without_flags(error: Error) -> Error {
     // Those of resources are flags of every command.
@@ -230,6 +262,12 @@ fn without_flags(error: Error) -> Error {
             let named = ["pass --encoding ", "such as --encoding "].iter().find_map(|start| hint.split_once(start));
             let encoding = named.and_then(|(_, rest)| rest.split_whitespace().next()).unwrap_or("latin1");
             error.with_hint(format!("name its encoding: read_csv('FILE', encoding = '{encoding}')"))
+        }
+        Some(hint) if hint.starts_with("pass --date-order ") => {
+            error.with_hint("name the order: read_csv('FILE', date_order = 'dmy'), or 'mdy'")
+        }
+        Some(hint) if hint.starts_with("correct the line, or pass --skip-bad ") => {
+            error.with_hint("correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)")
         }
         // The hint has both ways.
         Some(hint) if hint.starts_with("correct ") => error.with_hint(format!("{hint}, with `atsdb import`")),

@@ -9,6 +9,7 @@ use atsdb::duration::parse_duration;
 use atsdb::size::parse_size;
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, Durability, Error, ErrorKind, OpenOptions, Result};
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// How long a program keeps its store open.
@@ -129,7 +130,7 @@ pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, qu
     };
     let session = database.session(options)?;
     let space = Arc::clone(session.temporary_space());
-    let files = Arc::new(HostFiles { may_write: access != Access::Read, space });
+    let files = Arc::new(HostFiles { may_write: access != Access::Read, space, noted: Mutex::default() });
     Ok(session.with_files(files.clone()).with_file_writer(files))
 }
 

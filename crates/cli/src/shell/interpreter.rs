@@ -9,8 +9,10 @@ use crate::output::destination::Destination;
 use crate::output::screen::Expanded;
 use crate::session::script::{PieceReader, Runner};
 use atsdb::{Database, Error, ErrorKind, Result, Table};
+use atsdb_import::cannot_open;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 /// The maximum nesting depth of `.read`.
 const READ_DEPTH_MAX: usize = 16;
@@ -160,9 +162,7 @@ impl Shell {
                 if depth == READ_DEPTH_MAX {
                     return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));
                 }
-                let file = File::open(&path).map_err(|error| {
-                    Error::new(ErrorKind::NotFound, format!("cannot read {path}: {error}")).with_source(error)
-                })?;
+                let file = File::open(&path).map_err(|error| cannot_open(Path::new(&path), error))?;
                 return self.read(BufReader::new(file), &path, depth + 1);
             }
         }

@@ -122,3 +122,12 @@ fn a_killed_process_leaves_no_copy_of_a_pipe() {
     child.wait().unwrap();
     assert_eq!(std::fs::read_dir(case.path("temporary")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_dry_run_shows_the_beginnings_of_long_values() {
+    let case = Case::new();
+    case.write("long.csv", format!("a,b\n1,{}\n2,y\n", "ü".repeat(10_000)));
+    let text = case.run(&["import", "a.db", "t", "long.csv", "--dry-run"]).text();
+    assert!(text.contains(&format!("\n1 | {}…\n", "ü".repeat(80))) && text.contains("\n2 | y\n"), "{text}");
+    assert!(text.len() < 2_000, "{}", text.len());
+}

@@ -10,6 +10,7 @@ import sys
 import termios
 
 PROMPT = "atsdb> "
+INTERRUPT = "\x03"
 
 spec = json.load(sys.stdin)
 pid, terminal = pty.fork()
@@ -42,8 +43,8 @@ for wanted, typed in spec["steps"]:
             sys.stdout.buffer.write(shown)
             sys.exit(f"{wanted!r} did not come")
     place = found + len(wanted.encode())
-    # Input before the prompt may get lost.
-    while not wanted.endswith(PROMPT) and shown.find(PROMPT.encode(), place) < 0:
+    # Input before the prompt may get lost, except Ctrl-C, which stops what runs.
+    while typed != INTERRUPT and not wanted.endswith(PROMPT) and shown.find(PROMPT.encode(), place) < 0:
         if not read(600):
             sys.exit(f"no prompt came after {wanted!r}")
     os.write(terminal, typed.encode())

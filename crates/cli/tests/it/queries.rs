@@ -87,8 +87,50 @@ fn files_are_tables_of_a_query() {
         .failed(3, &["skp", "not an option of a file", "skip"]);
     case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
     case.write("short.csv", "a,b\n1,2\n3\n");
-    let hint = "hint: correct the line, or pass --skip-bad to leave such lines out, with `atsdb import`";
+    let hint = "hint: correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)";
     case.run(&["sql", "SELECT * FROM 'short.csv'"]).failed(3, &["short.csv, line 3", hint]);
+    let run = case.run(&["sql", "SELECT sum(a) FROM read_csv('short.csv', skip_bad = true)", "--format", "csv"]);
+    assert_eq!((run.code, run.text().lines().last()), (0, Some("1")), "{}", run.stderr);
+    let left_out = "note: short.csv: left out 1 bad record, the first is short.csv, line 3: has 1 field";
+    assert!(run.stderr.starts_with(left_out), "{}", run.stderr);
+}
+
+#[test]
+fn statements_note_what_a_file_says_otherwise_than_they_read_it() {
+    let case = Case::new();
+    case.write("x.csv", "code,v\nDE,0.1234567890123456789\nNA,2.5\n,\\N\n");
+    case.write("plain.csv", "code,v\nDE,1\n\"NA\",2\n,\n");
+    let null = "note: x.csv: taken as NULL: \"NA\" once (code); read_csv('FILE', null = 'TEXT') replaces these texts\n";
+    let rounded = "note: x.csv: column v: 1 value of more than 17 digits rounded to DOUBLE, the first is \
+                   \"0.1234567890123456789\"; atsdb import --map v keeps all digits, as text\n";
+    let run =
+        case.run(&["sql", "SELECT count(a.code), count(*) FROM 'x.csv' a CROSS JOIN 'x.csv' b", "--format", "csv"]);
+    assert_eq!((run.code, run.text().lines().last()), (0, Some("3,9")), "{}", run.stderr);
+    assert_eq!(run.stderr, format!("{null}{rounded}"), "each note comes once");
+    let copied = case.run(&["sql", "a.db", "CREATE TABLE t (code TEXT, v DOUBLE); COPY t FROM 'x.csv'"]);
+    assert!(copied.code == 0 && copied.stderr.contains(null) && copied.stderr.contains(rounded), "{}", copied.stderr);
+    assert_eq!(case.query("a.db", "SELECT count(code), count(*) FROM t"), "1,3");
+    // The texts were named, or are words in quotes.
+    let named = case.run(&["sql", "SELECT code FROM read_csv('x.csv', null = 'NA')"]);
+    assert!(!named.stderr.contains("taken as NULL"), "{}", named.stderr);
+    case.run(&["sql", "SELECT count(code) FROM 'plain.csv'"]).well();
+}
+
+#[test]
+fn the_order_of_day_and_month_is_an_option_of_a_file() {
+    let case = Case::new();
+    case.write("d.csv", "day,v\n01/02/2024,1\n03/04/2024,2\n");
+    case.run(&["sql", "SELECT max(day) FROM 'd.csv'"]).failed(
+        1,
+        &["no date shows which number is the day", "hint: name the order: read_csv('FILE', date_order = 'dmy')"],
+    );
+    for (order, last) in [("dmy", "2024-04-03"), ("mdy", "2024-03-04")] {
+        let sql = format!("SELECT max(day) FROM read_csv('d.csv', date_order = '{order}')");
+        let text = case.run(&["sql", &sql, "--format", "csv"]).well().text();
+        assert_eq!(text.lines().last(), Some(last), "{order}");
+    }
+    case.run(&["sql", "SELECT 1 FROM read_csv('d.csv', date_order = 'ymd')"])
+        .failed(3, &["date_order", "cannot be that"]);
 }
 
 #[test]
@@ -262,6 +304,35 @@ fn the_doctor_finds_what_is_slow_large_or_risky_and_its_statements_work() {
     }
     assert_eq!(case.run(&["doctor", "b.db", "--backup", "backups"]).well().text(), "nothing to advise\n");
     assert_eq!(case.query("a.db", "SELECT count(DISTINCT state), count(*) FROM t"), "3,3000");
+}
+
+#[test]
+fn the_doctor_finds_rows_that_are_not_sealed_and_too_many_slices() {
+    let case = Case::new();
+    let fill = "CREATE TABLE t (time TIMESTAMP, v DOUBLE) WITH (time = 'time', slice = 'day');
+                INSERT INTO t SELECT TIMESTAMP '2024-01-01' + i * INTERVAL '1 day', i FROM generate_series(0, 249) g(i)";
+    case.run(&["sql", "a.db", fill]).well();
+    let found = case.run(&["doctor", "a.db", "t"]).well().text();
+    for part in [
+        "slow: table t: 250 chunks are not sealed\n  atsdb recompress a.db t\n",
+        "slow: table t: too many slices: 250 slices of 1 row on average\n",
+        "t SET (slice = 'year');\n  atsdb recompress a.db t\n",
+    ] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+    case.run(&["sql", "a.db", "ALTER TABLE t SET (slice = 'year')"]).well();
+    case.run(&["recompress", "a.db", "t"]).well();
+    assert_eq!(case.run(&["doctor", "a.db", "t"]).well().text(), "nothing to advise\n");
+    assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "250,31125.0");
+    let many = "CREATE TABLE u (time TIMESTAMP, v DOUBLE) WITH (time = 'time', slice = 'day');
+                INSERT INTO u SELECT TIMESTAMP '2024-01-01' + i * INTERVAL '1 second', i FROM generate_series(1, 120000) g(i)";
+    case.run(&["sql", "a.db", many]).well();
+    let found = case.run(&["doctor", "a.db", "u"]).well().text();
+    let finding =
+        "large: table u: 120,000 of 120,000 rows are not sealed: sealed rows take less space\n  atsdb recompress";
+    assert!(found.contains(finding), "{found}");
+    case.run(&["recompress", "a.db", "u"]).well();
+    assert_eq!(case.run(&["doctor", "a.db", "u"]).well().text(), "nothing to advise\n");
 }
 
 #[test]

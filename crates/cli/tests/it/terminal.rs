@@ -112,6 +112,35 @@ fn a_result_is_shown_without_a_pager_that_does_not_exist() {
 }
 
 #[test]
+fn only_long_results_go_through_the_pager() {
+    let case = Case::new();
+    let steps = [
+        ("atsdb> ", "SELECT value AS n FROM generate_series(10, 59) g(value);\r"),
+        ("(50 rows)", "SELECT value AS n FROM generate_series(60, 65) g(value);\r"),
+        ("(6 rows)", ".pager off\r"),
+        ("pager: off", "SELECT value AS n FROM generate_series(10, 59) g(value);\r"),
+        ("(50 rows)", "quit\r"),
+    ];
+    let Some(shown) = session(&case, 100, &[("PAGER", "sed s/^/page:/")], &steps) else { return };
+    assert!(shown.contains("page:37\r\n") && shown.contains("\r\n65\r\n"), "{shown}");
+    assert_eq!(shown.matches("page:").count(), 52, "{shown}");
+}
+
+#[test]
+fn ctrl_c_stops_a_statement_and_the_shell_goes_on() {
+    let case = Case::new();
+    let endless = "SELECT count(*) FROM generate_series(1, 1000000) a(x) CROSS JOIN generate_series(1, 1000000) b(y) \
+                   WHERE x + y = 7;\r";
+    let steps = [
+        ("atsdb> ", endless),
+        ("Ctrl-C stops it", "\u{3}"),
+        ("interrupted", "SELECT 41 + 1 AS answer;\r"),
+        ("42\r\n", "quit\r"),
+    ];
+    session(&case, 100, &[], &steps);
+}
+
+#[test]
 fn input_is_coloured_if_wanted() {
     let case = Case::new().with_store();
     let steps = [("atsdb> ", "SELECT 7 AS seven;\r"), ("(1 row)", "exit\r")];

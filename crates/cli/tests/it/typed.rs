@@ -63,7 +63,7 @@ fn statements_without_a_store_say_that_nothing_is_kept() {
 fn what_fails_or_only_reads_leaves_no_store() {
     let case = Case::new();
     case.write("ragged.csv", "a,b\n1,2\n3\n");
-    case.run(&["import", "n.db", "t", "nosuch.csv"]).failed(2, &["no file nosuch.csv"]);
+    case.run(&["import", "n.db", "t", "nosuch.csv"]).failed(2, &["no file nosuch.csv", "hint: check the path"]);
     let ragged = case.run(&["import", "n.db", "t", "ragged.csv"]);
     assert!(ragged.code != 0 && ragged.stderr.contains("line 3"), "{}", ragged.stderr);
     case.run(&["sql", "n.db", "create table"]).failed(3, &[]);

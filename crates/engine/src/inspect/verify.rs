@@ -29,8 +29,11 @@ pub struct VerifyReport {
     pub findings: Vec<Finding>,
 }
 
+/// Called again and again with the rows that were checked so far, and with all rows to check.
+pub(crate) type OnRows<'a> = &'a dyn Fn(u64, u64);
+
 /// Checks the store's structures and every page of one table, or of all tables. Damage is a finding, not an error.
-pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<VerifyReport> {
+pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>, on_rows: Option<OnRows<'_>>) -> Result<VerifyReport> {
     let mut report = VerifyReport { findings: shared.store.verify()?, ..Default::default() };
     if report.is_cut_short() {
         return Ok(report);
@@ -45,12 +48,18 @@ pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<Veri
     };
     let all = snapshot.tables().iter().chain(&snapshot.inner.hidden);
     let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
+    let mut done = 0;
+    let total = if on_rows.is_some() { row_count(&snapshot, wanted.clone()) } else { 0 };
     for table in wanted {
         report.tables += u64::from(!table.definition.is_hidden());
         match snapshot.inner.store.chunks(table.id, TimeRange::ALL) {
             Ok(entries) => {
                 for entry in &entries {
                     verify_chunk(&snapshot, table, entry, &mut report);
+                    done += u64::from(entry.row_count);
+                    if let Some(on_rows) = on_rows {
+                        on_rows(done, total);
+                    }
                     if report.is_cut_short() {
                         return Ok(report);
                     }
@@ -64,6 +73,12 @@ pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>) -> Result<Veri
         }
     }
     Ok(report)
+}
+
+/// The rows of all chunks of the tables. Lists that cannot be read are reported when their table is checked.
+fn row_count<'a>(snapshot: &ReadSnapshot, tables: impl Iterator<Item = &'a Table>) -> u64 {
+    let lists = tables.filter_map(|table| snapshot.inner.store.chunks(table.id, TimeRange::ALL).ok());
+    lists.flatten().map(|entry| u64::from(entry.row_count)).sum()
 }
 
 impl VerifyReport {

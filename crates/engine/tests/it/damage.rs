@@ -3,6 +3,7 @@
 use crate::support::{append, engine, read_all, readings, row, rows_of, scrambled, sqlite};
 use atsdb_core::{ErrorKind, TimeRange};
 use atsdb_engine::{ScanRequest, SystemEnvironment};
+use std::cell::RefCell;
 
 #[test]
 fn a_damaged_page_is_named_and_the_others_stay_readable() {
@@ -34,7 +35,9 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     let request = ScanRequest { range: TimeRange::from(0..2 * 86_400), ..ScanRequest::all(&table) };
     let scan = engine.snapshot().unwrap().scan(&table, &request).unwrap();
     assert_eq!(rows_of(scan.batches()).unwrap().len(), 2_000, "other chunks are readable");
-    let report = engine.verify(None).unwrap();
+    let seen = RefCell::new(Vec::new());
+    let report = engine.verify_watched(None, &|done, total| seen.borrow_mut().push((done, total))).unwrap();
+    assert_eq!(seen.into_inner(), [(1_000, 3_000), (2_000, 3_000), (3_000, 3_000)], "damaged rows were checked, too");
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert!(report.findings[0].location.contains("column count"), "{:?}", report.findings);
     assert_eq!((report.chunks, report.rows), (3, 2_000));

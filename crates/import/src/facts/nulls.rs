@@ -99,6 +99,11 @@ impl NullTexts {
         self.null_text(field, text).is_some()
     }
 
+    /// Whether a text column may keep this one: it is a word, which may be a value.
+    pub(crate) fn is_word(&self, number: usize) -> bool {
+        number < self.word_count
+    }
+
     /// Whether a text column may keep some of them.
     pub(crate) fn have_words(&self) -> bool {
         self.word_count > 0

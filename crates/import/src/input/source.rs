@@ -5,6 +5,7 @@ use crate::input::catch_panic::catch_panic;
 use crate::input::content::Compression;
 use crate::input::format::{HEAD_BYTES, format_of, has_types, stem};
 use crate::input::line_ends::{LineFeeds, ends_lines_with_cr};
+use crate::input::missing_file::cannot_open;
 use crate::input::table_file::table_file;
 use crate::input::transcoded::Transcoded;
 use crate::input::unreadable::refuse_unreadable;
@@ -296,10 +297,8 @@ impl Source {
             InputSource::Spooled(file) => Ok(file.at(0)),
             InputSource::Pieces(_) => Err(io::Error::from(io::ErrorKind::Unsupported)),
         };
-        opened.map_err(|error| match (&self.location, error.kind()) {
-            (InputSource::Path(path), io::ErrorKind::NotFound) => {
-                Error::not_found(format!("no file {}", path.display()))
-            }
+        opened.map_err(|error| match &self.location {
+            InputSource::Path(path) => cannot_open(path, error),
             _ => io_error("cannot open", &self.name, error),
         })
     }

@@ -25,13 +25,22 @@ pub(crate) fn empty_note(files: &[&str]) -> Option<String> {
     (!files.is_empty()).then(|| format!("there is nothing in {}", listed(files)))
 }
 
-/// One note about texts that became NULL, and one for each column that kept such a text.
-pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &NullTexts) -> Vec<String> {
+/// One note about texts that became NULL, and one for each column that kept such a text. A query learns only of the
+/// words that became NULL, which may be values.
+pub(crate) fn null_notes(
+    columns: &[PlanColumn],
+    counts: &[NullCounts],
+    nulls: &NullTexts,
+    for_query: bool,
+) -> Vec<String> {
     let (mut taken, mut notes) = (Vec::new(), Vec::new());
     for (number, text) in nulls.texts().enumerate() {
         let came = columns.iter().zip(counts).filter(|(_, counts)| counts.of(number) > 0);
         let (kept, null): (Vec<_>, Vec<_>) = came.partition(|(column, _)| column.kept_words.has(number));
-        for (column, counts) in kept {
+        if for_query && !nulls.is_word(number) {
+            continue;
+        }
+        for (column, counts) in kept.into_iter().filter(|_| !for_query) {
             let (name, count, shown) = (&column.column.name, times(counts.of(number)), shown(&text));
             notes.push(format!(
                 "column {name} keeps {shown} as a word among others, {count}; if it means NULL, pass --null {text}"
@@ -44,7 +53,11 @@ pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &
         }
     }
     if !taken.is_empty() {
-        let hint = if nulls.have_words() { "; --null TEXT, given once or more, replaces these texts" } else { "" };
+        let hint = match nulls.have_words() {
+            true if for_query => "; read_csv('FILE', null = 'TEXT') replaces these texts",
+            true => "; --null TEXT, given once or more, replaces these texts",
+            false => "",
+        };
         notes.insert(0, format!("taken as NULL: {}{hint}", taken.join(", ")));
     }
     notes
@@ -54,8 +67,10 @@ pub(crate) fn null_notes(columns: &[PlanColumn], counts: &[NullCounts], nulls: &
 pub(crate) fn inexact_notes<'a>(
     columns: &'a [PlanColumn],
     inexact: &'a [Inexact],
+    for_query: bool,
 ) -> impl Iterator<Item = String> + 'a {
-    columns.iter().zip(inexact).filter_map(|(column, inexact)| {
+    let flag = if for_query { "atsdb import --map" } else { "--map" };
+    columns.iter().zip(inexact).filter_map(move |(column, inexact)| {
         let (name, first) = (&column.column.name, shown(inexact.first.as_ref()?));
         let (count, values) = (inexact.count, if inexact.count == 1 { "value" } else { "values" });
         Some(if matches!(column.column.column_type, ColumnType::Timestamp(_)) {
@@ -65,8 +80,8 @@ pub(crate) fn inexact_notes<'a>(
             )
         } else {
             format!(
-                "column {name}: {count} {values} of more than 17 digits rounded to DOUBLE, the first is {first}; --map {name} \
-                 keeps all digits, as text"
+                "column {name}: {count} {values} of more than 17 digits rounded to DOUBLE, the first is {first}; {flag} \
+                 {name} keeps all digits, as text"
             )
         })
     })

@@ -138,14 +138,11 @@ impl TextImport<'_> {
     }
 
     fn report(&self, plan: Plan, observed: &Observed, tally: Tally, nulls: &NullTexts) -> Report {
-        let mut notes = plan.notes;
-        let empty = observed.files.iter().filter(|file| file.is_complete && file.parser.names.is_empty());
-        notes.extend(empty_note(&empty.map(|file| file.parser.file.as_str()).collect::<Vec<_>>()));
-        let dialects = observed.files.iter().filter_map(|file| file.parser.dialect.as_ref());
-        notes.extend(comment_note(dialects.map(|dialect| dialect.comment_count).sum::<u64>() + tally.comment_count));
-        notes.extend(null_notes(&plan.columns, &tally.nulls, nulls));
-        notes.extend(inexact_notes(&plan.columns, &tally.inexact));
-        if tally.row_count == 0 {
+        let for_query = self.options.for_query;
+        let mut notes = if for_query { Vec::new() } else { notes_of_layout(&plan, observed, &tally) };
+        notes.extend(null_notes(&plan.columns, &tally.nulls, nulls, for_query));
+        notes.extend(inexact_notes(&plan.columns, &tally.inexact, for_query));
+        if tally.row_count == 0 && !for_query {
             notes.push("there are no rows".to_owned());
         }
         Report {
@@ -157,6 +154,16 @@ impl TextImport<'_> {
             notes,
         }
     }
+}
+
+/// Notes about the plan, and about files and lines without records.
+fn notes_of_layout(plan: &Plan, observed: &Observed, tally: &Tally) -> Vec<String> {
+    let mut notes = plan.notes.clone();
+    let empty = observed.files.iter().filter(|file| file.is_complete && file.parser.names.is_empty());
+    notes.extend(empty_note(&empty.map(|file| file.parser.file.as_str()).collect::<Vec<_>>()));
+    let dialects = observed.files.iter().filter_map(|file| file.parser.dialect.as_ref());
+    notes.extend(comment_note(dialects.map(|dialect| dialect.comment_count).sum::<u64>() + tally.comment_count));
+    notes
 }
 
 /// The size of a block of a file's text in bytes: about the rows of one chunk, fewer if they would take much memory.

@@ -82,6 +82,9 @@ pub(crate) fn run(
         pass.build(&definition, &mut IgnoreRows)?;
         definition.slice = pass.slice(&definition);
     }
+    if options.for_query {
+        notes.clear();
+    }
     pass.build(&definition, sink)?;
     if is_slice_free && pass.slice(&definition) != definition.slice {
         definition.slice = pass.slice(&definition);

@@ -225,6 +225,13 @@ fn long_values_are_shortened() {
 }
 
 #[test]
+fn a_record_beyond_the_limit_names_its_line() {
+    let error = refused(format!("a,b\n1,2\n3,{}\n", "x".repeat(65 << 20)));
+    assert_eq!((error.kind(), error.message()), (ErrorKind::Limit, "a.csv, line 3: a record is longer than 64 MiB"));
+    assert!(error.hint().is_some_and(|hint| hint.contains("a quote may not be closed")), "{error:?}");
+}
+
+#[test]
 fn files_with_nothing_in_common_are_refused() {
     let outcome = run(vec![text("a.csv", "a\n1\n"), text("b.csv", "b\n1\n")], &Options::default(), None);
     let error = outcome.map(|imported| imported.columns()).unwrap_err();

@@ -7,12 +7,20 @@ use crate::console::interrupt;
 use crate::console::quantity::show_rows;
 use crate::output::destination::Destination;
 use crate::output::{Format, write_result};
+use arrow::array::{ArrayRef, AsArray, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use atsdb::{Result, Table, TableDefinition};
 use atsdb_import::{Input, Options, Sink};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The number of rows that are shown.
 const ROWS_SHOWN: usize = 10;
+
+/// The number of letters of a text that are shown.
+const LETTERS_SHOWN: usize = 80;
 
 /// Keeps the first rows.
 #[derive(Default)]
@@ -31,10 +39,35 @@ impl Sink for FirstRows {
         interrupt::check()?;
         let wanted = (ROWS_SHOWN - self.row_count).min(batch.num_rows());
         if wanted > 0 {
-            self.batches.push(batch.slice(0, wanted));
+            self.batches.push(shortened(&batch.slice(0, wanted))?);
             self.row_count += wanted;
         }
         Ok(())
+    }
+}
+
+/// The rows with the beginnings of long texts.
+fn shortened(rows: &RecordBatch) -> Result<RecordBatch> {
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, column) in rows.schema().fields().iter().zip(rows.columns()) {
+        if !matches!(column.data_type(), DataType::Utf8 | DataType::Dictionary(..)) {
+            fields.push(Arc::clone(field));
+            columns.push(Arc::clone(column));
+            continue;
+        }
+        let texts = cast(column, &DataType::Utf8)?;
+        let beginnings: StringArray = texts.as_string::<i32>().iter().map(|text| text.map(beginning)).collect();
+        let shown = Field::new(field.name(), DataType::Utf8, true).with_metadata(field.metadata().clone());
+        fields.push(Arc::new(shown));
+        columns.push(Arc::new(beginnings) as ArrayRef);
+    }
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+}
+
+fn beginning(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(LETTERS_SHOWN) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::console::ahead::{Ahead, Pieces};
 use atsdb::name::{same_name, unknown_name};
 use atsdb::{ColumnType, Error, ErrorKind, ForeignColumn, ForeignTable, Result, TimeUnit, hex};
-use atsdb_import::{Input, Options, chosen_columns};
+use atsdb_import::{Input, Options, cannot_open, chosen_columns};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
         None => (place, None),
     };
     if !Path::new(file).is_file() {
-        return Err(Error::not_found(format!("no file {file}")));
+        return Err(cannot_open(Path::new(file), io::ErrorKind::NotFound.into()));
     }
     let failed = |error: rusqlite::Error| {
         Error::new(ErrorKind::InvalidValue, format!("cannot read {file} as SQLite: {error}")).with_source(error)

@@ -3,7 +3,7 @@
 use super::findings::{FindingJson, findings_for_people, outcome};
 use crate::args::{ReportArgs, ReportFormat};
 use crate::commands::report;
-use crate::console::progress::Ticker;
+use crate::console::progress::RowCount;
 use crate::console::quantity::show_many;
 use atsdb::{Archive, Error, Result};
 use serde::Serialize;
@@ -21,8 +21,9 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
         return Err(Error::usage(format!("{} holds backups, which are checked whole, not table {table}", args.url)));
     }
     let archive = Archive::open(&args.url)?;
-    let ticker = Ticker::new(|| "reading everything".to_owned());
-    let checked = archive.verify()?;
+    let rows = RowCount::default();
+    let ticker = rows.ticker("reading everything");
+    let checked = archive.verify_watched(&|done, total| rows.set(done, total))?;
     drop(ticker);
     let findings = checked.findings.into_iter();
     let findings: Vec<_> = findings.map(FindingJson::from).collect();

@@ -6,7 +6,7 @@ mod findings;
 use self::findings::{FindingJson, findings_for_people, outcome};
 use super::report;
 use crate::args::{ReportFormat, VerifyArgs};
-use crate::console::progress::Ticker;
+use crate::console::progress::RowCount;
 use crate::console::quantity::{show_many, show_rows};
 use crate::session::settings::{self, Access};
 use atsdb::{ContentHash, Error, ErrorKind, Result};
@@ -41,8 +41,9 @@ pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     let database = settings::open(&args.url, Access::Read, &args.store, None).map_err(too_damaged)?;
     let engine = database.engine();
     let table = report::table_of(engine, args)?;
-    let ticker = Ticker::new(|| "reading everything".to_owned());
-    let checked = engine.verify(table.as_ref()).map_err(too_damaged)?;
+    let rows = RowCount::default();
+    let ticker = rows.ticker("reading everything");
+    let checked = engine.verify_watched(table.as_ref(), &|done, total| rows.set(done, total)).map_err(too_damaged)?;
     // Damaged data has no hash.
     let hashes = match verify.hash && checked.findings.is_empty() {
         true => engine.content_hashes(table.as_ref())?,
