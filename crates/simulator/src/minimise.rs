@@ -1,6 +1,7 @@
 //! Reduces a failing history to the steps that it needs.
 
 use crate::action::{Action, Step};
+use crate::references::ReferenceChange;
 use crate::run::run_history;
 use crate::setting::Setting;
 
@@ -78,6 +79,15 @@ fn simpler(step: &Step) -> Vec<Step> {
             if let Action::Append { rows, .. } | Action::Push { rows, .. } = &mut step.action
                 && rows.len() > 1
             {
+                rows.remove(at);
+                simpler.push(step);
+            }
+        }
+    }
+    if let Action::Refer { change: ReferenceChange::AddChildren { rows, .. }, .. } = &step.action {
+        for at in (0..rows.len()).filter(|_| rows.len() > 1) {
+            let mut step = step.clone();
+            if let Action::Refer { change: ReferenceChange::AddChildren { rows, .. }, .. } = &mut step.action {
                 rows.remove(at);
                 simpler.push(step);
             }
