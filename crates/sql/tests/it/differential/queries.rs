@@ -12,6 +12,8 @@ impl Generator {
         }
         if self.is_for_postgres() && self.percent(4) {
             self.pending = self.template();
+        } else if self.is_for_postgres() && self.percent(2) {
+            self.pending = self.prepared();
         }
         if self.percent(12) {
             let statements = match self.below(3) {
