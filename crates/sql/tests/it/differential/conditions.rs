@@ -1,7 +1,7 @@
 //! Conditions.
 
 use super::generator::{Generator, Scope};
-use super::types::{Type, boolean_text, value};
+use super::types::{Type, boolean_text};
 use Type::{Bool, Bytea, Date, Float, Int, Interval, Text, Timestamp, TimestampTz, Uuid};
 
 impl Generator {
