@@ -325,7 +325,8 @@ impl Generator {
             14 | 15 => ReferenceChange::MoveChildren { from: self.parent_or_null(), to: self.parent_or_null() },
             16 => ReferenceChange::DeleteChildren(self.parent_or_null()),
             17 | 18 => {
-                let mood = (self.below(6) > 0).then(|| self.mood());
+                // Whether a constant that is no label is refused if no row gets it is not tested here.
+                let mood = (self.below(6) > 0).then(|| self.below(MOODS_END.unsigned_abs()) as i64);
                 ReferenceChange::SetChild { id: self.below(16) as i64, mood, amount: Some(self.amount()) }
             }
             _ if self.below(2) == 0 => ReferenceChange::TruncateChildren,

@@ -195,13 +195,8 @@ impl References {
                 self.children.as_mut()?.rows.change(|row| row.parent == *from, |row| row.parent = *to);
             }
             ReferenceChange::SetChild { id, mood, amount } => {
-                let children = self.children.as_mut()?;
-                // A constant that is not a label is refused although no row gets it.
-                if mood.is_some_and(|mood| !children.moods.contains(&mood)) {
-                    return None;
-                }
                 let set = |row: &mut Child| (row.mood, row.amount) = (*mood, *amount);
-                children.rows.change(|row| row.id == *id, set);
+                self.children.as_mut()?.rows.change(|row| row.id == *id, set);
             }
             ReferenceChange::TruncateParents { cascade } => {
                 let parents = self.parents.as_mut()?;
