@@ -48,7 +48,7 @@ impl Generator {
         let place = match ty {
             _ if is_array => format!("{column} {} ($)", self.of(&["= ANY", "<> ALL", "> ANY", "<= ALL"])),
             Timestamp | TimestampTz if self.percent(30) => {
-                let place = format!("{column} + $ {} {}", self.of(&["<", ">="]), self.literal(ty));
+                let place = format!("{column} + CAST($ AS INTERVAL) {} {}", self.of(&["<", ">="]), self.literal(ty));
                 return Parameter { place, ty: Type::Interval, is_array };
             }
             _ => format!("{column} {} $", self.of(&["=", "<>", "<", "<=", ">", ">="])),
