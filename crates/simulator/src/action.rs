@@ -2,8 +2,12 @@
 //! name tables, rollups, sessions and savepoints by small numbers. If an object with that number does not exist, the
 //! action is refused, by the model too. So any step can be left out, and the rest is still a valid history.
 
+use crate::references::ReferenceChange;
 use crate::setting::PROCESSES;
 use crate::subject::{Alteration, Cells, Policy, RowSelection, Shape, Summary, WhichBackup};
+
+/// The family of actions on parents and children.
+pub(crate) const REFERENCES_FAMILY: u32 = 22;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -249,6 +253,18 @@ pub enum Action {
         /// The rollup.
         rollup: usize,
     },
+    /// Parents or children change, or their definitions. Only in SQL.
+    Refer {
+        /// The session. In a transaction, changes of definitions are left out.
+        session: usize,
+        /// The change.
+        change: ReferenceChange,
+    },
+    /// Children are read with their parents, as the session sees them. Only in SQL.
+    ReadReferences {
+        /// The session.
+        session: usize,
+    },
     /// The rows that a process has of tables in memory are saved.
     Checkpoint {
         /// The session. In a transaction it is refused.
@@ -304,6 +320,8 @@ impl Action {
             | Self::DropRollup { session, .. }
             | Self::Refresh { session, .. }
             | Self::ReadRollup { session, .. }
+            | Self::Refer { session, .. }
+            | Self::ReadReferences { session }
             | Self::Checkpoint { session, .. } => Some(*session),
             _ => None,
         }
@@ -358,12 +376,18 @@ impl Action {
             Self::CreateRollup { .. } | Self::DropRollup { .. } | Self::Refresh { .. } | Self::ReadRollup { .. } => 19,
             Self::Checkpoint { .. } => 20,
             Self::Backup { .. } | Self::Restore { .. } => 21,
+            Self::Refer { .. } | Self::ReadReferences { .. } => REFERENCES_FAMILY,
         }
     }
 
     /// Whether a part of it may take effect although the rest does not.
     pub(crate) fn has_several_commits(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
+    }
+
+    /// Whether it only reads.
+    pub(crate) fn is_question(&self) -> bool {
+        matches!(self, Self::Read { .. } | Self::ReadRollup { .. } | Self::ReadReferences { .. })
     }
 
     /// Whether it is only possible in SQL.
@@ -375,6 +399,8 @@ impl Action {
                 | Self::DropRollup { .. }
                 | Self::Refresh { .. }
                 | Self::ReadRollup { .. }
+                | Self::Refer { .. }
+                | Self::ReadReferences { .. }
         )
     }
 

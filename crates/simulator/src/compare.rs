@@ -1,5 +1,6 @@
 //! Reads the store as a process sees it, each table in several ways that must agree with each other.
 
+use crate::references::SeenReferences;
 use crate::shape::{ColumnKind, kind, rows_of};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
 use atsdb_core::{Error, Result, Table, TableDefinition, TimeRange, Value};
@@ -25,17 +26,21 @@ pub(crate) struct SeenRollup {
     pub(crate) rows: Option<Vec<Vec<Option<i64>>>>,
 }
 
-/// All tables and rollups, by name.
+/// All tables and rollups, by name, and parents and children.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeenDatabase {
     pub(crate) tables: BTreeMap<String, SeenTable>,
     pub(crate) rollups: BTreeMap<String, SeenRollup>,
+    pub(crate) references: SeenReferences,
 }
 
 /// Reads everything in a snapshot. Rollups are only listed, because querying them requires SQL.
 pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
-    let (mut tables, mut rollups) = (BTreeMap::new(), BTreeMap::new());
+    let (mut tables, mut rollups, mut references) = (BTreeMap::new(), BTreeMap::new(), SeenReferences::default());
     for table in snapshot.tables() {
+        if references.take(snapshot, table)? {
+            continue;
+        }
         let name = table.definition.name.clone();
         match &table.definition.rollup {
             None => drop(tables.insert(name, see_table(snapshot, table)?)),
@@ -45,7 +50,7 @@ pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
             }
         }
     }
-    Ok(SeenDatabase { tables, rollups })
+    Ok(SeenDatabase { tables, rollups, references })
 }
 
 /// The position of a row of a table in memory, as part and number, and its cells.

@@ -1,12 +1,15 @@
 //! Generates histories from seeds.
 
-use crate::action::{Action, Step, Trouble, TroubleKind};
+use crate::action::{Action, REFERENCES_FAMILY, Step, Trouble, TroubleKind};
+use crate::references::{AMOUNTS_END, Child, MOODS_END, OnDelete, ReferenceChange};
 use crate::setting::{Language, PROCESSES, SESSIONS};
 use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
 use atsdb_testkit::sample::Random;
 
 /// The maximum number of steps of a history, after those that create its tables.
 const STEPS_MAX: u64 = 30;
+/// A history about parents begins with those below this number.
+const FIRST_PARENTS: i64 = 3;
 /// Sessions from this number on have no transactions: they act while others stall.
 const VISITORS: usize = 6;
 
@@ -17,6 +20,7 @@ enum Theme {
     Rollups,
     Residents,
     Backups,
+    References,
 }
 
 /// Returns the history of a seed.
@@ -27,10 +31,12 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
     for family in 1..32 {
         generator.families |= u32::from(generator.below(5) < 3) << family;
     }
-    generator.theme = match (generator.below(6), language) {
+    let theme_count = if language == Language::Sql { 8 } else { 6 };
+    generator.theme = match (generator.below(theme_count), language) {
         (0 | 1, Language::Sql) => Theme::Rollups,
         (2, Language::Sql) | (0 | 1, Language::Calls) => Theme::Residents,
         (3, _) => Theme::Backups,
+        (4 | 5, Language::Sql) => Theme::References,
         _ => Theme::Anything,
     };
     // Few tables, so that sessions often work on the same one.
@@ -39,6 +45,13 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
         (0..tables).map(|table| Step { action: generator.create(table), trouble: None }).collect();
     if generator.theme == Theme::Rollups {
         steps.push(Step { action: generator.create_rollup(0), trouble: None });
+    }
+    if generator.theme == Theme::References {
+        generator.families |= 1 << REFERENCES_FAMILY;
+        let declared = ReferenceChange::Declare(generator.on_delete());
+        for change in [declared, ReferenceChange::AddParents((0..FIRST_PARENTS).collect())] {
+            steps.push(Step { action: Action::Refer { session: 0, change }, trouble: None });
+        }
     }
     // The probability of a fault, in thousandths of the steps, which is sometimes zero.
     let trouble = [0, 150, 400][generator.below(3) as usize];
@@ -73,6 +86,10 @@ impl Generator {
         // Sessions in the same process share the rows of tables in memory.
         if self.theme == Theme::Residents && self.below(3) > 0 {
             return self.one_of(&[0, PROCESSES]);
+        }
+        // Two transactions that are open at the same time.
+        if self.theme == Theme::References && self.below(4) > 0 {
+            return self.one_of(&[0, 1]);
         }
         self.below(SESSIONS as u64) as usize
     }
@@ -127,7 +144,7 @@ impl Generator {
             Theme::Residents => {
                 self.one_of(&[Shape::Resident, Shape::ResidentCounted, Shape::ResidentCounted, Shape::Series])
             }
-            Theme::Anything | Theme::Backups => {
+            Theme::Anything | Theme::Backups | Theme::References => {
                 self.one_of(&[Shape::Plain, Shape::Counted, Shape::Series, Shape::Keyed, Shape::Expiring])
             }
         };
@@ -193,10 +210,9 @@ impl Generator {
 
     fn action(&mut self) -> Action {
         loop {
-            let action = match self.below(4) {
-                0 => self.themed(),
-                _ => self.any_action(),
-            };
+            // Parents and children are few, so that most of such a history is about them.
+            let themed = if self.theme == Theme::References { 3 } else { 1 };
+            let action = if self.below(4) < themed { self.themed() } else { self.any_action() };
             if self.families >> action.family() & 1 == 1 {
                 return action;
             }
@@ -224,6 +240,97 @@ impl Generator {
                 2 | 3 => self.restore(process),
                 _ => Action::Tick { hours: 1 + self.below(12) as i64 },
             },
+            Theme::References => self.about_references(session),
+        }
+    }
+
+    /// Returns an action on parents and children, or a bracket around some.
+    fn about_references(&mut self, session: usize) -> Action {
+        let change = match self.below(32) {
+            0..=2 => return Action::Begin { session },
+            3..=6 => return Action::Commit { session },
+            7 | 8 => return Action::ReadReferences { session },
+            9 => return Action::Seal { process: session % PROCESSES },
+            10 | 11 => self.declaration(),
+            12 | 13 => ReferenceChange::Refresh,
+            _ => self.reference_change(),
+        };
+        Action::Refer { session, change }
+    }
+
+    fn on_delete(&mut self) -> OnDelete {
+        self.one_of(&[OnDelete::NoAction, OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull])
+    }
+
+    fn declaration(&mut self) -> ReferenceChange {
+        match self.below(14) {
+            0 => ReferenceChange::Forget,
+            1 => ReferenceChange::Declare(self.on_delete()),
+            2 | 3 => ReferenceChange::DropParents { cascade: self.below(2) == 0 },
+            4 | 5 => ReferenceChange::CreateParents,
+            6 => ReferenceChange::DropKey,
+            7 | 8 => ReferenceChange::AddKey(self.on_delete()),
+            9 => ReferenceChange::DropCheck,
+            10 | 11 => ReferenceChange::AddCheck,
+            _ => ReferenceChange::AddMood(MOODS_END + self.below(2) as i64),
+        }
+    }
+
+    /// The key of a parent, mostly one of the first.
+    fn parent(&mut self) -> i64 {
+        if self.below(4) == 0 { self.later_parent() } else { self.below(FIRST_PARENTS.unsigned_abs()) as i64 }
+    }
+
+    fn later_parent(&mut self) -> i64 {
+        FIRST_PARENTS + self.below(2) as i64
+    }
+
+    fn parent_or_null(&mut self) -> Option<i64> {
+        (self.below(6) > 0).then(|| self.parent())
+    }
+
+    fn child(&mut self) -> Child {
+        let mood = (self.below(6) > 0).then(|| self.mood());
+        let amount = (self.below(6) > 0).then(|| self.amount());
+        Child { id: self.below(16) as i64, parent: self.parent_or_null(), mood, amount }
+    }
+
+    /// The number of a label, which the type may not have.
+    fn mood(&mut self) -> i64 {
+        match self.below(8) {
+            0 => MOODS_END + self.below(2) as i64,
+            _ => self.below(MOODS_END.unsigned_abs()) as i64,
+        }
+    }
+
+    fn amount(&mut self) -> i64 {
+        match self.below(8) {
+            0 => AMOUNTS_END + self.below(2) as i64,
+            _ => self.below(AMOUNTS_END.unsigned_abs()) as i64,
+        }
+    }
+
+    fn reference_change(&mut self) -> ReferenceChange {
+        match self.below(20) {
+            0..=1 => ReferenceChange::AddParents(vec![self.parent()]),
+            2..=3 => ReferenceChange::AddParents(vec![self.later_parent()]),
+            4..=9 => {
+                let count = 1 + self.below(2);
+                let rows = (0..count).map(|_| self.child()).collect();
+                let (has_mood, has_amount) = (self.below(2) == 0, self.below(2) == 0);
+                ReferenceChange::AddChildren { rows, has_mood, has_amount }
+            }
+            10..=12 => ReferenceChange::DeleteParents((self.below(8) > 0).then(|| self.parent())),
+            13 => ReferenceChange::MoveParent { from: self.parent(), to: self.parent() },
+            14 | 15 => ReferenceChange::MoveChildren { from: self.parent_or_null(), to: self.parent_or_null() },
+            16 => ReferenceChange::DeleteChildren(self.parent_or_null()),
+            17 | 18 => {
+                // Whether a constant that is no label is refused if no row gets it is not tested here.
+                let mood = (self.below(6) > 0).then(|| self.below(MOODS_END.unsigned_abs()) as i64);
+                ReferenceChange::SetChild { id: self.below(16) as i64, mood, amount: Some(self.amount()) }
+            }
+            _ if self.below(2) == 0 => ReferenceChange::TruncateChildren,
+            _ => ReferenceChange::TruncateParents { cascade: self.below(2) == 0 },
         }
     }
 
@@ -275,6 +382,7 @@ impl Generator {
             90..=92 => Action::Hold { process },
             93 => Action::Copy { process },
             94..=97 => Action::Tick { hours: 1 + self.below(12) as i64 },
+            99 if self.language == Language::Sql => self.about_references(session),
             100 if self.language == Language::Sql => self.about_rollups(session),
             101 => Action::Checkpoint { session, table: None },
             102 => self.back_up(process),
@@ -302,6 +410,7 @@ impl Generator {
     fn visit(&mut self, process: usize) -> Action {
         match self.below(10) {
             0 if self.theme != Theme::Anything => self.visit_themed(process),
+            0..=6 if self.theme == Theme::References => self.visit_themed(process),
             0..=6 => self.statement(VISITORS + process),
             7 => Action::Index { process, table: self.table() },
             8 => Action::Seal { process },
@@ -318,6 +427,12 @@ impl Generator {
                 other => other,
             },
             Theme::Residents => Action::Checkpoint { session, table: None },
+            Theme::References => match self.about_references(session) {
+                Action::Begin { .. } | Action::Commit { .. } => {
+                    Action::Refer { session, change: self.reference_change() }
+                }
+                other => other,
+            },
             Theme::Anything | Theme::Backups => self.back_up(process),
         }
     }

@@ -15,6 +15,7 @@ pub mod generate;
 pub mod minimise;
 mod model;
 mod outcome;
+pub mod references;
 pub mod run;
 pub mod setting;
 mod shape;

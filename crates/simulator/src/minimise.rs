@@ -1,19 +1,26 @@
 //! Reduces a failing history to the steps that it needs.
 
 use crate::action::{Action, Step};
+use crate::references::ReferenceChange;
 use crate::run::run_history;
 use crate::setting::Setting;
 
 /// The most shorter histories that are tried.
 const ATTEMPTS_MAX: usize = 2_000;
 
-/// Removes steps, faults and rows that are not needed for the same failure. Returns the rest, and its failure.
-pub fn minimised(setting: Setting, steps: Vec<Step>, message: String) -> (Vec<Step>, String) {
+/// Removes steps, faults and rows that are not needed for the same failure, until there are none or until `is_over`.
+/// Returns the rest, and its failure.
+pub fn minimised(
+    setting: Setting,
+    steps: Vec<Step>,
+    message: String,
+    is_over: impl Fn() -> bool,
+) -> (Vec<Step>, String) {
     let (mut steps, mut message, mut attempts) = (steps, message, 0);
     let wanted = kind_of(&message);
     let mut try_one = |candidate: Vec<Step>, steps: &mut Vec<Step>, message: &mut String| -> bool {
         attempts += 1;
-        if attempts > ATTEMPTS_MAX {
+        if attempts > ATTEMPTS_MAX || is_over() {
             return false;
         }
         match run_history(setting, &candidate) {
@@ -72,6 +79,15 @@ fn simpler(step: &Step) -> Vec<Step> {
             if let Action::Append { rows, .. } | Action::Push { rows, .. } = &mut step.action
                 && rows.len() > 1
             {
+                rows.remove(at);
+                simpler.push(step);
+            }
+        }
+    }
+    if let Action::Refer { change: ReferenceChange::AddChildren { rows, .. }, .. } = &step.action {
+        for at in (0..rows.len()).filter(|_| rows.len() > 1) {
+            let mut step = step.clone();
+            if let Action::Refer { change: ReferenceChange::AddChildren { rows, .. }, .. } = &mut step.action {
                 rows.remove(at);
                 simpler.push(step);
             }

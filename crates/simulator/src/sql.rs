@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::outcome::Answer;
+use crate::references::{READ, ReferenceChange};
 use crate::shape::{ColumnKind, altered, definition, kind_of_name, rows_of, seconds, text, value_of};
 use crate::subject::{Alteration, Cells, Policy, RowSelection, Summary, rollup_name, table_name};
 use arrow::array::AsArray;
@@ -56,6 +57,9 @@ pub(crate) fn perform(session: &Session, action: &Action) -> Option<Result<Answe
         Action::DropRollup { rollup, .. } => run(session, &format!("DROP ROLLUP {}", rollup_name(*rollup))),
         Action::Refresh { rollup, .. } => run(session, &format!("REFRESH ROLLUP {}", rollup_name(*rollup))),
         Action::ReadRollup { rollup, .. } => read(session, rollup_name(*rollup)),
+        Action::Refer { change, .. } if is_open && change.is_declaration() => Ok(Answer::Nothing),
+        Action::Refer { change, .. } => refer(session, change),
+        Action::ReadReferences { .. } => queried(session, READ).map(|(names, rows)| Answer::Rows(names, rows)),
         Action::Checkpoint { table: Some(table), .. } => run(session, &format!("CHECKPOINT {}", table_name(*table))),
         Action::Checkpoint { table: None, .. } => run(session, "CHECKPOINT"),
         _ => return None,
@@ -194,7 +198,12 @@ type NamedRows = (Vec<String>, Vec<Vec<Option<i64>>>);
 
 /// Returns the columns and the sorted rows of a table or rollup.
 pub(crate) fn rows(session: &Session, table: &str) -> Result<NamedRows> {
-    let SqlAnswer::Rows(rows) = execute(session, &format!("SELECT * FROM {table}"))? else {
+    queried(session, &format!("SELECT * FROM {table}"))
+}
+
+/// Returns the columns and the sorted rows of a query.
+fn queried(session: &Session, query: &str) -> Result<NamedRows> {
+    let SqlAnswer::Rows(rows) = execute(session, query)? else {
         return Err(Error::internal("SELECT shows nothing"));
     };
     let names = rows.schema().fields().iter().map(|field| field.name().clone()).collect();
@@ -204,6 +213,16 @@ pub(crate) fn rows(session: &Session, table: &str) -> Result<NamedRows> {
     }
     found.sort();
     Ok((names, found))
+}
+
+/// Executes the statements of a change. A transaction of its own is rolled back after an error.
+fn refer(session: &Session, change: &ReferenceChange) -> Result<Answer> {
+    let statements = change.statements();
+    let done = statements.iter().try_for_each(|statement| run(session, statement).map(drop));
+    if done.is_err() && statements.len() > 1 {
+        let _ = run(session, "ROLLBACK");
+    }
+    done.map(|()| Answer::Done)
 }
 
 fn create_rollup(session: &Session, rollup: &str, table: &str, summary: Summary) -> Result<Answer> {

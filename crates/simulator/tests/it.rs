@@ -1,6 +1,7 @@
 //! Runs a number of histories from one seed, all of which must keep the promises. `make simulate` runs more.
 
 use atsdb_simulator::action::{Action, Step};
+use atsdb_simulator::references::{Child, OnDelete, ReferenceChange};
 use atsdb_simulator::subject::{Cells, Policy, RowSelection, Shape};
 use atsdb_simulator::{Language, Limit, Setting, StoreKind, are_there, generate, run_history, simulate};
 
@@ -82,6 +83,71 @@ fn transactions_that_insert_different_keys_commit_although_chunks_are_sealed() {
         for language in [Language::Calls, Language::Sql] {
             let setting = Setting { store, language };
             run_history(setting, &steps).unwrap_or_else(|problem| panic!("{setting}: {problem}"));
+        }
+    }
+}
+
+#[test]
+fn of_two_transactions_that_add_a_child_and_delete_its_parent_one_commits() {
+    use ReferenceChange::{
+        AddCheck, AddChildren, AddKey, AddMood, AddParents, CreateParents, Declare, DeleteParents, DropCheck,
+        DropParents, Forget, Refresh, SetChild, TruncateParents,
+    };
+    let refer = |session: usize, change: ReferenceChange| Action::Refer { session, change };
+    let child = |session: usize, id: i64, parent: i64| {
+        let rows = vec![Child { id, parent: Some(parent), mood: Some(0), amount: None }];
+        refer(session, AddChildren { rows, has_mood: id % 2 == 0, has_amount: id % 3 == 0 })
+    };
+    let set = |mood: i64, amount: i64| SetChild { id: 4, mood: Some(mood), amount: Some(amount) };
+    for on_delete in [OnDelete::NoAction, OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull] {
+        let actions = [
+            refer(0, Declare(on_delete)),
+            refer(0, AddParents(vec![0, 1, 2])),
+            child(1, 4, 0),
+            refer(2, Refresh),
+            Action::Begin { session: 0 },
+            refer(0, DeleteParents(Some(1))),
+            Action::Begin { session: 1 },
+            child(1, 5, 1),
+            child(1, 6, 2),
+            Action::ReadReferences { session: 1 },
+            Action::Seal { process: 2 },
+            Action::Commit { session: 1 },
+            Action::Commit { session: 0 },
+            // The other order: the child comes too late.
+            Action::Begin { session: 0 },
+            child(0, 7, 2),
+            refer(1, TruncateParents { cascade: true }),
+            Action::Commit { session: 0 },
+            // Rows with other keys are added by both.
+            refer(2, AddParents(vec![0, 1, 2])),
+            Action::Begin { session: 0 },
+            child(0, 8, 0),
+            child(1, 4, 0),
+            Action::Commit { session: 0 },
+            // Labels and constraints.
+            refer(2, set(3, 9)),
+            refer(2, AddMood(3)),
+            refer(0, DropCheck),
+            refer(2, set(3, 9)),
+            refer(1, AddCheck),
+            refer(1, set(3, 2)),
+            refer(1, AddCheck),
+            refer(2, Refresh),
+            refer(0, DeleteParents(Some(0))),
+            refer(0, DropParents { cascade: false }),
+            refer(0, DropParents { cascade: true }),
+            refer(1, CreateParents),
+            refer(1, AddKey(OnDelete::Cascade)),
+            refer(1, AddParents(vec![0])),
+            refer(1, AddKey(OnDelete::Cascade)),
+            refer(2, Forget),
+            refer(0, Declare(on_delete)),
+        ];
+        let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, trouble: None }).collect();
+        for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {
+            let setting = Setting { store, language: Language::Sql };
+            run_history(setting, &steps).unwrap_or_else(|problem| panic!("{setting}, {on_delete:?}: {problem}"));
         }
     }
 }

@@ -68,6 +68,34 @@ fn planted_bugs_fit_the_code() {
 }
 
 #[test]
+fn planted_bugs_are_listed_with_tests_that_exist() {
+    let page = fs::read_to_string(root().join("docs/testing.md")).unwrap();
+    let mut patches = Vec::new();
+    files(&root().join("tests/planted"), ".patch", &mut patches);
+    for patch in patches {
+        let (name, text) = (patch.file_name().unwrap().to_string_lossy(), fs::read_to_string(&patch).unwrap());
+        let command = text.lines().next().unwrap_or_default().strip_prefix("cargo test --release ").unwrap();
+        let is_row = |line: &str| line.contains(&format!("/{name})")) && line.contains(&format!("`{command}`"));
+        assert!(page.lines().any(is_row), "docs/testing.md does not name {name} with {command}");
+        let words: Vec<&str> = command.split(' ').collect();
+        let (package, filter) = (words[1].strip_prefix("atsdb-").unwrap(), words[words.len() - 1]);
+        if ["it", "--lib"].contains(&filter) {
+            continue;
+        }
+        let part = if words.contains(&"--lib") { "src" } else { "tests" };
+        let (folder, mut found) = (root().join("crates").join(package).join(part), Vec::new());
+        files(&folder, ".rs", &mut found);
+        // The filter is a part of the name of a module or of a test.
+        let has_test = |path: &PathBuf| {
+            let text = fs::read_to_string(path).unwrap();
+            let is_module = path.strip_prefix(&folder).is_ok_and(|path| path.to_string_lossy().contains(filter));
+            text.contains("#[test]") && (is_module || text.contains(&format!("fn {filter}")))
+        };
+        assert!(found.iter().any(has_test), "{name}: no test is called {filter}");
+    }
+}
+
+#[test]
 fn workarounds_name_what_they_wait_for() {
     const REASONS: [&str; 4] = ["/issues/", "/pull/", "pstream issue", "Part of [`"];
     let folder = root().join("crates/sql/src/workarounds");

@@ -81,7 +81,9 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
         | Action::CreateRollup { .. }
         | Action::DropRollup { .. }
         | Action::Refresh { .. }
-        | Action::ReadRollup { .. } => Ok(Answer::Nothing),
+        | Action::ReadRollup { .. }
+        | Action::Refer { .. }
+        | Action::ReadReferences { .. } => Ok(Answer::Nothing),
         Action::Append { session: number, table, policy, batch, rows } => {
             append(&engine, session(sessions, *number), table_name(*table), *policy, *batch, rows)
         }

@@ -1,5 +1,6 @@
-//! The tables and rollups that are visible at one moment.
+//! The tables and rollups, and the parents and children, that are visible at one moment.
 
+use super::references::References;
 use super::rollup::RollupModel;
 use super::table::{Row, TableModel, number, violates};
 use crate::compare::SeenDatabase;
@@ -8,11 +9,13 @@ use crate::subject::RowSelection;
 use atsdb_core::{ConflictPolicy, TableDefinition};
 use std::collections::BTreeMap;
 
-/// All tables and rollups. For a table in memory it holds the saved rows, or those of one process.
+/// All tables and rollups, and parents and children. For a table in memory it holds the saved rows, or those of one
+/// process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Database {
     pub(crate) tables: Vec<TableModel>,
     pub(crate) rollups: Vec<RollupModel>,
+    pub(crate) references: References,
 }
 
 /// A change of existing rows.
@@ -207,10 +210,14 @@ impl Database {
     /// From now on chunks may have been replaced by others with the same rows.
     pub(crate) fn note_rewritten(&mut self) {
         self.tables.iter_mut().for_each(|table| table.rewritten += 1);
+        self.references.note_rewritten();
     }
 
     pub(crate) fn agrees(&mut self, seen: &SeenDatabase) -> bool {
         if (self.tables.len(), self.rollups.len()) != (seen.tables.len(), seen.rollups.len()) {
+            return false;
+        }
+        if !self.references.agrees(&seen.references) {
             return false;
         }
         for rollup in &mut self.rollups {
@@ -237,7 +244,7 @@ impl Database {
     /// How often each table was changed, which decides whether a transaction that has read earlier is in conflict.
     pub(crate) fn counters(&self) -> String {
         let counters = self.tables.iter().map(|table| (table.uid, table.added, table.rewritten, table.defined));
-        format!("{:?}", counters.collect::<Vec<_>>())
+        format!("{:?}{}", counters.collect::<Vec<_>>(), self.references.counters())
     }
 
     pub(crate) fn shown(&self) -> String {
@@ -255,6 +262,7 @@ impl Database {
         }
         lines.extend(self.rollups.iter().map(RollupModel::shown));
         lines.sort();
+        lines.push(self.references.shown());
         lines.join("\n")
     }
 }

@@ -2,12 +2,13 @@
 //! and its result in the world lead to the states that are possible afterwards. If there is none, the world has broken
 //! a guarantee. Usually there is exactly one; two are possible if an answer was lost, a process ended, or another
 //! process acted in the middle of an action. `ends` owns the possible results of each action, `statement` its effect on
-//! tables, `transaction` and `pending` the changes that are not visible yet, and `database`, `table` and `rollup` the
-//! visible state.
+//! tables, `transaction` and `pending` the changes that are not visible yet, and `database`, `table`, `rollup` and
+//! `references` the visible state.
 
 mod database;
 mod ends;
 mod pending;
+mod references;
 mod rollup;
 mod state;
 mod statement;
@@ -44,8 +45,7 @@ impl Model {
         }
         let failed = |model: &Self| model.clone().failed(action);
         // A failed query leaves the transaction unchanged, except for rows that are not in its batch yet.
-        let is_question = matches!(action, Action::Read { .. } | Action::ReadRollup { .. });
-        if is_question && observed.outcome.is_err() && self.language == Language::Sql {
+        if action.is_question() && observed.outcome.is_err() && self.language == Language::Sql {
             let is_refused = observed.failed.is_some() || ends.iter().any(|(verdict, _)| *verdict == Verdict::Refused);
             let refused = ends.into_iter().filter(|(verdict, _)| *verdict == Verdict::Refused).map(|(_, model)| model);
             let states: Vec<Self> = [self.clone(), failed(self)].into_iter().chain(refused).collect();

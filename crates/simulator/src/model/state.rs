@@ -316,6 +316,9 @@ impl Model {
             (Action::ReadRollup { session, rollup }, Some(Answer::Rows(_, rows))) => {
                 self.view(*session).rollup_rows(rollup_name(*rollup)).as_ref() == Some(rows)
             }
+            (Action::ReadReferences { session }, Some(Answer::Rows(_, rows))) => {
+                self.view(*session).references.joined().as_ref() == Some(rows)
+            }
             (Action::Copy { process }, Some(Answer::Tables(seen))) => self.view_of(process % PROCESSES).agrees(seen),
             (Action::Restore { which, .. }, Some(Answer::Tables(seen))) => {
                 self.backup(*which).is_some_and(|backup| backup.clone().agrees(seen))

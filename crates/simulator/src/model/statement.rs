@@ -1,6 +1,7 @@
 //! The effects of statements on tables, and their possible results.
 
 use super::database::{Change, Database};
+use super::references::REFERENCES;
 use crate::action::Action;
 use crate::shape::{ColumnKind, altered, definition, kind, policy_of, value};
 use crate::subject::{Cells, RowSelection, rollup_name, table_name};
@@ -55,6 +56,13 @@ pub(crate) fn change(database: &mut Database, action: &Action, touched: &mut BTr
         }
         Action::Create { table, shape, policy, is_checked, .. } => {
             database.create(definition(*table, *shape, *policy, *is_checked))?;
+        }
+        Action::Refer { change, .. } => {
+            touched.insert(REFERENCES);
+            database.references.apply(change)?;
+        }
+        Action::ReadReferences { .. } => {
+            database.references.joined()?;
         }
         Action::ReadRollup { rollup, .. } => {
             database.rollup(rollup_name(*rollup))?;

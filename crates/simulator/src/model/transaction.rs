@@ -2,6 +2,7 @@
 
 use super::database::Database;
 use super::pending::Pending;
+use super::references::{REFERENCES, References};
 use super::statement::{Verdict, cells_of, change};
 use super::table::{Row, TableModel};
 use crate::action::Action;
@@ -99,13 +100,13 @@ impl Transaction {
         let is_sql = language == Language::Sql;
         match action {
             Action::Checkpoint { .. } => return vec![(Verdict::Refused, self.clone())],
+            Action::Refer { change, .. } if change.is_declaration() => return vec![(Verdict::Nothing, self.clone())],
             action if !is_sql && action.is_of_sql() => return vec![(Verdict::Nothing, self.clone())],
             _ => {}
         }
         // A transaction continues after a failed query, and after an unknown savepoint name.
-        let is_question = matches!(action, Action::Read { .. } | Action::ReadRollup { .. });
         let is_harmless =
-            is_sql && (is_question || matches!(action, Action::ReturnTo { .. } | Action::ReleaseMark { .. }));
+            is_sql && (action.is_question() || matches!(action, Action::ReturnTo { .. } | Action::ReleaseMark { .. }));
         let failed = || (Verdict::Refused, Self { has_failed: self.has_failed || !is_harmless, ..self.clone() });
         if let Action::ReturnTo { mark, .. } = action {
             let Some(at) = self.marks.iter().rposition(|(name, ..)| name == mark) else { return vec![failed()] };
@@ -150,6 +151,7 @@ impl Transaction {
                 // A table that the transaction created can be altered only while it is empty and was created after all
                 // savepoints.
                 may_conflict |= looked.is_own_table(action) || looked.needs_dropped_dictionaries(action, database);
+                may_conflict |= looked.uses_other_references(action, database);
                 let additions = looked.additions.clone();
                 looked.note_additions(action);
                 looked.note_changed(action);
@@ -249,6 +251,11 @@ impl TransactionView {
         if matches!(action, Action::Append { .. } | Action::Read { .. }) {
             return;
         }
+        if let Action::Refer { change, .. } = action
+            && !change.is_addition()
+        {
+            self.changed.insert(REFERENCES);
+        }
         let table = action.table().and_then(|table| self.view.table(table_name(table)));
         self.changed.extend(table.map(|table| table.uid));
     }
@@ -282,8 +289,20 @@ impl TransactionView {
             && (has_own_rows || matches!(action, Action::Append { .. } | Action::Upsert { .. }))
     }
 
+    /// Returns whether an action, or rows that wait, use parents and children whose definitions another session has
+    /// changed.
+    fn uses_other_references(&self, action: &Action, present: &Database) -> bool {
+        let is_used = matches!(action, Action::Refer { .. } | Action::ReadReferences { .. });
+        (is_used || self.touched.contains(&REFERENCES)) && self.base.references.is_redefined_in(&present.references)
+    }
+
     fn merge(&self, present: &Database) -> Option<(Database, bool)> {
         let (mut merged, mut may_conflict) = (present.clone(), false);
+        if self.touched.contains(&REFERENCES) {
+            let only_adds = !self.changed.contains(&REFERENCES);
+            let (base, view) = (&self.base.references, &self.view.references);
+            (merged.references, may_conflict) = References::merge(base, view, &present.references, only_adds)?;
+        }
         let dropped = self.base.rollups.iter().filter(|rollup| self.view.rollup(&rollup.name).is_none());
         for rollup in dropped {
             may_conflict = true;

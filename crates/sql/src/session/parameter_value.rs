@@ -12,8 +12,9 @@ use crate::text::literal_numbers::{float32, float64};
 use crate::text::time_text::{Rest, parse_date, parse_time, read_time};
 use arrow::array::Array;
 use arrow::compute::CastOptions;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit};
 use atsdb_codec::time_unit_of;
+use atsdb_core::interval::parse_interval;
 use atsdb_core::{Error, Result, TimeUnit, array_text};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
@@ -205,6 +206,11 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
         DataType::Decimal128(..) if let Some(number) = decimals::read(text.trim()) => {
             fitted(&decimals::scalar(number), to)
         }
+        DataType::Interval(IntervalUnit::MonthDayNano) => {
+            let found = parse_interval(text, None, None)?;
+            let interval = IntervalMonthDayNano::new(found.months, found.days, found.nanoseconds);
+            Some(ScalarValue::IntervalMonthDayNano(Some(interval)))
+        }
         DataType::Binary => bytes_of(text).ok().map(|bytes| ScalarValue::Binary(Some(bytes))),
         DataType::List(element) => {
             let element = element.data_type();
@@ -253,6 +259,12 @@ mod tests {
         assert!(one("1e39", DataType::Decimal128(9, 2)).is_err());
         assert_eq!(one(" -Infinity", DataType::Float64).unwrap(), ScalarValue::Float64(Some(f64::NEG_INFINITY)));
         assert_eq!(one("1e-3", DataType::Float32).unwrap(), ScalarValue::Float32(Some(1e-3)));
+        let interval =
+            |months, days, hours: i64| ScalarValue::new_interval_mdn(months, days, hours * 3_600_000_000_000);
+        for (text, wanted) in [("P1DT12H", interval(0, 1, 12)), ("-1 day 02:00:00", interval(0, -1, 2))] {
+            assert_eq!(one(text, DataType::Interval(IntervalUnit::MonthDayNano)).unwrap(), wanted, "{text}");
+        }
+        assert!(one("two days", DataType::Interval(IntervalUnit::MonthDayNano)).is_err());
         for number in ["1e400", "-1e400", "1e-400"] {
             assert!(one(number, DataType::Float64).is_err(), "{number}");
         }

@@ -110,7 +110,7 @@ fn in_union(union: Union, constants: Constants) -> Result<Transformed<LogicalPla
 }
 
 /// A plan whose schema is that of its inputs now.
-fn with_new_schema(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub(crate) fn with_new_schema(plan: LogicalPlan) -> Result<LogicalPlan> {
     let LogicalPlan::Union(union) = plan else { return plan.recompute_schema() };
     let width = union.schema.fields().len();
     if union.inputs.iter().any(|input| input.schema().fields().len() != width) {

@@ -3,6 +3,7 @@
 use super::labels::{rank_keys, ranked};
 use super::{calls, comparison};
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
+use crate::workarounds::declared::results::with_new_schema;
 use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -52,10 +53,7 @@ impl AnalyzerRule for EnumValues {
             })?;
             is_changed |= settled.transformed;
             // The types of columns below may have changed.
-            match is_changed && !matches!(settled.data, LogicalPlan::Union(_)) {
-                true => settled.map_data(LogicalPlan::recompute_schema),
-                false => Ok(settled),
-            }
+            if is_changed { settled.map_data(with_new_schema) } else { Ok(settled) }
         })
         .data()
     }

@@ -1,8 +1,8 @@
 //! Conditions.
 
 use super::generator::{Generator, Scope};
-use super::types::{Type, boolean_text, value};
-use Type::{Bool, Bytea, Date, Int, Interval, Text, Timestamp, TimestampTz};
+use super::types::{Type, boolean_text};
+use Type::{Bool, Bytea, Date, Float, Int, Interval, Text, Timestamp, TimestampTz, Uuid};
 
 impl Generator {
     /// A condition over the columns in scope.
@@ -70,14 +70,20 @@ impl Generator {
                 format!("{left} {} {}", self.of(&["<", ">=", "="]), self.expression(scope, other, depth))
             }
             11 if ty == Int => {
-                format!("{left} {} {}", self.of(&["<", ">=", "="]), self.expression(scope, Type::Float, depth))
+                format!("{left} {} {}", self.of(&["<", ">=", "="]), self.expression(scope, Float, depth))
             }
             13 if !matches!(ty, Interval | Bytea | Bool) => {
                 format!("{left} {not}BETWEEN SYMMETRIC {} AND {}", self.literal(ty), self.literal(ty))
             }
-            14 if matches!(ty, Int | Text | Date) => {
-                let (one, other) = (value(&mut self.choice, ty), value(&mut self.choice, ty));
-                format!("{left} {} (ARRAY[{one}, {other}])", self.of(&["= ANY", "<> ALL", "= ALL"]))
+            14 if matches!(ty, Int | Float | Text | Date | Timestamp | Uuid) => {
+                let array = self.array(scope, ty, 0);
+                match self.below(4) {
+                    // The elements must have one type: numbers have several.
+                    0 if !matches!(ty, Int | Float) => {
+                        format!("{array} {} ARRAY[{left}]", self.of(&["@>", "<@", "&&", "="]))
+                    }
+                    _ => format!("{left} {} ({array})", self.of(&["= ANY", "<> ALL", "= ALL", "< ANY", ">= ALL"])),
+                }
             }
             12 if !matches!(ty, Interval | Bytea) && self.percent(3) => {
                 let (int, text) = (self.expression(scope, Int, 0), self.expression(scope, Text, 0));

@@ -1,8 +1,8 @@
 //! Expressions over the columns in scope, by type.
 
 use super::generator::{Generator, Scope};
-use super::types::Type;
-use Type::{Bool, Bytea, Date, Float, Int, Interval, Numeric, Text, Time, Timestamp, TimestampTz, Uuid};
+use super::types::{Type, value};
+use Type::{Bool, Bytea, Date, Float, Int, Interval, Mood, Numeric, Text, Time, Timestamp, TimestampTz, Uuid};
 
 impl Generator {
     /// An expression of a type, at most `depth` levels deep.
@@ -30,6 +30,7 @@ impl Generator {
             Time => self.time_of_day(scope, depth),
             Uuid => self.uuid(scope, depth),
             Interval => self.interval(scope, depth),
+            Mood => self.mood(scope, depth),
         }
     }
 
@@ -49,7 +50,7 @@ impl Generator {
 
     fn integer(&mut self, scope: &Scope, depth: usize) -> String {
         let left = self.expression(scope, Int, depth);
-        match self.below(if self.is_for_postgres() { 23 } else { 8 }) {
+        match self.below(if self.is_for_postgres() { 26 } else { 8 }) {
             0 | 1 => format!("({left} + {})", self.expression(scope, Int, depth)),
             2 => format!("({left} - {})", self.expression(scope, Int, depth)),
             3 => format!("({left} * {})", 2 + self.below(3)),
@@ -78,6 +79,9 @@ impl Generator {
             18 => format!("octet_length({})", self.expression(scope, Text, depth)),
             19 => format!("CAST(CAST({left} AS TEXT) AS BIGINT)"),
             21 => format!("ascii({})", self.expression(scope, Text, depth)),
+            22 => format!("({})[{left}]", self.array(scope, Int, depth)),
+            23 => format!("array_position({}, {})", self.array(scope, Text, depth), self.literal(Text)),
+            24 => format!("cardinality({})", self.array(scope, Text, depth)),
             20 => format!("position({} IN {})", self.literal(Text), self.expression(scope, Text, depth)),
             _ => format!("({} {} {})", self.below(20), self.of(&["<<", ">>"]), self.below(4)),
         }
@@ -125,7 +129,7 @@ impl Generator {
 
     fn text(&mut self, scope: &Scope, depth: usize) -> String {
         let text = self.expression(scope, Text, depth);
-        match self.below(if self.is_for_postgres() { 32 } else { 6 }) {
+        match self.below(if self.is_for_postgres() { 34 } else { 6 }) {
             0 => format!("({text} || {})", self.expression(scope, Text, depth)),
             1 => format!("upper({text})"),
             2 => format!("substr({text}, {}, {})", 1 + self.below(3), self.below(4)),
@@ -170,6 +174,8 @@ impl Generator {
             28 => format!("md5({text})"),
             29 => format!("quote_literal({text})"),
             30 => self.name_of_type(scope, depth).unwrap_or(text),
+            31 => format!("CAST({} AS TEXT)", self.expression(scope, Mood, depth)),
+            32 => format!("array_to_string({}, '-', '?')", self.array(scope, Text, depth)),
             _ => format!("btrim({text}, {})", self.of(&["'a'", "'ab'", "' '"])),
         }
     }
@@ -246,6 +252,28 @@ impl Generator {
             0 => format!("CAST(CAST({uuid} AS TEXT) AS UUID)"),
             1 => format!("CAST(upper(CAST({uuid} AS TEXT)) AS UUID)"),
             _ => uuid,
+        }
+    }
+
+    /// An array of constants and an expression.
+    pub(crate) fn array(&mut self, scope: &Scope, ty: Type, depth: usize) -> String {
+        let count = 1 + self.below(3);
+        let mut items: Vec<String> = (0..count).map(|_| value(&mut self.choice, ty)).collect();
+        if self.percent(40) {
+            items.push(self.expression(scope, ty, depth));
+        }
+        if self.percent(15) {
+            items.push("NULL".to_owned());
+        }
+        format!("ARRAY[{}]", items.join(", "))
+    }
+
+    fn mood(&mut self, scope: &Scope, depth: usize) -> String {
+        let mood = self.expression(scope, Mood, depth);
+        match self.below(4) {
+            0 => format!("CAST(CAST({mood} AS TEXT) AS mood)"),
+            1 => format!("{}(CAST(NULL AS mood))", self.of(&["enum_first", "enum_last"])),
+            _ => mood,
         }
     }
 

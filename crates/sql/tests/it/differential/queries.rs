@@ -12,6 +12,8 @@ impl Generator {
         }
         if self.is_for_postgres() && self.percent(4) {
             self.pending = self.template();
+        } else if self.is_for_postgres() && self.percent(2) {
+            self.pending = self.prepared();
         }
         if self.percent(12) {
             let statements = match self.below(3) {
@@ -269,7 +271,7 @@ impl Generator {
             generator.column(&scope, ty).unwrap_or_else(|| format!("CAST(l.k AS {})", name_of(ty)))
         };
         let (int, other) = (column(self, Int), column(self, Int));
-        let (sql, ty) = match self.below(8) {
+        let (sql, ty) = match self.below(10) {
             0 => (format!("{int} / {other}"), Int),
             1 => (format!("{int} % {other}"), Int),
             2 => (format!("CAST({} AS INT)", column(self, Text)), Int),
@@ -277,6 +279,9 @@ impl Generator {
             4 => (format!("CAST({} * 1e10 AS INT)", column(self, Float)), Int),
             5 => (format!("CAST({} * 100000 AS INT)", column(self, Float)), Int),
             6 => (format!("CAST({} AS TIMESTAMP)", column(self, Text)), Timestamp),
+            // Refused even if there is no row.
+            7 => (format!("CAST({} AS SMALLINT)", self.of(&["70000", "-32769"])), Int),
+            8 => (format!("CAST({} AS INT)", self.of(&["3000000000", "1e10"])), Int),
             _ => (format!("CAST({} AS DATE)", column(self, Text)), Date),
         };
         let key = self.column(&scope, Int).unwrap_or("l.k".to_owned());

@@ -14,6 +14,8 @@ pub(crate) enum Step {
 pub(crate) struct Query {
     pub(crate) sql: String,
     pub(crate) types: Vec<Type>,
+    /// The texts of the values of its parameters, if it has some.
+    pub(crate) parameters: Vec<String>,
     /// Whether the rows are compared in order: the order includes every column.
     pub(crate) is_ordered: bool,
     /// Whether it aggregates all rows, which always gives one row.
@@ -27,5 +29,11 @@ pub(crate) struct Query {
 impl Query {
     pub(crate) fn new(sql: String, types: Vec<Type>) -> Self {
         Self { sql, types, ..Self::default() }
+    }
+
+    /// The query, and the values of its parameters.
+    pub(crate) fn shown(&self) -> String {
+        let Self { sql, parameters, .. } = self;
+        if parameters.is_empty() { sql.clone() } else { format!("{sql} -- {parameters:?}") }
     }
 }

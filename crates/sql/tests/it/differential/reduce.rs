@@ -128,7 +128,8 @@ impl Reducer<'_> {
         }
         let Sides { dialect, oracle, atsdb } = &mut *self.sides;
         let side = &atsdb[self.layout];
-        if oracle::fill(oracle.as_mut(), &case.schema).is_err() || side.fill(&case.schema, *dialect).is_err() {
+        let filled = oracle::fill(oracle.as_mut(), &case.schema, *dialect);
+        if filled.is_err() || side.fill(&case.schema, *dialect).is_err() {
             return false;
         }
         for statements in &case.changes {
@@ -146,13 +147,14 @@ impl Reducer<'_> {
             Dialect::Postgres => self.sides.oracle.types(&sql)?,
         };
         let has_interval = types.contains(&Type::Interval);
-        (!has_interval).then(|| Query { is_ordered: of.is_ordered, ..Query::new(sql, types) })
+        let parameters = of.parameters.clone();
+        (!has_interval).then(|| Query { is_ordered: of.is_ordered, parameters, ..Query::new(sql, types) })
     }
 
     fn ask(&mut self, query: &Query) -> (Answer, Answer) {
         let Sides { oracle, atsdb, .. } = &mut *self.sides;
         self.attempts += 1;
-        (oracle.query(&query.sql, &query.types), atsdb[self.layout].query(&query.sql, &query.types))
+        (oracle.ask(query), atsdb[self.layout].ask(query))
     }
 
     fn text(&mut self, case: &Case) -> String {
@@ -161,7 +163,7 @@ impl Reducer<'_> {
         let mut lines: Vec<String> =
             layout.statements(&case.schema, self.sides.dialect).into_iter().flatten().collect();
         lines.extend(case.changes.iter().flatten().cloned());
-        lines.push(case.query.sql.clone());
+        lines.push(case.query.shown());
         format!(
             "on {}, made smaller:\n{};\nwanted: {}\nfound:  {}",
             layout.name,

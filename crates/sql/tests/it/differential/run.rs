@@ -62,7 +62,8 @@ impl Sides {
 
     fn fill(&mut self, generator: &Generator, seed: u64) {
         let schema = &generator.schema;
-        oracle::fill(self.oracle.as_mut(), schema).unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
+        let filled = oracle::fill(self.oracle.as_mut(), schema, self.dialect);
+        filled.unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
         for side in &self.atsdb {
             let filled = side.fill(schema, self.dialect);
             filled.unwrap_or_else(|failure| panic!("seed {seed}, {}: {failure:?}", side.layout.name));
@@ -74,14 +75,14 @@ impl Sides {
         report.queries += 1;
         let wanted = match query.is_extension {
             true => Err(Failure::Refused("only the layouts are compared".to_owned())),
-            false => self.oracle.query(&query.sql, &query.types),
+            false => self.oracle.ask(query),
         };
         if let Err(Failure::Refused(why)) = &wanted
             && !query.is_extension
         {
             report.oracle_refused.count(why, &query.sql);
         }
-        let first = self.atsdb[0].query(&query.sql, &query.types);
+        let first = self.atsdb[0].ask(query);
         report.compared += 1;
         match &first {
             Err(Failure::Refused(why)) => report.refused.count(why, &query.sql),
@@ -93,7 +94,7 @@ impl Sides {
         }
         let others = self.atsdb.len() - 1;
         for at in (0..OTHERS).map(|at| 1 + (turn * OTHERS + at) % others) {
-            let other = self.atsdb[at].query(&query.sql, &query.types);
+            let other = self.atsdb[at].ask(query);
             report.compared += 1;
             if differs(&first, &other, query.is_ordered) {
                 return Some(Difference::new(query.clone(), at, &first, &other, "the first layout"));
@@ -190,7 +191,7 @@ impl Difference {
     fn new(query: Query, layout: usize, wanted: &Answer, found: &Answer, whose: &str) -> Self {
         let what = format!(
             "layout {layout} answers otherwise than {whose}: {}\nwanted: {}\nfound:  {}",
-            query.sql,
+            query.shown(),
             shown(wanted, found),
             shown(found, wanted)
         );

@@ -74,6 +74,11 @@ impl Table {
         format!("CREATE TABLE {} ({})", self.name, columns.join(", "))
     }
 
+    /// Returns whether it can be a table in memory: an enumerated type cannot be that of its columns.
+    pub(crate) fn fits_in_memory(&self) -> bool {
+        self.columns.iter().all(|column| column.ty != Type::Mood)
+    }
+
     pub(crate) fn names(&self) -> String {
         self.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
     }
@@ -149,6 +154,7 @@ fn columns(choice: &mut Choice, dialect: Dialect, table: &str) -> Vec<Column> {
             ("nu", Type::Numeric, "DECIMAL(10, 2)"),
             ("ti", Type::Time, "TIME"),
             ("id", Type::Uuid, "UUID"),
+            ("mo", Type::Mood, "mood"),
         ];
         let count = if table == "c" { 1 + choice.below(2) } else { 3 + choice.below(4) };
         for _ in 0..count {

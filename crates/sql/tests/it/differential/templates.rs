@@ -5,7 +5,7 @@ use super::generator::Generator;
 use super::queries::named;
 use super::query::Query;
 use super::types::{Type, value};
-use Type::{Date, Float, Int, Numeric, Text, Timestamp, TimestampTz};
+use Type::{Date, Float, Int, Mood, Numeric, Text, Timestamp, TimestampTz};
 
 /// The number of queries of one text.
 const QUERIES: usize = 4;
@@ -18,7 +18,7 @@ impl Generator {
         let compared: Vec<(String, Type)> = scope
             .0
             .iter()
-            .filter(|(_, ty)| matches!(ty, Int | Float | Numeric | Text | Date | Timestamp | TimestampTz))
+            .filter(|(_, ty)| matches!(ty, Int | Float | Numeric | Text | Date | Timestamp | TimestampTz | Mood))
             .cloned()
             .collect();
         let count = 1 + self.below(2);

@@ -18,7 +18,12 @@ pub(crate) enum Type {
     Time,
     Uuid,
     Interval,
+    /// The enumerated type `mood`.
+    Mood,
 }
+
+/// The labels of the enumerated type. Their order is not that of their texts.
+const MOODS: [&str; 4] = ["sad", "ok", "happy", "angry"];
 
 /// The database whose answers count as right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,14 +37,25 @@ pub(crate) enum Dialect {
 impl Dialect {
     /// Returns a random type of a column of a query.
     pub(crate) fn any_type(self, choice: &mut Choice) -> Type {
-        use Type::{Bool, Bytea, Date, Float, Int, Numeric, Text, Time, Timestamp, TimestampTz, Uuid};
+        use Type::{Bool, Bytea, Date, Float, Int, Mood, Numeric, Text, Time, Timestamp, TimestampTz, Uuid};
         match self {
             Self::Sqlite => [Int, Int, Float, Text][choice.below(4)],
             Self::Postgres => {
                 let common = [Int, Int, Int, Float, Float, Text, Text, Text];
-                let others = [Bool, Timestamp, Date, TimestampTz, Numeric, Bytea, Time, Uuid];
-                let types = if choice.percent(50) { common } else { others };
+                let others = [Bool, Timestamp, Date, TimestampTz, Numeric, Bytea, Time, Uuid, Mood];
+                let types = if choice.percent(50) { &common[..] } else { &others[..] };
                 types[choice.below(types.len())]
+            }
+        }
+    }
+
+    /// The statements that declare the types of columns, when no table has them.
+    pub(crate) fn declarations(self) -> Vec<String> {
+        let labels = MOODS.map(|label| format!("'{label}'")).join(", ");
+        match self {
+            Self::Sqlite => Vec::new(),
+            Self::Postgres => {
+                vec!["DROP TYPE IF EXISTS mood".to_owned(), format!("CREATE TYPE mood AS ENUM ({labels})")]
             }
         }
     }
@@ -60,6 +76,7 @@ pub(crate) fn name_of(ty: Type) -> &'static str {
         Type::Time => "TIME",
         Type::Uuid => "UUID",
         Type::Interval => "INTERVAL",
+        Type::Mood => "mood",
     }
 }
 
@@ -75,6 +92,7 @@ pub(crate) fn literal(choice: &mut Choice, ty: Type, dialect: Dialect) -> String
         }
         (Type::Numeric, value) if choice.percent(50) => format!("CAST({value} AS DECIMAL(10, 2))"),
         (Type::Bytea, value) => format!("CAST({value} AS BYTEA)"),
+        (Type::Mood, value) => format!("CAST({value} AS mood)"),
         (_, value) => value,
     }
 }
@@ -120,9 +138,14 @@ pub(crate) fn value(choice: &mut Choice, ty: Type) -> String {
                 "1 month",
                 "30 days",
                 "0.5 seconds",
+                "1 year 2 months",
+                "-1 day 02:03:04",
+                "3 weeks 4 days",
+                "P1DT12H",
             ];
             format!("INTERVAL '{}'", choice.of(&lengths))
         }
+        Type::Mood => format!("'{}'", choice.of(&MOODS)),
     }
 }
 

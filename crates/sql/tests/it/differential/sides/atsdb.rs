@@ -4,6 +4,7 @@ use super::layout::{LAYOUTS, Layout, ON_MARIADB, Variant, Where};
 use super::parameters::with_parameters;
 use super::{Answer, Cell, Failure};
 use crate::differential::keys::DECLARATION;
+use crate::differential::query::Query;
 use crate::differential::schema::Schema;
 use crate::differential::types::{Dialect, Type};
 use crate::stores::{State, server_session, session};
@@ -12,7 +13,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Date32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use atsdb_core::{Error, ErrorKind};
-use atsdb_sql::{Answer as SessionAnswer, Session};
+use atsdb_sql::{Answer as SessionAnswer, ParameterValue, Session};
 use datafusion::sql::sqlparser::ast::{Statement, TableFactor, VisitMut, VisitorMut};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -49,6 +50,7 @@ impl Atsdb {
         for table in schema.tables.iter().map(|table| table.name).chain(["k"]) {
             self.execute(&format!("DROP TABLE IF EXISTS {table}"))?;
         }
+        dialect.declarations().iter().try_for_each(|declaration| self.execute(declaration))?;
         let in_memory = if self.layout.variant == Variant::InMemory { " WITH (engine = 'memory')" } else { "" };
         self.execute(&format!("{DECLARATION}{in_memory}"))?;
         let mut step = 0;
@@ -98,6 +100,17 @@ impl Atsdb {
             _ => sql.to_owned(),
         };
         self.answer(&sql, types).and_then(|_| self.answer(&sql, types))
+    }
+
+    /// Runs a query, with the values of its parameters.
+    pub(crate) fn ask(&self, query: &Query) -> Answer {
+        let Query { sql, types, parameters, .. } = query;
+        if parameters.is_empty() {
+            return self.query(sql, types);
+        }
+        let values: Vec<ParameterValue> = parameters.iter().map(|text| text.as_str().into()).collect();
+        let prepared = self.session.prepare(sql, &[]).map_err(|error| failure(&error))?;
+        rows(self.session.execute_prepared(&prepared, &values).map_err(|error| failure(&error))?, types)
     }
 
     fn answer(&self, sql: &str, types: &[Type]) -> Answer {

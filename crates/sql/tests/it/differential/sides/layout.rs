@@ -125,7 +125,7 @@ impl Layout {
         if has_column(map) && table.name != "c" && self.variant != Variant::InMemory {
             options.push(format!("map = '{map}:{}'", if dialect == Dialect::Sqlite { "u8" } else { "u16" }));
         }
-        if self.variant == Variant::InMemory {
+        if self.variant == Variant::InMemory && table.fits_in_memory() {
             options.push("engine = 'memory'".to_owned());
         }
         let declaration =
