@@ -1,7 +1,6 @@
 //! Exact `avg` of a `BIGINT` and of decimals, with the type of PostgreSQL's `NUMERIC`. For a `BIGINT` DataFusion adds
 //! up floats of 53 bits; its average of decimals wraps around, and is cut after four more digits. Averages of narrower
-//! integers stay floats, which lose no digit of them. Intervals have an average, too, and so do times of day, which is
-//! an interval.
+//! integers stay floats, which lose no digit of them. Intervals and times of day have an average, too: an interval.
 //!
 //! No upstream issue known.
 

@@ -48,7 +48,10 @@ fn check_end(expr: &mut Expr) -> Result<()> {
     let is_negated = std::mem::take(negated);
     let mut call = expression("like_open_end(NULL)")?;
     set_first_argument(&mut call, expr.clone());
-    *expr = if is_negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(call) } } else { call };
+    if is_negated {
+        call = Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(call) }));
+    }
+    *expr = call;
     Ok(())
 }
 
