@@ -189,6 +189,7 @@ const OF_VALUES: &[Rule] = &[
     (&["factorial of a negative number"], "22003"),
     (&["chr: "], "54000"),
     (&["the encoding '", "is not supported"], "0A000"),
+    (&["unrecognized encoding"], "22023"),
     (&["bytes are no text in UTF8"], "22021"),
     (&["is not in the format escape"], "22P02"),
     (&["cannot extract elements from"], "22023"),
