@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 51] = [
+pub(super) const INTERNAL: [&str; 52] = [
     "as_instant",
     "asof_match",
     "cut_elements",
@@ -52,6 +52,7 @@ pub(super) const INTERNAL: [&str; 51] = [
     "jsonb_values",
     "jsonb_values_text",
     "like_escape",
+    "like_open_end",
     "plain_text",
     "regexp_all_matches",
     "round_time",
@@ -122,7 +123,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 156] = [
+pub(super) const NOTES: [FunctionNote; 157] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -262,6 +263,12 @@ pub(super) const NOTES: [FunctionNote; 156] = [
         "str, regexp [, start [, n [, end [, flags [, group]]]]]",
         "INT",
         "The position of the n-th match, or with end 1, the one behind it.",
+    ),
+    (
+        "regexp_replace",
+        "str, regexp, replacement [, start [, n]] [, flags]",
+        "TEXT",
+        "The text with another one in the place of the first match, the n-th match, or all with the flag g or n 0.",
     ),
     ("regexp_split_to_array", "str, regexp [, flags]", "TEXT[]", "The parts of a text between matches."),
     (

@@ -109,6 +109,7 @@ pub(crate) fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
         Arc::new(declared::json_operands::JsonOperands),
         Arc::new(texts::mapped_operands::MappedOperands),
         Arc::new(untyped::texts::UntypedTexts),
+        Arc::new(texts::functions_of_bytes::FormsWithWords),
         Arc::new(arrays::subscripts::Subscripts),
         Arc::new(times::intervals::arithmetic::LengthArithmetic),
         Arc::new(numbers::decimals::arithmetic::DecimalArithmetic),
@@ -218,7 +219,7 @@ pub(crate) fn register_functions(context: &SessionContext, memory_bytes: usize) 
     texts::letter_cases::register(context);
     texts::regexp_match::register(context);
     texts::regexp_replace::register(context);
-    texts::trimmed_bytes::register(context);
+    texts::functions_of_bytes::register(context);
     casts::row_texts::register(context);
     arrays::members::register(context);
     arrays::elements::register(context);

@@ -1,5 +1,5 @@
-//! Characters and bytes as numbers and texts: `chr`, `to_hex`, `convert_from`, `convert_to`, and the format `escape` of
-//! `encode` and `decode`.
+//! Characters and bytes as numbers and texts: `chr`, `to_hex`, `convert_from`, `convert_to`, and `encode` and `decode`
+//! with the format `escape`, with formats in capital letters, and with blanks in what is decoded.
 
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
@@ -120,10 +120,18 @@ impl ScalarUDFImpl for Escaping {
         let [values, ColumnarValue::Scalar(format)] = args.args.as_slice() else {
             return self.inner.invoke_with_args(args);
         };
-        if !text_of(format).is_some_and(|format| format.eq_ignore_ascii_case("escape")) {
+        let Some(format) = text_of(format).map(|format| format.to_ascii_lowercase()) else {
+            return self.inner.invoke_with_args(args);
+        };
+        let is_scalar = matches!(values, ColumnarValue::Scalar(_));
+        if matches!(format.as_str(), "base64" | "base64pad" | "hex") {
+            let values = if self.is_encoding { values.clone() } else { without_blanks(values)? };
+            args.args = vec![values, ColumnarValue::Scalar(ScalarValue::from(format))];
             return self.inner.invoke_with_args(args);
         }
-        let is_scalar = matches!(values, ColumnarValue::Scalar(_));
+        if format != "escape" {
+            return exec_err!("unrecognized encoding: \"{format:.30}\"");
+        }
         let values = cast(&values.to_array(1)?, &BYTES)?;
         let values = values.as_binary::<i32>();
         let converted: ArrayRef = match self.is_encoding {
@@ -138,6 +146,19 @@ impl ScalarUDFImpl for Escaping {
             true => ScalarValue::try_from_array(&converted, 0).map(ColumnarValue::Scalar),
             false => Ok(ColumnarValue::Array(converted)),
         }
+    }
+}
+
+/// Bytes without blanks and ends of lines, which `base64` and `hex` may have between their digits.
+fn without_blanks(values: &ColumnarValue) -> Result<ColumnarValue> {
+    let is_scalar = matches!(values, ColumnarValue::Scalar(_));
+    let values = cast(&values.to_array(1)?, &BYTES)?;
+    let is_digit = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let digits = |value: &[u8]| value.iter().copied().filter(is_digit).collect::<Vec<u8>>();
+    let values = values.as_binary::<i32>().iter().map(|value| value.map(digits)).collect::<BinaryArray>();
+    match is_scalar {
+        true => ScalarValue::try_from_array(&values, 0).map(ColumnarValue::Scalar),
+        false => Ok(ColumnarValue::Array(Arc::new(values))),
     }
 }
 

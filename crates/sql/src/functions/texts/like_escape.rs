@@ -1,14 +1,18 @@
 //! `like_escape(pattern, escape)`: converts a `LIKE` pattern with another escape character to one with the backslash.
+//! `like_open_end(matches)`: refuses texts that match a pattern up to an escape character at its end.
 
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::common::exec_err;
+use std::sync::Arc;
 
 /// The pattern with backslashes. Without an escape character, nothing is escaped.
 pub(crate) fn escaped_pattern(pattern: &str, escape: &str) -> Result<String> {
     let mut characters = escape.chars();
     let escape = characters.next();
     if characters.next().is_some() {
-        return Err(sql_error("ESCAPE takes one character"));
+        return Err(sql_error("invalid escape string").with_hint("the escape string must be empty or one character"));
     }
     let mut escaped = String::with_capacity(pattern.len() + 2);
     let mut rest = pattern.chars();
@@ -23,6 +27,14 @@ pub(crate) fn escaped_pattern(pattern: &str, escape: &str) -> Result<String> {
         }
     }
     Ok(escaped)
+}
+
+/// Returns what it is given, unless a text has matched.
+pub(super) fn open_end(args: &[ArrayRef]) -> datafusion::common::Result<ArrayRef> {
+    if args[0].as_boolean().iter().any(|matched| matched == Some(true)) {
+        return exec_err!("LIKE pattern must not end with escape character");
+    }
+    Ok(Arc::clone(&args[0]))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod escapes;
 mod keywords;
 pub(crate) mod like_escape;
 mod normal_forms;
-mod regexps;
+pub(crate) mod regexps;
 pub(crate) mod strings;
 
 use datafusion::prelude::SessionContext;

@@ -60,7 +60,7 @@ fn for_each_row(args: &[ArrayRef], mut found: impl FnMut(Option<Search<'_>>) -> 
 }
 
 /// A pattern with flags. Of `i` and `c`, the last one counts.
-fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
+pub(crate) fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
     let mut inner = String::new();
     for flag in flags.chars() {
         match flag {
@@ -139,16 +139,9 @@ fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Optio
             found(None);
             continue;
         }
-        let number = |name: &str, at: Option<usize>, missing: i64, least: i64| {
-            let column = at.and_then(|at| args.get(at));
-            let value = column.map_or(missing, |column| column.as_primitive::<Int64Type>().value(row));
-            match usize::try_from(value) {
-                Ok(number) if value >= least => Ok(number),
-                _ => exec_err!("invalid value for parameter \"{name}\": {value}"),
-            }
-        };
-        let (start, count) = (number("start", Some(2), 1, 1)?, number("n", Some(3), 1, 1)?);
-        let (end, group) = (number("endoption", places.end, 0, 0)?, number("subexpr", Some(places.group), 0, 0)?);
+        let number = |name: &str, at: Option<usize>, missing_and_least| number(args, at, row, name, missing_and_least);
+        let (start, count) = (number("start", Some(2), (1, 1))?, number("n", Some(3), (1, 1))?);
+        let (end, group) = (number("endoption", places.end, (0, 0))?, number("subexpr", Some(places.group), (0, 0))?);
         let flags = args.get(places.flags).map_or("", |column| column.as_string::<i32>().value(row));
         if end > 1 {
             return exec_err!("invalid value for parameter \"endoption\": {end}");
@@ -161,12 +154,33 @@ fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Optio
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
         };
-        let from = text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(start - 1);
-        let captures = from.and_then(|from| matches(expression, text, from).nth(count - 1));
+        let captures = byte_of(text, start).and_then(|from| matches(expression, text, from).nth(count - 1));
         let part = captures.and_then(|captures| captures.get(group));
         found(Some(SoughtPart { text, part, is_end: end == 1 }));
     }
     Ok(())
+}
+
+/// The number that an argument is in a row, with the name of the argument, the number if it is missing, and the least
+/// one that is allowed.
+pub(crate) fn number(
+    args: &[ArrayRef],
+    at: Option<usize>,
+    row: usize,
+    name: &str,
+    (missing, least): (i64, i64),
+) -> Result<usize> {
+    let column = at.and_then(|at| args.get(at));
+    let value = column.map_or(missing, |column| column.as_primitive::<Int64Type>().value(row));
+    match usize::try_from(value) {
+        Ok(number) if value >= least => Ok(number),
+        _ => exec_err!("invalid value for parameter \"{name}\": {value}"),
+    }
+}
+
+/// The byte at which a character begins, from 1; or that of the end, behind the last one.
+pub(crate) fn byte_of(text: &str, character: usize) -> Option<usize> {
+    text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(character.checked_sub(1)?)
 }
 
 /// The parts of a text between matches. An empty match at the start, at the end or directly behind another one does not

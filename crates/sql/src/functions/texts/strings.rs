@@ -1,7 +1,7 @@
 //! Functions of text and bytes that PostgreSQL has and DataFusion lacks.
 
 use super::keywords::is_keyword;
-use super::like_escape::escaped_pattern;
+use super::like_escape::{escaped_pattern, open_end};
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
 use atsdb_core::hex;
@@ -21,6 +21,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     const BYTES: DataType = DataType::Binary;
     vec![
         Plain::new("like_escape", &[&[TEXT, TEXT]], TEXT, like_escape).udf(),
+        Plain::new("like_open_end", &[&[DataType::Boolean]], DataType::Boolean, open_end).udf(),
         Plain::new("md5", &[&[TEXT], &[BYTES]], TEXT, md5_text).udf(),
         Plain::new("sha224", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha224>).udf(),
         Plain::new("sha256", &[&[BYTES], &[TEXT]], BYTES, hashes::<sha2::Sha256>).udf(),

@@ -1,11 +1,11 @@
 //! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, and to each other once; floats, times
 //! and intervals are written in its form (times in UTC, without a zone); text becomes numbers, bytes, times and
-//! intervals by its rules, and what is out of range of a float is an error. `round` of a float goes to the even
-//! neighbour.
+//! intervals by its rules, and what is out of range of a float is an error; a time of day is the interval since
+//! midnight. `round` of a float goes to the even neighbour.
 //!
 //! DataFusion 55.2 truncates floats to integers, writes floats, times and intervals in forms of its own, copies text to
 //! bytes unchanged, requires seconds in times, knows no exponents in decimals, reads a bare number in an interval as
-//! months, and makes infinite what is too large for a float. Waits for
+//! months, makes no interval of a time of day, and makes infinite what is too large for a float. Waits for
 //! [#11886](https://github.com/apache/datafusion/issues/11886) (rounding).
 //! [#11454](https://github.com/apache/datafusion/pull/11454), about the bare number, was closed unmerged; for the
 //! others no upstream issue is known.
@@ -15,7 +15,7 @@ use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_times::{dates_of, times_of};
-use super::time_of_day::{rounded_times, times_of_day, times_of_timestamps};
+use super::time_of_day::{lengths_of_times, rounded_times, times_of_day, times_of_lengths, times_of_timestamps};
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
@@ -113,6 +113,8 @@ enum Conversion {
     /// Nanoseconds, which only files and literals of timestamps have, are rounded.
     NanosToTimeOfDay,
     TimestampToTimeOfDay,
+    TimeOfDayToInterval,
+    IntervalToTimeOfDay,
     TextToBytes,
     TextToTime,
     /// An integer counts seconds, as DataFusion has it for `TIMESTAMP`, which it gives nanoseconds.
@@ -153,6 +155,10 @@ impl Conversion {
             {
                 Self::TimestampToTimeOfDay
             }
+            (DataType::Time32(_) | DataType::Time64(_), DataType::Interval(IntervalUnit::MonthDayNano)) => {
+                Self::TimeOfDayToInterval
+            }
+            (DataType::Interval(_), DataType::Time64(TimeUnit::Microsecond)) => Self::IntervalToTimeOfDay,
             (DataType::Timestamp(_, zone), to) if to.is_string() && zone.as_deref().is_none_or(is_utc) => {
                 Self::TimeToText
             }
@@ -221,6 +227,8 @@ impl Conversion {
             Self::TextToTimeOfDay => return times_of_day(&cast(array, &DataType::Utf8)?, target, options),
             Self::NanosToTimeOfDay => return rounded_times(array, options.safe),
             Self::TimestampToTimeOfDay => return times_of_timestamps(array),
+            Self::TimeOfDayToInterval => return lengths_of_times(array),
+            Self::IntervalToTimeOfDay => return times_of_lengths(array),
             Self::TimeOfDayToText => {
                 let texts = cast(array, &DataType::Utf8)?;
                 let texts = texts.as_string::<i32>().iter();

@@ -1,13 +1,19 @@
-//! Times of day as text, without zeros at the end, text as times of day, and nanoseconds rounded to microseconds.
+//! Times of day as text, without zeros at the end, text as times of day, nanoseconds rounded to microseconds, and
+//! times of day as intervals and back.
 //!
 //! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`), writes
 //! fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
 
 use atsdb_core::Error;
 use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, Time64MicrosecondArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, StringArray, Time64MicrosecondArray,
+};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Int64Type, Time64MicrosecondType, Time64NanosecondType, TimeUnit};
+use datafusion::arrow::datatypes::{
+    DataType, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType,
+    Time64NanosecondType, TimeUnit,
+};
 use datafusion::common::{DataFusionError, Result};
 use std::sync::Arc;
 
@@ -44,6 +50,22 @@ pub(super) fn times_of_timestamps(timestamps: &ArrayRef) -> Result<ArrayRef> {
     let counts = cast(timestamps, &DataType::Int64)?;
     let time = |nanos: i64| rounded(nanos).rem_euclid(DAY_MICROSECONDS);
     Ok(Arc::new(counts.as_primitive::<Int64Type>().unary::<_, Time64MicrosecondType>(time)))
+}
+
+/// The intervals since midnight.
+pub(super) fn lengths_of_times(times: &ArrayRef) -> Result<ArrayRef> {
+    let nanos = cast(times, &NANOS)?;
+    let lengths = nanos.as_primitive::<Time64NanosecondType>().iter();
+    let lengths = lengths.map(|nanos| nanos.map(|nanos| IntervalMonthDayNano::new(0, 0, nanos)));
+    Ok(Arc::new(lengths.collect::<IntervalMonthDayNanoArray>()))
+}
+
+/// The times of day that are so long after midnight, without whole days and months.
+pub(super) fn times_of_lengths(lengths: &ArrayRef) -> Result<ArrayRef> {
+    let lengths = cast(lengths, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+    let lengths = lengths.as_primitive::<IntervalMonthDayNanoType>().iter();
+    let times = lengths.map(|length| length.map(|length| rounded(length.nanoseconds).rem_euclid(DAY_MICROSECONDS)));
+    Ok(Arc::new(times.collect::<Time64MicrosecondArray>()))
 }
 
 /// The texts with colons where times are written without them.

@@ -33,6 +33,7 @@ use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
 use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
+use super::rows::names_beside_rows::name_beside_rows;
 use super::rows::row_texts::write_row_texts;
 use super::rows::rows_from::write_rows_from;
 use super::rows::rows_of_functions::{
@@ -59,6 +60,7 @@ use std::ops::ControlFlow;
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     write_rows_from(statement)?;
     order_by_positions(statement, tables);
+    name_beside_rows(statement)?;
     name_series(statement);
     complete_aliases(statement, tables);
     settle_order_names(statement, tables)?;

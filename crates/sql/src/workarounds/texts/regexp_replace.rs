@@ -1,16 +1,20 @@
 //! `regexp_replace` with PostgreSQL's replacements: `\&` is the whole match, `\\` a backslash, and `$` a plain
 //! character. DataFusion takes `$1` for a group, and every backslash for the start of one. With the flag `g`, an empty
-//! match directly behind another one is replaced, too, which it is not in DataFusion.
+//! match directly behind another one is replaced, too, which it is not in DataFusion. The arguments `start` and `n`,
+//! the character from which matches count and the number of the one that is replaced, are unknown to DataFusion.
 //!
 //! No upstream issue known.
 
 use crate::functions::base::of_inner::of_inner;
-use datafusion::arrow::array::{AsArray, StringArray};
+use crate::functions::texts::regexps;
+use datafusion::arrow::array::{Array, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+};
 use regex::Regex;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,22 +23,61 @@ use std::sync::Arc;
 /// Stands for a plain backslash until texts have been replaced: a character for private use.
 const BACKSLASH: char = '\u{f05c}';
 
+/// The types of the arguments of a call with a start: text, pattern, replacement, start, number of the match, flags.
+const WITH_START: [DataType; 6] =
+    [DataType::Utf8, DataType::Utf8, DataType::Utf8, DataType::Int64, DataType::Int64, DataType::Utf8];
+
+/// The position of the start among them. Without a start, the flags are there.
+const START: usize = 3;
+
 /// Replaces DataFusion's `regexp_replace`.
 pub(crate) fn register(context: &SessionContext) {
     if let Some(inner) = context.state().scalar_functions().get("regexp_replace") {
-        context.register_udf(ScalarUDF::new_from_impl(RegexpReplace { inner: Arc::clone(inner) }));
+        let types = vec![TypeSignature::UserDefined, inner.signature().type_signature.clone()];
+        let signature = Signature::one_of(types, Volatility::Immutable);
+        context.register_udf(ScalarUDF::new_from_impl(RegexpReplace { inner: Arc::clone(inner), signature }));
     }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct RegexpReplace {
     inner: Arc<ScalarUDF>,
+    signature: Signature,
 }
 
 impl ScalarUDFImpl for RegexpReplace {
-    of_inner!(name, signature, return_type, documentation);
+    of_inner!(name, documentation);
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The types of a call with a start.
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let fits = |(of, wanted): (&DataType, &DataType)| match (wanted, of) {
+            (_, DataType::Null) => true,
+            (DataType::Int64, of) => of.is_integer(),
+            (_, DataType::Dictionary(_, values)) => values.is_string(),
+            (_, of) => of.is_string(),
+        };
+        let has_start = types.get(START).is_some_and(DataType::is_integer);
+        if has_start && types.len() <= WITH_START.len() && types.iter().zip(&WITH_START).all(fits) {
+            return Ok(WITH_START[..types.len()].to_vec());
+        }
+        plan_err!("{} does not take these arguments", self.name())
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types.get(START) {
+            Some(DataType::Int64) => Ok(DataType::Utf8),
+            _ => self.inner.return_type(types),
+        }
+    }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if args.args.get(START).is_some_and(|start| start.data_type() == DataType::Int64) {
+            return replaced_from(&args);
+        }
         if let Some(ColumnarValue::Scalar(flags)) = args.args.get(3)
             && let Some(Some(flags)) = flags.try_as_str()
             && flags.contains('g')
@@ -84,12 +127,48 @@ fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<Columna
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
         };
-        replaced.push(Some(restored(&replace_all(expression, text, &translated(replacement)))));
+        let everywhere = Matches { from: 0, number: None };
+        replaced.push(Some(restored(&replace(expression, text, &translated(replacement), everywhere))));
     }
     let replaced = cast(&StringArray::from(replaced), args.return_type())?;
     match is_constant {
         true => ScalarValue::try_from_array(&replaced, 0).map(ColumnarValue::Scalar),
         false => Ok(ColumnarValue::Array(replaced)),
+    }
+}
+
+/// Replaces the matches from a character on: the first one, the one that a number names, or all if it is 0.
+fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+    let text = |at: usize, row: usize| arrays.get(at).map(|column| column.as_string::<i32>().value(row));
+    let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
+    let mut replaced = Vec::with_capacity(arrays[0].len());
+    for row in 0..arrays[0].len() {
+        let values = (text(0, row), text(1, row), text(2, row), text(5, row).unwrap_or_default());
+        let (Some(text), Some(pattern), Some(replacement), flags) = values else { continue };
+        if arrays.iter().any(|column| column.is_null(row)) {
+            replaced.push(None);
+            continue;
+        }
+        let start = regexps::number(&arrays, Some(START), row, "start", (1, 1))?;
+        let number = regexps::number(&arrays, Some(START + 1), row, "n", (1, 0))?;
+        let expression = match expressions.entry((pattern, flags)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(regexps::expression_of(pattern, flags)?),
+        };
+        replaced.push(Some(match regexps::byte_of(text, start) {
+            Some(from) => {
+                let matches = Matches { from, number: number.checked_sub(1) };
+                restored(&replace(expression, text, &translated(replacement), matches))
+            }
+            None => text.to_owned(),
+        }));
+    }
+    let replaced = StringArray::from(replaced);
+    match is_constant {
+        true => ScalarValue::try_from_array(&replaced, 0).map(ColumnarValue::Scalar),
+        false => Ok(ColumnarValue::Array(Arc::new(replaced))),
     }
 }
 
@@ -99,20 +178,35 @@ pub(crate) fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
     Regex::new(&pattern).or_else(|error| exec_err!("Regular expression did not compile: {error}"))
 }
 
-/// Replaces each match by a replacement in DataFusion's notation. The search continues behind a match, or one character
+/// The matches that are replaced.
+#[derive(Clone, Copy)]
+struct Matches {
+    /// The byte from which they count.
+    from: usize,
+    /// The number of the only one, from 0; `None` for all.
+    number: Option<usize>,
+}
+
+/// Replaces matches by a replacement in DataFusion's notation. The search continues behind a match, or one character
 /// behind an empty one.
-fn replace_all(expression: &Regex, text: &str, replacement: &str) -> String {
+fn replace(expression: &Regex, text: &str, replacement: &str, matches: Matches) -> String {
     let mut replaced = String::with_capacity(text.len());
-    let (mut copied, mut from) = (0, 0);
+    let (mut copied, mut from, mut count) = (0, matches.from, 0);
     while from <= text.len()
         && let Some(found) = expression.captures_at(text, from)
     {
         let Some(whole) = found.get(0) else { break };
-        replaced.push_str(&text[copied..whole.start()]);
-        found.expand(replacement, &mut replaced);
-        copied = whole.end();
-        let next = text[copied..].chars().next().map_or(1, char::len_utf8);
-        from = if whole.is_empty() { copied + next } else { copied };
+        if matches.number.is_none_or(|number| number == count) {
+            replaced.push_str(&text[copied..whole.start()]);
+            found.expand(replacement, &mut replaced);
+            copied = whole.end();
+        }
+        if matches.number == Some(count) {
+            break;
+        }
+        count += 1;
+        let next = text[whole.end()..].chars().next().map_or(1, char::len_utf8);
+        from = if whole.is_empty() { whole.end() + next } else { whole.end() };
     }
     replaced.push_str(&text[copied..]);
     replaced
@@ -174,7 +268,24 @@ mod tests {
             ("abab", "a", "xbxb"),
         ] {
             let expression = expression_of(pattern, "").unwrap();
-            assert_eq!(replace_all(&expression, text, "x"), wanted, "{text} {pattern}");
+            let everywhere = Matches { from: 0, number: None };
+            assert_eq!(replace(&expression, text, "x", everywhere), wanted, "{text} {pattern}");
+        }
+    }
+
+    #[test]
+    fn one_match_is_replaced_by_its_number() {
+        for (text, pattern, from, number, wanted) in [
+            ("abcabc", "b", 0, Some(0), "axcabc"),
+            ("abcabc", "b", 2, Some(0), "abcaxc"),
+            ("abcabc", "b", 0, Some(2), "abcabc"),
+            ("abcabc", "b", 2, None, "abcaxc"),
+            ("abc", "b*", 0, Some(1), "axc"),
+            ("abc", "^b", 1, Some(0), "abc"),
+            ("abc", "b*", 3, Some(0), "abcx"),
+        ] {
+            let expression = expression_of(pattern, "").unwrap();
+            assert_eq!(replace(&expression, text, "x", Matches { from, number }), wanted, "{text} {pattern} {from}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Exact `avg` of a `BIGINT` and of decimals, with the type of PostgreSQL's `NUMERIC`. For a `BIGINT` DataFusion adds
 //! up floats of 53 bits; its average of decimals wraps around, and is cut after four more digits. Averages of narrower
-//! integers stay floats, which lose no digit of them. Intervals have an average, too.
+//! integers stay floats, which lose no digit of them. Intervals and times of day have an average, too: an interval.
 //!
 //! No upstream issue known.
 
@@ -8,7 +8,7 @@ use super::average_groups::AverageGroups;
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
 use crate::functions::base::of_inner::of_inner;
-use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL};
+use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL, length_type};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
@@ -52,7 +52,7 @@ fn scales(fields: &[FieldRef]) -> Option<Scales> {
 }
 
 fn is_length(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if matches!(field.data_type(), DataType::Interval(_)))
+    matches!(fields, [field] if length_type(field.data_type()).is_some())
 }
 
 impl AggregateUDFImpl for ExactAverage {
@@ -65,14 +65,14 @@ impl AggregateUDFImpl for ExactAverage {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [data_type] if Scales::of(data_type).is_some() => Ok(types.to_vec()),
-            [DataType::Interval(_)] => Ok(vec![INTERVAL]),
+            [data_type] if let Some(length) = length_type(data_type) => Ok(vec![length]),
             _ => coerced_by(&self.inner, types),
         }
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
-            [DataType::Interval(_)] => Ok(INTERVAL),
+            [data_type] if length_type(data_type).is_some() => Ok(INTERVAL),
             [data_type] if let Some(scales) = Scales::of(data_type) => Ok(scales.average_type()),
             _ => self.inner.return_type(types),
         }

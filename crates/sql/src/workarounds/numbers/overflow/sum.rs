@@ -1,12 +1,12 @@
 //! `sum` of integers and decimals, computed in 128 bits, so that only the result has to fit. The sum of a `BIGINT` is a
 //! `DECIMAL(38, 0)`, as wide as PostgreSQL's `NUMERIC` is for it; the sum of a narrower integer is a `BIGINT`. A sum of
-//! decimals has up to 38 digits. Sums of intervals are checked, too.
+//! decimals has up to 38 digits. Sums of intervals are checked, too, and times of day are added up as intervals.
 
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
 use super::wide_sum::{WideSum, coerced_by, each_of, state_type, value};
 use crate::functions::base::of_inner::of_inner;
-use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL};
+use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL, length_type};
 use crate::workarounds::times::intervals::sum::LengthSum;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef};
@@ -54,7 +54,7 @@ impl AggregateUDFImpl for ExactSum {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         match types {
             [data_type] if is_summed(data_type) => Ok(types.to_vec()),
-            [DataType::Interval(_)] => Ok(vec![INTERVAL]),
+            [data_type] if let Some(length) = length_type(data_type) => Ok(vec![length]),
             _ => coerced_by(&self.inner, types),
         }
     }
@@ -63,6 +63,7 @@ impl AggregateUDFImpl for ExactSum {
         match types {
             [data_type @ (DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..))] => Ok(state_type(data_type)),
             [data_type] if data_type.is_integer() => Ok(DataType::Int64),
+            [data_type] if length_type(data_type).is_some() => Ok(INTERVAL),
             _ => self.inner.return_type(types),
         }
     }
@@ -117,7 +118,7 @@ fn is_exact(fields: &[FieldRef]) -> bool {
 }
 
 fn is_length(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if matches!(field.data_type(), DataType::Interval(_)))
+    matches!(fields, [field] if length_type(field.data_type()).is_some())
 }
 
 fn is_summed(data_type: &DataType) -> bool {

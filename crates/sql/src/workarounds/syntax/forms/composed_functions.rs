@@ -7,7 +7,7 @@ use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Value, ValueWithSpan,
 };
 use std::ops::ControlFlow;
 
@@ -26,6 +26,13 @@ const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 9] = [
 
 /// Functions whose rows have several columns.
 const ROWS_WITH_COLUMNS: [&str; 4] = ["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"];
+
+/// Whether it is the name of a function that returns rows, and becomes an `unnest` here.
+pub(crate) fn returns_rows_of_list(name: &ObjectName) -> bool {
+    let name = name.to_string().to_ascii_lowercase();
+    matches!(name.as_str(), "string_to_table" | "generate_subscripts")
+        || ROWS_OF_LISTS.iter().any(|(rows, ..)| *rows == name)
+}
 
 /// Replaces a call whose arguments have been rewritten already.
 pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
@@ -53,8 +60,10 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("array_lower", [array, dimension]) => {
             filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
         }
-        ("array_fill", [value, Expr::Array(Array { elem, .. })]) if elem.len() == 1 => {
-            filled("array_repeat(a, b)", &[value, &elem[0]])?
+        // The last number counts the elements, and the one before it the arrays of them.
+        ("array_fill", [value, Expr::Array(Array { elem, .. })]) if !elem.is_empty() => {
+            let repeated = |inner: Expr, count: &Expr| filled("array_repeat(a, b)", &[&inner, count]);
+            elem.iter().rev().try_fold(value.clone(), repeated)?
         }
         ("num_nulls", [first, rest @ ..]) => counted("a IS NULL", first, rest)?,
         ("num_nonnulls", [first, rest @ ..]) => counted("a IS NOT NULL", first, rest)?,

@@ -36,6 +36,8 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
         Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) => {
             let name = name.to_string().to_ascii_lowercase();
             let Some((_, pattern, flags)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else { return Ok(()) };
+            // Behind the start and the number of a match.
+            let flags = if name == "regexp_replace" && list.args.len() > 4 { &5 } else { flags };
             let about_lines = match list.args.get_mut(*flags).and_then(literal) {
                 None => "s",
                 Some(letters) => {

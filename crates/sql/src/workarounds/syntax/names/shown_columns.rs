@@ -73,6 +73,12 @@ impl<'a> ShownColumns<'a> {
         select.projection.iter().flat_map(|item| self.of_star(item, select)).collect()
     }
 
+    /// Whether a SELECT has a `*` of which no column is known.
+    pub(crate) fn has_unknown_star(&self, select: &Select) -> bool {
+        let is_star = |item: &&SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+        select.projection.iter().filter(is_star).any(|item| self.of_star(item, select).is_empty())
+    }
+
     /// The columns of an item that is a `*`.
     fn of_star(&self, item: &SelectItem, select: &Select) -> Vec<String> {
         let is_plain = |options: &WildcardAdditionalOptions| *options == WildcardAdditionalOptions::default();

@@ -1,7 +1,7 @@
 //! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column, a cast of it or an
-//! alias beside a `*` that contains the column gets a name of its own, and a `*` that repeats another one becomes the
-//! columns of its table. So does the `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs
-//! the names of.
+//! alias beside a `*` that contains the column gets a name of its own, also a column without the name of its table
+//! beside the `*` of one of several, and a `*` that repeats another one becomes the columns of its table. So does the
+//! `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs the names of.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
@@ -13,8 +13,8 @@ use crate::text::tree_walk::visit_mut;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
-    Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
+    CopySource, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
+    SetQuantifier, Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -72,15 +72,16 @@ impl Stars {
 
 /// Names the columns of each `*` that repeats another one. A `*` of a subquery or a view stays as it is.
 pub(crate) fn name_repeated_columns(statement: &mut Statement, tables: &[Table]) {
-    if !tables.is_empty() {
-        let (named, shown) = (NamedTables::new(tables), ShownColumns::new(tables));
-        let _ = visit_mut(statement, &mut RepeatedStars { tables: named, shown });
-    }
+    let (named, shown) = (NamedTables::new(tables), ShownColumns::new(tables));
+    let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
+    let _ = visit_mut(statement, &mut RepeatedStars { tables: named, shown, depth: usize::from(!answers) });
 }
 
 struct RepeatedStars<'a> {
     tables: NamedTables<'a>,
     shown: ShownColumns<'a>,
+    /// The number of queries that the visitor is inside of; one more in a statement that has no answer.
+    depth: usize,
 }
 
 impl VisitorMut for RepeatedStars<'_> {
@@ -90,13 +91,19 @@ impl VisitorMut for RepeatedStars<'_> {
         self.tables.hide(query);
         self.shown.hide(query);
         self.name_counted(&mut query.body);
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         let star_count = select.projection.iter().filter(|item| options(item).is_some()).count();
         if star_count > 0 {
-            self.tell_aliases_apart(select);
+            self.tell_names_apart(select);
         }
         if star_count < 2 {
             return ControlFlow::Continue(());
@@ -135,14 +142,30 @@ impl VisitorMut for RepeatedStars<'_> {
 }
 
 impl RepeatedStars<'_> {
-    /// Gives the aliases that are also the name of a column of a `*` names of their own.
-    fn tell_aliases_apart(&self, select: &mut Select) {
+    /// Gives names of their own to aliases that are also the name of a column of a `*`, and to such columns of several
+    /// tables, and casts of them, that do not say their table. In an answer, a column gets one beside any `*` of a view,
+    /// whose columns are not known here.
+    fn tell_names_apart(&self, select: &mut Select) {
         let columns = self.shown.of_stars(select);
+        let is_shown = |name: &str| columns.iter().any(|column| same_name(column, name));
+        let is_unknown = self.depth == 1 && select.distinct.is_none() && self.shown.has_unknown_star(select);
+        let of_several = relations_of(&select.from).nth(1).is_some();
+        let repeated = |expr: &Expr| {
+            let may_be_shown = is_unknown && matches!(expr, Expr::Identifier(_));
+            plain_column(expr).filter(|name| of_several && (may_be_shown || is_shown(name)))
+        };
         for (position, item) in select.projection.iter_mut().enumerate() {
-            if let SelectItem::ExprWithAlias { alias, .. } = item
-                && columns.iter().any(|column| same_name(column, &alias.value))
-            {
-                *alias = Ident { span: alias.span, ..distinct(&alias.value, position) };
+            match item {
+                SelectItem::ExprWithAlias { alias, .. } if is_shown(&alias.value) => {
+                    *alias = Ident { span: alias.span, ..distinct(&alias.value, position) };
+                }
+                SelectItem::UnnamedExpr(expr) if let Some(name) = repeated(expr) => {
+                    // A cast is shown by its text in an answer.
+                    let is_named = self.depth > 1 || matches!(expr, Expr::Identifier(_));
+                    let name = if is_named { name } else { expr.to_string() };
+                    *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: distinct(&name, position) };
+                }
+                _ => {}
             }
         }
     }
@@ -187,6 +210,15 @@ impl RepeatedStars<'_> {
         let (shown, columns) = self.tables.relation(relation)?;
         let is_wanted = wanted.is_none_or(|wanted| same_name(wanted, &shown.value));
         is_wanted.then(|| columns.into_iter().map(|column| vec![shown.clone(), column]).collect())
+    }
+}
+
+/// The name of a column, or of one that is cast, without that of its table.
+fn plain_column(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.clone()),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => plain_column(expr),
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rows as values: PostgreSQL shows the row of `SELECT (1, 'a')` as `(1,a)`, and casts it to this text. DataFusion has
 //! structs, which it shows in a form of its own and casts to no text. So a row becomes its text where it is shown by
-//! the outermost SELECT or cast to a text. Rows that are sorted by stay as they are: their texts have another order.
+//! the outermost SELECT or cast to a text, also below others by `UNION ALL`. Rows that are sorted by, and those that
+//! other set operations compare, stay as they are: their texts have another order.
 //!
 //! No upstream issue known.
 
@@ -9,8 +10,8 @@ use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::Result;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, OrderByKind, Query, SelectItem,
-    SetExpr, Statement, Value, ValueWithSpan,
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, OrderByKind, Query, Select,
+    SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, Value, ValueWithSpan,
 };
 use std::ops::ControlFlow;
 
@@ -24,11 +25,61 @@ pub(crate) fn write_row_texts(statement: &mut Statement) -> Result<()> {
         return Err(error);
     }
     match statement {
-        Statement::Query(query) => change_shown(query, |item| match item {
-            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => write_row(expr),
-            _ => Ok(()),
-        }),
+        Statement::Query(query) => {
+            write_united_rows(query)?;
+            change_shown(query, |item| expression_in(item).map_or(Ok(()), write_row))
+        }
         _ => Ok(()),
+    }
+}
+
+/// Writes the rows of a column that has one in each SELECT of a `UNION ALL`.
+fn write_united_rows(query: &mut Query) -> Result<()> {
+    let Query { body, order_by, .. } = query;
+    let Some(mut selects) = united(body) else { return Ok(()) };
+    let width = selects.iter().map(|select| select.projection.len()).min().unwrap_or(0);
+    for position in 0..width {
+        let is_row = |expr: &mut Expr| values_of(expr).is_some();
+        let are_rows =
+            selects.iter_mut().all(|select| expression_in(&mut select.projection[position]).is_some_and(is_row));
+        let first = selects.first().map(|select| &select.projection[position]);
+        let is_sorted =
+            order_by.as_ref().zip(first).is_some_and(|(order_by, first)| sorts_by(order_by, first, position + 1));
+        if !are_rows || is_sorted {
+            continue;
+        }
+        for select in &mut selects {
+            expression_in(&mut select.projection[position]).map_or(Ok(()), write_row)?;
+        }
+    }
+    Ok(())
+}
+
+/// The SELECTs of a chain of `UNION ALL`; `None` of other bodies.
+fn united(mut body: &mut SetExpr) -> Option<Vec<&mut Select>> {
+    let mut selects: Vec<&mut Select> = Vec::new();
+    loop {
+        match body {
+            SetExpr::SetOperation { op: SetOperator::Union, set_quantifier: SetQuantifier::All, left, right } => {
+                let SetExpr::Select(select) = right.as_mut() else { return None };
+                selects.push(select.as_mut());
+                body = left.as_mut();
+            }
+            SetExpr::Select(select) if !selects.is_empty() => {
+                selects.push(select.as_mut());
+                selects.reverse();
+                return Some(selects);
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The expression of an item.
+fn expression_in(item: &mut SelectItem) -> Option<&mut Expr> {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
     }
 }
 

@@ -60,7 +60,8 @@ pub(crate) fn refuse_rows(expr: &Expr) -> Result<()> {
     Err(error.with_hint("write it in the SELECT list of a subquery, and use its name"))
 }
 
-fn returns_rows(expr: &Expr) -> bool {
+/// Whether an expression is the call of a series or `unnest`, or computed from one.
+pub(super) fn returns_rows(expr: &Expr) -> bool {
     match expr {
         Expr::Function(call) => call.over.is_none() && (is_series(&call.name) || is_unnest(&call.name)),
         Expr::BinaryOp { left, right, .. } => returns_rows(left) || returns_rows(right),

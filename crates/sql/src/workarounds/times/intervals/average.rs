@@ -1,12 +1,14 @@
 //! `avg` of intervals, which DataFusion does not have. Months, days and the rest are averaged one by one; a fraction of
-//! a month becomes days, and a fraction of a day hours and smaller units.
+//! a month becomes days, and a fraction of a day hours and smaller units. A time of day is the interval since midnight.
 //!
 //! Waits for [#13850](https://github.com/apache/datafusion/issues/13850).
 
 use super::product::quotient;
+use crate::workarounds::times::time_types::TIME_OF_DAY;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{
-    DataType, Decimal128Type, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit, UInt64Type,
+    DataType, Decimal128Type, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit,
+    Time64MicrosecondType, UInt64Type,
 };
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Accumulator;
@@ -14,6 +16,17 @@ use datafusion::logical_expr::utils::format_state_name;
 use std::sync::Arc;
 
 pub(crate) const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
+
+const MICROSECOND_NANOS: i128 = 1_000;
+
+/// The type in which values of a type are added up, if they are intervals or times of day.
+pub(crate) fn length_type(of: &DataType) -> Option<DataType> {
+    match of {
+        DataType::Interval(_) => Some(INTERVAL),
+        DataType::Time32(_) | DataType::Time64(_) => Some(TIME_OF_DAY),
+        _ => None,
+    }
+}
 
 /// The sums of the parts of intervals, and their number.
 #[derive(Debug, Default)]
@@ -44,6 +57,11 @@ impl AverageLength {
     }
 
     fn add(&mut self, lengths: &ArrayRef, sign: i64) {
+        if let Some(times) = lengths.as_primitive_opt::<Time64MicrosecondType>() {
+            let micros: i128 = times.iter().flatten().map(i128::from).sum();
+            self.nanos += i128::from(sign) * micros * MICROSECOND_NANOS;
+            return;
+        }
         for length in lengths.as_primitive::<IntervalMonthDayNanoType>().iter().flatten() {
             self.months += sign * i64::from(length.months);
             self.days += sign * i64::from(length.days);
