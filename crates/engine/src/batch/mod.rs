@@ -198,6 +198,14 @@ impl Batch {
         coerce_and_check(shared, table, &rows)
     }
 
+    /// The values that a table supplies to rows in the column at a position, if they lack it; `None` if it supplies
+    /// none.
+    pub(crate) fn supplied(&self, table: &Table, position: usize, row_count: usize) -> Result<Option<ArrayRef>> {
+        let shared = &self.handle.shared;
+        let sequence = |name: &QualifiedName| self.changes.sequence(shared.store.as_ref(), table, name);
+        self.supplied.filled(shared, table, position, row_count, sequence)
+    }
+
     /// Completes rows to those that the table will have: all columns in order, of their logical types, but mapped
     /// columns as plain text. Rows that violate a CHECK constraint are refused, whether or not their keys exist.
     pub fn complete(&self, table: &Table, rows: &RecordBatch) -> Result<RecordBatch> {

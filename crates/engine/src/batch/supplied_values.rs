@@ -102,8 +102,21 @@ impl SuppliedValues {
         if !table.definition.columns.iter().any(Column::is_filled) {
             return Ok(Cow::Borrowed(rows));
         }
-        let row_count = rows.num_rows();
-        with_lacking(table, rows, |position, column| match &column.sequence {
+        with_lacking(table, rows, |position, _| self.filled(shared, table, position, rows.num_rows(), &sequence))
+    }
+
+    /// The values of a column, by position, in rows that lack it; `None` if the table does not fill it. `sequence`
+    /// finds a sequence by its name.
+    pub(crate) fn filled(
+        &self,
+        shared: &Shared,
+        table: &Table,
+        position: usize,
+        row_count: usize,
+        sequence: impl Fn(&QualifiedName) -> Result<Table>,
+    ) -> Result<Option<ArrayRef>> {
+        let column = &table.definition.columns[position];
+        match &column.sequence {
             Some(name) => {
                 let numbers = self.draw(shared, &sequence(name)?, 0, row_count)?;
                 numbers_of(table, column, numbers).map(Some)
@@ -112,7 +125,7 @@ impl SuppliedValues {
                 numbers_of(table, column, self.draw(shared, table, position, row_count)?).map(Some)
             }
             None => self.defaults(shared, table, column, row_count),
-        })
+        }
     }
 
     /// Adds the columns that rows lack and that have a default now, or had one under the definition for which the rows
