@@ -25,6 +25,7 @@ mod rollups;
 mod savepoint;
 mod schemas;
 mod sequences;
+pub(crate) mod shared_snapshot;
 mod show;
 mod skipped;
 pub(crate) mod state;
