@@ -40,7 +40,7 @@ const CONSTANTS: [&str; 11] = [
 ];
 
 /// The maximum length of a statement's text in bytes. A longer one has no such calls.
-const TEXT_BYTES_MAX: usize = 1 << 17;
+const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// A call with constant arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,10 +134,13 @@ fn has_sign(text: &str) -> bool {
         "set_config",
         "to_reg",
     ];
-    let has = |word: &str, sign: &str| word.get(..sign.len()).is_some_and(|start| start.eq_ignore_ascii_case(sign));
+    const END: &str = "_description";
+    let is_same = |part: Option<&str>, sign: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(sign));
     let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    text.split(|letter| !is_of_word(letter)).any(|word| {
-        BEGINNINGS.iter().any(|sign| has(word, sign)) || word.to_ascii_lowercase().ends_with("_description")
+    let words = text.split(|letter| !is_of_word(letter)).filter(|word| word.len() > 3);
+    words.into_iter().any(|word| {
+        let end = word.len().checked_sub(END.len()).and_then(|at| word.get(at..));
+        is_same(end, END) || BEGINNINGS.iter().any(|sign| is_same(word.get(..sign.len()), sign))
     })
 }
 

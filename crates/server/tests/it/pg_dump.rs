@@ -182,6 +182,18 @@ fn programs_for_maintenance_end_well() {
 }
 
 #[test]
+fn programs_that_create_databases_say_what_a_database_is() {
+    let served = Served::with_tables();
+    for (program, statement) in [("createdb", "CREATE DATABASE"), ("dropdb", "DROP DATABASE")] {
+        let Some(path) = postgres_program(program) else { return };
+        let output = Command::new(path).args(["--maintenance-db", &url(&served), "other"]).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains("a database is a store"), "{errors}");
+        assert!(errors.contains(statement), "{errors}");
+    }
+}
+
+#[test]
 fn parts_of_a_store_are_dumped() {
     let served = Served::new();
     if psql(&url(&served), TABLES).is_none() {

@@ -423,7 +423,9 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
             }
             None => Value::Null,
         },
-        "abs" => argument(0).int().map_or(Value::Null, |value| Value::Int(value.saturating_abs())),
+        "abs" if matches!(argument(0), Value::Int(_) | Value::Null) => {
+            argument(0).int().map_or(Value::Null, |value| Value::Int(value.saturating_abs()))
+        }
         "row" => Value::Record(arguments.to_vec()),
         "array" => Value::Array(arguments.to_vec()),
         _ => context.functions.call(name, arguments, context.purpose == Purpose::Columns)?,
