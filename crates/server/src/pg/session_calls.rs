@@ -42,6 +42,9 @@ const CONSTANTS: [&str; 11] = [
 /// The maximum length of a statement's text in bytes. A longer one has no such calls.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
+/// The maximum length of the arguments of a call in bytes. This bounds the time to look for calls in calls.
+const ARGUMENTS_BYTES_MAX: usize = 1 << 10;
+
 /// A call with constant arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionCall {
@@ -197,7 +200,7 @@ fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
     is_found.then_some(words)
 }
 
-/// The text in the brackets that begin here. The words behind them come next.
+/// The text in the brackets that begin here, if it is not long. The words behind them come next.
 fn end_of_brackets<'a>(words: &mut Words<'a>) -> Option<&'a str> {
     if !words.accept_symbol('(') {
         return None;
@@ -213,6 +216,9 @@ fn end_of_brackets<'a>(words: &mut Words<'a>) -> Option<&'a str> {
         }
         if depth == 0 {
             return inside.get(..length);
+        }
+        if length > ARGUMENTS_BYTES_MAX {
+            return None;
         }
     }
 }
