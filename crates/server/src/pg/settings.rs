@@ -253,6 +253,7 @@ pub(in crate::pg) fn spelled(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atsdb::sql::POSTGRES_VERSION;
     use std::time::Duration;
 
     #[test]

@@ -148,7 +148,7 @@ fn scalar(value: &Value) -> Result<ScalarValue, PgError> {
         Value::Numeric(digits) => {
             let places = digits.split_once('.').map_or(0, |(_, places)| places.len().min(usize::from(DIGITS_MAX)));
             let text = ScalarValue::Utf8(Some(digits.clone()));
-            let number = text.cast_to(&DataType::Decimal128(DIGITS_MAX, places as i8));
+            let number = text.cast_to(&DataType::Decimal128(DIGITS_MAX, i8::try_from(places).unwrap_or(0)));
             number.map_err(|_| PgError::error("22003", format!("the number {digits} is out of range")))?
         }
         Value::Time(microseconds) => ScalarValue::TimestampMicrosecond(Some(*microseconds), Some("UTC".into())),

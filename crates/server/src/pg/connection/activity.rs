@@ -83,7 +83,7 @@ impl Activity for Connection {
             created_ns: portal.created_ns,
             is_holdable: matches!(&portal.progress, Progress::Cursor(cursor) if cursor.is_holdable),
             is_scrollable: matches!(&portal.progress, Progress::Cursor(cursor) if cursor.is_scrollable),
-            is_binary: portal.formats.contains(&Format::Binary),
+            is_binary: matches!(portal.progress, Progress::Cursor(_)) && portal.formats.contains(&Format::Binary),
         };
         named.map(entry).collect()
     }
