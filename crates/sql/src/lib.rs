@@ -72,6 +72,7 @@ pub use run::statement_waits::StatementWaits;
 pub use session::files::FileWriter;
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
+pub use session::shared_snapshot::TransactionSnapshot;
 pub use session::state::{InterruptHandle, Session};
 pub use text::after_with::word_after_with;
 pub use text::numbered_text::NumberedText;

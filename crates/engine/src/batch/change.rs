@@ -91,6 +91,21 @@ impl Batch {
         }
     }
 
+    /// The state of the store that the batch sees, without its own changes.
+    pub fn seen(&mut self) -> Result<ReadSnapshot> {
+        self.base()
+    }
+
+    /// Lets the batch see a state that another one has [`seen`](Self::seen). Returns `false` if it has changed
+    /// something. Call this only if nothing has been read from its snapshot.
+    pub fn see(&mut self, seen: &ReadSnapshot) -> Result<bool> {
+        let is_new = self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0;
+        if is_new {
+            self.changes.set_base(seen)?;
+        }
+        Ok(is_new)
+    }
+
     /// Replaces a chunk of [`snapshot`](Self::snapshot) by its successor, or removes it. If another writer changes the
     /// chunk before the commit, the commit fails with [`ErrorKind::Conflict`].
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Limits the total memory of all requests in progress.
 
+use crate::shared::metrics::{Counter, Metrics};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -13,6 +14,7 @@ pub(crate) struct Gate {
     room: Arc<Semaphore>,
     unit_count: usize,
     hold_time: Duration,
+    refused: Counter,
 }
 
 /// The room that one request has. It is free again when this is dropped.
@@ -28,9 +30,11 @@ pub(crate) struct Room {
 pub(crate) struct Full;
 
 impl Gate {
-    pub(crate) fn new(byte_count: usize, hold_time: Duration) -> Self {
+    pub(crate) fn new(byte_count: usize, hold_time: Duration, metrics: &Metrics) -> Self {
+        let refused = "atsdb_requests_refused_total";
+        let refused = metrics.counter(refused, "Requests that were refused because too many bytes were being written.");
         let unit_count = byte_count.div_ceil(UNIT).clamp(1, Semaphore::MAX_PERMITS);
-        Self { room: Arc::new(Semaphore::new(unit_count)), unit_count, hold_time }
+        Self { room: Arc::new(Semaphore::new(unit_count)), unit_count, hold_time, refused }
     }
 
     /// Registers a request, which has no room yet.
@@ -46,7 +50,10 @@ impl Room {
         let missing = self.missing(byte_count)?;
         if missing > 0 {
             let more = Arc::clone(&self.gate.room).acquire_many_owned(missing);
-            let Ok(Ok(more)) = tokio::time::timeout(self.gate.hold_time, more).await else { return Err(Full) };
+            let Ok(Ok(more)) = tokio::time::timeout(self.gate.hold_time, more).await else {
+                self.gate.refused.increment();
+                return Err(Full);
+            };
             self.add(more);
         }
         Ok(())
@@ -91,17 +98,19 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::{Full, Gate};
+    use crate::shared::metrics::Metrics;
     use std::time::Duration;
 
     #[test]
     fn room_is_held_for_and_then_refused() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let gate = Gate::new(4 << 10, Duration::from_millis(20));
+            let gate = Gate::new(4 << 10, Duration::from_millis(20), &Metrics::default());
             let (mut first, mut second) = (gate.enter(), gate.enter());
             assert_eq!(first.grow(3 << 10).await, Ok(()));
             assert_eq!(first.grow(100).await, Ok(()), "it has more already");
             assert_eq!(second.grow(2 << 10).await, Err(Full));
+            assert_eq!(gate.refused.value(), 1);
             let waiting = tokio::spawn(async move { second.grow(2 << 10).await });
             drop(first);
             assert_eq!(waiting.await.unwrap(), Ok(()));

@@ -3,6 +3,7 @@
 use super::connection::lifecycle;
 use super::sessions::Sessions;
 use super::shared::PgShared;
+use super::shared_snapshots::SharedSnapshots;
 use crate::access::caller::Peer;
 use crate::databases::list::Databases;
 use crate::ingest::gate::Gate;
@@ -36,7 +37,9 @@ pub(crate) async fn serve(
         listener.local_addr().map_or((0, false), |address| (address.port(), address.ip().is_loopback()));
     let permits = Arc::new(Semaphore::new(connections_max));
     let mut phase = server.phase();
-    let shared = Arc::new(PgShared { server, databases, tls, sessions: Sessions::default(), gate, ingest, port });
+    let (sessions, snapshots) = (Sessions::default(), SharedSnapshots::default());
+    let shared =
+        Arc::new(PgShared { server, databases, tls, sessions, snapshots, gate, ingest, port, connections_max });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
         let stream = tokio::select! {

@@ -1,9 +1,10 @@
 //! The settings of a session, for SET, RESET and SHOW.
 
 use super::error::PgError;
+use super::setting_list::{KNOWN, KnownSetting};
 use super::setting_values::{checked, parse_milliseconds};
-use atsdb::sql::POSTGRES_VERSION;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub(in crate::pg) use super::setting_values::{SEARCH_PATH, parse_boolean, written_duration};
 
@@ -24,26 +25,6 @@ const REPORTED: [&str; 13] = [
     "TimeZone",
 ];
 
-/// Settings that cannot be changed.
-const FIXED: [&str; 16] = [
-    "block_size",
-    "in_hot_standby",
-    "integer_datetimes",
-    "is_superuser",
-    "lc_collate",
-    "lc_ctype",
-    "max_function_args",
-    "max_identifier_length",
-    "max_index_keys",
-    "port",
-    "server_encoding",
-    "server_version",
-    "server_version_num",
-    "session_authorization",
-    "ssl",
-    "wal_block_size",
-];
-
 /// The setting with the user as which a session acts; `none` is the one that has connected.
 pub(in crate::pg) const ROLE: &str = "role";
 
@@ -53,79 +34,23 @@ pub(in crate::pg) const SESSION_AUTHORIZATION: &str = "session_authorization";
 /// The setting for whether the current transaction is read-only.
 pub(in crate::pg) const TRANSACTION_READ_ONLY: &str = "transaction_read_only";
 
-const DEFAULTS: [(&str, &str); 56] = [
-    ("application_name", ""),
-    ("block_size", "8192"),
-    ("bytea_output", "hex"),
-    ("check_function_bodies", "on"),
-    ("client_encoding", "UTF8"),
-    ("client_min_messages", "notice"),
-    ("DateStyle", "ISO, MDY"),
-    ("default_statistics_target", "100"),
-    ("default_table_access_method", "heap"),
-    ("default_tablespace", ""),
-    ("default_transaction_deferrable", "off"),
-    ("default_transaction_isolation", "repeatable read"),
-    ("default_transaction_read_only", "off"),
-    ("extra_float_digits", "1"),
-    ("geqo", "on"),
-    ("idle_in_transaction_session_timeout", "10min"),
-    ("idle_session_timeout", "0"),
-    ("in_hot_standby", "off"),
-    ("integer_datetimes", "on"),
-    ("IntervalStyle", "postgres"),
-    ("is_superuser", "on"),
-    ("jit", "off"),
-    ("lc_collate", "C.UTF-8"),
-    ("lc_ctype", "C.UTF-8"),
-    ("lc_messages", "C.UTF-8"),
-    ("lc_monetary", "C"),
-    ("lc_numeric", "C"),
-    ("lc_time", "C"),
-    ("lock_timeout", "0"),
-    ("max_function_args", "100"),
-    ("max_identifier_length", "63"),
-    ("max_index_keys", "32"),
-    ("max_parallel_workers_per_gather", "0"),
-    ("port", "0"),
-    (ROLE, "none"),
-    ("row_security", "on"),
-    (SEARCH_PATH, "\"$user\", public"),
-    ("server_encoding", "UTF8"),
-    ("server_version", POSTGRES_VERSION),
-    ("server_version_num", "150000"),
-    (SESSION_AUTHORIZATION, ""),
-    ("ssl", "off"),
-    ("standard_conforming_strings", "on"),
-    ("statement_timeout", "0"),
-    ("synchronize_seqscans", "on"),
-    ("synchronous_commit", "on"),
-    ("TimeZone", "UTC"),
-    ("transaction_deferrable", "off"),
-    ("transaction_isolation", "repeatable read"),
-    (TRANSACTION_READ_ONLY, "off"),
-    ("tcp_keepalives_idle", "0"),
-    ("vacuum_cost_delay", "0"),
-    ("wal_block_size", "8192"),
-    ("work_mem", "4MB"),
-    ("xmlbinary", "base64"),
-    ("xmloption", "content"),
-];
-
 /// The settings of one session.
 #[derive(Debug, Clone)]
 pub(in crate::pg) struct Settings {
     /// The values, by name in lower case.
-    values: BTreeMap<String, String>,
+    values: Values,
     /// The values that RESET restores: the defaults, and those with which the client connected.
-    at_start: BTreeMap<String, String>,
+    at_start: Values,
     /// The values before the open transaction, which a rollback restores.
-    before: Option<BTreeMap<String, String>>,
+    before: Option<Values>,
     /// For each value that holds until the transaction ends, the one that holds afterwards.
     after: BTreeMap<String, String>,
     /// The values at each savepoint of the open transaction, and those that hold after it.
-    at_savepoints: Vec<(BTreeMap<String, String>, BTreeMap<String, String>)>,
+    at_savepoints: Vec<(Values, BTreeMap<String, String>)>,
 }
+
+/// Values by name in lower case. Each transaction begins with a copy, so copies share them until one changes.
+type Values = Arc<BTreeMap<String, String>>;
 
 /// The messages that result from a change of a setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,33 +61,34 @@ pub(in crate::pg) struct Changed {
 }
 
 impl Settings {
-    pub(in crate::pg) fn new(user: &str, port: u16) -> Self {
+    pub(in crate::pg) fn new(user: &str, port: u16, connections_max: usize) -> Self {
         let mut values: BTreeMap<String, String> =
-            DEFAULTS.iter().map(|(name, value)| (name.to_lowercase(), (*value).to_owned())).collect();
+            KNOWN.iter().map(|known| (known.name.to_lowercase(), known.value.to_owned())).collect();
         values.insert(SESSION_AUTHORIZATION.to_owned(), user.to_owned());
         values.insert("port".to_owned(), port.to_string());
-        Self { at_start: values.clone(), values, before: None, after: BTreeMap::new(), at_savepoints: Vec::new() }
+        values.insert("max_connections".to_owned(), connections_max.to_string());
+        let values = Arc::new(values);
+        let at_start = Arc::clone(&values);
+        Self { at_start, values, before: None, after: BTreeMap::new(), at_savepoints: Vec::new() }
     }
 
     /// Sets a value that the client cannot change, now and for RESET.
     pub(in crate::pg) fn fix(&mut self, name: &str, value: &str) {
         self.fix_now(name, value);
-        self.at_start.insert(name.to_owned(), value.to_owned());
+        Arc::make_mut(&mut self.at_start).insert(name.to_owned(), value.to_owned());
     }
 
     /// Sets a value that RESET does not restore.
     pub(in crate::pg) fn fix_now(&mut self, name: &str, value: &str) {
-        match self.values.get_mut(name) {
-            Some(present) if present == value => {}
-            Some(present) => value.clone_into(present),
-            None => drop(self.values.insert(name.to_owned(), value.to_owned())),
+        if self.values.get(name).is_none_or(|present| present != value) {
+            Arc::make_mut(&mut self.values).insert(name.to_owned(), value.to_owned());
         }
     }
 
     /// Sets a value that the client requests when it connects. RESET restores it.
     pub(in crate::pg) fn begin_with(&mut self, name: &str, value: &str) -> Result<(), PgError> {
         self.set(name, Some(value))?;
-        self.at_start = self.values.clone();
+        self.at_start = Arc::clone(&self.values);
         Ok(())
     }
 
@@ -174,9 +100,17 @@ impl Settings {
         self.get(name).ok_or_else(|| unknown(name))
     }
 
-    /// All settings, by name.
-    pub(in crate::pg) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.values.iter().map(|(name, value)| (spelled(name), value.as_str()))
+    /// All settings, by name, with what is known of them.
+    pub(in crate::pg) fn all(&self) -> impl Iterator<Item = (&str, &str, Option<&'static KnownSetting>)> {
+        self.values.iter().map(|(name, value)| {
+            let known = KnownSetting::named(name);
+            (known.map_or(name.as_str(), |known| known.name), value.as_str(), known)
+        })
+    }
+
+    /// The value that RESET restores.
+    pub(in crate::pg) fn initial(&self, name: &str) -> Option<&str> {
+        self.at_start.get(&name.to_lowercase()).map(String::as_str)
     }
 
     /// The parameters that are reported at the start of a connection.
@@ -213,12 +147,16 @@ impl Settings {
             }
             _ => {}
         }
-        if FIXED.contains(&key.as_str()) && !is_same {
-            return Err(PgError::error("55P02", format!("parameter \"{name}\" cannot be changed")));
+        let known = KnownSetting::named(&key);
+        if let Some(known) = known
+            && !is_same
+        {
+            known.check_changeable(self.get("is_superuser") == Some("on"))?;
         }
         let (value, notice) = checked(&key, value)?;
+        let value = known.map_or(Ok(value.clone()), |known| known.checked(value))?;
         self.after.remove(&key);
-        self.values.insert(key.clone(), value.clone());
+        Arc::make_mut(&mut self.values).insert(key.clone(), value.clone());
         let reported = REPORTED.into_iter().find(|reported| reported.eq_ignore_ascii_case(&key));
         Ok(Changed { report: reported.filter(|_| !is_same).map(|reported| (reported, value)), notice })
     }
@@ -242,13 +180,13 @@ impl Settings {
 
     /// Begins a transaction: a rollback restores the present values.
     pub(in crate::pg) fn begin_transaction(&mut self) {
-        self.before.get_or_insert_with(|| self.values.clone());
+        self.before.get_or_insert_with(|| Arc::clone(&self.values));
     }
 
     /// Keeps the present values for a new savepoint, before which there are `earlier_count` others.
     pub(in crate::pg) fn set_savepoint(&mut self, earlier_count: usize) {
         self.at_savepoints.truncate(earlier_count);
-        self.at_savepoints.push((self.values.clone(), self.after.clone()));
+        self.at_savepoints.push((Arc::clone(&self.values), self.after.clone()));
     }
 
     /// Restores the values of the last of the `left_count` savepoints that are left. Returns the reported settings that
@@ -269,9 +207,10 @@ impl Settings {
         let (before, after) = (self.before.take(), std::mem::take(&mut self.after));
         match before {
             Some(before) if !is_committed => self.replace(before),
+            _ if after.is_empty() => Vec::new(),
             _ => {
-                let mut values = self.values.clone();
-                values.extend(after);
+                let mut values = Arc::clone(&self.values);
+                Arc::make_mut(&mut values).extend(after);
                 self.replace(values)
             }
         }
@@ -280,16 +219,21 @@ impl Settings {
     /// Restores the initial value of every setting.
     pub(in crate::pg) fn reset_all(&mut self) -> Vec<(&'static str, String)> {
         self.after.clear();
-        self.replace(self.at_start.clone())
+        self.replace(Arc::clone(&self.at_start))
     }
 
     /// Sets all values that clients may change. Returns the reported settings that change by this.
-    fn replace(&mut self, values: BTreeMap<String, String>) -> Vec<(&'static str, String)> {
+    fn replace(&mut self, values: Values) -> Vec<(&'static str, String)> {
         let before = std::mem::replace(&mut self.values, values);
+        if Arc::ptr_eq(&before, &self.values) {
+            return Vec::new();
+        }
         // The mode of the current transaction stays, as does what clients cannot change.
-        for name in FIXED.into_iter().chain([TRANSACTION_READ_ONLY]) {
-            let value = before.get(name).map(|value| (name.to_owned(), value.clone()));
-            self.values.extend(value);
+        let kept = KNOWN.iter().filter(|known| !known.is_changeable()).map(|known| known.name);
+        for name in kept.chain([TRANSACTION_READ_ONLY]) {
+            if let Some(value) = before.get(name) {
+                self.fix_now(name, value);
+            }
         }
         let changed = |name: &&str| before.get(&name.to_lowercase()) != self.values.get(&name.to_lowercase());
         let reported = REPORTED.into_iter().filter(changed);
@@ -303,17 +247,18 @@ fn unknown(name: &str) -> PgError {
 
 /// A name as PostgreSQL spells it.
 pub(in crate::pg) fn spelled(name: &str) -> &str {
-    DEFAULTS.iter().map(|(known, _)| *known).find(|known| known.eq_ignore_ascii_case(name)).unwrap_or(name)
+    KnownSetting::named(name).map_or(name, |known| known.name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atsdb::sql::POSTGRES_VERSION;
     use std::time::Duration;
 
     #[test]
     fn settings_change_and_go_back() {
-        let mut settings = Settings::new("me", 5433);
+        let mut settings = Settings::new("me", 5433, 100);
         settings.begin_with("application_name", "psql").unwrap();
         let changed = settings.set("Application_Name", Some("x")).unwrap();
         assert_eq!(changed.report, Some(("application_name", "x".to_owned())));
@@ -325,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_transaction_restores_what_it_set() {
-        let mut settings = Settings::new("me", 5433);
+        let mut settings = Settings::new("me", 5433, 100);
         settings.set_local(SEARCH_PATH, Some("s")).unwrap();
         assert_eq!(settings.get(SEARCH_PATH), Some("\"$user\", public"), "there is no transaction");
         for (is_committed, path, name) in [(true, "\"$user\", public", "x"), (false, "\"$user\", public", "psql")] {
@@ -347,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_savepoint_restores_what_was_set_after_it() {
-        let mut settings = Settings::new("me", 5433);
+        let mut settings = Settings::new("me", 5433, 100);
         settings.begin_transaction();
         settings.set("application_name", Some("one")).unwrap();
         settings.set_savepoint(0);
@@ -369,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_session_acts_as_its_own_user_only() {
-        let mut settings = Settings::new("me", 5433);
+        let mut settings = Settings::new("me", 5433, 100);
         for (name, value) in [(ROLE, Some("me")), (ROLE, Some("none")), (ROLE, None)] {
             settings.set(name, value).unwrap();
         }
@@ -384,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_the_server_does_not_do_is_refused_or_said() {
-        let mut settings = Settings::new("me", 5433);
+        let mut settings = Settings::new("me", 5433, 100);
         let code = |settings: &mut Settings, name, value| settings.set(name, Some(value)).unwrap_err().code;
         assert_eq!(code(&mut settings, "nonsense", "1"), "42704");
         assert_eq!(code(&mut settings, "client_encoding", "LATIN1"), "0A000");
@@ -396,7 +341,17 @@ mod tests {
             settings.set("datestyle", Some(style)).unwrap();
             assert_eq!(settings.get("datestyle"), Some("ISO, MDY"));
         }
-        assert_eq!(code(&mut settings, "server_version", "9"), "55P02");
+        let message = |settings: &mut Settings, name: &str| settings.set(name, Some("9")).unwrap_err().message;
+        let cannot = "cannot be changed";
+        for (name, when) in [("server_version", ""), ("max_connections", " without restarting the server")] {
+            assert_eq!(message(&mut settings, name), format!("parameter \"{name}\" {cannot}{when}"));
+            assert_eq!(code(&mut settings, name, "9"), "55P02");
+        }
+        assert_eq!(code(&mut settings, "enable_seqscan", "9"), "22023");
+        settings.set("enable_seqscan", Some("FALSE")).unwrap();
+        assert_eq!(settings.show("enable_seqscan").unwrap(), "off");
+        settings.fix("is_superuser", "off");
+        assert_eq!(code(&mut settings, "session_replication_role", "replica"), "42501");
         assert_eq!(code(&mut settings, "statement_timeout", "soon"), "22023");
         assert_eq!(code(&mut settings, "default_transaction_read_only", "maybe"), "22023");
         settings.set("default_transaction_read_only", Some("TRUE")).unwrap();

@@ -1,6 +1,7 @@
 //! The state that the connections of PostgreSQL clients share.
 
 use super::sessions::Sessions;
+use super::shared_snapshots::SharedSnapshots;
 use crate::databases::list::Databases;
 use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
@@ -14,8 +15,11 @@ pub(in crate::pg) struct PgShared {
     pub(in crate::pg) databases: Databases,
     pub(in crate::pg) tls: Option<Tls>,
     pub(in crate::pg) sessions: Sessions,
+    pub(in crate::pg) snapshots: SharedSnapshots,
     /// The memory for what clients send, which HTTP uses too.
     pub(in crate::pg) gate: Gate,
     pub(in crate::pg) ingest: Arc<IngestOptions>,
     pub(in crate::pg) port: u16,
+    /// The maximum number of connections.
+    pub(in crate::pg) connections_max: usize,
 }

@@ -10,7 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::sql::{
     Answer, FileReader, FileRequest, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared, Session,
-    Skipped,
+    Skipped, TransactionSnapshot,
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
@@ -42,6 +42,13 @@ impl StoreSession {
         let session = state.session().with_files(files);
         session.set_identity(user, database);
         Self { session, stdin, state: state.clone() }
+    }
+
+    /// A session for functions that concern no table. It may change nothing.
+    pub(in crate::pg) fn for_functions(&self) -> Session {
+        let session = self.state.session();
+        session.restrict(Permission::Read, "functions in queries about the catalogue only compute values".to_owned());
+        session
     }
 
     pub(in crate::pg) fn interrupt_handle(&self) -> InterruptHandle {
@@ -117,6 +124,16 @@ impl StoreSession {
     /// Takes what the last definition has left out.
     pub(in crate::pg) fn take_skipped(&self) -> Vec<Skipped> {
         self.session.take_skipped()
+    }
+
+    /// The state that the open transaction reads, for others; `None` without a transaction.
+    pub(in crate::pg) fn export_snapshot(&self) -> Result<Option<TransactionSnapshot>> {
+        self.session.export_snapshot()
+    }
+
+    /// Lets the open transaction read a state that another one reads. Returns `false` if it is too late.
+    pub(in crate::pg) fn import_snapshot(&self, snapshot: &TransactionSnapshot) -> Result<bool> {
+        self.session.import_snapshot(snapshot)
     }
 
     pub(in crate::pg) fn in_transaction(&self) -> bool {

@@ -28,7 +28,7 @@ pub(super) struct DatabaseServices {
 impl DatabaseServices {
     pub(super) fn new(databases: &Databases, options: &ServerOptions) -> Self {
         let (ingest, options, has_grpc) = (Arc::new(options.ingest.clone()), options.clone(), options.grpc.is_some());
-        let gate = Gate::new(ingest.bytes_in_flight_max, ingest.hold_time);
+        let gate = Gate::new(ingest.bytes_in_flight_max, ingest.hold_time, databases.server().metrics());
         let (shared_gate, limits) = (gate.clone(), Arc::clone(&ingest));
         // Both protocols that bring samples share one queue for each database.
         let proms =

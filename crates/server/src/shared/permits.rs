@@ -4,6 +4,7 @@
 //! SQL, for an advisory lock or a time. The memory that it holds while it waits for its client is counted. Beyond a
 //! limit, the statement that has waited longest for its client is ended, so that idle clients cannot block others.
 
+use super::metrics::{Counter, Gauge, GaugeGuard, Metrics};
 use super::statement_options::StatementOptions;
 use atsdb::sql::{Session, StatementWaits};
 use futures::future::BoxFuture;
@@ -27,6 +28,8 @@ struct Inner {
     hold_time: Duration,
     away: Mutex<Away>,
     away_bytes_max: usize,
+    running: Gauge,
+    refused: Counter,
 }
 
 /// The statements that wait for their clients, by the order in which they began to wait.
@@ -39,7 +42,10 @@ struct Away {
 
 /// The permit of one statement, which is returned when this is dropped.
 #[derive(Debug)]
-pub(crate) struct StatementPermit(Arc<HeldPermit>);
+pub(crate) struct StatementPermit {
+    held: Arc<HeldPermit>,
+    _counted: GaugeGuard,
+}
 
 /// The permit of a statement, as long as it does not wait.
 #[derive(Debug)]
@@ -72,12 +78,17 @@ struct Waiting<'a> {
 }
 
 impl StatementPermits {
-    pub(crate) fn new(options: &StatementOptions) -> Self {
+    pub(crate) fn new(options: &StatementOptions, metrics: &Metrics) -> Self {
+        let running = metrics.gauge("atsdb_statements", "Statements that run or wait for their clients.");
+        let refused = "atsdb_statements_refused_total";
+        let refused = metrics.counter(refused, "Statements that were refused because too many were running.");
         Self(Arc::new(Inner {
             free: Arc::new(Semaphore::new(options.running_max.clamp(1, Semaphore::MAX_PERMITS))),
             hold_time: options.hold_time,
             away: Mutex::default(),
             away_bytes_max: options.memory_of_one(),
+            running,
+            refused,
         }))
     }
 
@@ -87,9 +98,13 @@ impl StatementPermits {
         match tokio::time::timeout(self.0.hold_time, free).await {
             Ok(Ok(permit)) => {
                 let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
-                Ok(StatementPermit(Arc::new(HeldPermit { permits: self.clone(), state })))
+                let held = Arc::new(HeldPermit { permits: self.clone(), state });
+                Ok(StatementPermit { held, _counted: self.0.running.hold() })
             }
-            _ => Err(NoPermit),
+            _ => {
+                self.0.refused.increment();
+                Err(NoPermit)
+            }
         }
     }
 
@@ -121,7 +136,7 @@ impl Drop for Waiting<'_> {
 impl StatementPermit {
     /// From now on, others use the permit while a statement of the session waits for an advisory lock or a time.
     pub(crate) fn follow_waits(&self, session: &Session) {
-        session.set_waits(Arc::<HeldPermit>::clone(&self.0));
+        session.set_waits(Arc::<HeldPermit>::clone(&self.held));
     }
 
     /// Waits for the client, while the statement holds `byte_count` bytes.
@@ -134,11 +149,11 @@ impl StatementPermit {
         if let Ok(done) = tokio::time::timeout(PAUSE_MAX, client.as_mut()).await {
             return Ok(done);
         }
-        let waiting = self.0.permits.wait(byte_count);
-        self.0.leave();
+        let waiting = self.held.permits.wait(byte_count);
+        self.held.leave();
         let back = async {
             let done = client.await;
-            self.0.come_back().await;
+            self.held.come_back().await;
             done
         };
         tokio::select! {
@@ -150,7 +165,7 @@ impl StatementPermit {
 
 impl Drop for StatementPermit {
     fn drop(&mut self) {
-        let mut state = self.0.state.lock();
+        let mut state = self.held.state.lock();
         (state.permit, state.has_ended) = (None, true);
     }
 }
@@ -201,7 +216,8 @@ mod tests {
 
     fn permits(running_max: usize, memory_bytes: usize) -> StatementPermits {
         let hold_time = Duration::from_millis(50);
-        StatementPermits::new(&StatementOptions { running_max, memory_bytes, hold_time, ..StatementOptions::default() })
+        let options = StatementOptions { running_max, memory_bytes, hold_time, ..StatementOptions::default() };
+        StatementPermits::new(&options, &Metrics::default())
     }
 
     fn run(test: impl Future<Output = ()>) {
@@ -214,8 +230,10 @@ mod tests {
             let permits = permits(1, 100);
             let first = permits.take().await.unwrap();
             assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!((permits.0.running.value(), permits.0.refused.value()), (1, 1));
             drop(first);
             assert!(permits.take().await.is_ok());
+            assert_eq!((permits.0.running.value(), permits.0.refused.value()), (0, 1));
         });
     }
 

@@ -52,11 +52,12 @@ struct Inner {
 
 impl ServerState {
     pub(crate) fn new(statements: StatementOptions, phase: PhaseFollower, log: Log) -> Self {
+        let metrics = Metrics::default();
         Self(Arc::new(ServerInner {
             root: Mutex::default(),
-            permits: StatementPermits::new(&statements),
+            permits: StatementPermits::new(&statements, &metrics),
             statements,
-            metrics: Metrics::default(),
+            metrics,
             processes: ProcessNumbers::default(),
             log,
             phase,

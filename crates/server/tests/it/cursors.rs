@@ -1,5 +1,6 @@
 //! Cursors in all directions, and after their transaction. The answers are those of PostgreSQL 15.
 
+use crate::hostile::{STARTUP, answer, message};
 use crate::support::Served;
 use atsdb_server::{ServerOptions, StatementOptions};
 
@@ -101,6 +102,19 @@ FETCH 1 FROM s;
 ";
     let rows = &["1", "2", "3", "4", "h|t|f", "3", "2", "1", "s|t|t"];
     check(script, rows, &["25P01", "55000", "34000", "34000", "55000", "34000"]);
+}
+
+#[test]
+fn a_binary_cursor_is_fetched_in_binary_by_simple_queries() {
+    let served = Served::new();
+    let declare = b"BEGIN; DECLARE c BINARY CURSOR FOR SELECT 258::int AS n;\
+        SELECT name FROM pg_cursors WHERE is_binary; FETCH c; COMMIT\0";
+    let found = answer(&served, &[STARTUP, &message(b'Q', declare)].concat());
+    let has = |part: &[u8]| found.windows(part.len()).any(|window| window == part);
+    // The format 1 at the end of the description, and a row with the four bytes of 258.
+    assert!(has(b"\x00\x00\x00\x17\x00\x04\xff\xff\xff\xff\x00\x01"), "{found:?}");
+    assert!(has(b"D\0\0\0\x0e\0\x01\0\0\0\x04\0\0\x01\x02"), "{found:?}");
+    assert!(has(b"D\0\0\0\x0b\0\x01\0\0\0\x01c"), "{found:?}");
 }
 
 #[test]

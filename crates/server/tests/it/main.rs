@@ -40,6 +40,8 @@ mod psql;
 mod rust_client;
 mod schemas;
 mod senders;
+mod session_functions;
+mod settings;
 mod sharing;
 mod shutdown;
 mod slow_clients;

@@ -131,12 +131,65 @@ fn archives_are_restored_by_pg_restore() {
 }
 
 #[test]
+fn several_connections_dump_one_snapshot() {
+    let Some(restore) = postgres_program("pg_restore") else { return };
+    let (served, other) = (Served::new(), Served::new());
+    if psql(&url(&served), TABLES).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive").display().to_string();
+    if dump(&served, &["--format", "directory", "--jobs", "3", "--file", &archive]).is_none() {
+        return;
+    }
+    let output = Command::new(restore).args(["-d", &url(&other), &archive]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(answers(&url(&other)), answers(&url(&served)));
+}
+
+#[test]
+fn a_transaction_reads_the_snapshot_that_another_exports() {
+    let served = Served::with_tables();
+    let connect = || postgres::Client::connect(&url(&served), postgres::NoTls).unwrap();
+    let (mut first, mut second) = (connect(), connect());
+    let count = |client: &mut postgres::Client| -> i64 {
+        client.query_one("SELECT count(*) FROM sensors", &[]).unwrap().get(0)
+    };
+    let code = |error: postgres::Error| error.code().unwrap().code().to_owned();
+    first.batch_execute("BEGIN").unwrap();
+    let name: String = first.query_one("SELECT pg_export_snapshot()", &[]).unwrap().get(0);
+    second.batch_execute("INSERT INTO sensors VALUES (3, 's3', 1)").unwrap();
+    let import = format!("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '{name}'");
+    second.batch_execute(&import).unwrap();
+    assert_eq!((count(&mut first), count(&mut second)), (2, 2));
+    second.batch_execute("COMMIT; BEGIN").unwrap();
+    assert_eq!(count(&mut second), 3);
+    let late = second.batch_execute(&format!("SET TRANSACTION SNAPSHOT '{name}'")).unwrap_err();
+    assert_eq!(code(late), "25001");
+    first.batch_execute("COMMIT").unwrap();
+    let gone = second.batch_execute(&format!("ROLLBACK; {import}")).unwrap_err();
+    assert_eq!(code(gone), "22023");
+}
+
+#[test]
 fn programs_for_maintenance_end_well() {
     let served = Served::with_tables();
     for program in ["vacuumdb", "reindexdb", "clusterdb"] {
         let Some(path) = postgres_program(program) else { return };
         let output = Command::new(path).args(["-d", &url(&served)]).output().unwrap();
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn programs_that_create_databases_say_what_a_database_is() {
+    let served = Served::with_tables();
+    for (program, statement) in [("createdb", "CREATE DATABASE"), ("dropdb", "DROP DATABASE")] {
+        let Some(path) = postgres_program(program) else { return };
+        let output = Command::new(path).args(["--maintenance-db", &url(&served), "other"]).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && errors.contains("a database is a store"), "{errors}");
+        assert!(errors.contains(statement), "{errors}");
     }
 }
 

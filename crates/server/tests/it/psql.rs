@@ -42,6 +42,83 @@ fn instants_have_the_type_with_a_zone() {
 }
 
 #[test]
+fn what_returning_computes_may_be_an_instant() {
+    check(
+        "CREATE TABLE one (id INT PRIMARY KEY, t TIMESTAMP);\n\
+         INSERT INTO one VALUES (1) RETURNING now(), now() AS n, TIMESTAMP '2024-01-01' AS local, id \\gdesc\n\
+         UPDATE one SET id = 2 RETURNING current_timestamp, TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t \\gdesc\n\
+         INSERT INTO one VALUES (3) RETURNING TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t, now() > '2024-01-01' AS later;\n",
+        "Column|Type\n\
+         now|timestamp with time zone\n\
+         n|timestamp with time zone\n\
+         local|timestamp without time zone\n\
+         id|integer\n\
+         (4 rows)\n\
+         Column|Type\n\
+         current_timestamp|timestamp with time zone\n\
+         t|timestamp with time zone\n\
+         (2 rows)\n\
+         t|later\n\
+         2024-01-01 08:00:00+00|t\n\
+         (1 row)",
+    );
+}
+
+#[test]
+fn types_of_columns_have_their_modifiers() {
+    check(
+        "CREATE TABLE prices (id INT, p NUMERIC(10, 2), t TIMESTAMP(3) WITH TIME ZONE, a NUMERIC(6, 1)[]);\n\
+         SELECT p, p AS q, p * 2 AS r, p::numeric(6, 1) AS s, t, a FROM prices \\gdesc\n\
+         SELECT x.* FROM (SELECT p, max(p) OVER () AS m FROM prices) AS x \\gdesc\n\
+         SELECT attname, atttypmod FROM pg_attribute WHERE attrelid = 'prices'::regclass AND attnum > 0 ORDER BY attnum;\n",
+        "Column|Type\n\
+         p|numeric(10,2)\n\
+         q|numeric(10,2)\n\
+         r|numeric\n\
+         s|numeric(6,1)\n\
+         t|timestamp(3) with time zone\n\
+         a|numeric(6,1)[]\n\
+         (6 rows)\n\
+         Column|Type\n\
+         p|numeric(10,2)\n\
+         m|numeric\n\
+         (2 rows)\n\
+         attname|atttypmod\n\
+         id|-1\n\
+         p|655366\n\
+         t|3\n\
+         a|393221\n\
+         (4 rows)",
+    );
+}
+
+#[test]
+fn functions_are_listed_by_their_names() {
+    check(
+        "\\df btrim\n\\da bool_and\n\\df nothing\nSELECT 'sum'::regproc;\nSELECT 'sum(int)'::regprocedure::oid;\n\
+         SELECT to_regproc('sum') IS NULL AS ambiguous;\n\\sf bool_and\n\\sf nothing\n",
+        "List of functions\n\
+         Schema|Name|Result data type|Argument data types|Type\n\
+         pg_catalog|btrim|bytea|bytea, bytea|func\n\
+         pg_catalog|btrim|text|text|func\n\
+         pg_catalog|btrim|text|text, text|func\n\
+         (3 rows)\n\
+         List of aggregate functions\n\
+         Schema|Name|Result data type|Argument data types|Description\n\
+         pg_catalog|bool_and|boolean|boolean|\n\
+         (1 row)\n\
+         List of functions\n\
+         Schema|Name|Result data type|Argument data types|Type\n\
+         (0 rows)\n\
+         oid\n2108\n(1 row)\n\
+         ambiguous\nt\n(1 row)\n\
+         ERROR:  42725: more than one function named \"sum\"\n\
+         ERROR:  \"bool_and\" is an aggregate function\n\
+         ERROR:  function \"nothing\" does not exist",
+    );
+}
+
+#[test]
 fn a_table_has_a_size_by_its_name() {
     check(
         "SELECT pg_relation_size('readings') = pg_total_relation_size('public.readings'::regclass) AS same, \

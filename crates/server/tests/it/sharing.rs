@@ -123,6 +123,8 @@ fn a_statement_too_many_is_refused_whatever_its_protocol() {
             let reply = served.http.post(path, body);
             assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")), "{}", reply.text());
         }
+        let metrics = served.http.get("/metrics");
+        assert!(metrics.text().contains("\natsdb_statements_refused_total 3\n"), "{}", metrics.text());
         // The catalogue needs no permit, nor does the end of a transaction.
         assert!(other.query("SELECT relname FROM pg_class", &[]).is_ok());
         idle.batch_execute("COMMIT").unwrap();

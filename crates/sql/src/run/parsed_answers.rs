@@ -9,11 +9,14 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Longer statements are not kept.
-const TEXT_BYTES_MAX: usize = 2 << 10;
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// The texts of the statements that are kept have at most two times this many bytes. A syntax tree is some dozen times
+/// as large as its text.
+const KEPT_BYTES: usize = 512 << 10;
 
 /// Syntax trees of statements, or `None` for those that cannot be parsed. Statements that differ only in the constants
 /// of their conditions share one, because their answers show the same.
-#[derive(Default)]
 pub struct ParsedAnswers(Mutex<RecentlyUsed<String, Option<Arc<Ast>>>>);
 
 impl ParsedAnswers {
@@ -28,9 +31,15 @@ impl ParsedAnswers {
         let kept = self.0.lock().get(text);
         kept.unwrap_or_else(|| {
             let parsed = parse_answer(text).map(Arc::new);
-            self.0.lock().put(text.to_owned(), parsed.clone());
+            self.0.lock().put(text.to_owned(), parsed.clone(), text.len());
             parsed
         })
+    }
+}
+
+impl Default for ParsedAnswers {
+    fn default() -> Self {
+        Self(Mutex::new(RecentlyUsed::new(KEPT_BYTES)))
     }
 }
 
@@ -52,5 +61,8 @@ mod tests {
         let other = answers.of("SELECT id, 2 AS one FROM t WHERE id = 6 AND name = 'b'").unwrap();
         assert!(Arc::ptr_eq(&first, &same) && !Arc::ptr_eq(&first, &other));
         assert!(answers.of("SELEC 1").is_none() && answers.of("SELEC 1").is_none());
+        let long = format!("SELECT id, {} FROM t", "id + 1, ".repeat(2_000) + "id");
+        let (one, two) = (answers.of(&long).unwrap(), answers.of(&long).unwrap());
+        assert!(Arc::ptr_eq(&one, &two));
     }
 }

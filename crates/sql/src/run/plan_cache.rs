@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// Longer statements are not kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
+/// The texts of the statements that are kept have at most two times this many bytes.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// A statement's optimized plan, without a snapshot.
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
@@ -128,7 +131,7 @@ impl PlanKey {
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     tables: Vec<Table>,
     versions: Vec<(TableId, u64)>,
@@ -187,7 +190,14 @@ impl PlanCache {
             let versions = versions(tables).collect();
             *state = State { tables: tables.to_vec(), versions, ..State::default() };
         }
-        state.results.put(key, kept);
+        let bytes = key.text.len();
+        state.results.put(key, kept, bytes);
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { tables: Vec::new(), versions: Vec::new(), results: RecentlyUsed::new(KEPT_BYTES) }
     }
 }
 

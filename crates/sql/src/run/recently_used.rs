@@ -1,43 +1,61 @@
-//! A map of what was used lately.
+//! A map of what was used lately, bounded by number and by size.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// This many most recently used values are always kept; up to as many others may be.
+/// This many most recently used values are always kept, unless they are too large; up to as many others may be.
 const KEPT_MIN: usize = 256;
 
 /// The values that were used lately, by their keys.
 #[derive(Debug)]
 pub(crate) struct RecentlyUsed<K, V> {
-    young: HashMap<K, V>,
-    old: HashMap<K, V>,
+    /// The most recently used values are kept if they have no more bytes than this; up to as many bytes of others may
+    /// be.
+    bytes_max: usize,
+    young: HashMap<K, Weighed<V>>,
+    young_bytes: usize,
+    old: HashMap<K, Weighed<V>>,
 }
 
-impl<K, V> Default for RecentlyUsed<K, V> {
-    fn default() -> Self {
-        Self { young: HashMap::new(), old: HashMap::new() }
-    }
+#[derive(Debug)]
+struct Weighed<V> {
+    value: V,
+    bytes: usize,
 }
 
 impl<K: Eq + Hash, V: Clone> RecentlyUsed<K, V> {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, young: HashMap::new(), young_bytes: 0, old: HashMap::new() }
+    }
+
     pub(crate) fn get<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
         if let Some(kept) = self.young.get(key) {
-            return Some(kept.clone());
+            return Some(kept.value.clone());
         }
-        let (key, kept) = self.old.remove_entry(key)?;
-        self.put(key, kept.clone());
-        Some(kept)
+        let (key, Weighed { value, bytes }) = self.old.remove_entry(key)?;
+        self.put(key, value.clone(), bytes);
+        Some(value)
     }
 
-    pub(crate) fn put(&mut self, key: K, value: V) {
-        if self.young.len() >= KEPT_MIN {
-            self.old = std::mem::take(&mut self.young);
+    /// Keeps a value that counts as so many bytes. A value for the same key is replaced.
+    pub(crate) fn put(&mut self, key: K, value: V, bytes: usize) {
+        self.old.remove(&key);
+        if let Some(replaced) = self.young.remove(&key) {
+            self.young_bytes -= replaced.bytes;
         }
-        self.young.insert(key, value);
+        if bytes > self.bytes_max {
+            return;
+        }
+        if self.young.len() >= KEPT_MIN || self.young_bytes + bytes > self.bytes_max {
+            self.old = std::mem::take(&mut self.young);
+            self.young_bytes = 0;
+        }
+        self.young_bytes += bytes;
+        self.young.insert(key, Weighed { value, bytes });
     }
 }
 
@@ -47,12 +65,26 @@ mod tests {
 
     #[test]
     fn what_is_used_again_stays() {
-        let mut kept = RecentlyUsed::default();
+        let mut kept = RecentlyUsed::new(usize::MAX);
         for number in 0..10 * KEPT_MIN {
-            kept.put(number, number + 1);
+            kept.put(number, number + 1, 1);
             assert_eq!(kept.get(&0), Some(1));
         }
         assert_eq!(kept.get(&1), None);
         assert_eq!(kept.get(&(9 * KEPT_MIN + 1)), Some(9 * KEPT_MIN + 2));
+    }
+
+    #[test]
+    fn no_more_bytes_are_kept_than_two_times_the_bound() {
+        let mut kept = RecentlyUsed::new(10);
+        for number in 0..100 {
+            kept.put(number, (), 4);
+            let bytes = |values: &HashMap<i32, Weighed<()>>| values.values().map(|kept| kept.bytes).sum::<usize>();
+            assert!(bytes(&kept.young) + bytes(&kept.old) <= 20);
+            assert_eq!(bytes(&kept.young), kept.young_bytes);
+            assert_eq!((kept.get(&number), kept.get(&0)), (Some(()), Some(())));
+        }
+        kept.put(0, (), 11);
+        assert_eq!(kept.get(&0), None, "it is too large");
     }
 }

@@ -26,6 +26,7 @@ mod savepoint;
 mod schemas;
 mod sequences;
 mod set_constraints;
+pub(crate) mod shared_snapshot;
 mod show;
 mod skipped;
 pub(crate) mod state;

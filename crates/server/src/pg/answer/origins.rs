@@ -1,11 +1,12 @@
 //! The origins of an answer's columns: which column of which table or view each one shows. Clients ask for them to edit
-//! rows. They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the
+//! rows. With them come the modifiers of types, such as the digits of `numeric(10, 2)`. They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the
 //! origin of the column that it selects; computed columns and those of set operations have none.
 
 use super::headings::{is_surely_a_name, set_headings};
 use super::sources::{Columns, ShownColumn, Sources, renamed};
 use crate::pg::catalogue::{name_of_expression, number_of_table};
 use crate::pg::store::StoreSession;
+use crate::pg::types::modifiers::{self, NO_MODIFIER};
 use crate::pg::wire::outgoing::{Origin, ResultColumn};
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{
@@ -33,7 +34,9 @@ pub(in crate::pg) fn complete_columns(text: &str, columns: &mut [ResultColumn], 
     let scope = Scope { columns_of_table: &|parts| columns_of_table(parts, session), items: Vec::new() };
     let shown = scope.of_statement(&statement).filter(|shown| shown.len() == columns.len());
     for (column, shown) in columns.iter_mut().zip(shown.into_iter().flatten()) {
-        column.origin = shown.origin.filter(|_| same_name(&shown.name, &column.name));
+        let is_same = same_name(&shown.name, &column.name);
+        column.modifier = if is_same { shown.modifier } else { NO_MODIFIER };
+        column.origin = shown.origin.filter(|_| is_same);
     }
 }
 
@@ -41,14 +44,23 @@ pub(in crate::pg) fn complete_columns(text: &str, columns: &mut [ResultColumn], 
 fn columns_of_table(parts: &[String], session: &StoreSession) -> Columns {
     let table = session.last_seen(parts)?;
     let definition = &table.definition;
-    let names: Vec<String> = match &definition.view {
-        Some(_) => session.columns_of_view(&table).ok()?.fields().iter().map(|field| field.name().clone()).collect(),
+    let columns: Vec<(String, i32)> = match &definition.view {
+        Some(_) => {
+            let schema = session.columns_of_view(&table).ok()?;
+            schema.fields().iter().map(|field| (field.name().clone(), NO_MODIFIER)).collect()
+        }
         None if definition.sequence => return None,
-        None => definition.columns.iter().map(|column| column.name.clone()).collect(),
+        None => {
+            let columns = definition.columns.iter();
+            columns.map(|column| (column.name.clone(), modifiers::of_column(column.column_type))).collect()
+        }
     };
     let table = u32::try_from(number_of_table(&table)).ok()?;
-    let shown = |(position, name): (i16, String)| ShownColumn { name, origin: Some(Origin { table, position }) };
-    Some((1..).zip(names).map(shown).collect())
+    let shown = |(position, (name, modifier)): (i16, (String, i32))| {
+        let origin = Some(Origin { table, position });
+        ShownColumn { name, modifier, origin }
+    };
+    Some((1..).zip(columns).map(shown).collect())
 }
 
 /// Resolves the names of tables to their columns.
@@ -109,11 +121,12 @@ impl Scope<'_> {
             SetExpr::Query(query) => self.of_query(query),
             SetExpr::SetOperation { left, .. } => {
                 let columns = self.of_body(left)?.into_iter();
-                Some(columns.map(|column| ShownColumn { origin: None, ..column }).collect())
+                Some(columns.map(|column| ShownColumn { modifier: NO_MODIFIER, origin: None, ..column }).collect())
             }
             SetExpr::Values(values) => {
                 let count = values.rows.first()?.content.len();
-                Some((1..=count).map(|number| ShownColumn { name: format!("column{number}"), origin: None }).collect())
+                let shown = |number| ShownColumn { name: format!("column{number}"), modifier: NO_MODIFIER, origin: None };
+                Some((1..=count).map(shown).collect())
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
                 self.of_statement(statement)
@@ -172,12 +185,18 @@ fn of_items(items: &[SelectItem], sources: &Sources) -> Columns {
     for item in items {
         match item {
             SelectItem::UnnamedExpr(expr) => {
-                let computed = || ShownColumn { name: name_of_expression(expr), origin: None };
+                let computed = || {
+                    let (name, modifier) = (name_of_expression(expr), modifiers::of_expression(expr));
+                    ShownColumn { name, modifier, origin: None }
+                };
                 columns.push(sources.column(expr).cloned().unwrap_or_else(computed));
             }
             SelectItem::ExprWithAlias { expr, alias } => {
-                let origin = sources.column(expr).and_then(|column| column.origin);
-                columns.push(ShownColumn { name: alias.value.clone(), origin });
+                let (modifier, origin) = match sources.column(expr) {
+                    Some(column) => (column.modifier, column.origin),
+                    None => (modifiers::of_expression(expr), None),
+                };
+                columns.push(ShownColumn { name: alias.value.clone(), modifier, origin });
             }
             SelectItem::Wildcard(options) if is_plain(options) => columns.extend_from_slice(sources.columns()?),
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
@@ -221,9 +240,11 @@ mod tests {
             let at = tables.iter().position(|(name, _)| parts.last().is_some_and(|last| last == name))?;
             let origin = |position| Some(Origin { table: u32::try_from(at).unwrap(), position });
             let names = (1..).zip(tables[at].1);
-            Some(
-                names.map(|(position, name)| ShownColumn { name: name.to_owned(), origin: origin(position) }).collect(),
-            )
+            let shown = |(position, name): (i16, &str)| {
+                let name = name.to_owned();
+                ShownColumn { name, modifier: NO_MODIFIER, origin: origin(position) }
+            };
+            Some(names.map(shown).collect())
         };
         let scope = Scope { columns_of_table: &columns_of_table, items: Vec::new() };
         let named = |column: ShownColumn| {

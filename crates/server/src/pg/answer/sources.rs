@@ -1,6 +1,7 @@
 //! The sources of a statement, for the origins of its columns: those of its FROM clause, and the columns that `*` and
 //! names without a source stand for.
 
+use crate::pg::types::modifiers::NO_MODIFIER;
 use crate::pg::wire::outgoing::Origin;
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, ObjectName, TableAlias};
@@ -9,6 +10,8 @@ use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, Object
 #[derive(Debug, Clone)]
 pub(super) struct ShownColumn {
     pub(super) name: String,
+    /// The modifier of its type.
+    pub(super) modifier: i32,
     pub(super) origin: Option<Origin>,
 }
 
@@ -141,7 +144,8 @@ fn joined(left: Columns, right: Columns, operator: &JoinOperator) -> Columns {
             MergedSide::Right => right.origin,
             MergedSide::Both => None,
         };
-        columns.push(ShownColumn { name: left.name.clone(), origin });
+        let modifier = if left.modifier == right.modifier { left.modifier } else { NO_MODIFIER };
+        columns.push(ShownColumn { name: left.name.clone(), modifier, origin });
     }
     let is_merged = |column: &ShownColumn| names.iter().any(|name| same_name(name, &column.name));
     columns.extend(left.into_iter().chain(right).filter(|column| !is_merged(column)));

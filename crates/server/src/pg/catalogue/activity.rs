@@ -21,6 +21,11 @@ pub(in crate::pg) trait Activity {
     /// The sessions, and the statements of other protocols, that the user may see.
     fn backends(&self) -> Vec<Backend>;
 
+    /// Exports the snapshot of the open transaction, and returns its name.
+    ///
+    /// Errors: 25P01 without a transaction.
+    fn export_snapshot(&self) -> Result<String, PgError>;
+
     /// Interrupts the statement that runs under a process number. Returns `false` if there is no such process.
     ///
     /// Errors: 42501 if it belongs to another user.
@@ -46,6 +51,7 @@ pub(in crate::pg) struct CursorEntry {
     pub(in crate::pg) created_ns: i64,
     pub(in crate::pg) is_holdable: bool,
     pub(in crate::pg) is_scrollable: bool,
+    pub(in crate::pg) is_binary: bool,
 }
 
 /// A prepared statement.

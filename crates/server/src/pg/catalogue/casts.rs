@@ -57,7 +57,10 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
         },
         "oid" | "int2" | "int4" | "int8" | "xid" | "cid" => Value::Int(value.int().ok_or_else(|| invalid(name))?),
         "float4" | "float8" | "numeric" => match value {
-            Value::Int(_) if name == "numeric" => value,
+            Value::Int(_) | Value::Numeric(_) if name == "numeric" => value,
+            Value::Text(text) if name == "numeric" && text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+                Value::Numeric(text.trim().to_owned())
+            }
             value => Value::Float(value.float().ok_or_else(|| invalid(name))?),
         },
         "bool" => match value {

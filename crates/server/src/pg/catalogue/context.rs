@@ -3,6 +3,7 @@
 use super::activity::Activity;
 use super::limits::Limits;
 use super::relation::{ColumnName, Relation, Row, find};
+use super::store_functions::StoreFunctions;
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
@@ -28,6 +29,8 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) purpose: Purpose,
     pub(in crate::pg) limits: Limits<'a>,
     pub(in crate::pg) activity: &'a dyn Activity,
+    /// The functions that the store computes.
+    pub(in crate::pg) functions: StoreFunctions<'a>,
     /// The tables of the catalogue.
     pub(in crate::pg) source: &'a dyn Source,
     /// Executes the subqueries of expressions.

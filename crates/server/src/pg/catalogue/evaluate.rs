@@ -2,8 +2,9 @@
 
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
+use super::arithmetic::arithmetic;
 use super::casts::{cast, interval_of};
-use super::context::{Context, Frame};
+use super::context::{Context, Frame, Purpose};
 use super::functions::{call, special_name};
 use super::names::{function_name, ident};
 use super::patterns::{like, matches};
@@ -129,6 +130,10 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
             Value::Time(microseconds) | Value::Interval(microseconds) => Value::Float(microseconds as f64 / 1e6),
             _ => Value::Null,
         },
+        Expr::Extract { field, expr, .. } => {
+            let arguments = [Value::Text(field.to_string().to_lowercase()), of(expr)?];
+            context.functions.call("date_part", &arguments, context.purpose == Purpose::Columns)?
+        }
         Expr::CompoundFieldAccess { root, access_chain } => access(context, root, access_chain, frame)?,
         Expr::Position { expr, r#in } => call(context, "strpos", &[of(r#in)?, of(expr)?])?,
         Expr::Substring { expr, substring_from, substring_for, .. } => {
@@ -171,7 +176,11 @@ fn literal(context: &Context<'_>, value: &ValueWithSpan) -> Result<Value, PgErro
     Ok(match &value.value {
         Literal::Number(digits, _) => match digits.parse() {
             Ok(value) => Value::Int(value),
-            Err(_) => Value::Float(digits.parse().map_err(|_| PgError::syntax("a number out of range"))?),
+            Err(_) if digits.contains(['e', 'E']) => {
+                Value::Float(digits.parse().map_err(|_| PgError::syntax("a number out of range"))?)
+            }
+            Err(_) if digits.starts_with('.') => Value::Numeric(format!("0{digits}")),
+            Err(_) => Value::Numeric(digits.trim_end_matches('.').to_owned()),
         },
         Literal::Boolean(value) => Value::Bool(*value),
         Literal::Null => Value::Null,
@@ -262,6 +271,10 @@ fn unary(op: UnaryOperator, value: Value) -> Result<Value, PgError> {
         (UnaryOperator::Not, value) => truth_of(&value).map_or(Value::Null, |truth| Value::Bool(!truth)),
         (UnaryOperator::Minus, Value::Int(value)) => Value::Int(value.saturating_neg()),
         (UnaryOperator::Minus, Value::Float(value)) => Value::Float(-value),
+        (UnaryOperator::Minus, Value::Numeric(digits)) => Value::Numeric(match digits.strip_prefix('-') {
+            Some(digits) => digits.to_owned(),
+            None => format!("-{digits}"),
+        }),
         (UnaryOperator::Plus, value) => value,
         (op, _) => return Err(PgError::not_supported(format_args!("the operator {op} in a catalogue query"))),
     })
@@ -272,18 +285,8 @@ fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgE
     let compared =
         |holds: fn(Ordering) -> bool| left.compare(right).map_or(Value::Null, |found| Value::Bool(holds(found)));
     let matched = |negated: bool, ignores_case: bool| Ok(negated_if(negated, matches(left, right, ignores_case)?));
-    let number = |compute: fn(i64, i64) -> Option<i64>| match (left, right) {
-        (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-        _ => match (left.int(), right.int()) {
-            (Some(one), Some(two)) => match compute(one, two) {
-                Some(value) => Ok(Value::Int(value)),
-                None => Err(PgError::error("22003", "integer out of range or division by zero")),
-            },
-            _ => Err(PgError::error("42883", "operator does not exist for these types")),
-        },
-    };
-    if let Some(found) = of_times(left, op, right) {
-        return Ok(found);
+    if let Some(found) = arithmetic(left, op, right) {
+        return found;
     }
     match op {
         BinaryOperator::Eq => Ok(compared(Ordering::is_eq)),
@@ -292,15 +295,6 @@ fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgE
         BinaryOperator::LtEq => Ok(compared(Ordering::is_le)),
         BinaryOperator::Gt => Ok(compared(Ordering::is_gt)),
         BinaryOperator::GtEq => Ok(compared(Ordering::is_ge)),
-        BinaryOperator::Plus => number(i64::checked_add),
-        BinaryOperator::Minus => number(i64::checked_sub),
-        BinaryOperator::Multiply => number(i64::checked_mul),
-        BinaryOperator::Divide => number(i64::checked_div),
-        BinaryOperator::Modulo => number(i64::checked_rem),
-        BinaryOperator::BitwiseAnd => number(|one, two| Some(one & two)),
-        BinaryOperator::BitwiseOr => number(|one, two| Some(one | two)),
-        BinaryOperator::PGBitwiseShiftLeft => number(|one, two| one.checked_shl(u32::try_from(two).ok()?)),
-        BinaryOperator::PGBitwiseShiftRight => number(|one, two| one.checked_shr(u32::try_from(two).ok()?)),
         BinaryOperator::StringConcat => Ok(concatenated(left, right)),
         BinaryOperator::PGRegexMatch => matched(false, false),
         BinaryOperator::PGRegexIMatch => matched(false, true),
@@ -324,18 +318,6 @@ fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgE
         }),
         other => Err(PgError::not_supported(format_args!("the operator {other} in a catalogue query"))),
     }
-}
-
-/// The sum or the difference of times and lengths of time; `None` for other operands.
-fn of_times(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Value> {
-    Some(match (left, op, right) {
-        (Value::Time(one), BinaryOperator::Minus, Value::Time(two)) => Value::Interval(one.saturating_sub(*two)),
-        (Value::Time(time), BinaryOperator::Minus, Value::Interval(length)) => {
-            Value::Time(time.saturating_sub(*length))
-        }
-        (Value::Time(time), BinaryOperator::Plus, Value::Interval(length)) => Value::Time(time.saturating_add(*length)),
-        _ => return None,
-    })
 }
 
 fn contains(left: &Value, right: &Value) -> Value {

@@ -3,11 +3,12 @@
 use super::conditions::{conjuncts, equality, is_about};
 use super::context::{Context, Frame};
 use super::evaluate::evaluate;
-use super::functions::{call, result_type};
+use super::functions::call;
 use super::names::{ident, schema_and_name};
 use super::relation::{ColumnName, Relation, Row, find};
 use super::search_path::searched;
 use super::sets::{elements, is_set_function, set_of, subscripts};
+use super::typing::{result_type, type_of};
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::known;
@@ -354,7 +355,7 @@ fn relation(context: &Context<'_>, factor: &TableFactor, frame: &Frame<'_>) -> R
             let types: Vec<u32> = array_exprs
                 .iter()
                 .map(|expr| {
-                    let array = super::typing::type_of(context, expr, frame);
+                    let array = type_of(context, expr, frame);
                     known::element_of(array).map_or(known::TEXT, |element| element.id)
                 })
                 .collect();
@@ -411,16 +412,17 @@ fn function(
             return Err(PgError::not_supported("a named argument"));
         };
         if function == "unnest" || function == "_pg_expandarray" {
-            let array = super::typing::type_of(context, expr, frame);
+            let array = type_of(context, expr, frame);
             type_id = known::element_of(array).map_or(known::TEXT, |element| element.id);
         }
-        types.push(super::typing::type_of(context, expr, frame));
+        types.push(type_of(context, expr, frame));
         values.push(evaluate(context, expr, frame)?);
     }
     if !is_set_function(&function) {
         // A scalar function yields one row with its value.
         let value = call(context, &function, &values)?;
-        return Ok(table_of(&function, &[vec![value]], &[result_type(&function, &types)], alias, with_ordinality));
+        let type_id = result_type(context, &function, &types);
+        return Ok(table_of(&function, &[vec![value]], &[type_id], alias, with_ordinality));
     }
     let mut items = set_of(&function, &values)?;
     if function == "generate_subscripts" {

@@ -4,13 +4,15 @@ use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
 use super::json::json_object;
-use super::lookup::{description, expression, format_type, is_visible_type, name_of, number_of, parts, sequence_of};
+use super::lookup::{description, expression, format_type, is_visible_type, name_of, number_of, sequence_of};
+use super::name_parts::parts;
 use super::privileges::{default_privileges, has_privilege, has_role};
+use super::procedures::AMBIGUOUS_FUNCTION;
+use super::result_types::{is_condition, is_present_time};
 use super::search_path::{is_visible, searched};
 use super::value::Value;
 use super::view_text::with_schemas;
 use crate::pg::error::{PgError, Severity};
-use crate::pg::types::known;
 use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
 use atsdb::sql::{identifier, pretty_size, version_text};
@@ -21,7 +23,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 54] = [
+const ABOUT_THE_SERVER: [&str; 72] = [
     "version",
     "current_database",
     "current_schema",
@@ -35,6 +37,7 @@ const ABOUT_THE_SERVER: [&str; 54] = [
     "set_config",
     "pg_backend_pid",
     "pg_cancel_backend",
+    "pg_export_snapshot",
     "pg_terminate_backend",
     "pg_is_in_recovery",
     "pg_last_wal_receive_lsn",
@@ -72,85 +75,32 @@ const ABOUT_THE_SERVER: [&str; 54] = [
     "has_column_privilege",
     "has_any_column_privilege",
     "pg_has_role",
+    "has_sequence_privilege",
+    "has_function_privilege",
+    "has_type_privilege",
+    "has_language_privilege",
+    "has_tablespace_privilege",
+    "pg_type_is_visible",
+    "pg_function_is_visible",
+    "pg_char_to_encoding",
+    "pg_tablespace_size",
+    "getdatabaseencoding",
     "to_regclass",
     "to_regtype",
     "to_regrole",
+    "to_regnamespace",
+    "to_regproc",
+    "to_regprocedure",
+    "pg_get_functiondef",
+    "pg_get_function_arguments",
+    "pg_get_function_identity_arguments",
+    "pg_get_function_result",
     "quote_ident",
 ];
 
 /// Whether a query without a table is about the server if it calls this function.
-pub(super) fn is_about_the_server(name: &str) -> bool {
+pub(in crate::pg) fn is_about_the_server(name: &str) -> bool {
     ABOUT_THE_SERVER.contains(&name)
-}
-
-/// The type of a call's value.
-pub(super) fn result_type(name: &str, arguments: &[u32]) -> u32 {
-    let first = arguments.first().copied().unwrap_or(known::TEXT);
-    match name {
-        "current_database"
-        | "current_schema"
-        | "current_user"
-        | "session_user"
-        | "user"
-        | "current_role"
-        | "current_catalog"
-        | "pg_get_userbyid"
-        | "pg_encoding_to_char"
-        | "getdatabaseencoding"
-        | "pg_client_encoding" => known::NAME,
-        "current_schemas" => 1003,
-        "acldefault" => 1034,
-        "pg_backend_pid" | "array_upper" | "array_lower" | "array_length" | "cardinality" | "length" | "strpos"
-        | "position" | "inet_server_port" | "inet_client_port" | "array_position" => known::INT4,
-        "count"
-        | "row_number"
-        | "pg_relation_size"
-        | "pg_table_size"
-        | "pg_total_relation_size"
-        | "pg_indexes_size"
-        | "pg_database_size"
-        | "pg_tablespace_size" => known::INT8,
-        "pg_is_in_recovery" | "pg_cancel_backend" | "pg_terminate_backend" | "bool_and" | "bool_or" | "every" => {
-            known::BOOL
-        }
-        "pg_my_temp_schema" => known::OID,
-        "to_regclass" | "pg_partition_ancestors" => known::REGCLASS,
-        "to_regtype" | "pg_typeof" => known::REGTYPE,
-        "pg_postmaster_start_time" | "pg_conf_load_time" | "pg_last_xact_replay_timestamp" => known::TIMESTAMPTZ,
-        "pg_blocking_pids" => 1007,
-        name if is_present_time(name) => known::TIMESTAMPTZ,
-        "array_agg" => known::by_id(first).map_or(1009, |element| element.array),
-        "unnest" => match first {
-            22 => known::INT2,
-            30 => known::OID,
-            array => known::element_of(array).map_or(known::TEXT, |element| element.id),
-        },
-        "generate_series" | "generate_subscripts" => known::INT4,
-        "_pg_expandarray" => 2249,
-        "min" | "max" | "abs" | "nullif" | "array_append" | "array_remove" => first,
-        "sum" => known::INT8,
-        "avg" => known::FLOAT8,
-        "coalesce" | "greatest" | "least" => {
-            arguments.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)
-        }
-        "string_to_array" | "parse_ident" => 1009,
-        "json_build_object" => known::JSON,
-        name if is_condition(name) => known::BOOL,
-        _ => known::TEXT,
-    }
-}
-
-/// Whether a function returns the present time.
-fn is_present_time(name: &str) -> bool {
-    ["now", "current_timestamp", "transaction_timestamp", "statement_timestamp", "clock_timestamp"].contains(&name)
-}
-
-fn is_condition(name: &str) -> bool {
-    name.starts_with("has_")
-        || name.ends_with("_is_visible")
-        || name.starts_with("pg_has_role")
-        || ["pg_is_other_temp_schema", "starts_with", "pg_index_column_has_property", "pg_relation_is_publishable"]
-            .contains(&name)
 }
 
 /// Calls a function.
@@ -180,6 +130,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_char_to_encoding" => Value::Int(6),
         "pg_backend_pid" => Value::Int(i64::from(context.process)),
         "pg_cancel_backend" | "pg_terminate_backend" => end_process(context, name, arguments)?,
+        "pg_export_snapshot" if context.purpose == Purpose::Columns => Value::Null,
+        "pg_export_snapshot" => Value::Text(context.activity.export_snapshot()?),
         "current_setting" => {
             let (Some(setting), is_missing_ok) = (text(0), argument(1).is_true()) else { return Ok(Value::Null) };
             let settings = context.settings.borrow();
@@ -206,7 +158,10 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         },
         "to_regrole" => named(context, "regrole", text(0))?,
         "to_regnamespace" => named(context, "regnamespace", text(0))?,
-        "to_regproc" | "to_regprocedure" => named(context, "regproc", text(0))?,
+        "to_regproc" | "to_regprocedure" => match named(context, name.trim_start_matches("to_"), text(0)) {
+            Err(error) if error.code == AMBIGUOUS_FUNCTION => Value::Null,
+            found => found?,
+        },
         "pg_get_expr" => expression(context, argument(0))?,
         "pg_get_constraintdef" => {
             let definition = by_number(context, ("internal", "constraints"), argument(0), "definition")?;
@@ -258,9 +213,6 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "shobj_description"
         | "pg_tablespace_location"
         | "pg_get_partkeydef"
-        | "pg_get_function_result"
-        | "pg_get_function_arguments"
-        | "pg_get_function_identity_arguments"
         | "pg_get_triggerdef"
         | "pg_get_ruledef"
         | "pg_get_statisticsobjdef"
@@ -274,6 +226,11 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "inet_client_addr"
         | "inet_server_port"
         | "inet_client_port" => Value::Null,
+        "pg_get_function_result" => by_number(context, ("internal", "functions"), argument(0), "result")?,
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            by_number(context, ("internal", "functions"), argument(0), "arguments")?
+        }
+        "pg_get_functiondef" => source_of(context, argument(0))?,
         "pg_get_serial_sequence" => sequence_of(context, argument(0), argument(1))?,
         "pg_my_temp_schema" => Value::Int(0),
         "pg_is_in_recovery"
@@ -284,8 +241,20 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_has_role" => has_role(context, arguments)?,
         name if name.starts_with("has_") => has_privilege(context, name, arguments)?,
         name if is_condition(name) && name != "starts_with" => Value::Bool(true),
-        _ => return general(name, arguments),
+        _ => return general(context, name, arguments),
     })
+}
+
+/// The statement that creates a function. None was created by a statement.
+fn source_of(context: &Context<'_>, number: &Value) -> Result<Value, PgError> {
+    let of = |column: &str| by_number(context, ("pg_catalog", "pg_proc"), number, column);
+    match (of("proname")?.shown(), of("prokind")?.shown().as_deref()) {
+        (None, _) => Ok(Value::Null),
+        (Some(name), Some("a")) => Err(PgError::error("42809", format!("\"{name}\" is an aggregate function"))),
+        (Some(name), _) => {
+            Err(PgError::not_supported(format_args!("the source of {name}, which is part of the program")))
+        }
+    }
 }
 
 /// Interrupts the statement of a process, or ends its session.
@@ -346,8 +315,8 @@ fn formatted(arguments: &[Value]) -> Result<Value, PgError> {
     Ok(Value::Text(made))
 }
 
-/// Functions about values.
-fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
+/// Functions about values. The store computes those that are not among them.
+fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
     let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
     let text = |at: usize| argument(at).shown();
     let of_text = |change: fn(&str) -> String| text(0).map_or(Value::Null, |text| Value::Text(change(&text)));
@@ -440,15 +409,12 @@ fn general(name: &str, arguments: &[Value]) -> Result<Value, PgError> {
             }
             None => Value::Null,
         },
-        "abs" => argument(0).int().map_or(Value::Null, |value| Value::Int(value.saturating_abs())),
+        "abs" if matches!(argument(0), Value::Int(_) | Value::Null) => {
+            argument(0).int().map_or(Value::Null, |value| Value::Int(value.saturating_abs()))
+        }
         "row" => Value::Record(arguments.to_vec()),
         "array" => Value::Array(arguments.to_vec()),
-        _ => {
-            return Err(PgError::error(
-                "42883",
-                format!("function {name} does not exist in queries about the catalogue"),
-            ));
-        }
+        _ => context.functions.call(name, arguments, context.purpose == Purpose::Columns)?,
     })
 }
 

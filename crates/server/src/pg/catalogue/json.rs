@@ -25,7 +25,7 @@ pub(super) fn json_object(arguments: &[Value]) -> Result<Value, PgError> {
 fn json_value(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(json_value).collect::<Vec<_>>().join(",")),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) => value.shown().unwrap_or_default(),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Numeric(_) => value.shown().unwrap_or_default(),
         other => other.shown().map_or_else(|| "null".to_owned(), |text| json_text(&text)),
     }
 }

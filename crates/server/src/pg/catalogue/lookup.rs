@@ -2,8 +2,11 @@
 
 use super::context::Context;
 use super::find_row::{by_number, look_up};
+use super::name_parts::parts;
+use super::procedures::function_number;
 use super::relation::find;
 use super::search_path::{class_number, is_visible, schema_of_class, searched};
+use super::type_names::type_number;
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::enumerations::{array_of, is_enumeration, number_of as number_of_enumeration};
@@ -57,6 +60,9 @@ pub(super) fn number_of(context: &Context<'_>, kind: &str, name: &str) -> Result
     let (table, column) = names_of(kind);
     let mut parts = parts(name);
     let last = parts.pop().unwrap_or_default();
+    if matches!(kind, "regproc" | "regprocedure") {
+        return function_number(context, kind, name);
+    }
     if kind == "regclass" {
         return class_number(context, parts.last().map(String::as_str), &last);
     }
@@ -136,69 +142,33 @@ pub(super) fn description(context: &Context<'_>, number: &Value, table: &Value) 
     Ok(found.map_or(Value::Null, |row| row[text].clone()))
 }
 
-/// The number of a type by its name in SQL.
-fn type_number(name: &str) -> Option<i64> {
-    let folded = name.trim().to_lowercase().replace("pg_catalog.", "").replace('"', "");
-    let (name, is_array) = match folded.strip_suffix("[]") {
-        Some(name) => (name, true),
-        None => (folded.as_str(), false),
-    };
-    let name = match name.split_once('(') {
-        Some((before, rest)) => format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after)),
-        None => name.to_owned(),
-    };
-    let name = name.trim();
-    let of_array = name.strip_prefix('_').and_then(known::by_name).map(|element| element.array);
-    let found = match (known::by_name(name), is_array) {
-        (Some(element), true) => Some(element.array),
-        (Some(known), false) => Some(known.id),
-        (None, _) => of_array,
-    };
-    found.filter(|id| *id != 0).map(i64::from)
-}
-
-/// The parts of a qualified name, without quotes.
-pub(super) fn parts(name: &str) -> Vec<String> {
-    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
-    let mut letters = name.trim().chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if is_quoted && letters.next_if_eq(&'"').is_some() => part.push('"'),
-            '"' => is_quoted = !is_quoted,
-            '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
-            letter if is_quoted => part.push(letter),
-            // There may be spaces around a dot.
-            letter
-                if letter.is_whitespace()
-                    && (part.is_empty() || letters.clone().find(|next| !next.is_whitespace()) == Some('.')) => {}
-            letter => part.extend(letter.to_lowercase()),
-        }
-    }
-    parts.push(part);
-    parts
-}
-
 /// A type's name with its modifier, as `format_type` returns it. The modifier is the number of fractional digits of a
-/// second, or the digits of a decimal.
+/// second, the digits of a decimal, or the length of a text. That of an array is its elements'.
 pub(super) fn format_type(context: &Context<'_>, number: &Value, modifier: &Value) -> Result<Value, PgError> {
     Ok(match number.int().and_then(|number| u32::try_from(number).ok()) {
         None => Value::Null,
         Some(0) => Value::text("-"),
         Some(id) => {
+            let element = known::element_of(id);
+            let (id, brackets) = element.map_or((id, ""), |element| (element.id, "[]"));
             let name = match known::sql_name(id) {
                 Some(name) => Some(name),
                 None => name_of_enumeration(context, i64::from(id))?,
             };
             let name = name.unwrap_or_else(|| "???".to_owned());
-            if let Some(digits) = modifier.int().filter(|digits| id == known::NUMERIC && *digits >= 4) {
-                let (precision, scale) = ((digits - 4) >> 16, (digits - 4) & 0x7ff);
-                return Ok(Value::Text(format!("{name}({precision},{scale})")));
-            }
-            let is_time = matches!(id, known::TIMESTAMP | known::TIMESTAMPTZ | known::TIME);
-            match (modifier.int().filter(|digits| is_time && (0..6).contains(digits)), name.split_once(' ')) {
-                (Some(digits), Some((word, rest))) => Value::Text(format!("{word}({digits}) {rest}")),
-                _ => Value::Text(name),
-            }
+            let name = match (id, modifier.int().unwrap_or(-1)) {
+                (known::NUMERIC, digits @ 4..) => {
+                    let (precision, scale) = ((digits - 4) >> 16, (digits - 4) & 0x7ff);
+                    format!("{name}({precision},{scale})")
+                }
+                (known::VARCHAR | known::BPCHAR, length @ 5..) => format!("{name}({})", length - 4),
+                (known::TIMESTAMP | known::TIMESTAMPTZ | known::TIME, digits @ 0..=6) => match name.split_once(' ') {
+                    Some((word, rest)) => format!("{word}({digits}) {rest}"),
+                    None => name,
+                },
+                _ => name,
+            };
+            Value::Text(name + brackets)
         }
     })
 }

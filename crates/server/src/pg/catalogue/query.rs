@@ -9,6 +9,7 @@ use super::names::{function_name, ident, schema_and_name};
 use super::not_tables::NotTables;
 use super::relation::Row;
 use super::select::Executor;
+use super::store_functions::StoreFunctions;
 use super::type_names::type_id;
 use super::value::Value;
 use crate::access::state::Access;
@@ -121,6 +122,7 @@ impl CatalogueQuery {
             purpose,
             limits: Limits::begin(session),
             activity,
+            functions: StoreFunctions::new(session),
             source: &source,
             queries: &Executor,
         };

@@ -40,3 +40,24 @@ pub(in crate::pg) fn type_ids(written: &str) -> Result<Vec<u32>, PgError> {
     let unknown = |name: &DataType| PgError::error("42704", format!("type \"{}\" does not exist", type_name(name)));
     types.iter().map(|name| type_id(name).ok_or_else(|| unknown(name))).collect()
 }
+
+/// The number of a type by its name in SQL.
+pub(super) fn type_number(name: &str) -> Option<i64> {
+    let folded = name.trim().to_lowercase().replace("pg_catalog.", "").replace('"', "");
+    let (name, is_array) = match folded.strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (folded.as_str(), false),
+    };
+    let name = match name.split_once('(') {
+        Some((before, rest)) => format!("{before}{}", rest.split_once(')').map_or("", |(_, after)| after)),
+        None => name.to_owned(),
+    };
+    let name = name.trim();
+    let of_array = name.strip_prefix('_').and_then(known::by_name).map(|element| element.array);
+    let found = match (known::by_name(name), is_array) {
+        (Some(element), true) => Some(element.array),
+        (Some(known), false) => Some(known.id),
+        (None, _) => of_array,
+    };
+    found.filter(|id| *id != 0).map(i64::from)
+}

@@ -2,8 +2,8 @@
 
 use super::access::split;
 use super::context::{Context, Frame};
-use super::functions::result_type;
 use super::names::{function_name, ident};
+use super::result_types;
 use super::type_names::type_id;
 use crate::pg::types::known;
 use datafusion::sql::sqlparser::ast::{
@@ -18,7 +18,7 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
             let name = ident(name);
             match frame.column(None, &name) {
                 Some((column, _)) => column.type_id,
-                None => result_type(&name, &[]),
+                None => result_types::result_type(&name, &[]).unwrap_or(known::TEXT),
             }
         }
         Expr::CompoundIdentifier(parts) => {
@@ -76,9 +76,9 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
                             _ => known::TEXT,
                         })
                         .collect();
-                    result_type(&name, &types)
+                    result_type(context, &name, &types)
                 }
-                FunctionArguments::None => result_type(&name, &[]),
+                FunctionArguments::None => result_type(context, &name, &[]),
             }
         }
         Expr::Subquery(query) => column_type(context, query, frame),
@@ -106,6 +106,12 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
         Expr::Tuple(_) => 2249,
         _ => known::BOOL,
     }
+}
+
+/// The type of a call's value.
+pub(super) fn result_type(context: &Context<'_>, name: &str, arguments: &[u32]) -> u32 {
+    let found = result_types::result_type(name, arguments);
+    found.or_else(|| context.functions.result_type(name, arguments)).unwrap_or(known::TEXT)
 }
 
 /// The subscript of the first element of an array: 0 for `int2vector`, `oidvector` and the letters of a `name`,

@@ -15,6 +15,8 @@ pub(in crate::pg) enum Value {
     Bool(bool),
     Int(i64),
     Float(f64),
+    /// A number with all its digits.
+    Numeric(String),
     Text(String),
     Array(Vec<Value>),
     Record(Vec<Value>),
@@ -46,7 +48,7 @@ impl Value {
             Self::Bool(value) => if *value { "true" } else { "false" }.to_owned(),
             Self::Int(value) => value.to_string(),
             Self::Float(value) => text::float64(*value),
-            Self::Text(text) | Self::Named(_, text) => text.clone(),
+            Self::Text(text) | Self::Named(_, text) | Self::Numeric(text) => text.clone(),
             Self::Time(microseconds) => calendar::timestamp(*microseconds, true),
             Self::Interval(microseconds) => interval_text(0, 0, microseconds.saturating_mul(1_000)),
             Self::Array(items) => array_text::format(items.iter().map(Self::element_text)),
@@ -70,6 +72,7 @@ impl Value {
         match self {
             Self::Int(value) | Self::Named(value, _) => Some(*value),
             Self::Float(value) => Some(*value as i64),
+            Self::Numeric(_) => self.float().map(|value| value as i64),
             Self::Bool(value) => Some(i64::from(*value)),
             Self::Text(text) => text.trim().parse().ok(),
             _ => None,
@@ -86,12 +89,13 @@ impl Value {
         match self {
             Self::Null => Cell::Null,
             Self::Bool(value) => Cell::Bool(*value),
-            // An integer in a text column, which CASE may produce.
-            Self::Int(value) if is_text(type_id) => Cell::Numeric(value.to_string()),
+            // An integer in a column of texts or decimals, which CASE may produce.
+            Self::Int(value) if is_text(type_id) || type_id == known::NUMERIC => Cell::Numeric(value.to_string()),
             Self::Int(value) => Cell::Int(*value),
             // Digits without an exponent.
             Self::Float(value) if type_id == known::NUMERIC => Cell::Numeric(value.to_string()),
             Self::Float(value) => Cell::Float64(*value),
+            Self::Numeric(digits) => Cell::Numeric(digits.clone()),
             Self::Text(text) => Cell::Text(text),
             Self::Time(microseconds) => Cell::Timestamp(Some(*microseconds)),
             Self::Interval(microseconds) => Cell::Interval { months: 0, days: 0, microseconds: *microseconds },
@@ -118,6 +122,7 @@ impl Value {
             (Self::Text(_), Self::Bool(_)) => other.compare(self).map(Ordering::reverse),
             (Self::Float(one), _) => one.partial_cmp(&other.float()?),
             (_, Self::Float(two)) => self.float()?.partial_cmp(two),
+            (Self::Numeric(_), _) | (_, Self::Numeric(_)) => self.float()?.partial_cmp(&other.float()?),
             (Self::Time(one), Self::Time(two)) | (Self::Interval(one), Self::Interval(two)) => Some(one.cmp(two)),
             (Self::Text(one), Self::Text(two)) => Some(one.as_str().cmp(two)),
             (Self::Named(_, one), Self::Text(two)) if two.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
@@ -141,7 +146,7 @@ impl Value {
     pub(in crate::pg) fn float(&self) -> Option<f64> {
         match self {
             Self::Float(value) => Some(*value),
-            Self::Text(text) => text.trim().parse().ok(),
+            Self::Text(text) | Self::Numeric(text) => text.trim().parse().ok(),
             other => other.int().map(|value| value as f64),
         }
     }

@@ -7,6 +7,7 @@ use crate::access::role::Role;
 use crate::databases::list::OpenDatabase;
 use crate::pg::catalogue::activity::{Activity, Backend, CursorEntry, DatabaseEntry, PreparedEntry};
 use crate::pg::error::PgError;
+use crate::pg::types::input::Format;
 use crate::shared::clock;
 
 impl Connection {
@@ -82,6 +83,7 @@ impl Activity for Connection {
             created_ns: portal.created_ns,
             is_holdable: matches!(&portal.progress, Progress::Cursor(cursor) if cursor.is_holdable),
             is_scrollable: matches!(&portal.progress, Progress::Cursor(cursor) if cursor.is_scrollable),
+            is_binary: matches!(portal.progress, Progress::Cursor(_)) && portal.formats.contains(&Format::Binary),
         };
         named.map(entry).collect()
     }
@@ -103,6 +105,19 @@ impl Activity for Connection {
         let mut backends = self.all_backends();
         backends.retain(|backend| self.may_see(backend.user.as_deref()));
         backends
+    }
+
+    fn export_snapshot(&self) -> Result<String, PgError> {
+        let mut exported = self.exported.lock();
+        if let Some(exported) = exported.as_ref() {
+            return Ok(exported.name.clone());
+        }
+        let Some(snapshot) = self.session.export_snapshot()? else {
+            let error = PgError::error("25P01", "pg_export_snapshot() can only be used in transaction blocks");
+            return Err(error.with_hint("BEGIN first"));
+        };
+        let made = self.snapshots.export(self.key.process, self.database.number(), snapshot);
+        Ok(exported.insert(made).name.clone())
     }
 
     fn cancel(&self, process: i32) -> Result<bool, PgError> {

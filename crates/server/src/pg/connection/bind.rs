@@ -36,6 +36,8 @@ pub(super) enum Plan {
     /// The connection itself.
     Connection,
     Store(Prepared),
+    /// The store, after the values of calls about the session are known, which each execution computes.
+    StoreWithSessionValues,
     Catalogue(Arc<CatalogueQuery>),
 }
 

@@ -45,6 +45,7 @@ impl Connection {
         let Outcome::Rows { rows, verb } = outcome else {
             return Err(PgError::error("42P11", "a cursor takes a query").into());
         };
+        let column_count = rows.columns().len();
         let columns = Some(rows.columns().to_vec());
         let statement = PreparedStatement {
             text: text.to_owned(),
@@ -61,7 +62,8 @@ impl Connection {
             opened = opened.hold(self.session.kept_memory())?;
         }
         let progress = Progress::Cursor(Box::new(opened));
-        let (values, formats, created_ns) = (Vec::new(), Vec::new(), statement.prepared_ns);
+        let formats = if declaration.is_binary { vec![Format::Binary; column_count] } else { Vec::new() };
+        let (values, created_ns) = (Vec::new(), statement.prepared_ns);
         let portal = Portal { statement: Arc::new(statement), values, formats, progress, created_ns };
         self.portals.insert(cursor.to_owned(), portal);
         Ok("DECLARE CURSOR".to_owned())

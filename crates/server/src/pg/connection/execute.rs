@@ -53,7 +53,9 @@ impl Connection {
                     Some(query) => self.run_catalogue(&query, &[]),
                     None => {
                         self.take_permit()?;
-                        let mut outcome = self.of_answer(kind, text, self.session.execute(text)?)?;
+                        let bound = self.with_session_values(text, kind, false)?;
+                        let answer = self.session.execute(bound.as_deref().unwrap_or(text))?;
+                        let mut outcome = self.of_answer(kind, text, answer)?;
                         if let Outcome::Rows { rows, .. } = &mut outcome {
                             complete_columns(text, rows.columns_mut(), &self.session);
                         }
@@ -78,13 +80,26 @@ impl Connection {
             Plan::Store(prepared) => {
                 self.take_permit()?;
                 let answer = self.session.execute_prepared(prepared, values)?;
-                let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
-                if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
-                    take_columns(rows.columns_mut(), columns);
-                }
-                Ok(outcome)
+                self.of_prepared(statement, answer)
+            }
+            Plan::StoreWithSessionValues => {
+                self.take_permit()?;
+                let bound = self.with_session_values(&statement.text, &statement.kind, false)?;
+                let text = bound.as_deref().unwrap_or(&statement.text);
+                let prepared = self.session.prepare(text, &statement.parameter_types)?;
+                let answer = self.session.execute_prepared(&prepared, values)?;
+                self.of_prepared(statement, answer)
             }
         }
+    }
+
+    /// The outcome of a prepared statement that the store has answered.
+    fn of_prepared(&mut self, statement: &PreparedStatement, answer: Answer) -> Result<Outcome, Failure> {
+        let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
+        if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
+            take_columns(rows.columns_mut(), columns);
+        }
+        Ok(outcome)
     }
 
     fn of_answer(&mut self, kind: &StatementKind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
@@ -182,6 +197,13 @@ impl Connection {
                 if !is_session && self.block == Block::None {
                     self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
                 }
+                "SET".to_owned()
+            }
+            StatementKind::SetSnapshot(name) => {
+                if self.block == Block::None {
+                    self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
+                }
+                self.set_snapshot(name)?;
                 "SET".to_owned()
             }
             StatementKind::SetConstraints => {
@@ -289,8 +311,11 @@ impl Connection {
     fn show(&self, name: &str) -> Result<Outcome, Failure> {
         let rows = match name {
             "all" => {
-                let row = |(name, value): (&str, &str)| vec![Value::text(name), Value::text(value), Value::text("")];
-                self.settings.all().map(row).collect()
+                let of = self.settings.all().map(|(name, value, known)| {
+                    let description = known.map_or("", |known| known.description);
+                    Vec::from([name, value, description].map(Value::text))
+                });
+                of.collect()
             }
             _ => vec![vec![Value::text(self.settings.show(name)?)]],
         };

@@ -106,7 +106,8 @@ impl Connection {
                     prepared.columns = Some(query.columns(self.surroundings())?);
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
-                    let plan = self.session.prepare(&prepared.text, types)?;
+                    let bound = self.with_session_values(&prepared.text, &prepared.kind, true)?;
+                    let plan = self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), types)?;
                     let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());
                     let found = types_and_forms
                         .map(|(data_type, form)| form.map_or_else(|| known::of_arrow(data_type), known::of_form));
@@ -117,7 +118,7 @@ impl Connection {
                     if let Some(columns) = &mut prepared.columns {
                         complete_columns(&prepared.text, columns, &self.session);
                     }
-                    prepared.plan = Plan::Store(plan);
+                    prepared.plan = if bound.is_some() { Plan::StoreWithSessionValues } else { Plan::Store(plan) };
                 }
             }
             StatementKind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),

@@ -17,6 +17,7 @@ pub(in crate::pg) mod lifecycle;
 mod permission;
 mod prepared;
 mod session;
+mod session_values;
 mod simple;
 mod startup;
 mod transaction;

@@ -10,6 +10,7 @@ use crate::databases::list::{Databases, OpenDatabase};
 use crate::pg::error::{Failure, PgError, Severity, Subject};
 use crate::pg::sessions::{Registered, Sessions};
 use crate::pg::settings::{Changed, Settings};
+use crate::pg::shared_snapshots::{ExportedSnapshot, SharedSnapshots};
 use crate::pg::store::StoreSession;
 use crate::pg::violation::ErrorObject;
 use crate::pg::wire::incoming::Incoming;
@@ -19,6 +20,7 @@ use crate::shared::metrics::Counter;
 use crate::shared::permits::NoPermit;
 use crate::shared::running::{Listed, Sender};
 use crate::shared::state::State;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,6 +48,10 @@ pub(super) struct Connection {
     pub(super) key: Registered,
     /// The sessions of all connections.
     pub(super) sessions: Sessions,
+    /// The snapshots that all connections have exported.
+    pub(super) snapshots: SharedSnapshots,
+    /// The snapshot that the open transaction has exported.
+    pub(super) exported: Mutex<Option<ExportedSnapshot>>,
     pub(super) block: Block,
     /// The time limit of the statement that runs.
     pub(super) deadline: Deadline,

@@ -1,6 +1,6 @@
-//! Simple queries: a text with one or several statements, with results as text.
+//! Simple queries: a text with one or several statements, with results as text but for those of `BINARY` cursors.
 
-use super::bind;
+use super::bind::{self, Portal, Progress};
 use super::execute::Outcome;
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
@@ -76,7 +76,7 @@ impl Connection {
                 let (count, _) = rows.send(&mut self.io, &formats, usize::MAX)?;
                 super::execute::tag_of_rows(verb, count)
             }
-            Outcome::Fetched { cursor, rows, is_move } => self.fetch_as_text(&cursor, rows, is_move)?,
+            Outcome::Fetched { cursor, rows, is_move } => self.fetch_simply(&cursor, rows, is_move)?,
             Outcome::CopyIn(copy) => self.copy_in(&copy)?,
             Outcome::CopyOut(copy, rows) => self.copy_out(&copy, rows)?,
         };
@@ -84,9 +84,13 @@ impl Connection {
         Ok(())
     }
 
-    fn fetch_as_text(&mut self, cursor: &str, rows: Direction, is_move: bool) -> Result<String, Failure> {
+    /// Sends rows of a cursor as text, or those of a `BINARY` cursor in binary.
+    fn fetch_simply(&mut self, cursor: &str, rows: Direction, is_move: bool) -> Result<String, Failure> {
         let columns = self.cursor_columns(cursor)?;
-        let formats = vec![Format::Text; columns.len()];
+        let formats = match self.portals.get(cursor) {
+            Some(Portal { progress: Progress::Cursor(_), formats, .. }) if !formats.is_empty() => formats.clone(),
+            _ => vec![Format::Text; columns.len()],
+        };
         if !is_move {
             bind::describe(&mut self.io.out, &columns, &formats);
         }

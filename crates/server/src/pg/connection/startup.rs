@@ -19,6 +19,7 @@ use crate::pg::wire::outgoing::TransactionStatus;
 use crate::pg::wire::startup::{self, Startup};
 use crate::tls::identity::Identity;
 use atsdb::{Environment, SystemEnvironment};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -193,7 +194,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         if parameters.get("replication").is_some_and(|value| !["off", "false", "no", "0"].contains(&value.as_str())) {
             return Err(PgError::not_supported("replication"));
         }
-        let mut settings = Settings::new(&user, shared.port);
+        let mut settings = Settings::new(&user, shared.port, shared.connections_max);
         settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
         settings.fix("ssl", if is_encrypted { "on" } else { "off" });
         if let Some(limit) = state.statements().time_limit {
@@ -242,6 +243,8 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         database_name,
         key,
         sessions: shared.sessions.clone(),
+        snapshots: shared.snapshots.clone(),
+        exported: Mutex::default(),
         block: Block::None,
         deadline: Deadline::default(),
         statements: BTreeMap::new(),

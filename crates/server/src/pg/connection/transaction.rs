@@ -103,6 +103,17 @@ impl Connection {
         Ok(tag.to_owned())
     }
 
+    /// Lets the transaction read what the one reads that has exported a snapshot with this name.
+    pub(super) fn set_snapshot(&self, name: &str) -> Result<(), Failure> {
+        let Some(snapshot) = self.snapshots.find(self.database.number(), name) else {
+            return Err(PgError::error("22023", format!("invalid snapshot identifier: \"{name}\"")).into());
+        };
+        if self.has_queried || !self.session.import_snapshot(&snapshot)? {
+            return Err(PgError::error("25001", "SET TRANSACTION SNAPSHOT must be called before any query").into());
+        }
+        Ok(())
+    }
+
     /// Ends a transaction and begins the next one, which is read-only if this one is. `verb` is the whole command.
     fn end_and_begin(&mut self, verb: &str, end: &StatementKind, text: &str) -> Result<String, Failure> {
         if matches!(self.block, Block::None | Block::Implicit) {
@@ -176,8 +187,9 @@ impl Connection {
         }
     }
 
-    /// Restores the settings that the transaction has changed.
+    /// Restores the settings that the transaction has changed, and takes back its exported snapshot.
     fn end_settings(&mut self, is_committed: bool) -> Result<(), Failure> {
+        *self.exported.get_mut() = None;
         if !self.settings.in_transaction() {
             return Ok(());
         }

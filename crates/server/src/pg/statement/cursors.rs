@@ -12,6 +12,8 @@ pub(in crate::pg) struct Declaration {
     pub(in crate::pg) is_scrollable: bool,
     /// Whether the cursor survives its transaction: `WITH HOLD`.
     pub(in crate::pg) is_holdable: bool,
+    /// Whether simple queries fetch its rows in the binary format: `BINARY`.
+    pub(in crate::pg) is_binary: bool,
 }
 
 /// The rows that `FETCH` or `MOVE` wants.
@@ -30,12 +32,12 @@ pub(in crate::pg) enum Direction {
 /// Parses the rest of `DECLARE name CURSOR FOR query`.
 pub(super) fn declare(mut words: Words<'_>) -> Result<Declaration, PgError> {
     let cursor = words.name()?;
-    let (mut scroll, mut no_scroll) = (false, false);
+    let (mut scroll, mut no_scroll, mut is_binary) = (false, false, false);
     loop {
         match words.next() {
             Some(Word::Name(name)) => match name.as_str() {
                 "cursor" => break,
-                "binary" => return Err(PgError::not_supported("a BINARY cursor")),
+                "binary" => is_binary = true,
                 "scroll" => scroll = true,
                 "no" => {
                     if !words.accept("scroll") {
@@ -59,7 +61,7 @@ pub(super) fn declare(mut words: Words<'_>) -> Result<Declaration, PgError> {
         let next = words.next();
         return Err(words.unexpected(next).into());
     }
-    Ok(Declaration { cursor, query: words.rest().to_owned(), is_scrollable: scroll, is_holdable })
+    Ok(Declaration { cursor, query: words.rest().to_owned(), is_scrollable: scroll, is_holdable, is_binary })
 }
 
 /// Parses the rest of `FETCH` or `MOVE`. Returns the cursor, and which rows.
@@ -169,13 +171,16 @@ mod tests {
     #[test]
     fn a_declaration_has_options() {
         let options = |text: &str| {
-            declare(Words::new(text)).map(|declaration| (declaration.is_scrollable, declaration.is_holdable))
+            let declared = declare(Words::new(text));
+            declared.map(|Declaration { is_scrollable, is_holdable, is_binary, .. }| {
+                (is_scrollable, is_holdable, is_binary)
+            })
         };
-        assert_eq!(options("c CURSOR FOR SELECT 1").unwrap(), (false, false));
-        assert_eq!(options("c INSENSITIVE SCROLL CURSOR WITH HOLD FOR SELECT 1").unwrap(), (true, true));
-        assert_eq!(options("c NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap(), (false, false));
+        assert_eq!(options("c CURSOR FOR SELECT 1").unwrap(), (false, false, false));
+        assert_eq!(options("c INSENSITIVE SCROLL CURSOR WITH HOLD FOR SELECT 1").unwrap(), (true, true, false));
+        assert_eq!(options("c NO SCROLL CURSOR WITHOUT HOLD FOR SELECT 1").unwrap(), (false, false, false));
+        assert_eq!(options("c BINARY SCROLL CURSOR FOR SELECT 1").unwrap(), (true, false, true));
         assert_eq!(options("c SCROLL NO SCROLL CURSOR FOR SELECT 1").unwrap_err().code, "42P11");
-        assert_eq!(options("c BINARY CURSOR FOR SELECT 1").unwrap_err().code, "0A000");
         for text in ["c CURSOR WITH FOR SELECT 1", "c NO CURSOR FOR SELECT 1", "c CURSOR SELECT 1"] {
             assert_eq!(options(text).unwrap_err().code, "42601", "{text}");
         }

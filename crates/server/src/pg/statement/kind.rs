@@ -38,6 +38,8 @@ pub(in crate::pg) enum StatementKind {
         read_only: Option<bool>,
         is_session: bool,
     },
+    /// Lets the current transaction read an exported snapshot.
+    SetSnapshot(String),
     /// `SET CONSTRAINTS ALL`: there are no constraints that are checked at the end of a transaction.
     SetConstraints,
     Reset(Option<String>),
@@ -248,6 +250,11 @@ fn constraints(mut words: Words<'_>) -> Result<StatementKind, PgError> {
 fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let mut ahead = words.clone();
     let is_session = ahead.accept("session") && ahead.accept("characteristics");
+    let mut behind = words.clone();
+    if behind.accept("transaction") && behind.accept("snapshot") {
+        let name = value(&mut behind)?.unwrap_or_default();
+        return Ok(StatementKind::SetSnapshot(name));
+    }
     if is_session || words.clone().accept("transaction") {
         return Ok(StatementKind::SetTransaction { read_only: read_only(words), is_session });
     }
@@ -386,6 +393,7 @@ mod tests {
                 "start transaction isolation level serializable, read only",
                 StatementKind::Begin { read_only: Some(true) },
             ),
+            ("SET TRANSACTION SNAPSHOT '1-2'", StatementKind::SetSnapshot("1-2".to_owned())),
             ("SET a.b = -1", set("a.b", "-1")),
             ("SET ROLE \"Anna\"", set("role", "Anna")),
             ("SET LOCAL ROLE NONE", set_as("role", "none", true)),

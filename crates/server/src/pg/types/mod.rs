@@ -11,5 +11,6 @@ pub(in crate::pg) mod input;
 pub(in crate::pg) mod json;
 pub(in crate::pg) mod known;
 pub(in crate::pg) mod layout;
+pub(in crate::pg) mod modifiers;
 pub(in crate::pg) mod numeric;
 pub(in crate::pg) mod text;

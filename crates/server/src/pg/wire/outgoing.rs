@@ -22,6 +22,8 @@ pub(in crate::pg) struct ResultColumn {
     pub(in crate::pg) name: String,
     /// The number of its type.
     pub(in crate::pg) type_id: u32,
+    /// The modifier of its type, -1 if it has none.
+    pub(in crate::pg) modifier: i32,
     /// The column of a table that it shows, if it is one.
     pub(in crate::pg) origin: Option<Origin>,
 }
@@ -36,15 +38,15 @@ pub(in crate::pg) struct Origin {
 impl ResultColumn {
     /// A column that is not one of a table.
     pub(in crate::pg) fn new(name: impl Into<String>, type_id: u32) -> Self {
-        Self { name: name.into(), type_id, origin: None }
+        Self { name: name.into(), type_id, modifier: -1, origin: None }
     }
 }
 
-/// Gives columns the headings and the origins that were announced for them.
+/// Gives columns the headings, the modifiers and the origins that were announced for them.
 pub(in crate::pg) fn take_columns(columns: &mut [ResultColumn], announced: &[ResultColumn]) {
     for (column, announced) in columns.iter_mut().zip(announced) {
         column.name.clone_from(&announced.name);
-        column.origin = announced.origin;
+        (column.modifier, column.origin) = (announced.modifier, announced.origin);
     }
 }
 
@@ -208,7 +210,7 @@ impl Outgoing {
                 out.extend(column.origin.map_or(0, |origin| origin.position).to_be_bytes());
                 out.extend(column.type_id.to_be_bytes());
                 out.extend(width.to_be_bytes());
-                out.extend((-1_i32).to_be_bytes());
+                out.extend(column.modifier.to_be_bytes());
                 out.extend(format.to_be_bytes());
             }
         });

@@ -11,7 +11,7 @@ use super::forms::line_ends::match_line_ends;
 use super::forms::other_forms::{match_each, other_forms};
 use super::forms::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::forms::row_members::compare_rows;
-use super::literals::instants::mark_instants;
+use super::literals::instants::{mark_instants, mark_returned_instants};
 use super::literals::integers::{in_columns, in_expression, in_rows, of_function};
 use super::literals::intervals::{keep_sign, read_interval};
 use super::literals::session_words::call_session_word;
@@ -73,6 +73,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     write_whole_rows(statement, tables)?;
     write_row_texts(statement)?;
     name_natural_columns(statement, tables);
+    mark_returned_instants(statement)?;
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
     let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
     match visit_mut(statement, &mut Clauses { depth: 0, declares, answers }) {

@@ -84,7 +84,7 @@ pub(super) fn cursors(cursors: Vec<CursorEntry>) -> Vec<Row> {
                 ("name", Value::Text(cursor.name)),
                 ("statement", Value::Text(cursor.text)),
                 ("is_holdable", Value::Bool(cursor.is_holdable)),
-                ("is_binary", Value::Bool(false)),
+                ("is_binary", Value::Bool(cursor.is_binary)),
                 ("is_scrollable", Value::Bool(cursor.is_scrollable)),
                 ("creation_time", time(Some(cursor.created_ns))),
             ],

@@ -84,10 +84,6 @@ pub(super) fn attributes(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for object in &objects.tables {
         for (position, attribute) in object.numbered_attributes() {
-            let modifier = match attribute.decimal_digits {
-                Some((precision, scale)) => (i64::from(precision) << 16 | i64::from(scale)) + 4,
-                None => attribute.time_digits.filter(|digits| *digits < 6).unwrap_or(-1),
-            };
             let is_required = !attribute.is_nullable;
             let has_default = attribute.default.is_some();
             rows.push(attribute_row(
@@ -96,7 +92,7 @@ pub(super) fn attributes(objects: &Objects) -> Vec<Row> {
                 attribute.type_id,
                 &attribute.name,
                 &[
-                    ("atttypmod", Value::Int(modifier)),
+                    ("atttypmod", Value::Int(attribute.modifier.into())),
                     ("attnotnull", Value::Bool(is_required)),
                     ("atthasdef", Value::Bool(has_default)),
                     ("attidentity", Value::text(attribute.identity.map_or("", |of| if of.always { "a" } else { "d" }))),

@@ -145,6 +145,7 @@ impl<'a> Contents<'a> {
                 let indexes = objects.tables.iter().flat_map(|object| &object.indexes);
                 sizes.chain(indexes.map(|index| vec![Value::Int(index.number), Value::Int(0)])).collect()
             }
+            "functions" => procedures::signatures(),
             name => indexes::internal(name, objects),
         })
     }

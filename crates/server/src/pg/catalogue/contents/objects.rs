@@ -8,6 +8,7 @@ use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
+use crate::pg::types::modifiers::{self, NO_MODIFIER};
 use atsdb::name::same_name;
 use atsdb::sql::identifier;
 use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema, hex};
@@ -73,6 +74,8 @@ pub(super) struct Attribute {
     pub(super) default: Option<String>,
     /// The number of fractional digits of a timestamp's seconds.
     pub(super) time_digits: Option<i64>,
+    /// The modifier of its type.
+    pub(super) modifier: i32,
     /// The digits of a decimal, and how many of them are after the point.
     pub(super) decimal_digits: Option<(u8, u8)>,
     /// How it numbers the rows, if it does.
@@ -225,6 +228,7 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
         is_nullable: true,
         default: None,
         time_digits: None,
+        modifier: NO_MODIFIER,
         decimal_digits: None,
         identity: None,
     });
@@ -269,6 +273,7 @@ fn sequence_attributes() -> Vec<Attribute> {
         is_nullable: false,
         default: None,
         time_digits: None,
+        modifier: NO_MODIFIER,
         decimal_digits: None,
         identity: None,
     };
@@ -310,6 +315,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     is_nullable: true,
                     default: None,
                     time_digits: None,
+                    modifier: column.modifier,
                     decimal_digits: None,
                     identity: None,
                 };
@@ -336,6 +342,7 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     }
                 },
                 time_digits: time_digits(column.column_type),
+                modifier: modifiers::of_column(column.column_type),
                 decimal_digits: match column.column_type {
                     ColumnType::Decimal { precision, scale } => Some((precision, scale)),
                     _ => None,

@@ -1,9 +1,11 @@
-//! `pg_proc`: the functions that read and write the values of types. Clients distinguish kinds of types by them.
+//! `pg_proc`: the functions that read and write the values of types, by which clients distinguish kinds of types, and
+//! those that a query may call.
 
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::roles::OWNER;
 use super::row::row;
+use std::sync::LazyLock;
 
 /// The functions of a type, with PostgreSQL's numbers: from text, to text, from binary and to binary.
 pub(super) type TypeFunctions = [(i64, &'static str); 4];
@@ -97,7 +99,55 @@ pub(super) fn named((number, name): (i64, &str)) -> Value {
     Value::Named(number, name.to_owned())
 }
 
+/// PostgreSQL's functions that the store has, with their types, one a line: the number, the name, the kind, whether it
+/// returns several rows, how volatile it is, the type of its result, those of its arguments, and both as PostgreSQL
+/// writes them. Functions of atsdb alone are not among them.
+const OF_SQL: &str = include_str!("functions.txt");
+
+/// The rows of `pg_proc`, which are the same for all.
+static FUNCTIONS: LazyLock<Vec<Row>> =
+    LazyLock::new(|| type_functions().into_iter().chain(OF_SQL.lines().filter_map(function_of_sql)).collect());
+
 pub(super) fn functions() -> Vec<Row> {
+    FUNCTIONS.clone()
+}
+
+/// The numbers of the functions, with their results and their arguments.
+pub(super) fn signatures() -> Vec<Row> {
+    let signature = |line: &str| {
+        let mut parts = line.splitn(9, '|');
+        let number = Value::Int(parts.next()?.parse().ok()?);
+        Some(vec![number, Value::text(parts.nth(6)?), Value::text(parts.next()?)])
+    };
+    OF_SQL.lines().filter_map(signature).collect()
+}
+
+fn function_of_sql(line: &str) -> Option<Row> {
+    let mut parts = line.splitn(9, '|');
+    let (number, name, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+    let (returns_set, volatility, result) = (parts.next()? == "t", parts.next()?, parts.next()?.parse().ok()?);
+    let arguments: Vec<Value> =
+        parts.next()?.split_whitespace().filter_map(|number| number.parse().ok().map(Value::Int)).collect();
+    let values = [
+        ("oid", Value::Int(number)),
+        ("proname", Value::text(name)),
+        ("pronamespace", Value::Int(11)),
+        ("proowner", Value::Int(OWNER)),
+        ("prolang", Value::Int(12)),
+        ("prokind", Value::text(kind)),
+        ("proretset", Value::Bool(returns_set)),
+        ("provolatile", Value::text(volatility)),
+        ("proparallel", Value::text("s")),
+        ("pronargs", Value::Int(arguments.len() as i64)),
+        ("prorettype", Value::Int(result)),
+        ("proargtypes", Value::Array(arguments)),
+        ("prosrc", Value::text(name)),
+    ];
+    Some(row("pg_catalog", "pg_proc", &values))
+}
+
+/// The rows of the functions of types.
+fn type_functions() -> Vec<Row> {
     let all = OF_TYPES.iter().map(|(_, functions)| functions).chain([&OF_ARRAYS, &OF_ROWS]).flatten();
     let mut all: Vec<(i64, &str)> = all.copied().filter(|(number, _)| *number != 0).collect();
     all.sort_unstable();

@@ -9,6 +9,7 @@ use super::procedures::functions;
 use super::roles::{OWNER, Roles};
 use super::row::row;
 use super::shapes::texts;
+use crate::pg::setting_list::KnownSetting;
 use crate::pg::settings::Settings;
 
 /// The number of the first database. Those of the others are below it, because tables begin above.
@@ -104,18 +105,20 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             rows_of(OPFAMILIES.map(family).into())
         }
         "pg_settings" => {
-            let setting = |(name, value): (&str, &str)| {
-                let [name, value, context, kind, source] = texts([name, value, "user", "string", "session"]);
+            let setting = |(name, value, known): (&str, &str, Option<&'static KnownSetting>)| {
+                let initial = settings.initial(name).unwrap_or(value);
+                let (context, kind) = known.map_or(("user", "string"), |known| (known.context, known.kind));
+                let source = if value == initial { "default" } else { "session" };
                 vec![
-                    ("name", name),
-                    ("setting", value.clone()),
+                    ("name", Value::text(name)),
+                    ("setting", Value::text(value)),
                     ("category", Value::text("atsdb")),
-                    ("short_desc", Value::text("")),
-                    ("context", context),
-                    ("vartype", kind),
-                    ("source", source),
-                    ("boot_val", value.clone()),
-                    ("reset_val", value),
+                    ("short_desc", Value::text(known.map_or("", |known| known.description))),
+                    ("context", Value::text(context)),
+                    ("vartype", Value::text(kind)),
+                    ("source", Value::text(source)),
+                    ("boot_val", Value::text(known.map_or(initial, |known| known.value))),
+                    ("reset_val", Value::text(initial)),
                     ("pending_restart", Value::Bool(false)),
                 ]
             };

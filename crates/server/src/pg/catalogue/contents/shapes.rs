@@ -342,8 +342,9 @@ const STANDARD: [(&str, &str); 14] = [
 ];
 
 /// Internal tables in which functions look up values, and functions that return tables.
-const INTERNAL: [(&str, &str, &str); 8] = [
+const INTERNAL: [(&str, &str, &str); 9] = [
     ("internal", "constraints", "oid oid, definition text"),
+    ("internal", "functions", "oid oid, result text, arguments text"),
     ("internal", "indexes", "oid oid, definition text, columns _text"),
     ("internal", "views", "oid oid, definition text"),
     ("internal", "sizes", "oid oid, bytes int8"),

@@ -1,6 +1,6 @@
-//! The columns of queries that are instants, such as `now()` and `TIMESTAMPTZ '...'`, though their types have no zone:
-//! they get that of columns of tables. What selects from a subquery knows them by it, and so do clients, which would
-//! take a time without a zone as a local one.
+//! The columns of queries and of `RETURNING` that are instants, such as `now()` and `TIMESTAMPTZ '...'`, though their
+//! types have no zone: they get that of columns of tables. What selects from a subquery knows them by it, and so do
+//! clients, which would take a time without a zone as a local one.
 //!
 //! Part of [`times`](super::times), which knows instants by their text.
 
@@ -8,7 +8,9 @@ use super::times::is_instant;
 use crate::workarounds::syntax::names::output_names::{distinct, text_of};
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{Distinct, Expr, OrderBy, OrderByKind, Query, SelectItem, SetExpr, Values};
+use datafusion::sql::sqlparser::ast::{
+    Distinct, Expr, OrderBy, OrderByKind, Query, SelectItem, SetExpr, Statement, Values,
+};
 
 /// Marks the instants among the columns of a query.
 pub(crate) fn mark_instants(query: &mut Query) -> Result<()> {
@@ -24,21 +26,20 @@ pub(crate) fn mark_instants(query: &mut Query) -> Result<()> {
     in_body(&mut query.body)
 }
 
+/// Marks the instants that a statement returns about the rows that it has changed.
+pub(crate) fn mark_returned_instants(statement: &mut Statement) -> Result<()> {
+    let returned = match statement {
+        Statement::Insert(insert) => &mut insert.returning,
+        Statement::Update(update) => &mut update.returning,
+        Statement::Delete(delete) => &mut delete.returning,
+        _ => return Ok(()),
+    };
+    returned.as_deref_mut().map_or(Ok(()), in_items)
+}
+
 fn in_body(body: &mut SetExpr) -> Result<()> {
     match body {
-        SetExpr::Select(select) => {
-            for (position, item) in select.projection.iter_mut().enumerate() {
-                match item {
-                    SelectItem::UnnamedExpr(expr) if is_instant(expr) => {
-                        let alias = distinct(&text_of(expr), position);
-                        *item = SelectItem::ExprWithAlias { expr: marked(expr)?, alias };
-                    }
-                    SelectItem::ExprWithAlias { expr, .. } if is_instant(expr) => *expr = marked(expr)?,
-                    _ => {}
-                }
-            }
-            Ok(())
-        }
+        SetExpr::Select(select) => in_items(&mut select.projection),
         SetExpr::SetOperation { left, right, .. } => {
             in_body(left)?;
             in_body(right)
@@ -46,6 +47,21 @@ fn in_body(body: &mut SetExpr) -> Result<()> {
         SetExpr::Values(values) => in_rows(values),
         _ => Ok(()),
     }
+}
+
+/// Marks the instants among the items of a SELECT list or of RETURNING.
+fn in_items(items: &mut [SelectItem]) -> Result<()> {
+    for (position, item) in items.iter_mut().enumerate() {
+        match item {
+            SelectItem::UnnamedExpr(expr) if is_instant(expr) => {
+                let alias = distinct(&text_of(expr), position);
+                *item = SelectItem::ExprWithAlias { expr: marked(expr)?, alias };
+            }
+            SelectItem::ExprWithAlias { expr, .. } if is_instant(expr) => *expr = marked(expr)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Marks the columns whose values are all instants.

@@ -73,19 +73,53 @@ fn call_rows_from(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// `ONLY` before the name of a table, which has no descendants.
+/// `ONLY` before the name of a table, which has no descendants. The name may have parentheses.
 fn leave_out_only(tokens: &mut [TokenWithSpan]) {
+    // For each open parenthesis, whether its present clause lists tables.
+    let mut lists_tables = vec![false];
     for at in 0..tokens.len() {
-        let names_table = after(tokens, at).is_some_and(|next| match &tokens[next].token {
-            Token::Word(word) if word.quote_style.is_some() => true,
-            Token::Word(word) => word.keyword != Keyword::AS && !RESERVED_FOR_TABLE_ALIAS.contains(&word.keyword),
-            _ => false,
-        });
-        let is_table = before(tokens, at)
-            .is_some_and(|before| ["FROM", "JOIN", "UPDATE"].iter().any(|word| is_word(&tokens[before], word)));
-        if is_word(&tokens[at], "ONLY") && names_table && is_table {
-            tokens[at].token = Token::Whitespace(Whitespace::Space);
+        match &tokens[at].token {
+            Token::LParen => lists_tables.push(false),
+            Token::RParen if lists_tables.len() > 1 => drop(lists_tables.pop()),
+            Token::Word(word) if word.quote_style.is_none() => {
+                if let Some(lists) = lists_tables.last_mut() {
+                    *lists = match word.keyword {
+                        Keyword::FROM | Keyword::USING => true,
+                        Keyword::SELECT | Keyword::WHERE | Keyword::BY | Keyword::SET | Keyword::RETURNING => false,
+                        _ => *lists,
+                    };
+                }
+            }
+            _ => {}
         }
+        if !is_word(&tokens[at], "ONLY") {
+            continue;
+        }
+        let is_table = before(tokens, at).is_some_and(|before| match &tokens[before].token {
+            Token::Comma => lists_tables.last() == Some(&true),
+            _ => ["FROM", "JOIN", "UPDATE", "USING"].iter().any(|word| is_word(&tokens[before], word)),
+        });
+        let Some(next) = after(tokens, at).filter(|_| is_table) else { continue };
+        if names_table(&tokens[next]) {
+            tokens[at].token = Token::Whitespace(Whitespace::Space);
+        } else if tokens[next].token == Token::LParen
+            && let Some(name) = after(tokens, next).filter(|name| names_table(&tokens[*name]))
+            && let Some(close) = end_of_name(tokens, name).and_then(|last| after(tokens, last))
+            && tokens[close].token == Token::RParen
+        {
+            for at in [at, next, close] {
+                tokens[at].token = Token::Whitespace(Whitespace::Space);
+            }
+        }
+    }
+}
+
+/// Whether a token may begin the name of a table.
+fn names_table(token: &TokenWithSpan) -> bool {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_some() => true,
+        Token::Word(word) => word.keyword != Keyword::AS && !RESERVED_FOR_TABLE_ALIAS.contains(&word.keyword),
+        _ => false,
     }
 }
 

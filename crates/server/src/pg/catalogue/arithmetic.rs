@@ -1,0 +1,70 @@
+//! Arithmetic with numbers, times and lengths of time.
+
+use super::value::Value;
+use crate::pg::error::PgError;
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+/// The result of an operator of arithmetic; `None` for other operators.
+pub(super) fn arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Result<Value, PgError>> {
+    if let Some(found) = of_times(left, op, right) {
+        return Some(Ok(found));
+    }
+    if let Some(found) = of_fractions(left, op, right) {
+        return Some(found);
+    }
+    let compute: fn(i64, i64) -> Option<i64> = match op {
+        BinaryOperator::Plus => i64::checked_add,
+        BinaryOperator::Minus => i64::checked_sub,
+        BinaryOperator::Multiply => i64::checked_mul,
+        BinaryOperator::Divide => i64::checked_div,
+        BinaryOperator::Modulo => i64::checked_rem,
+        BinaryOperator::BitwiseAnd => |one, two| Some(one & two),
+        BinaryOperator::BitwiseOr => |one, two| Some(one | two),
+        BinaryOperator::PGBitwiseShiftLeft => |one, two| one.checked_shl(u32::try_from(two).ok()?),
+        BinaryOperator::PGBitwiseShiftRight => |one, two| one.checked_shr(u32::try_from(two).ok()?),
+        _ => return None,
+    };
+    Some(match (left.int(), right.int()) {
+        _ if left.is_null() || right.is_null() => Ok(Value::Null),
+        (Some(one), Some(two)) => match compute(one, two) {
+            Some(value) => Ok(Value::Int(value)),
+            None => Err(PgError::error("22003", "integer out of range or division by zero")),
+        },
+        _ => Err(PgError::error("42883", "operator does not exist for these types")),
+    })
+}
+
+/// The result of arithmetic if an operand is a number with a fraction; `None` for other operands and operators.
+fn of_fractions(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Result<Value, PgError>> {
+    let (is_float, is_numeric) = [left, right].into_iter().fold((false, false), |(is_float, is_numeric), value| {
+        (is_float || matches!(value, Value::Float(_)), is_numeric || matches!(value, Value::Numeric(_)))
+    });
+    if !is_float && !is_numeric {
+        return None;
+    }
+    let (one, two) = (left.float()?, right.float()?);
+    let value = match op {
+        BinaryOperator::Plus => one + two,
+        BinaryOperator::Minus => one - two,
+        BinaryOperator::Multiply => one * two,
+        BinaryOperator::Divide | BinaryOperator::Modulo if two == 0.0 => {
+            return Some(Err(PgError::error("22012", "division by zero")));
+        }
+        BinaryOperator::Divide => one / two,
+        BinaryOperator::Modulo => one % two,
+        _ => return None,
+    };
+    Some(Ok(if is_float { Value::Float(value) } else { Value::Numeric(value.to_string()) }))
+}
+
+/// The sum or the difference of times and lengths of time; `None` for other operands.
+fn of_times(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Value> {
+    Some(match (left, op, right) {
+        (Value::Time(one), BinaryOperator::Minus, Value::Time(two)) => Value::Interval(one.saturating_sub(*two)),
+        (Value::Time(time), BinaryOperator::Minus, Value::Interval(length)) => {
+            Value::Time(time.saturating_sub(*length))
+        }
+        (Value::Time(time), BinaryOperator::Plus, Value::Interval(length)) => Value::Time(time.saturating_add(*length)),
+        _ => return None,
+    })
+}

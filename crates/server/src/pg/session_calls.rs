@@ -1,0 +1,347 @@
+//! Calls about the session and the catalogue in statements over the user's tables: `pg_backend_pid()`,
+//! `current_setting('x')`, `'t'::regclass`. The store does not know them. If their arguments are constants, the
+//! catalogue computes them before the statement is executed, and their values stand in it.
+
+use super::catalogue::value::Value;
+use super::catalogue::{is_about_the_server, type_ids};
+use super::types::known;
+use atsdb::sql::{Word, Words, quoted};
+use std::ops::Range;
+
+/// Functions about the session that the store evaluates itself.
+const OF_STORE: [&str; 12] = [
+    "current_catalog",
+    "current_database",
+    "current_role",
+    "current_schema",
+    "current_schemas",
+    "current_user",
+    "pg_get_keywords",
+    "pg_get_serial_sequence",
+    "quote_ident",
+    "session_user",
+    "user",
+    "version",
+];
+
+/// Words of expressions that are constants.
+const CONSTANTS: [&str; 11] = [
+    "as",
+    "cast",
+    "current_catalog",
+    "current_database",
+    "current_role",
+    "current_user",
+    "false",
+    "null",
+    "pg_catalog",
+    "session_user",
+    "true",
+];
+
+/// The maximum length of a statement's text in bytes. A longer one has no such calls.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// The maximum length of the arguments of a call in bytes. This bounds the time to look for calls in calls.
+const ARGUMENTS_BYTES_MAX: usize = 1 << 10;
+
+/// A call with constant arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SessionCall {
+    /// Where it is written.
+    pub(super) range: Range<usize>,
+    /// Whether it is a whole column of a SELECT list or of RETURNING, which is named after it.
+    is_column: bool,
+}
+
+impl SessionCall {
+    /// What stands in the statement instead of the call: its value, with the call's heading if it is a column. `None`
+    /// if the value has no form in SQL.
+    pub(super) fn written(&self, value: &Value, type_id: u32, heading: &str) -> Option<String> {
+        let literal = literal(value, type_id)?;
+        Some(if self.is_column { format!("{literal} AS {} ", quoted(heading)) } else { format!("{literal} ") })
+    }
+}
+
+/// The part of a statement in which a word stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clause {
+    /// A list of columns.
+    Columns,
+    Tables,
+    Other,
+}
+
+/// Finds the calls of a statement.
+pub(super) fn session_calls(text: &str) -> Vec<SessionCall> {
+    let (mut calls, mut clauses) = (Vec::new(), vec![Clause::Other]);
+    if text.len() > TEXT_BYTES_MAX || !has_sign(text) {
+        return calls;
+    }
+    let mut words = Words::new(text);
+    // Whether a column of a list may begin here, and whether a name with a schema goes on here.
+    let (mut begins_column, mut goes_on) = (false, false);
+    loop {
+        let (before, start) = (words.clone(), position(text, &words));
+        let Some(word) = words.next() else { return calls };
+        let clause = clauses.last().copied().unwrap_or(Clause::Other);
+        let end = if goes_on || clause == Clause::Tables { None } else { end_of_call(before) };
+        if let Some(after) = end {
+            let is_column = begins_column && clause == Clause::Columns && ends_column(after.peek().as_ref());
+            calls.push(SessionCall { range: start..position(text, &after), is_column });
+            words = after;
+            (begins_column, goes_on) = (false, false);
+            continue;
+        }
+        goes_on = word == Word::Symbol('.');
+        begins_column = false;
+        match word {
+            Word::Symbol('(') => clauses.push(Clause::Other),
+            Word::Symbol(')') if clauses.len() > 1 => drop(clauses.pop()),
+            Word::Symbol(',') => begins_column = true,
+            Word::Name(name) => {
+                let next = match name.as_str() {
+                    "select" | "returning" => Clause::Columns,
+                    "distinct" | "all" => {
+                        begins_column = true;
+                        continue;
+                    }
+                    "from" | "join" | "using" | "into" | "update" => Clause::Tables,
+                    "on" if clause != Clause::Tables => continue,
+                    "where" | "on" | "group" | "having" | "order" | "limit" | "offset" | "window" | "set"
+                    | "values" => Clause::Other,
+                    _ => continue,
+                };
+                begins_column = next == Clause::Columns;
+                if let Some(clause) = clauses.last_mut() {
+                    *clause = next;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a text may have such calls. This spares most statements the time to look for them.
+fn has_sign(text: &str) -> bool {
+    const BEGINNINGS: [&str; 11] = [
+        "current_setting",
+        "format_type",
+        "has_",
+        "inet_",
+        "pg_",
+        "regclass",
+        "regnamespace",
+        "regrole",
+        "regtype",
+        "set_config",
+        "to_reg",
+    ];
+    const END: &str = "_description";
+    let is_same = |part: Option<&str>, sign: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(sign));
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let words = text.split(|letter| !is_of_word(letter)).filter(|word| word.len() > 3);
+    words.into_iter().any(|word| {
+        let end = word.len().checked_sub(END.len()).and_then(|at| word.get(at..));
+        is_same(end, END) || BEGINNINGS.iter().any(|sign| is_same(word.get(..sign.len()), sign))
+    })
+}
+
+/// The words after the call that begins here, if one does.
+fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
+    let mut is_found = match words.next()? {
+        Word::Text(_) => false,
+        Word::Number(digits) if !digits.starts_with('$') => false,
+        Word::Name(name) if name == "cast" => {
+            let inside = end_of_brackets(&mut words)?;
+            let is_named =
+                Words::new(inside).last().is_some_and(|last| matches!(last, Word::Name(name) if is_named(&name)));
+            if !is_named || !is_constant(inside) {
+                return None;
+            }
+            true
+        }
+        Word::Name(mut name) => {
+            if name == "pg_catalog" && words.accept_symbol('.') {
+                name = words.name().ok()?;
+            }
+            if OF_STORE.contains(&name.as_str())
+                || !is_about_the_server(&name)
+                || !is_constant(end_of_brackets(&mut words)?)
+            {
+                return None;
+            }
+            true
+        }
+        _ => return None,
+    };
+    // The casts behind it.
+    loop {
+        let mut ahead = words.clone();
+        if !(ahead.accept_symbol(':') && ahead.accept_symbol(':')) {
+            break;
+        }
+        if ahead.accept("pg_catalog") && !ahead.accept_symbol('.') {
+            break;
+        }
+        let Some(Word::Name(name)) = ahead.next() else { break };
+        if type_ids(&name).is_err()
+            || ahead.peek() == Some(Word::Symbol('('))
+            || ahead.peek() == Some(Word::Symbol('['))
+        {
+            break;
+        }
+        is_found |= is_named(&name);
+        if !is_found {
+            break;
+        }
+        words = ahead;
+    }
+    is_found.then_some(words)
+}
+
+/// The text in the brackets that begin here, if it is not long. The words behind them come next.
+fn end_of_brackets<'a>(words: &mut Words<'a>) -> Option<&'a str> {
+    if !words.accept_symbol('(') {
+        return None;
+    }
+    let inside = words.rest();
+    let mut depth = 1;
+    loop {
+        let length = inside.len() - words.rest().len();
+        match words.next()? {
+            Word::Symbol('(') => depth += 1,
+            Word::Symbol(')') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return inside.get(..length);
+        }
+        if length > ARGUMENTS_BYTES_MAX {
+            return None;
+        }
+    }
+}
+
+/// Whether an expression, or several with commas between them, depend on no column and no parameter.
+fn is_constant(text: &str) -> bool {
+    let (mut words, mut is_type) = (Words::new(text), false);
+    while let Some(word) = words.next() {
+        let is_part_of_constant = match &word {
+            Word::Text(_) | Word::Symbol(_) => true,
+            Word::Number(digits) => !digits.starts_with('$'),
+            Word::Quoted(_) => false,
+            Word::Name(name) => {
+                let is_call = words.peek() == Some(Word::Symbol('(')) && is_about_the_server(name);
+                is_type || is_call || is_named(name) || CONSTANTS.contains(&name.as_str())
+            }
+        };
+        if !is_part_of_constant {
+            return false;
+        }
+        is_type = word == Word::Symbol(':') || matches!(&word, Word::Name(name) if name == "as");
+    }
+    true
+}
+
+/// Whether a type is one of the names of objects: `regclass` and its like.
+fn is_named(type_name: &str) -> bool {
+    known::by_name(type_name).is_some_and(|known| known::is_named(known.id))
+}
+
+/// Whether a column of a list ends before this word.
+fn ends_column(next: Option<&Word>) -> bool {
+    const ENDS: [&str; 10] =
+        ["from", "where", "group", "having", "order", "limit", "union", "except", "intersect", "window"];
+    match next {
+        None | Some(Word::Symbol(',' | ')' | ';')) => true,
+        Some(Word::Name(name)) => ENDS.contains(&name.as_str()),
+        _ => false,
+    }
+}
+
+/// The position of the next word, or of a comment before it.
+fn position(text: &str, words: &Words<'_>) -> usize {
+    text.len() - words.rest().len()
+}
+
+/// A value in SQL.
+fn literal(value: &Value, type_id: u32) -> Option<String> {
+    let name = match type_id {
+        known::BOOL => "BOOLEAN",
+        known::INT2 => "SMALLINT",
+        known::INT4 => "INT",
+        known::INT8 | known::OID => "BIGINT",
+        known::TIMESTAMPTZ => "TIMESTAMPTZ",
+        known::NUMERIC | known::FLOAT4 | known::FLOAT8 => "DOUBLE PRECISION",
+        id => match known::element_of(id) {
+            Some(element) if matches!(element.id, known::INT2 | known::INT4 | known::INT8 | known::OID) => "BIGINT[]",
+            Some(_) => "TEXT[]",
+            None => "TEXT",
+        },
+    };
+    if matches!(value, Value::Record(_)) {
+        return None;
+    }
+    Some(match value.shown() {
+        None => format!("CAST(NULL AS {name})"),
+        Some(text) => format!("CAST('{}' AS {name})", text.replace('\'', "''")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(&str, bool)> {
+        session_calls(text).into_iter().map(|call| (text[call.range].trim_end(), call.is_column)).collect()
+    }
+
+    #[test]
+    fn calls_with_constants_are_found() {
+        for (text, expected) in [
+            ("SELECT pg_backend_pid(), x FROM t", vec![("pg_backend_pid()", true)]),
+            ("SELECT x, pg_backend_pid() + 1 FROM t", vec![("pg_backend_pid()", false)]),
+            ("SELECT pg_backend_pid() AS p FROM t", vec![("pg_backend_pid()", false)]),
+            ("SELECT coalesce(x, pg_backend_pid()) FROM t", vec![("pg_backend_pid()", false)]),
+            (
+                "SELECT * FROM t WHERE x = pg_catalog.current_setting('a')",
+                vec![("pg_catalog.current_setting('a')", false)],
+            ),
+            (
+                "SELECT 't'::regclass, 't'::regclass::oid FROM t",
+                vec![("'t'::regclass", true), ("'t'::regclass::oid", true)],
+            ),
+            (
+                "INSERT INTO t VALUES (set_config('a', 'b', true)::int)",
+                vec![("set_config('a', 'b', true)::int", false)],
+            ),
+            (
+                "UPDATE t SET x = 1 RETURNING has_table_privilege(current_user, 't'::regclass, 'select')",
+                vec![("has_table_privilege(current_user, 't'::regclass, 'select')", true)],
+            ),
+            ("SELECT (SELECT to_regclass('t') ) FROM t", vec![("to_regclass('t')", true)]),
+            ("SELECT CAST('t' AS regclass) FROM t", vec![("CAST('t' AS regclass)", true)]),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_depends_on_rows_or_parameters_is_none() {
+        for text in [
+            "SELECT to_regclass(name) FROM t",
+            "SELECT current_setting($1) FROM t",
+            "SELECT x::regclass FROM t",
+            "SELECT 'a'::text, current_user, version() FROM t",
+            "SELECT 'pg_backend_pid()' /* pg_backend_pid() */ FROM t",
+            "SELECT * FROM t, current_setting('a')",
+            "SELECT s.pg_backend_pid() FROM t",
+            "SELECT pg_backend_pid FROM t",
+            "SELECT pg_backend_pid(",
+            "SELECT 'regclass'::",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+}
