@@ -5,13 +5,14 @@
 
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, PrimitiveArray};
-use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::{core as core_functions, unicode};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
 };
 use std::sync::Arc;
 
@@ -225,6 +226,15 @@ impl ScalarUDFImpl for OfBytes {
         match types.first() {
             Some(bytes) if bytes.is_binary() => Ok(self.form.result()),
             _ => self.inner.return_type(types),
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match args.arg_fields.first() {
+            Some(bytes) if bytes.data_type().is_binary() => {
+                Ok(Arc::new(Field::new(self.name(), self.form.result(), true)))
+            }
+            _ => self.inner.return_field_from_args(args),
         }
     }
 
