@@ -295,7 +295,7 @@ impl Session {
         check_index_type(create.using.as_ref())?;
         let refused = [
             (create.predicate.is_some(), "an index with WHERE", "leave it out"),
-            (!create.include.is_empty() || !create.with.is_empty(), "INCLUDE or WITH", "leave it out"),
+            (!create.with.is_empty(), "an index WITH options", "leave them out"),
             (create.nulls_distinct.is_some() && !create.unique, "NULLS DISTINCT", "leave it out"),
         ];
         if let Some((_, what, hint)) = refused.into_iter().find(|(found, ..)| *found) {
@@ -322,6 +322,10 @@ impl Session {
             }
             let columns = column_names(&create.columns, !create.unique)?;
             let columns = column_ids(&definition, &columns).map_err(as_sql_error)?;
+            // An index has no copies of other columns, which must exist.
+            for included in &create.include {
+                definition.column(&included.value).map_err(as_sql_error)?;
+            }
             match create.unique {
                 true => {
                     let (name, nulls_equal) = (name.clone(), create.nulls_distinct == Some(false));

@@ -1,6 +1,7 @@
 //! The origins of an answer's columns: which column of which table or view each one shows. Clients ask for them to edit
-//! rows. With them come the modifiers of types, such as the digits of `numeric(10, 2)`. They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the
-//! origin of the column that it selects; computed columns and those of set operations have none.
+//! rows. With them come the modifiers of types, such as the digits of `numeric(10, 2)`. They are read from the statement
+//! as in PostgreSQL: a column of a subquery or of an item of `WITH` has the origin of the column that it selects;
+//! computed columns and those of set operations have none.
 
 use super::headings::{is_surely_a_name, set_headings};
 use super::sources::{Columns, ShownColumn, Sources, renamed};
@@ -125,7 +126,8 @@ impl Scope<'_> {
             }
             SetExpr::Values(values) => {
                 let count = values.rows.first()?.content.len();
-                let shown = |number| ShownColumn { name: format!("column{number}"), modifier: NO_MODIFIER, origin: None };
+                let shown =
+                    |number| ShownColumn { name: format!("column{number}"), modifier: NO_MODIFIER, origin: None };
                 Some((1..=count).map(shown).collect())
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {

@@ -50,6 +50,11 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
     let Some(arguments) = list.args.iter().map(argument).collect::<Option<Vec<_>>>() else { return Ok(()) };
     let composed = match (name.to_string().to_ascii_lowercase().as_str(), arguments.as_slice()) {
         ("mod", [a, b]) => filled("(a % b)", &[a, b])?,
+        // Functions of operators.
+        ("like", [text, pattern]) => filled("(a LIKE b)", &[text, pattern])?,
+        ("notlike", [text, pattern]) => filled("(a NOT LIKE b)", &[text, pattern])?,
+        ("booleq", [a, b]) => filled("(a = b)", &[&boolean(a)?, &boolean(b)?])?,
+        ("boolne", [a, b]) => filled("(a <> b)", &[&boolean(a)?, &boolean(b)?])?,
         // The integer part of the quotient, in the type of the operands.
         ("div", [a, b]) => filled("((a - a % b) / b)", &[a, b])?,
         // Lines of 76 letters. Equals signs only occur in the last one, which ends without a newline then.
@@ -99,6 +104,10 @@ fn rows_of_list(list: &str, declaration: Option<&str>, arguments: &[Expr]) -> Re
     let mut declared = expression(&format!("{declaration}(NULL)"))?;
     set_first_argument(&mut declared, rows);
     Ok(declared)
+}
+
+fn boolean(value: &Expr) -> Result<Expr> {
+    filled("CAST(a AS BOOLEAN)", &[value])
 }
 
 fn is_base64(encoding: &Expr) -> bool {

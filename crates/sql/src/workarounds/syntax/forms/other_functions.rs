@@ -3,6 +3,7 @@
 //!
 //! No upstream issue known.
 
+use super::composed_functions::filled;
 use super::percentile_lists::each_percentile;
 use crate::text::sequence_names::is_of_sequences;
 use crate::workarounds::syntax::{binary, expression, set_first_argument};
@@ -44,6 +45,16 @@ const CASTS: [(&str, &str); 10] = [
 /// Functions that compute squares, which may be out of range.
 const OF_SQUARES: [&str; 9] =
     ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
+
+/// Functions of one number, which read a text in the statement as a DOUBLE.
+const OF_ONE_DOUBLE: [&str; 33] = [
+    "abs", "acos", "acosd", "acosh", "asin", "asind", "asinh", "atan", "atand", "atanh", "cbrt", "ceil", "cos", "cosd",
+    "cosh", "cot", "cotd", "degrees", "exp", "floor", "ln", "log", "log10", "radians", "round", "sign", "sin", "sind",
+    "sinh", "sqrt", "tan", "tand", "tanh",
+];
+
+/// The same of two numbers.
+const OF_TWO_DOUBLES: [&str; 4] = ["atan2", "atan2d", "pow", "power"];
 
 /// Rewrites a call before its arguments are: `pg_catalog.f(x)` as `f(x)`, and the name of a sequence as a text without
 /// a cast, `nextval('s'::regclass)` as `nextval('s')`.
@@ -111,6 +122,10 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
     if let Some((_, data_type)) = CASTS.iter().find(|(cast, _)| *cast == name) {
         return cast_to(expr, data_type);
     }
+    let double_count = if OF_ONE_DOUBLE.contains(&name.as_str()) { 1 } else { 2 };
+    if double_count == 1 || OF_TWO_DOUBLES.contains(&name.as_str()) {
+        texts_as_doubles(call, double_count)?;
+    }
     match name.as_str() {
         "strftime" => {
             pattern_last(call);
@@ -162,6 +177,22 @@ fn cast_to(expr: &mut Expr, data_type: &str) -> Result<()> {
         **operand = value.clone();
     }
     *expr = cast;
+    Ok(())
+}
+
+/// Texts in the statement become doubles if the call has this number of arguments, as in `sqrt('2')`.
+fn texts_as_doubles(call: &mut Function, count: usize) -> Result<()> {
+    let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
+    if list.args.len() != count {
+        return Ok(());
+    }
+    for arg in &mut list.args {
+        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = arg
+            && let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = value
+        {
+            *value = filled("CAST(a AS DOUBLE PRECISION)", &[&*value])?;
+        }
+    }
     Ok(())
 }
 

@@ -7,7 +7,12 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit_expressions;
+<<<<<<< HEAD
 use crate::workarounds::syntax::{binary, expression, query_body, set_first_argument};
+=======
+use crate::workarounds::syntax::forms::composed_functions::filled;
+use crate::workarounds::syntax::{expression, query_body, set_first_argument};
+>>>>>>> h3
 use atsdb_core::Result;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
@@ -36,7 +41,34 @@ pub(crate) fn settle_limits(query: &mut Query) -> Result<()> {
         }
         query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset, limit_by: Vec::new() });
     }
-    if query.limit_clause.as_ref().is_some_and(asks) { limit_numbers(query) } else { Ok(()) }
+    if query.limit_clause.as_ref().is_some_and(asks) {
+        return limit_numbers(query);
+    }
+    match &mut query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+            limit.iter_mut().try_for_each(as_integer)?;
+            offset.iter_mut().map(|offset| &mut offset.value).try_for_each(as_integer)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Casts what is computed, texts and numbers with a point, such as `1.5 * 2`.
+fn as_integer(count: &mut Expr) -> Result<()> {
+    let is_integer = match count {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.bytes().all(|digit| digit.is_ascii_digit()),
+            Value::SingleQuotedString(_) => false,
+            _ => true,
+        },
+        Expr::BinaryOp { .. } => false,
+        _ => true,
+    };
+    if !is_integer {
+        let number = std::mem::replace(count, Expr::value(Value::Null));
+        *count = filled("CAST(a AS BIGINT)", &[&number])?;
+    }
+    Ok(())
 }
 
 fn asks(clause: &LimitClause) -> bool {

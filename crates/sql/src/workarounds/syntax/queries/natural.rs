@@ -60,18 +60,25 @@ impl VisitorMut for NaturalJoins<'_> {
         let shown: Vec<_> = select.from.iter_mut().map(|from| self.name(from)).collect();
         if let ([from], [Some(columns)]) = (select.from.as_slice(), shown.as_slice())
             && is_chain(from)
-            && are_different(columns)
+            && let Some(columns) = columns_in_words(columns)
         {
-            show(columns, &mut select.projection);
+            show(&columns, &mut select.projection);
         }
         ControlFlow::Continue(())
     }
 }
 
+/// A column that `*` shows.
+struct ShownColumn {
+    /// The relation that it is a column of; `None` if it is merged, or the relation has no name.
+    relation: Option<Ident>,
+    name: Ident,
+}
+
 impl NaturalJoins<'_> {
     /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
     /// relation's columns are not known.
-    fn name(&self, from: &mut TableWithJoins) -> Option<Vec<Ident>> {
+    fn name(&self, from: &mut TableWithJoins) -> Option<Vec<ShownColumn>> {
         let mut left = self.columns_of(&from.relation);
         for join in &mut from.joins {
             let right = self.columns_of(&join.relation);
@@ -86,15 +93,17 @@ impl NaturalJoins<'_> {
                 _ => return None,
             };
             let (Some(before), Some(right)) = (left.take(), right) else { return None };
-            let is_shared = |name: &&Ident| right.iter().any(|other| same_name(&other.value, &name.value));
+            let is_shared = |name: &&Ident| right.iter().any(|other| same_name(&other.name.value, &name.value));
             let shared: Vec<Ident> = match constraint {
-                JoinConstraint::Natural => before.iter().filter(is_shared).cloned().collect(),
+                JoinConstraint::Natural => {
+                    before.iter().map(|column| &column.name).filter(is_shared).cloned().collect()
+                }
                 JoinConstraint::Using(names) => {
                     names.iter().filter_map(|name| name.0.last()?.as_ident()).cloned().collect()
                 }
                 _ => Vec::new(),
             };
-            let count = |name: &Ident| before.iter().filter(|other| same_name(&other.value, &name.value)).count();
+            let count = |name: &Ident| before.iter().filter(|other| same_name(&other.name.value, &name.value)).count();
             if shared.iter().any(|name| count(name) > 1) {
                 return None;
             }
@@ -107,13 +116,26 @@ impl NaturalJoins<'_> {
                     }
                 };
             }
-            let others = before.into_iter().chain(right).filter(|name| !is_merged(name));
-            left = Some(shared.iter().cloned().chain(others).collect());
+            let others = before.into_iter().chain(right).filter(|column| !is_merged(&column.name));
+            let merged = shared.iter().cloned().map(|name| ShownColumn { relation: None, name });
+            left = Some(merged.chain(others).collect());
         }
         left
     }
 
-    fn columns_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
+    fn columns_of(&self, relation: &TableFactor) -> Option<Vec<ShownColumn>> {
+        let own_name = match relation {
+            TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
+                Some(alias.name.clone())
+            }
+            TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
+            _ => None,
+        };
+        let names = self.names_of(relation)?.into_iter();
+        Some(names.map(|name| ShownColumn { relation: own_name.clone(), name }).collect())
+    }
+
+    fn names_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
         match relation {
             TableFactor::Derived { subquery, alias, .. } => columns_of_subquery(subquery, alias.as_ref()),
             TableFactor::Table { name, alias, args: None, .. } => match self.columns_of_cte(name) {
@@ -133,14 +155,24 @@ impl NaturalJoins<'_> {
     }
 }
 
-/// The columns of a subquery; `None` if its SELECT does not name each of them.
+/// The columns of a subquery; `None` if neither its SELECT nor its alias names each of them.
 fn columns_of_subquery(query: &Query, alias: Option<&TableAlias>) -> Option<Vec<Ident>> {
-    let names = columns_of_body(&query.body)?;
     let columns = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
     let columns: Vec<Ident> = columns.collect();
     match columns.len() {
-        0 => Some(names),
-        count => (count == names.len()).then_some(columns),
+        0 => columns_of_body(&query.body),
+        count => (count_of_columns(&query.body)? == count).then_some(columns),
+    }
+}
+
+fn count_of_columns(body: &SetExpr) -> Option<usize> {
+    let is_one = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+    match body {
+        SetExpr::Select(select) => select.projection.iter().all(is_one).then_some(select.projection.len()),
+        SetExpr::Values(values) => Some(columns_of_values(values).len()),
+        SetExpr::Query(query) => count_of_columns(&query.body),
+        SetExpr::SetOperation { left, .. } => count_of_columns(left),
+        _ => None,
     }
 }
 
@@ -173,16 +205,23 @@ fn is_chain(from: &TableWithJoins) -> bool {
     from.joins.len() > 1 && from.joins.iter().all(merges)
 }
 
-fn are_different(columns: &[Ident]) -> bool {
-    (1..columns.len()).all(|at| !columns[..at].iter().any(|other| same_name(&other.value, &columns[at].value)))
+/// The columns as expressions. Those that share a name have that of their relation before it; `None` if one of them is
+/// merged.
+fn columns_in_words(columns: &[ShownColumn]) -> Option<Vec<Expr>> {
+    let count = |name: &Ident| columns.iter().filter(|other| same_name(&other.name.value, &name.value)).count();
+    let words = |ShownColumn { relation, name }: &ShownColumn| match count(name) {
+        1 => Some(Expr::Identifier(name.clone())),
+        _ => Some(Expr::CompoundIdentifier(vec![relation.clone()?, name.clone()])),
+    };
+    columns.iter().map(words).collect()
 }
 
 /// Replaces each plain `*` by columns.
-fn show(columns: &[Ident], projection: &mut Vec<SelectItem>) {
+fn show(columns: &[Expr], projection: &mut Vec<SelectItem>) {
     let is_all = |item: &SelectItem| matches!(item, SelectItem::Wildcard(options) if *options == Default::default());
     let items = std::mem::take(projection);
     projection.extend(items.into_iter().flat_map(|item| match is_all(&item) {
-        true => columns.iter().map(|name| SelectItem::UnnamedExpr(Expr::Identifier(name.clone()))).collect(),
+        true => columns.iter().cloned().map(SelectItem::UnnamedExpr).collect(),
         false => vec![item],
     }));
 }

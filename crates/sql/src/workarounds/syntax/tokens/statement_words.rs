@@ -8,6 +8,7 @@
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
+use super::created_columns::name_created_columns;
 use super::words::{after, before, is_significant, is_word, opening};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
@@ -27,6 +28,9 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     leave_out_only(tokens);
     if first_is(tokens, "INSERT") {
         name_target(tokens);
+    }
+    if first_is(tokens, "CREATE") {
+        name_created_columns(tokens);
     }
     if first_is(tokens, "COMMENT") {
         comment_on_index(tokens);

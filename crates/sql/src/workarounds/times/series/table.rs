@@ -31,7 +31,12 @@ impl TableFunctionImpl for SeriesTable {
         let literals = args.exprs().iter().map(Expr::as_literal).collect::<Option<Vec<_>>>();
         match literals.as_deref() {
             Some([from, to, step]) if is_time(from) || is_time(to) => self.times([*from, *to], step),
-            _ => self.inner.call_with_args(args),
+            Some(numbers) => {
+                // DataFusion knows no other integers.
+                let exprs = numbers.iter().map(|number| Expr::Literal(wide((*number).clone()), None));
+                self.inner.call_with_args(TableFunctionArgs::new(&exprs.collect::<Vec<_>>(), args.session()))
+            }
+            None => self.inner.call_with_args(args),
         }
     }
 }
@@ -60,6 +65,16 @@ impl SeriesTable {
         let schema = Arc::new(Schema::new(vec![Field::new("value", of, false)]));
         let stream: Arc<dyn PartitionStream> = Arc::new(SeriesStream { schema: Arc::clone(&schema), steps });
         Ok(Arc::new(StreamingTable::try_new(schema, vec![stream])?))
+    }
+}
+
+/// An integer as a BIGINT.
+fn wide(value: ScalarValue) -> ScalarValue {
+    match value {
+        ScalarValue::Int8(number) => ScalarValue::Int64(number.map(i64::from)),
+        ScalarValue::Int16(number) => ScalarValue::Int64(number.map(i64::from)),
+        ScalarValue::Int32(number) => ScalarValue::Int64(number.map(i64::from)),
+        other => other,
     }
 }
 
