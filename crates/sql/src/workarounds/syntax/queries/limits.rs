@@ -7,12 +7,8 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit_expressions;
-<<<<<<< HEAD
-use crate::workarounds::syntax::{binary, expression, query_body, set_first_argument};
-=======
 use crate::workarounds::syntax::forms::composed_functions::filled;
-use crate::workarounds::syntax::{expression, query_body, set_first_argument};
->>>>>>> h3
+use crate::workarounds::syntax::{binary, expression, query_body, set_first_argument};
 use atsdb_core::Result;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
