@@ -143,8 +143,8 @@ impl VisitorMut for RepeatedStars<'_> {
 
 impl RepeatedStars<'_> {
     /// Gives names of their own to aliases that are also the name of a column of a `*`, and to such columns of several
-    /// tables, and casts of them, that do not say their table. In an answer, a column gets one beside any `*` of a view,
-    /// whose columns are not known here.
+    /// tables, and casts of them, that do not say their table. In an answer, a column gets one beside any `*` of a
+    /// view, whose columns are not known here.
     fn tell_names_apart(&self, select: &mut Select) {
         let columns = self.shown.of_stars(select);
         let is_shown = |name: &str| columns.iter().any(|column| same_name(column, name));

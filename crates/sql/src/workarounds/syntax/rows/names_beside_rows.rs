@@ -1,7 +1,7 @@
-//! `SELECT id + 1 AS id, unnest(tags) FROM t`: beside a function that returns rows, an expression may have the name of a
-//! column. DataFusion computes such expressions in a step that also passes the columns of the SELECT list on, and
-//! refuses the equal names. So the expression gets a name of its own, and `ORDER BY` its position. A nested query, whose
-//! columns others name, becomes a subquery of one that gives the names back.
+//! `SELECT id + 1 AS id, unnest(tags) FROM t`: beside a function that returns rows, an expression may have the name of
+//! a column. DataFusion computes such expressions in a step that also passes the columns of the SELECT list on, and
+//! refuses the equal names. So the expression gets a name of its own, and `ORDER BY` its position. A nested query,
+//! whose columns others name, becomes a subquery of one that gives the names back.
 //!
 //! No upstream issue known.
 
