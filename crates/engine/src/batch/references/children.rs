@@ -191,9 +191,11 @@ impl Batch {
                 None => Ok(()),
             }
         };
-        let complete = |columns: Result<KeyColumns>| match columns? {
-            columns if key.match_full && is_mixed(&columns) => Err(child.definition.reference_mixed(key)),
-            columns => Ok(columns),
+        let complete = |columns: Result<KeyColumns>| -> Result<KeyColumns> {
+            match columns? {
+                columns if key.match_full && is_mixed(&columns) => Err(child.definition.reference_mixed(key)),
+                columns => Ok(columns),
+            }
         };
         match rows {
             NewRows::Chunks(scan) => {

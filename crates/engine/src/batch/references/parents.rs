@@ -85,7 +85,7 @@ impl Batch {
                     true => ChangedKeys::default(),
                     false => self.changed_keys(&parent, &side, moved)?,
                 };
-                let gone = gone_keys(reference, is_deletion, lacking, &changed)?;
+                let gone = gone_keys(&reference, is_deletion, lacking, &changed)?;
                 if gone.is_empty() {
                     continue;
                 }
@@ -175,7 +175,7 @@ fn lacking(view: &ReadSnapshot, parent: &Table, side: &Side<'_>, before: &Scan) 
 /// The keys that a parent lacks or that its rows have exchanged for others, each with what happens to the rows that
 /// refer to them.
 fn gone_keys(
-    reference: Reference,
+    reference: &Reference,
     is_deletion: bool,
     lacking: Vec<KeyColumns>,
     changed: &ChangedKeys,

@@ -49,34 +49,29 @@ impl Batch {
         if gone.is_empty() && children.is_empty() {
             return Ok(());
         }
-        let checked = self.snapshot().and_then(|view| {
-            self.check_postponed_gone(&view, gone, is_last)?;
-            self.check_postponed_children(&view, children, is_last)
-        });
+        let checked = self.check_postponed_gone(gone, is_last);
+        let checked = checked.and_then(|()| self.check_postponed_children(children, is_last));
         self.note_half_done(checked)
     }
 
-    fn check_postponed_gone(&mut self, view: &ReadSnapshot, gone: Vec<GoneKeys>, is_last: bool) -> Result<()> {
+    fn check_postponed_gone(&mut self, gone: Vec<GoneKeys>, is_last: bool) -> Result<()> {
+        let view = self.snapshot()?;
         let (waiting, due): (Vec<_>, Vec<_>) = gone.into_iter().partition(|gone| !is_last && self.is_postponed(gone));
         waiting.into_iter().for_each(|gone| self.changes.references_mut().postpone_gone(gone));
-        let due = due.into_iter().map(|gone| still_gone(view, gone)).collect::<Result<Vec<_>>>()?;
+        let due = due.into_iter().map(|gone| still_gone(&view, gone)).collect::<Result<Vec<_>>>()?;
         let due: Vec<GoneKeys> = due.into_iter().flatten().collect();
         self.refuse_references(&due)?;
         due.into_iter().for_each(|gone| self.changes.references_mut().note_gone(gone));
         Ok(())
     }
 
-    fn check_postponed_children(
-        &mut self,
-        view: &ReadSnapshot,
-        children: BTreeSet<TableId>,
-        is_last: bool,
-    ) -> Result<()> {
+    fn check_postponed_children(&mut self, children: BTreeSet<TableId>, is_last: bool) -> Result<()> {
+        let view = self.snapshot()?;
         for child in children {
-            let Some(table) = own_table(view, child) else { continue };
+            let Some(table) = own_table(&view, child) else { continue };
             for key in table.definition.foreign_keys.iter().filter(|key| key.deferrable.is_some()) {
                 if is_last || !self.postpones(&table, key) {
-                    self.require_own_parents(view, &table, key)?;
+                    self.require_own_parents(&view, &table, key)?;
                 }
             }
         }
