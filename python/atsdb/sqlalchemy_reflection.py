@@ -234,7 +234,8 @@ class AtsdbReflection(default.DefaultDialect):
     ) -> list[interfaces.ReflectedForeignKeyConstraint]:
         stored = self._stored_name(connection, table_name, schema)
         statement = (
-            "SELECT key_name, f.columns, p.table_schema, p.table_name, parent_columns, on_update, on_delete "
+            "SELECT key_name, f.columns, p.table_schema, p.table_name, parent_columns, on_update, on_delete, "
+            "match_option, is_deferrable, is_deferred "
             "FROM atsdb.foreign_keys f JOIN information_schema.tables p ON lower(parent) = lower("
             "CASE p.table_schema WHEN 'public' THEN p.table_name ELSE p.table_schema || '.' || p.table_name END) "
             "WHERE f.table_name = ? ORDER BY key_name"
@@ -247,13 +248,9 @@ class AtsdbReflection(default.DefaultDialect):
                 "referred_schema": None if schema is None and parent_schema == stored[0] else parent_schema,
                 "referred_table": parent,
                 "referred_columns": parent_columns,
-                "options": {
-                    event: rule
-                    for event, rule in (("onupdate", on_update), ("ondelete", on_delete))
-                    if rule != "NO ACTION"
-                },
+                "options": _options_of_foreign_key(*options),
             }
-            for name, columns, parent_schema, parent, parent_columns, on_update, on_delete in rows
+            for name, columns, parent_schema, parent, parent_columns, *options in rows
         ]
 
     @reflection.cache
@@ -308,6 +305,20 @@ def _identity(generation: str, start: str, increment: str, least: str, greatest:
         "cycle": cycle == "YES",
         "cache": 1,
     }
+
+
+def _options_of_foreign_key(
+    on_update: str, on_delete: str, match: str, is_deferrable: bool, is_deferred: bool
+) -> dict[str, Any]:
+    """What a foreign key says beside its columns, without what holds for every other one."""
+    options: dict[str, Any] = {"onupdate": on_update, "ondelete": on_delete}
+    options = {event: rule for event, rule in options.items() if rule != "NO ACTION"}
+    if match != "NONE":
+        options["match"] = match
+    if is_deferrable:
+        options["deferrable"] = True
+        options["initially"] = "DEFERRED" if is_deferred else "IMMEDIATE"
+    return options
 
 
 def _catalogue_name(schema: str, name: str) -> str:

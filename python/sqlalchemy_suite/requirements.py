@@ -34,6 +34,7 @@ HAS = [
     "fk_constraint_option_reflection_ondelete_restrict",
     "foreign_key_constraint_name_reflection",
     "foreign_key_constraint_option_reflection_ondelete",
+    "foreign_key_constraint_option_reflection_onupdate",
     "has_temp_table",
     "identity_columns",
     "identity_columns_standard",
@@ -84,7 +85,6 @@ HAS = [
 #: What atsdb has not, and why.
 HAS_NOT = {
     "duplicate_names_in_cursor_description": "two columns of a query that are the same expression need different names",
-    "foreign_key_constraint_option_reflection_onupdate": "a key that others refer to cannot change",
     "implements_get_lastrowid": "an INSERT returns the key itself",
     "repeated_column_foreign_keys": "a column belongs to one foreign key",
     "repeated_remote_col_foreign_keys": "a column belongs to one foreign key",

@@ -526,3 +526,22 @@ def test_foreign_keys_are_declared_kept_and_reflected(engine):
         connection.execute(parent.delete())
         assert connection.scalar(sa.select(sa.func.count()).select_from(child)) == 0
     metadata.drop_all(engine)
+
+
+def test_deferred_foreign_keys_are_checked_at_the_end_and_reflected(engine):
+    metadata = sa.MetaData()
+    parent = sa.Table("a", metadata, sa.Column("id", sa.Integer, primary_key=True, autoincrement=False))
+    key = sa.ForeignKey("a.id", onupdate="CASCADE", deferrable=True, initially="DEFERRED", match="FULL")
+    child = sa.Table("b", metadata, sa.Column("a", key))
+    metadata.create_all(engine)
+    options = {"onupdate": "CASCADE", "match": "FULL", "deferrable": True, "initially": "DEFERRED"}
+    assert sa.inspect(engine).get_foreign_keys("b")[0]["options"] == options
+    with engine.begin() as connection:
+        connection.execute(child.insert(), [{"a": 1}])
+        connection.execute(parent.insert(), [{"id": 1}])
+    with engine.begin() as connection:
+        connection.execute(parent.update().values(id=2))
+        assert connection.scalars(sa.select(child.c.a)).all() == [2]
+    with pytest.raises(sa.exc.IntegrityError), engine.begin() as connection:
+        connection.execute(child.insert(), [{"a": 3}])
+    metadata.drop_all(engine)

@@ -17,15 +17,25 @@ impl TableDefinition {
     /// Returns the constraints that rows may break that were added under an older definition of the table. A condition
     /// over a column of another type may have another value, as of the column's text.
     pub fn checks_added_to(&self, older: &Self) -> Vec<&Check> {
+        self.checks.iter().filter(|check| !self.is_check_in(older, check, |_| true)).collect()
+    }
+
+    /// Returns the constraints that all rows must satisfy now, and that an older definition did not have or did not
+    /// require of all rows.
+    pub fn checks_validated_since(&self, older: &Self) -> Vec<&Check> {
+        let is_held = |check: &Check| self.is_check_in(older, check, |held| !held.not_valid);
+        self.checks.iter().filter(|check| !check.not_valid && !is_held(check)).collect()
+    }
+
+    /// Whether an older definition has the same condition, with the same meaning, in a constraint of a kind.
+    fn is_check_in(&self, older: &Self, check: &Check, is_of_kind: impl Fn(&Check) -> bool) -> bool {
         let has_same_type = |id: &ColumnId| {
             let type_in = |definition: &Self| definition.column_by_id(*id).map(|column| column.column_type);
             type_in(self) == type_in(older)
         };
-        let holds = |check: &Check| {
-            let is_same = |held: &Check| held.condition == check.condition && held.columns == check.columns;
-            older.checks.iter().any(is_same) && check.columns.iter().all(has_same_type)
-        };
-        self.checks.iter().filter(|check| !holds(check)).collect()
+        let is_same = |held: &Check| held.condition == check.condition && held.columns == check.columns;
+        let mut held = older.checks.iter().filter(|held| is_of_kind(held));
+        held.any(is_same) && check.columns.iter().all(has_same_type)
     }
 
     /// Returns the name that PostgreSQL gives to a constraint without a name over these columns.
@@ -114,7 +124,7 @@ mod tests {
 
     fn check(name: &str, condition: &str, columns: &[u16]) -> Check {
         let columns = columns.iter().copied().map(ColumnId).collect();
-        Check { name: name.to_owned(), condition: condition.to_owned(), columns }
+        Check { name: name.to_owned(), condition: condition.to_owned(), columns, not_valid: false }
     }
 
     #[test]
@@ -135,7 +145,7 @@ mod tests {
             let columns: Vec<ColumnId> = columns.into_iter().map(ColumnId).collect();
             let name = definition.free_check_name(&columns);
             assert_eq!(name, expected);
-            definition.checks.push(Check { name, condition: "true".to_owned(), columns });
+            definition.checks.push(Check { name, condition: "true".to_owned(), columns, not_valid: false });
         }
         definition.check().unwrap();
     }
@@ -156,6 +166,21 @@ mod tests {
         assert_eq!(names, ["y", "z", "w"], "the type of a has changed");
         newer.drop_checks_of(ColumnId(1));
         assert_eq!(newer.checks.len(), 1);
+    }
+
+    #[test]
+    fn older_rows_are_tested_once_a_condition_is_valid() {
+        let none = definition();
+        let mut valid = none.clone();
+        valid.checks.push(check("x", "a > 0", &[0]));
+        let mut not_valid = valid.clone();
+        not_valid.checks[0].not_valid = true;
+        assert_eq!(not_valid.checks_added_to(&none).len(), 1, "new rows must satisfy it");
+        assert!(not_valid.checks_validated_since(&none).is_empty());
+        assert!(valid.checks_added_to(&not_valid).is_empty());
+        assert_eq!(valid.checks_validated_since(&not_valid).len(), 1);
+        assert_eq!(valid.checks_validated_since(&none).len(), 1);
+        assert!(serde_json::to_string(&not_valid).unwrap().contains(r#""columns":[0],"not_valid":true}"#));
     }
 
     #[test]

@@ -21,13 +21,54 @@ pub struct ForeignKey {
     /// What happens to the rows when the row that they refer to is deleted.
     #[serde(default, skip_serializing_if = "ReferentialAction::is_default")]
     pub on_delete: ReferentialAction,
-    /// What happens to the rows when the row that they refer to gets another key. It is not allowed in any case:
-    /// [`NoAction`](ReferentialAction::NoAction) or [`Restrict`](ReferentialAction::Restrict).
+    /// What happens to the rows when the row that they refer to gets another key.
     #[serde(default, skip_serializing_if = "ReferentialAction::is_default")]
     pub on_update: ReferentialAction,
+    /// Whether a row with a NULL in one of the columns must have NULL in all of them: `MATCH FULL`. Otherwise such a
+    /// row refers to nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub match_full: bool,
+    /// For a foreign key that a transaction can have checked at its end: when it is checked otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferrable: Option<Initially>,
+    /// Whether only rows that were written since its declaration need a parent: `NOT VALID`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_valid: bool,
 }
 
-/// What happens to rows when the row that they refer to goes.
+impl ForeignKey {
+    /// Creates one without actions and other clauses.
+    pub fn new(
+        name: impl Into<String>,
+        columns: Vec<ColumnId>,
+        parent: QualifiedName,
+        parent_columns: Vec<String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            columns,
+            parent,
+            parent_columns,
+            on_delete: ReferentialAction::NoAction,
+            on_update: ReferentialAction::NoAction,
+            match_full: false,
+            deferrable: None,
+            not_valid: false,
+        }
+    }
+}
+
+/// When a deferrable foreign key is checked, unless the transaction says something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Initially {
+    /// At the end of each statement.
+    Immediate,
+    /// At the end of the transaction.
+    Deferred,
+}
+
+/// What happens to rows when the row that they refer to is deleted or gets another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReferentialAction {
@@ -36,21 +77,29 @@ pub enum ReferentialAction {
     NoAction,
     /// The statement is refused, as by [`NoAction`](Self::NoAction).
     Restrict,
-    /// They are deleted.
+    /// They are deleted, or get the other key.
     Cascade,
     /// Their columns of the foreign key become NULL.
     SetNull,
+    /// Their columns of the foreign key get their defaults.
+    SetDefault,
 }
 
 impl ReferentialAction {
-    /// The words of SQL: `NO ACTION`, `RESTRICT`, `CASCADE` or `SET NULL`.
+    /// The words of SQL: `NO ACTION`, `RESTRICT`, `CASCADE`, `SET NULL` or `SET DEFAULT`.
     pub fn sql(self) -> &'static str {
         match self {
             Self::NoAction => "NO ACTION",
             Self::Restrict => "RESTRICT",
             Self::Cascade => "CASCADE",
             Self::SetNull => "SET NULL",
+            Self::SetDefault => "SET DEFAULT",
         }
+    }
+
+    /// Whether the statement is refused.
+    pub fn refuses(self) -> bool {
+        matches!(self, Self::NoAction | Self::Restrict)
     }
 
     fn is_default(&self) -> bool {

@@ -4,7 +4,7 @@
 use crate::column::Column;
 use crate::column_type::ColumnType;
 use crate::error::{Error, ErrorKind, Result};
-use crate::foreign_key::{ForeignKey, ReferentialAction};
+use crate::foreign_key::ForeignKey;
 use crate::id::ColumnId;
 use crate::name::{check_name, name_key, same_name};
 use crate::schema::{TableDefinition, Unique};
@@ -26,6 +26,28 @@ impl TableDefinition {
     pub fn foreign_keys_added_to(&self, older: &Self) -> Vec<&ForeignKey> {
         let is_held = |key: &&ForeignKey| older.foreign_keys.iter().any(|held| held.allows_same_rows(key));
         self.foreign_keys.iter().filter(|key| !is_held(key)).collect()
+    }
+
+    /// Returns the foreign keys that all rows must satisfy now, and that an older definition did not have or did not
+    /// require of all rows.
+    pub fn foreign_keys_validated_since(&self, older: &Self) -> Vec<&ForeignKey> {
+        let is_held =
+            |key: &&ForeignKey| older.foreign_keys.iter().any(|held| !held.not_valid && held.allows_same_rows(key));
+        self.foreign_keys.iter().filter(|key| !key.not_valid && !is_held(key)).collect()
+    }
+
+    /// Whether a row that gets another value in this column is removed and added again: its slice, or whether its key
+    /// is allowed, depends on the value. All changed rows are if constraints need not hold for older rows, so that
+    /// those that must satisfy them are told apart.
+    pub fn moves_rows(&self, column: ColumnId) -> bool {
+        self.time.is_some_and(|time| time.column == column)
+            || self.unique.iter().any(|unique| unique.columns.contains(&column))
+            || self.has_unvalidated()
+    }
+
+    /// Whether there are constraints that older rows need not satisfy.
+    pub fn has_unvalidated(&self) -> bool {
+        self.foreign_keys.iter().any(|key| key.not_valid) || self.checks.iter().any(|check| check.not_valid)
     }
 
     /// Returns the name that PostgreSQL gives to a foreign key without a name over these columns.
@@ -134,6 +156,17 @@ impl TableDefinition {
         Error::new(ErrorKind::ForeignKeyViolation, message)
     }
 
+    /// The error for a row that has a NULL in some of the columns of a foreign key with `MATCH FULL`, but not in all.
+    pub fn reference_mixed(&self, key: &ForeignKey) -> Error {
+        let message = format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\": MATCH FULL does not allow mixing \
+             of null and nonnull key values",
+            self.local_name(),
+            key.name
+        );
+        Error::new(ErrorKind::ForeignKeyViolation, message)
+    }
+
     /// The error for a row that goes while rows of this table refer to it. `values` are those of the parent's columns,
     /// as text.
     pub fn still_referenced(&self, key: &ForeignKey, values: &[String]) -> Error {
@@ -163,17 +196,6 @@ impl TableDefinition {
                 let (table, name) = (&self.name, &key.name);
                 return Err(Error::internal(format!("table {table}: foreign key {name} has no column {}", id.0)));
             }
-            if !matches!(key.on_update, ReferentialAction::NoAction | ReferentialAction::Restrict) {
-                let message = format!("ON UPDATE {} is not supported", key.on_update.sql());
-                return Err(Error::new(ErrorKind::Sql, message)
-                    .with_hint("leave it out: a key that rows refer to cannot be changed"));
-            }
-            let is_set = |unique: &&Unique| unique.columns.iter().any(|id| key.columns.contains(id));
-            let mut with_equal_nulls = self.unique.iter().filter(|unique| unique.nulls_equal);
-            if key.on_delete == ReferentialAction::SetNull && with_equal_nulls.any(|unique| is_set(&unique)) {
-                let message = "ON DELETE SET NULL of a column in a key with NULLS NOT DISTINCT is not supported";
-                return Err(Error::new(ErrorKind::Sql, message).with_hint("leave NULLS NOT DISTINCT out"));
-            }
         }
         if self.foreign_keys.is_empty() {
             return Ok(());
@@ -191,9 +213,10 @@ impl TableDefinition {
 }
 
 impl ForeignKey {
-    /// Whether both accept the same rows: they refer to the same columns.
+    /// Whether both accept the same new rows: they refer to the same columns.
     pub fn allows_same_rows(&self, other: &Self) -> bool {
         self.columns == other.columns
+            && self.match_full == other.match_full
             && self.parent == other.parent
             && self.parent_columns.len() == other.parent_columns.len()
             && self.parent_columns.iter().zip(&other.parent_columns).all(|(one, other)| same_name(one, other))
@@ -216,6 +239,7 @@ impl ColumnType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::foreign_key::{Initially, ReferentialAction};
     use crate::qualified_name::QualifiedName;
 
     fn parent() -> TableDefinition {
@@ -230,14 +254,10 @@ mod tests {
         let mut definition = TableDefinition::new("c").with_column("a", ColumnType::Int32, None);
         definition = definition.with_column("b", ColumnType::Text, None);
         let columns: Vec<ColumnId> = columns.iter().copied().map(ColumnId).collect();
-        definition.foreign_keys.push(ForeignKey {
-            name: definition.free_foreign_key_name(&columns),
-            columns,
-            parent: QualifiedName { schema: None, name: "p".to_owned() },
-            parent_columns: parent_columns.iter().map(|name| (*name).to_owned()).collect(),
-            on_delete: ReferentialAction::NoAction,
-            on_update: ReferentialAction::NoAction,
-        });
+        let parent = QualifiedName { schema: None, name: "p".to_owned() };
+        let parent_columns = parent_columns.iter().map(|name| (*name).to_owned()).collect();
+        let name = definition.free_foreign_key_name(&columns);
+        definition.foreign_keys.push(ForeignKey::new(name, columns, parent, parent_columns));
         definition
     }
 
@@ -256,6 +276,18 @@ mod tests {
         definition.foreign_keys[0].on_delete = ReferentialAction::SetNull;
         let json = serde_json::to_string(&definition).unwrap();
         assert!(json.contains(r#""on_delete":"set_null""#), "{json}");
+        assert_eq!(serde_json::from_str::<TableDefinition>(&json).unwrap(), definition);
+        definition.foreign_keys[0] = ForeignKey {
+            on_delete: ReferentialAction::NoAction,
+            on_update: ReferentialAction::SetDefault,
+            match_full: true,
+            deferrable: Some(Initially::Deferred),
+            not_valid: true,
+            ..definition.foreign_keys[0].clone()
+        };
+        let json = serde_json::to_string(&definition).unwrap();
+        let clauses = r#""on_update":"set_default","match_full":true,"deferrable":"deferred","not_valid":true}"#;
+        assert!(json.contains(clauses), "{json}");
         assert_eq!(serde_json::from_str::<TableDefinition>(&json).unwrap(), definition);
     }
 
@@ -296,8 +328,12 @@ mod tests {
         definition.foreign_keys.push(definition.foreign_keys[0].clone());
         assert!(definition.check().unwrap_err().message().contains("already exists"));
         definition.foreign_keys.pop();
-        definition.foreign_keys[0].on_update = ReferentialAction::Cascade;
-        assert!(definition.check().unwrap_err().message().contains("not supported"));
+        let mixed = definition.reference_mixed(&definition.foreign_keys[0]);
+        assert_eq!(
+            mixed.message(),
+            "insert or update on table \"c\" violates foreign key constraint \"c_a_fkey\": MATCH FULL does not allow \
+             mixing of null and nonnull key values"
+        );
     }
 
     #[test]
@@ -307,9 +343,27 @@ mod tests {
         newer.foreign_keys[0].name = "other".to_owned();
         newer.foreign_keys[0].on_delete = ReferentialAction::Cascade;
         assert!(newer.foreign_keys_added_to(&older).is_empty());
+        newer.foreign_keys[0].match_full = true;
+        assert_eq!(newer.foreign_keys_added_to(&older).len(), 1);
+        newer.foreign_keys[0].match_full = false;
         newer.foreign_keys[0].parent.name = "q".to_owned();
         assert_eq!(newer.foreign_keys_added_to(&older).len(), 1);
         newer.drop_foreign_keys_of(ColumnId(0));
         assert!(newer.foreign_keys.is_empty());
+    }
+
+    #[test]
+    fn older_rows_are_checked_once_a_reference_is_valid() {
+        let none = TableDefinition { foreign_keys: Vec::new(), ..child(&[0], &["id"]) };
+        let mut not_valid = child(&[0], &["id"]);
+        not_valid.foreign_keys[0].not_valid = true;
+        assert_eq!(not_valid.foreign_keys_added_to(&none).len(), 1, "new rows must satisfy it");
+        assert!(not_valid.foreign_keys_validated_since(&none).is_empty());
+        let valid = child(&[0], &["id"]);
+        assert!(valid.foreign_keys_added_to(&not_valid).is_empty());
+        assert_eq!(valid.foreign_keys_validated_since(&not_valid).len(), 1);
+        assert_eq!(valid.foreign_keys_validated_since(&none).len(), 1);
+        assert!(valid.foreign_keys_validated_since(&valid).is_empty());
+        assert!(not_valid.moves_rows(ColumnId(1)) && !valid.moves_rows(ColumnId(1)));
     }
 }

@@ -81,7 +81,7 @@ pub use default_function::{CurrentTimes, DefaultFunction};
 pub use element_type::ElementType;
 pub use enumeration::Enumeration;
 pub use error::{Error, ErrorKind, Result};
-pub use foreign_key::{ForeignKey, ReferentialAction};
+pub use foreign_key::{ForeignKey, Initially, ReferentialAction};
 pub use id::{ColumnId, TableId};
 pub use identity::{Counter, Identity};
 pub use number_request::{NumberBlock, NumberRequest};

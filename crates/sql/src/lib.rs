@@ -46,7 +46,7 @@ pub use ddl::create_table::parse_create_table;
 pub use ddl::enumerations::create_type_sql;
 pub use ddl::identity::counters_sql;
 pub use ddl::options::is_storage_parameter;
-pub use ddl::print::create_table_sql;
+pub use ddl::print::{create_table_sql, unvalidated_sql};
 pub use ddl::references::foreign_key_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};

@@ -4,8 +4,8 @@ use super::schema::{schema_statements, statement};
 use crate::console::interrupt::{self, Watch};
 use crate::output::destination::Destination;
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{Answer, Session, qualified};
-use atsdb::{Result, Table};
+use atsdb::sql::{Answer, Session, qualified, unvalidated_sql};
+use atsdb::{Result, Table, TableDefinition};
 use atsdb_export::value::{Cells, TextKind};
 
 /// The rows of one INSERT.
@@ -13,6 +13,7 @@ const ROWS: usize = 500;
 
 /// Writes the declarations and the rows of tables, in one transaction. The rows of views, materialized views and
 /// rollups are computed. `is_whole` says whether these are all tables, so that schemas without tables belong to them.
+/// Constraints that are not valid are added after the transaction, to tables that have rows.
 pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mut Destination) -> Result<()> {
     let handle = session.interrupt_handle();
     let _watch = Watch::new(move || handle.interrupt());
@@ -20,7 +21,7 @@ pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mu
     out.put(schema_statements(session.engine(), tables, is_whole)?.as_bytes())?;
     for table in tables {
         let table = &session.engine().continued(table.clone())?;
-        out.put(statement(&table.definition).as_bytes())?;
+        out.put(statement(&validated(&table.definition)).as_bytes())?;
         let definition = &table.definition;
         let is_computed = definition.view.is_some() || definition.rollup.is_some() || definition.materialized.is_some();
         if is_computed || definition.sequence {
@@ -38,7 +39,17 @@ pub(crate) fn dump(session: &Session, tables: &[Table], is_whole: bool, out: &mu
             }
         }
     }
-    out.put(b"COMMIT;\n")
+    out.put(b"COMMIT;\n")?;
+    let unvalidated = tables.iter().flat_map(|table| unvalidated_sql(&table.definition));
+    unvalidated.map(|statement| format!("{statement};\n")).try_for_each(|statement| out.put(statement.as_bytes()))
+}
+
+/// A definition without the constraints that its rows need not satisfy.
+fn validated(definition: &TableDefinition) -> TableDefinition {
+    let mut valid = definition.clone();
+    valid.checks.retain(|check| !check.not_valid);
+    valid.foreign_keys.retain(|key| !key.not_valid);
+    valid
 }
 
 fn write_rows(target: &str, batch: &RecordBatch, out: &mut Destination) -> Result<()> {

@@ -126,6 +126,22 @@ fn a_dump_keeps_where_sequences_begin_and_are() {
 }
 
 #[test]
+fn a_dump_keeps_rows_that_constraints_need_not_hold_for() {
+    let case = Case::new();
+    let made = "CREATE TABLE p (id INT PRIMARY KEY); CREATE TABLE t (a INT, b INT REFERENCES p DEFERRABLE); \
+                INSERT INTO t VALUES (-1, NULL); ALTER TABLE t ADD CONSTRAINT positive CHECK (a > 0) NOT VALID; \
+                ALTER TABLE t ADD CONSTRAINT of_p FOREIGN KEY (a) REFERENCES p NOT VALID";
+    case.run(&["sql", "a.db", made]).well();
+    let dump = case.run_with(&["a.db"], ".dump\n").well().text();
+    let added = "COMMIT;\nALTER TABLE t ADD CONSTRAINT positive CHECK (a > 0) NOT VALID;\n\
+                 ALTER TABLE t ADD CONSTRAINT of_p FOREIGN KEY (a) REFERENCES p(id) NOT VALID;\n";
+    assert!(dump.ends_with(added), "{dump}");
+    case.run_with(&["b.db"], &dump).well();
+    assert_eq!(case.query("a.db", "SELECT * FROM t"), case.query("b.db", "SELECT * FROM t"));
+    assert_eq!(case.run(&["schema", "a.db"]).well().text(), case.run(&["schema", "b.db"]).well().text());
+}
+
+#[test]
 fn a_file_is_imported_and_a_result_is_drawn() {
     let case = Case::new();
     case.write("my file.csv", "time,v\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n");

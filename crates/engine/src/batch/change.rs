@@ -96,6 +96,9 @@ impl Batch {
     pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
         self.check_writable(table)?;
         self.changes.name_definition(table)?;
+        if let Some(successor) = &successor {
+            self.note_successor(table, chunk, successor)?;
+        }
         self.remove_chunk(table.id, chunk)?;
         match successor {
             Some(successor) => {

@@ -1,5 +1,6 @@
 //! The chunks that a batch removes and the tables that it redefines, until its commit.
 
+use crate::batch::references::deferral::Deferral;
 use crate::batch::references::state::References;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
@@ -38,6 +39,8 @@ pub(crate) struct Changes {
     temporary: Vec<TemporaryTable>,
     /// What there is to check about foreign keys, and what was found.
     references: References,
+    /// Which foreign keys are checked when the transaction ends.
+    deferral: Deferral,
 }
 
 impl Changes {
@@ -223,6 +226,16 @@ impl Changes {
     /// What there is to check about foreign keys, and what was found, for changing it.
     pub(crate) fn references_mut(&mut self) -> &mut References {
         &mut self.references
+    }
+
+    /// Which foreign keys are checked when the transaction ends.
+    pub(crate) fn deferral(&self) -> &Deferral {
+        &self.deferral
+    }
+
+    /// Which foreign keys are checked when the transaction ends, for changing it.
+    pub(crate) fn deferral_mut(&mut self) -> &mut Deferral {
+        &mut self.deferral
     }
 
     /// Whether a table that the batch sees has a foreign key.

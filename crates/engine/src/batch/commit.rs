@@ -150,6 +150,7 @@ impl Batch {
         if self.check_references()? {
             self.settle()?;
         }
+        self.end_transaction()?;
         self.savepoints.clear();
         self.unstage_hidden()
     }

@@ -113,8 +113,13 @@ impl Batch {
         if !table.definition.columns.iter().any(Column::is_filled) {
             return Ok(Cow::Borrowed(rows));
         }
-        let row_count = rows.num_rows();
-        with_lacking(table, rows, |position, column| match &column.sequence {
+        with_lacking(table, rows, |position, _| self.filled(table, position, rows.num_rows()))
+    }
+
+    /// The values of a column, by position, in rows that lack it; `None` if the table does not fill it.
+    pub(crate) fn filled(&self, table: &Table, position: usize, row_count: usize) -> Result<Option<ArrayRef>> {
+        let column = &table.definition.columns[position];
+        match &column.sequence {
             Some(sequence) => {
                 let numbers = self.draw(&self.sequence(table, sequence)?, 0, row_count)?;
                 numbers_of(table, column, numbers).map(Some)
@@ -123,7 +128,7 @@ impl Batch {
                 numbers_of(table, column, self.draw(table, position, row_count)?).map(Some)
             }
             None => self.defaults(table, column, row_count),
-        })
+        }
     }
 
     /// Adds the columns that rows lack and that have a default now, or had one under the definition for which the rows

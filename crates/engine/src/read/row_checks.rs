@@ -42,7 +42,7 @@ pub(crate) fn violated_in_memory<'a>(
     older: &TableDefinition,
     state: &TableState,
 ) -> Result<Option<&'a Check>> {
-    let added = table.definition.checks_added_to(older);
+    let added = table.definition.checks_validated_since(older);
     if added.is_empty() {
         return Ok(None);
     }
@@ -64,7 +64,7 @@ impl Scan {
     /// Returns a constraint that the rows of a chunk violate, if they may, having been added under an older definition.
     pub(crate) fn violated_in(&self, position: usize, older: &TableDefinition) -> Result<Option<&Check>> {
         let definition = &self.table.definition;
-        let added = definition.checks_added_to(older);
+        let added = definition.checks_validated_since(older);
         if added.is_empty() {
             return Ok(None);
         }

@@ -169,7 +169,7 @@ mod tests {
         assert!(!takes_rows_of(&keyed, &old));
         let mut checked = old.clone();
         let columns = vec![checked.columns[1].id];
-        checked.checks.push(Check { name: "c".into(), condition: "sensor <> ''".into(), columns });
+        checked.checks.push(Check { name: "c".into(), condition: "sensor <> ''".into(), columns, not_valid: false });
         assert!(!takes_rows_of(&checked, &old));
         assert!(takes_rows_of(&old, &checked));
         let mut added = old.clone().with_column("count", ColumnType::Int64, None);

@@ -163,6 +163,7 @@ mod tests {
                 name: (*name).to_owned(),
                 condition: (*condition).to_owned(),
                 columns: vec![ColumnId(*column)],
+                not_valid: false,
             })
             .collect();
         Table::new(TableId(1), definition)

@@ -28,7 +28,12 @@ impl RowCondition for DiffersFrom {
 fn checked() -> TableDefinition {
     let mut definition = readings();
     let columns = vec![definition.columns[2].id];
-    definition.checks.push(Check { name: "status".to_owned(), condition: "broken".to_owned(), columns });
+    definition.checks.push(Check {
+        name: "status".to_owned(),
+        condition: "broken".to_owned(),
+        columns,
+        not_valid: false,
+    });
     definition
 }
 

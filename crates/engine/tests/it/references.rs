@@ -21,14 +21,9 @@ fn parents() -> TableDefinition {
 }
 
 fn key_to(parent: &str, child: &TableDefinition, column: usize, on_delete: ReferentialAction) -> ForeignKey {
-    ForeignKey {
-        name: format!("{}_fkey", child.name),
-        columns: vec![child.columns[column].id],
-        parent: QualifiedName { schema: None, name: parent.to_owned() },
-        parent_columns: vec!["id".to_owned()],
-        on_delete,
-        on_update: ReferentialAction::NoAction,
-    }
+    let (name, columns) = (format!("{}_fkey", child.name), vec![child.columns[column].id]);
+    let parent = QualifiedName { schema: None, name: parent.to_owned() };
+    ForeignKey { on_delete, ..ForeignKey::new(name, columns, parent, vec!["id".to_owned()]) }
 }
 
 fn unreferring() -> TableDefinition {

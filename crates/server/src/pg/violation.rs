@@ -94,9 +94,12 @@ impl Violation {
     }
 
     /// `insert or update on table "C" violates foreign key constraint "N": DETAIL`, or `update or delete on table "P"
-    /// violates foreign key constraint "N" on table "C": DETAIL`.
+    /// violates foreign key constraint "N" on table "C": DETAIL`. The detail names a key, or `MATCH FULL`.
     fn of_reference(message: &str) -> Option<Self> {
-        let (beginning, detail) = message.split_once("\": Key (")?;
+        let (beginning, detail) = match message.split_once("\": Key (") {
+            Some((beginning, detail)) => (beginning, format!("Key ({detail}.")),
+            None => message.split_once("\": MATCH FULL").map(|(start, rest)| (start, format!("MATCH FULL{rest}.")))?,
+        };
         let (before, constraint) = beginning.split_once("\" violates foreign key constraint \"")?;
         let (name, table) = match constraint.split_once("\" on table \"") {
             Some((name, table)) => (name, table),
@@ -106,7 +109,7 @@ impl Violation {
             message: format!("{beginning}\""),
             table: table.to_owned(),
             name: name.to_owned(),
-            detail: format!("Key ({detail}."),
+            detail,
         })
     }
 
@@ -209,6 +212,12 @@ mod tests {
                  still referenced from table \"c\"",
                 "update or delete on table \"p\" violates foreign key constraint \"c_a_fkey\" on table \"c\"",
                 "Key (id)=(1) is still referenced from table \"c\".",
+            ),
+            (
+                "insert or update on table \"c\" violates foreign key constraint \"c_a_fkey\": MATCH FULL does not allow \
+                 mixing of null and nonnull key values",
+                "insert or update on table \"c\" violates foreign key constraint \"c_a_fkey\"",
+                "MATCH FULL does not allow mixing of null and nonnull key values.",
             ),
         ] {
             let found = Violation::of(&Error::new(ErrorKind::ForeignKeyViolation, message), "23503").unwrap();

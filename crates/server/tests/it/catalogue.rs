@@ -302,7 +302,8 @@ fn foreign_keys_are_described_as_by_postgresql() {
         ("CREATE TABLE other (a text REFERENCES sensors (id))", "42804"),
         ("CREATE TABLE other (a int REFERENCES nothing)", "42P01"),
         ("CREATE TABLE other (a int REFERENCES sensors (nothing))", "42703"),
-        ("CREATE TABLE other (a int REFERENCES sensors DEFERRABLE)", "0A000"),
+        ("CREATE TABLE other (a int REFERENCES sensors MATCH PARTIAL)", "0A000"),
+        ("CREATE TABLE other (a int REFERENCES sensors NOT DEFERRABLE INITIALLY DEFERRED)", "42601"),
     ] {
         let Some(found) = served.psql(&["-c", statement], "") else { return };
         assert!(found.contains(&format!("ERROR:  {code}")), "{statement}: {found}");
@@ -315,4 +316,59 @@ fn foreign_keys_are_described_as_by_postgresql() {
         found.contains("Referenced by:") && found.contains("TABLE \"lines\" CONSTRAINT \"lines_s_fkey\""),
         "{found}"
     );
+}
+
+#[test]
+fn clauses_of_foreign_keys_are_described_as_by_postgresql() {
+    let served = Served::with_tables();
+    for statement in [
+        "CREATE TABLE lines (n int, a int CONSTRAINT one REFERENCES sensors (id) MATCH FULL ON UPDATE CASCADE ON DELETE SET \
+         DEFAULT DEFERRABLE INITIALLY DEFERRED, b int CONSTRAINT two REFERENCES sensors (id) ON UPDATE SET NULL DEFERRABLE)",
+        "ALTER TABLE lines ADD CONSTRAINT three CHECK (n > 0) NOT VALID, ADD CONSTRAINT four FOREIGN KEY (n) REFERENCES \
+         sensors (id) NOT VALID",
+    ] {
+        if asked(&served, statement).is_none() {
+            return;
+        }
+    }
+    for (query, expected) in [
+        (
+            "SELECT conname, condeferrable, condeferred, convalidated, confupdtype, confdeltype, confmatchtype, \
+             pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'lines'::regclass ORDER BY 1",
+            "four|f|f|f|a|a|s|FOREIGN KEY (n) REFERENCES sensors(id) NOT VALID\n\
+             one|t|t|t|c|d|f|FOREIGN KEY (a) REFERENCES sensors(id) MATCH FULL ON UPDATE CASCADE ON DELETE SET DEFAULT \
+             DEFERRABLE INITIALLY DEFERRED\n\
+             three|f|f|f| | | |CHECK ((n > 0)) NOT VALID\n\
+             two|t|f|t|n|a|s|FOREIGN KEY (b) REFERENCES sensors(id) ON UPDATE SET NULL DEFERRABLE",
+        ),
+        (
+            "SELECT constraint_name, is_deferrable, initially_deferred FROM information_schema.table_constraints WHERE \
+             table_name = 'lines' ORDER BY 1",
+            "four|NO|NO\none|YES|YES\nthree|NO|NO\ntwo|YES|NO",
+        ),
+        (
+            "SELECT constraint_name, match_option, update_rule, delete_rule FROM \
+             information_schema.referential_constraints ORDER BY 1",
+            "four|NONE|NO ACTION|NO ACTION\none|FULL|CASCADE|SET DEFAULT\ntwo|NONE|SET NULL|NO ACTION",
+        ),
+        ("BEGIN; SET CONSTRAINTS four DEFERRED", "ERROR:  42809: constraint \"four\" is not deferrable"),
+        ("BEGIN; SET CONSTRAINTS nothing DEFERRED", "ERROR:  42704: constraint \"nothing\" does not exist"),
+        (
+            "BEGIN; SET CONSTRAINTS one IMMEDIATE; INSERT INTO lines (a) VALUES (99)",
+            "ERROR:  23503: insert or update on table \"lines\" violates foreign key constraint \"one\"\n\
+             DETAIL:  Key (a)=(99) is not present in table \"sensors\".\n\
+             SCHEMA NAME:  public\nTABLE NAME:  lines\nCONSTRAINT NAME:  one",
+        ),
+        (
+            "BEGIN; INSERT INTO lines (a) VALUES (99); COMMIT",
+            "ERROR:  23503: insert or update on table \"lines\" violates foreign key constraint \"one\"\n\
+             DETAIL:  Key (a)=(99) is not present in table \"sensors\".\n\
+             SCHEMA NAME:  public\nTABLE NAME:  lines\nCONSTRAINT NAME:  one",
+        ),
+    ] {
+        let Some(found) = asked(&served, query) else { return };
+        let from_error = found.find("ERROR").map_or(found.as_str(), |start| &found[start..]);
+        let lines = from_error.lines().take_while(|line| !line.starts_with("LOCATION"));
+        assert_eq!(lines.collect::<Vec<_>>().join("\n"), expected, "{query}");
+    }
 }

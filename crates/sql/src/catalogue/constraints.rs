@@ -5,7 +5,7 @@ use super::relation::{
     CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, name_of, schema_of,
 };
 use atsdb_core::name::same_name;
-use atsdb_core::{Column, ColumnId, ForeignKey, Result, Table, TableDefinition, Unique};
+use atsdb_core::{Column, ColumnId, ForeignKey, Initially, Result, Table, TableDefinition, Unique};
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
 
 pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
@@ -84,7 +84,12 @@ pub(super) const REFERENTIAL_CONSTRAINTS: Relation = Relation {
 
 pub(super) const CHECKS: Relation = Relation {
     name: "checks",
-    columns: &[("table_name", ColumnKind::Text), ("check_name", ColumnKind::Text), ("condition", ColumnKind::Text)],
+    columns: &[
+        ("table_name", ColumnKind::Text),
+        ("check_name", ColumnKind::Text),
+        ("condition", ColumnKind::Text),
+        ("is_valid", ColumnKind::Bool),
+    ],
     source: Source::Tables("table_name", checks),
 };
 
@@ -98,6 +103,10 @@ pub(super) const FOREIGN_KEYS: Relation = Relation {
         ("parent_columns", ColumnKind::Texts),
         ("on_update", ColumnKind::Text),
         ("on_delete", ColumnKind::Text),
+        ("match_option", ColumnKind::Text),
+        ("is_deferrable", ColumnKind::Bool),
+        ("is_deferred", ColumnKind::Bool),
+        ("is_valid", ColumnKind::Bool),
     ],
     source: Source::Tables("table_name", foreign_keys),
 };
@@ -121,7 +130,9 @@ fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
     }
     for key in &table.definition.foreign_keys {
         let mut row = place(table, &key.name);
-        row.extend(["FOREIGN KEY", "NO", "NO"].map(Cell::text));
+        let words = |is_so: bool| if is_so { "YES" } else { "NO" };
+        let is_deferred = key.deferrable == Some(Initially::Deferred);
+        row.extend(["FOREIGN KEY", words(key.deferrable.is_some()), words(is_deferred)].map(Cell::text));
         rows.push(row);
     }
     Ok(())
@@ -137,7 +148,12 @@ fn check_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
 
 fn checks(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     for check in &table.definition.checks {
-        rows.push(vec![Cell::text(name_of(table)), Cell::text(&check.name), Cell::text(&check.condition)]);
+        rows.push(vec![
+            Cell::text(name_of(table)),
+            Cell::text(&check.name),
+            Cell::text(&check.condition),
+            Cell::Bool(!check.not_valid),
+        ]);
     }
     Ok(())
 }
@@ -152,6 +168,10 @@ fn foreign_keys(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuild
             Cell::texts(key.parent_columns.clone()),
             Cell::text(key.on_update.sql()),
             Cell::text(key.on_delete.sql()),
+            Cell::text(if key.match_full { "FULL" } else { "NONE" }),
+            Cell::Bool(key.deferrable.is_some()),
+            Cell::Bool(key.deferrable == Some(Initially::Deferred)),
+            Cell::Bool(!key.not_valid),
         ]);
     }
     Ok(())
@@ -210,7 +230,8 @@ fn referential_constraints(snapshot: &ReadSnapshot, rows: &mut RelationBuilder) 
             let Some(parent) = parent_of(snapshot.tables(), key) else { continue };
             let unique = referenced_key(parent, key).map_or_else(String::new, |key| parent.definition.key_name(key));
             let unique = [CATALOG, schema_of(parent), unique.as_str()].map(Cell::text);
-            let rules = ["NONE", key.on_update.sql(), key.on_delete.sql()].map(Cell::text);
+            let match_option = if key.match_full { "FULL" } else { "NONE" };
+            let rules = [match_option, key.on_update.sql(), key.on_delete.sql()].map(Cell::text);
             let own = [CATALOG, schema_of(table), key.name.as_str()].map(Cell::text);
             rows.push(own.into_iter().chain(unique).chain(rules).collect());
         }

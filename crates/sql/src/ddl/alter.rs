@@ -106,11 +106,11 @@ fn alter(
             let mut constraints = Constraints::default();
             constraints.table_constraint(constraint)?;
             if *not_valid {
-                return Err(not_supported("ADD CONSTRAINT ... NOT VALID")
-                    .with_hint("leave NOT VALID out: the existing rows are checked, too"));
+                constraints = constraints.without_validation()?;
             }
             add_constraints(&mut definition, constraints)?;
         }
+        Do::ValidateConstraint { name } => validate_constraint(&mut definition, name)?,
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
         Do::DropConstraint { if_exists, name, .. } => {
             if !drop_constraint(&mut definition, name, *if_exists)? {
@@ -422,6 +422,25 @@ fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bo
         }
     }
     Ok(true)
+}
+
+/// Requires a constraint of all rows. The engine then checks those that were written before it was declared.
+fn validate_constraint(definition: &mut TableDefinition, name: &Ident) -> Result<()> {
+    if let Some(position) = definition.check_position(&name.value) {
+        definition.checks[position].not_valid = false;
+        return Ok(());
+    }
+    if let Some(position) = definition.foreign_key_position(&name.value) {
+        definition.foreign_keys[position].not_valid = false;
+        return Ok(());
+    }
+    let constraint = format!("constraint \"{}\" of relation \"{}\"", folded(name), definition.local_name());
+    Err(match definition.key_position(&name.value) {
+        Some(position) if !definition.unique[position].index => {
+            sql_error(format!("{constraint} is not a foreign key or check constraint"))
+        }
+        _ => sql_error(format!("{constraint} does not exist")),
+    })
 }
 
 /// Removes a key. The series key goes with the primary key that made it. If no key is left, there can be no conflicts,

@@ -17,6 +17,7 @@ use std::ops::{ControlFlow, Range};
 pub(crate) struct DeclaredCheck {
     name: Option<String>,
     condition: String,
+    not_valid: bool,
 }
 
 impl DeclaredCheck {
@@ -32,12 +33,18 @@ impl DeclaredCheck {
             },
             other => other.to_string(),
         };
-        Ok(Self { name: name.or(check.name.as_ref()).map(|name| name.value.clone()), condition })
+        let name = name.or(check.name.as_ref()).map(|name| name.value.clone());
+        Ok(Self { name, condition, not_valid: false })
+    }
+
+    /// Tests only rows that are written from now on.
+    pub(crate) fn without_validation(self) -> Self {
+        Self { not_valid: true, ..self }
     }
 
     /// Adds it to a definition that has its columns.
     pub(crate) fn apply(self, definition: &mut TableDefinition) -> Result<()> {
-        let Self { name, condition } = self;
+        let Self { name, condition, not_valid } = self;
         let names = names_in(&parse_condition(&condition)?)?;
         let mut columns: Vec<ColumnId> = Vec::new();
         let mut edits = Vec::new();
@@ -58,7 +65,7 @@ impl DeclaredCheck {
         columns.sort_unstable();
         columns.dedup();
         let name = name.unwrap_or_else(|| definition.free_check_name(&columns));
-        definition.checks.push(Check { name, condition: edited(condition, edits), columns });
+        definition.checks.push(Check { name, condition: edited(condition, edits), columns, not_valid });
         Ok(())
     }
 }
@@ -125,7 +132,7 @@ mod tests {
         let mut definition = ["a", "Größe", "year"]
             .iter()
             .fold(TableDefinition::new("t"), |of, name| of.with_column(*name, ColumnType::Int64, None));
-        DeclaredCheck { name: None, condition: condition.to_owned() }.apply(&mut definition)?;
+        DeclaredCheck { name: None, condition: condition.to_owned(), not_valid: false }.apply(&mut definition)?;
         Ok(definition.checks.remove(0))
     }
 
@@ -153,7 +160,7 @@ mod tests {
     fn a_new_name_is_written_where_the_column_is_meant() {
         let mut definition = TableDefinition::new("t").with_column("year", ColumnType::Int64, None);
         let condition = "Year > 0 AND extract(year FROM DATE '2020-01-01') > \"year\" AND 'year' <> ''".to_owned();
-        DeclaredCheck { name: None, condition }.apply(&mut definition).unwrap();
+        DeclaredCheck { name: None, condition, not_valid: false }.apply(&mut definition).unwrap();
         rename_in_checks(&mut definition, ColumnId(0), "year", "My Year").unwrap();
         assert_eq!(
             definition.checks[0].condition,

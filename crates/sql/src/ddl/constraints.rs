@@ -101,6 +101,18 @@ impl Constraints {
         }
     }
 
+    /// Makes CHECK constraints and foreign keys hold only for rows that are written from now on: `NOT VALID`. Other
+    /// constraints are refused.
+    pub(crate) fn without_validation(self) -> Result<Self> {
+        let refused = [(self.primary.is_some(), "PRIMARY KEY"), (!self.unique.is_empty(), "UNIQUE")];
+        if let Some((_, kind)) = refused.into_iter().find(|(is_there, _)| *is_there) {
+            return Err(sql_error(format!("{kind} constraints cannot be marked NOT VALID")));
+        }
+        let checks = self.checks.into_iter().map(DeclaredCheck::without_validation).collect();
+        let references = self.references.into_iter().map(DeclaredReference::without_validation).collect();
+        Ok(Self { checks, references, ..self })
+    }
+
     /// Adds them to a definition that has its columns. The columns of the primary key become NOT NULL.
     pub(crate) fn apply(self, definition: &mut TableDefinition) -> Result<()> {
         if self.primary.is_some() && definition.unique.first().is_some_and(|unique| unique.primary) {

@@ -18,6 +18,7 @@ pub(crate) mod print;
 pub(crate) mod references;
 pub(crate) mod schemas;
 pub(crate) mod sequences;
+pub(crate) mod set_constraints;
 mod statement_parts;
 pub(crate) mod type_names;
 pub(crate) mod unkept;

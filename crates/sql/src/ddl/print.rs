@@ -8,7 +8,8 @@ use super::references::declared_sql;
 use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{
-    Column, ColumnId, ColumnType, ConflictPolicy, MaterializedView, Rollup, Table, TableDefinition, TimeUnit, Unique,
+    Check, Column, ColumnId, ColumnType, ConflictPolicy, MaterializedView, Rollup, Table, TableDefinition, TimeUnit,
+    Unique,
 };
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
@@ -19,7 +20,7 @@ use std::borrow::Cow;
 
 /// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, the `CREATE ROLLUP` of a rollup, or the
 /// `CREATE MATERIALIZED VIEW` of a materialized view with the statements for its indexes. Parsing it yields the same
-/// definition.
+/// definition. The statements for constraints that are [not valid](unvalidated_sql) follow.
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
         return format!("CREATE VIEW {} AS {}", qualified(definition), view.query);
@@ -47,15 +48,27 @@ pub fn create_table_sql(definition: &TableDefinition) -> String {
         };
         lines.push(format!("{name}{kind} ({})", column_list(definition, &unique.columns)));
     }
-    for check in &definition.checks {
-        lines.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition));
-    }
-    lines.extend(definition.foreign_keys.iter().map(|key| declared_sql(definition, key)));
+    lines.extend(definition.checks.iter().filter(|check| !check.not_valid).map(check_sql));
+    let valid = definition.foreign_keys.iter().filter(|key| !key.not_valid);
+    lines.extend(valid.map(|key| declared_sql(definition, key)));
     for index in &definition.indexes {
         lines.push(format!("INDEX {} ({})", quoted(&index.name), column_list(definition, &index.columns)));
     }
     let sql = format!("CREATE TABLE {} (\n    {}\n)", qualified(definition), lines.join(",\n    "));
-    format!("{sql}{}", with_sql(options_of(definition)))
+    let unvalidated = unvalidated_sql(definition).into_iter().map(|statement| format!(";\n{statement}"));
+    format!("{sql}{}{}", with_sql(options_of(definition)), unvalidated.collect::<String>())
+}
+
+/// The statements that add the constraints which older rows need not satisfy.
+pub fn unvalidated_sql(definition: &TableDefinition) -> Vec<String> {
+    let checks = definition.checks.iter().filter(|check| check.not_valid).map(check_sql);
+    let references = definition.foreign_keys.iter().filter(|key| key.not_valid);
+    let declared = checks.chain(references.map(|key| declared_sql(definition, key)));
+    declared.map(|declared| format!("ALTER TABLE {} ADD {declared} NOT VALID", qualified(definition))).collect()
+}
+
+fn check_sql(check: &Check) -> String {
+    format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition)
 }
 
 /// The declaration of a table, a view or a rollup, which may be temporary.

@@ -1,10 +1,12 @@
 //! Foreign keys of a declaration. The names of the parent and its columns are as written: the session looks them up
 //! (`session::references`). Not owned: which parents are allowed (`atsdb_core`).
 
-use crate::text::errors::not_supported;
+use crate::text::errors::{not_supported, sql_error};
 use crate::text::quoted_names::quoted;
 use crate::text::table_names::{NamedSchema, TableName};
-use atsdb_core::{ColumnId, ForeignKey, PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, TableDefinition};
+use atsdb_core::{
+    ColumnId, ForeignKey, Initially, PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, TableDefinition,
+};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, Ident,
     ReferentialAction as Action,
@@ -19,6 +21,9 @@ pub(crate) struct DeclaredReference {
     parent_columns: Vec<String>,
     on_delete: ReferentialAction,
     on_update: ReferentialAction,
+    match_full: bool,
+    deferrable: Option<Initially>,
+    not_valid: bool,
 }
 
 impl DeclaredReference {
@@ -33,20 +38,25 @@ impl DeclaredReference {
                 return Err(not_supported("REFERENCES to a temporary table").with_hint("refer to a stored table"));
             }
         };
-        if let Some(kind @ (ConstraintReferenceMatchKind::Full | ConstraintReferenceMatchKind::Partial)) =
-            key.match_kind
-        {
-            return Err(not_supported(kind).with_hint("leave it out: a row with a NULL in the columns is accepted"));
+        if let Some(kind @ ConstraintReferenceMatchKind::Partial) = key.match_kind {
+            return Err(not_supported(kind).with_hint("write MATCH FULL, or leave it out"));
         }
-        refuse_deferred(key.characteristics.as_ref())?;
         Ok(Self {
             name: name.or(key.name.as_ref()).map(|name| name.value.clone()),
             columns,
             parent: QualifiedName { schema, name: parent },
             parent_columns: key.referred_columns.iter().map(|column| column.value.clone()).collect(),
-            on_delete: action(key.on_delete, "DELETE")?,
-            on_update: action(key.on_update, "UPDATE")?,
+            on_delete: key.on_delete.map_or(ReferentialAction::NoAction, action),
+            on_update: key.on_update.map_or(ReferentialAction::NoAction, action),
+            match_full: key.match_kind == Some(ConstraintReferenceMatchKind::Full),
+            deferrable: deferrable(key.characteristics.as_ref())?,
+            not_valid: false,
         })
+    }
+
+    /// Requires parents only for rows that are written from now on.
+    pub(crate) fn without_validation(self) -> Self {
+        Self { not_valid: true, ..self }
     }
 
     /// The names of its columns.
@@ -56,39 +66,51 @@ impl DeclaredReference {
 
     /// Adds it to a definition, in which its columns have these numbers.
     pub(crate) fn apply(self, definition: &mut TableDefinition, columns: Vec<ColumnId>) {
-        let Self { name, columns: _, parent, parent_columns, on_delete, on_update } = self;
+        let Self { name, columns: _, parent, parent_columns, on_delete, on_update, match_full, deferrable, not_valid } =
+            self;
         let name = name.unwrap_or_else(|| definition.free_foreign_key_name(&columns));
-        definition.foreign_keys.push(ForeignKey { name, columns, parent, parent_columns, on_delete, on_update });
+        definition.foreign_keys.push(ForeignKey {
+            name,
+            columns,
+            parent,
+            parent_columns,
+            on_delete,
+            on_update,
+            match_full,
+            deferrable,
+            not_valid,
+        });
     }
 }
 
-fn action(declared: Option<Action>, event: &str) -> Result<ReferentialAction> {
-    Ok(match declared {
-        None | Some(Action::NoAction) => ReferentialAction::NoAction,
-        Some(Action::Restrict) => ReferentialAction::Restrict,
-        Some(Action::Cascade) if event == "DELETE" => ReferentialAction::Cascade,
-        Some(Action::SetNull) if event == "DELETE" => ReferentialAction::SetNull,
-        Some(other) => {
-            return Err(not_supported(format_args!("ON {event} {other}"))
-                .with_hint("write ON DELETE CASCADE, ON DELETE SET NULL, or RESTRICT"));
-        }
-    })
+fn action(declared: Action) -> ReferentialAction {
+    match declared {
+        Action::NoAction => ReferentialAction::NoAction,
+        Action::Restrict => ReferentialAction::Restrict,
+        Action::Cascade => ReferentialAction::Cascade,
+        Action::SetNull => ReferentialAction::SetNull,
+        Action::SetDefault => ReferentialAction::SetDefault,
+    }
 }
 
-fn refuse_deferred(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
-    let Some(ConstraintCharacteristics { deferrable, initially, enforced }) = characteristics else { return Ok(()) };
-    let is_plain =
-        *deferrable != Some(true) && *initially != Some(DeferrableInitial::Deferred) && *enforced != Some(false);
-    match (is_plain, characteristics) {
-        (false, Some(other)) => {
-            Err(not_supported(other).with_hint("leave it out: each statement is checked when it ends"))
+/// When a foreign key with these clauses is checked, if a transaction can have it checked at its end.
+fn deferrable(clauses: Option<&ConstraintCharacteristics>) -> Result<Option<Initially>> {
+    let Some(clauses) = clauses else { return Ok(None) };
+    if clauses.enforced == Some(false) {
+        return Err(not_supported(clauses).with_hint("leave the constraint out"));
+    }
+    match (clauses.deferrable, clauses.initially) {
+        (Some(false), Some(DeferrableInitial::Deferred)) => {
+            Err(sql_error("constraint declared INITIALLY DEFERRED must be DEFERRABLE"))
         }
-        _ => Ok(()),
+        (_, Some(DeferrableInitial::Deferred)) => Ok(Some(Initially::Deferred)),
+        (Some(true), _) => Ok(Some(Initially::Immediate)),
+        _ => Ok(None),
     }
 }
 
 /// A foreign key as a table declares it: `FOREIGN KEY (a) REFERENCES p(id) ON DELETE CASCADE`. `parent` is how the
-/// parent is named, and `quote` writes the names of columns.
+/// parent is named, and `quote` writes the names of columns. `NOT VALID` is left out: only `ALTER TABLE` takes it.
 pub fn foreign_key_sql(
     definition: &TableDefinition,
     key: &ForeignKey,
@@ -102,8 +124,14 @@ pub fn foreign_key_sql(
         ReferentialAction::NoAction => String::new(),
         other => format!(" ON {event} {}", other.sql()),
     };
+    let match_full = if key.match_full { " MATCH FULL" } else { "" };
+    let deferrable = match key.deferrable {
+        None => "",
+        Some(Initially::Immediate) => " DEFERRABLE",
+        Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+    };
     format!(
-        "FOREIGN KEY ({}) REFERENCES {parent}({}){}{}",
+        "FOREIGN KEY ({}) REFERENCES {parent}({}){match_full}{}{}{deferrable}",
         own.join(", "),
         other.join(", "),
         action("UPDATE", key.on_update),

@@ -95,13 +95,8 @@ pub(super) fn kind_of_update(table: &Table, set: &[(usize, Expr)]) -> ChangeKind
     let definition = &table.definition;
     // Rows in memory never change: they are replaced by others.
     let in_memory = definition.is_in_memory();
-    let in_key = |position: usize| {
-        let id = definition.columns[position].id;
-        in_memory
-            || definition.time.is_some_and(|time| time.column == id)
-            || definition.unique.iter().any(|unique| unique.columns.contains(&id))
-    };
-    if set.iter().any(|(position, _)| in_key(*position)) { ChangeKind::Move } else { ChangeKind::Set }
+    let moves = |position: usize| in_memory || definition.moves_rows(definition.columns[position].id);
+    if set.iter().any(|(position, _)| moves(*position)) { ChangeKind::Move } else { ChangeKind::Set }
 }
 
 fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings, has_with: bool) -> Result<(Query, Change)> {

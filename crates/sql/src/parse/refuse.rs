@@ -4,6 +4,8 @@ use crate::text::errors::{not_supported, sql_error};
 use crate::text::words::leading_words;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Whether a statement is `LOAD DATA`.
 pub(crate) fn is_load_data(text: &str) -> bool {
@@ -93,6 +95,26 @@ pub(crate) fn refuse_unsupported(text: &str) -> Result<()> {
     match UNSUPPORTED.iter().find(|(names, _)| is_of(names)) {
         Some((names, instead)) => Err(not_supported(names.join(" ")).with_hint(*instead)),
         None => Ok(()),
+    }
+}
+
+/// Refuses columns after `ON DELETE SET NULL` and `SET DEFAULT`, which the parser does not know.
+pub(crate) fn refuse_set_columns(tokens: &[TokenWithSpan]) -> Result<()> {
+    let is_said = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
+    let said: Vec<&Token> = tokens.iter().filter(is_said).map(|token| &token.token).collect();
+    let is_one_of = |token: &Token, keywords: &[Keyword]| match token {
+        Token::Word(word) => word.quote_style.is_none() && keywords.contains(&word.keyword),
+        _ => false,
+    };
+    let has_columns = |next: &[&Token]| {
+        let words: [&[Keyword]; 4] =
+            [&[Keyword::ON], &[Keyword::DELETE, Keyword::UPDATE], &[Keyword::SET], &[Keyword::NULL, Keyword::DEFAULT]];
+        *next[4] == Token::LParen && next.iter().zip(words).all(|(token, keywords)| is_one_of(token, keywords))
+    };
+    match said.windows(5).any(has_columns) {
+        true => Err(not_supported("a list of columns after SET NULL or SET DEFAULT")
+            .with_hint("leave it out: all columns of the foreign key are set")),
+        false => Ok(()),
     }
 }
 

@@ -4,6 +4,7 @@ use super::ambiguous_names::refuse_ambiguous_names;
 use super::conditions::keep_conditions;
 use super::foreign::read_foreign;
 use super::named_schemas::{name_schemas, name_schemas_of_stars};
+use super::refuse::refuse_set_columns;
 use super::shared_names::alias_shared_names;
 use super::with_clause::settle_with;
 use super::with_steps::{
@@ -49,6 +50,7 @@ pub(crate) fn parse_declaring(text: &str, position: SourcePosition, parameters: 
     keep_conditions(&mut tokens, text);
     let mut tokens = prepared(tokens, position, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
+    refuse_set_columns(&tokens)?;
     read_foreign(&mut tokens)?;
     settled(parse(tokens, position)?, Scope::in_public(&[]), position)
 }

@@ -10,6 +10,7 @@ use crate::ddl::enumerations::EnumerationStatement;
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::schemas::SchemaChange;
 use crate::ddl::sequences::SequenceStatement;
+use crate::ddl::set_constraints::SetConstraints;
 use crate::ddl::unkept::UnkeptChange;
 use crate::ddl::views::ViewStatement;
 use crate::dml::target::Target;
@@ -169,6 +170,9 @@ impl Session {
         refuse_unsupported(statement.text())?;
         if let Some(change) = UnkeptChange::of(statement.text()) {
             return self.leave_out(&change);
+        }
+        if let Some(set) = SetConstraints::of(statement.text(), statement.position())? {
+            return self.set_constraints(&set);
         }
         if let Some(sequence) = SequenceStatement::of(statement.text(), statement.position())? {
             return self.sequence_statement(&sequence);

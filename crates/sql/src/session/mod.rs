@@ -25,6 +25,7 @@ mod rollups;
 mod savepoint;
 mod schemas;
 mod sequences;
+mod set_constraints;
 mod show;
 mod skipped;
 pub(crate) mod state;

@@ -100,6 +100,7 @@ impl Session {
     fn commit_batch(&self, mut open: Transaction) -> Result<()> {
         let rolled_back = |error: Error| error.context("the transaction is rolled back");
         open.runs.close(&mut open.batch).map_err(rolled_back)?;
+        open.batch.end_transaction()?;
         open.batch.commit_unrepeated().map_err(|error| match error.kind() {
             ErrorKind::Conflict => error
                 .context("the transaction is rolled back, because another writer changed the same data")

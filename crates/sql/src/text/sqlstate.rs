@@ -29,12 +29,17 @@ const OF_SQL: &[Rule] = &[
     (&["non-DEFAULT value"], "428C9"),
     (&["can only be updated to DEFAULT"], "428C9"),
     (&["is not yet defined in this session"], "55000"),
+    (&["constraint \"", "is not a foreign key or check constraint"], "42809"),
+    (&["constraint \"", "does not exist"], "42704"),
     (&["relation \"", "does not exist"], "42P01"),
     (&["type \"", "does not exist"], "42704"),
     (&["type \"", "already exists"], "42710"),
     (&["cannot cast type "], "42846"),
     (&["FROM-clause entry for table"], "42P01"),
     (&["constraint \"", "already exists"], "42710"),
+    (&["constraint \"", "is not deferrable"], "42809"),
+    (&["INITIALLY DEFERRED must be DEFERRABLE"], "42601"),
+    (&["cannot be marked NOT VALID"], "0A000"),
     (&["aggregate functions are not allowed"], "42803"),
     (&["window functions are not allowed"], "42P20"),
     (&["set-returning functions are not allowed"], "0A000"),
@@ -366,6 +371,8 @@ mod tests {
         assert_eq!(code(ErrorKind::Sql, "cannot drop table p because other objects depend on it"), "2BP01");
         assert_eq!(code(ErrorKind::Sql, "constraint c: argument of CHECK must be type boolean"), "42804");
         assert_eq!(code(ErrorKind::Sql, "constraint \"c\" for relation \"t\" already exists"), "42710");
+        assert_eq!(code(ErrorKind::Sql, "constraint \"c\" of relation \"t\" does not exist"), "42704");
+        assert_eq!(code(ErrorKind::Sql, "constraint \"c\" is not deferrable"), "42809");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
         assert_eq!(code(ErrorKind::Resources, "the query ran for longer than 1s"), "57014");
         assert_eq!(code(ErrorKind::Resources, "more than their limit for temporary files in /tmp: 1 GiB"), "53400");

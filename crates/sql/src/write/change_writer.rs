@@ -178,8 +178,11 @@ impl<'a> ChangeWriter<'a> {
         }
         if self.change.kind == ChangeKind::Move {
             // Rows without new values are only removed.
-            for values in std::mem::take(&mut chunk.values).into_iter().filter(|values| !values.is_empty()) {
-                self.moved.push(self.named(values)?);
+            let values = std::mem::take(&mut chunk.values).into_iter();
+            for (numbers, values) in chunk.numbers.iter().zip(values).filter(|(_, values)| !values.is_empty()) {
+                let rows = self.named(values)?;
+                self.batch.note_moved(&self.change.table, (scan, position), numbers, &rows)?;
+                self.moved.push(rows);
             }
         }
         let change = self.change;

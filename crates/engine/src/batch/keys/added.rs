@@ -22,7 +22,7 @@ impl Batch {
     pub(crate) fn check_added_to(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
         let definition = &table.definition;
         let keys = definition.keys_added_to(older);
-        let has_no_check = definition.checks_added_to(older).is_empty();
+        let has_no_check = definition.checks_validated_since(older).is_empty();
         if keys.is_empty() && has_no_check && definition.not_null_added_to(older).is_empty() {
             return Ok(());
         }

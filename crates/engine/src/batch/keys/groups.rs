@@ -67,6 +67,11 @@ impl Groups {
         self.first.len()
     }
 
+    /// The first row of a group.
+    pub(crate) fn first_row(&self, group: u32) -> u32 {
+        self.first[group as usize]
+    }
+
     /// The first row of each group, if the rows are those of one batch, given as its columns.
     pub(crate) fn distinct(&self, columns: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         let first = UInt32Array::from(self.first.clone());

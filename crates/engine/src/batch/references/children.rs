@@ -1,14 +1,17 @@
 //! The new rows of child tables: their parents have their keys.
 
 use crate::batch::Batch;
+use crate::batch::keys::groups::nulls_of;
+use crate::batch::keys::key::KeyColumns;
 use crate::batch::references::lookup::{WantedKeys, look_up_in_windows, scan_of, scan_over, sides};
 use crate::batch::references::state::{AddedRows, Reference};
 use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::ReadSnapshot;
-use arrow::array::RecordBatch;
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use atsdb_core::{
-    Amendment, ChunkEntry, ColumnId, Error, ErrorKind, ForeignKey, Result, Table, TableDefinition, TableId, TimeRange,
+    Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, ForeignKey, NewChunk, Result, Table, TableDefinition,
+    TableId, TimeRange,
 };
 
 /// Rows of a child table.
@@ -48,6 +51,9 @@ impl Batch {
         added.iter().try_for_each(|rows| self.look_for_newer(&rows.table).map(drop))?;
         for AddedRows { table, batches, .. } in added {
             for key in &table.definition.foreign_keys {
+                if self.postpones(&table, key) {
+                    continue;
+                }
                 let view = self.view_of_parent(key)?;
                 self.require_parents(&view, &table, key, NewRows::Added(&batches))?;
             }
@@ -64,7 +70,13 @@ impl Batch {
             let ids: Vec<_> = chunks.iter().map(|entry| entry.id).collect();
             let scan = scan_over(&view, &table, chunks)?;
             for key in &table.definition.foreign_keys {
-                self.require_parents(&view, &table, key, NewRows::Chunks(&scan))?;
+                if self.postpones(&table, key) {
+                    continue;
+                }
+                match key.not_valid {
+                    true => self.require_own_parents(&view, &table, key)?,
+                    false => self.require_parents(&view, &table, key, NewRows::Chunks(&scan))?,
+                }
             }
             self.changes.references_mut().note_checked(ids);
         }
@@ -125,6 +137,34 @@ impl Batch {
         Ok(entries)
     }
 
+    /// Notes the successor of a chunk, if its rows may have no parent.
+    pub(crate) fn note_successor(&mut self, table: &Table, chunk: ChunkId, successor: &NewChunk) -> Result<()> {
+        if table.definition.foreign_keys.iter().all(|key| !key.not_valid) {
+            return Ok(());
+        }
+        let references = self.changes.references();
+        let is_new = match self.chunks.pending().iter().find(|pending| pending.id == chunk) {
+            Some(pending) => !references.is_successor(pending.chunk.descriptor.uid),
+            None => self.own_chunks(table.id)?.iter().any(|own| own.id == chunk),
+        };
+        if !is_new {
+            self.changes.references_mut().note_successor(successor.descriptor.uid);
+        }
+        Ok(())
+    }
+
+    /// Looks up the keys of all rows that the batch has added to a child. Rows of a table with a foreign key that is not
+    /// valid are never changed within their chunks.
+    pub(super) fn require_own_parents(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey) -> Result<()> {
+        let mut scan = scan_over(view, child, self.own_chunks(child.id)?)?;
+        if key.not_valid {
+            let is_new = |chunk: &&ScanChunk| !self.changes.references().is_successor(chunk.descriptor.uid);
+            let entries = scan.chunks().iter().filter(is_new).map(|chunk| chunk.entry.clone()).collect();
+            scan = scan_over(view, child, entries)?;
+        }
+        self.require_parents(view, child, key, NewRows::Chunks(&scan))
+    }
+
     /// Refuses rows of a child whose keys the parent does not have in a view of the batch. The batch then relies on the
     /// parent's rows.
     ///
@@ -151,11 +191,21 @@ impl Batch {
                 None => Ok(()),
             }
         };
+        let complete = |columns: Result<KeyColumns>| -> Result<KeyColumns> {
+            match columns? {
+                columns if key.match_full && is_mixed(&columns) => Err(child.definition.reference_mixed(key)),
+                columns => Ok(columns),
+            }
+        };
         match rows {
-            NewRows::Chunks(scan) => own.in_windows(scan, look_up)?,
+            NewRows::Chunks(scan) => {
+                let batches = (0..scan.chunks().len()).map(|chunk| own.read(scan, chunk));
+                look_up_in_windows(batches.map(complete), look_up)?;
+            }
             NewRows::Added(batches) => {
                 let shared = &self.handle.shared;
-                look_up_in_windows(batches.iter().map(|rows| own.of_added(shared, child, rows)), look_up)?;
+                let batches = batches.iter().map(|rows| own.of_added(shared, child, rows));
+                look_up_in_windows(batches.map(complete), look_up)?;
             }
         }
         if relied_on.is_empty() { Ok(()) } else { self.rely_on_parent(view, child, key, &parent, &relied_on) }
@@ -201,9 +251,9 @@ impl Batch {
         self.changes.name_definition(parent)
     }
 
-    /// Checks all rows of a table for the foreign keys that it got from this batch.
+    /// Checks all rows of a table for the foreign keys that it got from this batch, or that this batch makes valid.
     pub(crate) fn check_added_references(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
-        let added = table.definition.foreign_keys_added_to(older);
+        let added = table.definition.foreign_keys_validated_since(older);
         if added.is_empty() {
             return Ok(());
         }
@@ -212,6 +262,13 @@ impl Batch {
         let scan = scan_of(&view, table)?;
         added.into_iter().try_for_each(|key| self.require_parents(&view, table, key, NewRows::Chunks(&scan)))
     }
+}
+
+/// Whether a row has a NULL in some columns but not in all.
+fn is_mixed(columns: &[ArrayRef]) -> bool {
+    let has_null = nulls_of(columns);
+    let is_null = |row: usize| columns.iter().all(|array| array.is_null(row));
+    has_null.into_iter().enumerate().any(|(row, has_null)| has_null && !is_null(row))
 }
 
 /// A table as a view of a batch has it.

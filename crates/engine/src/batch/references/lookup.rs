@@ -50,7 +50,7 @@ pub(super) fn sides<'a>(
 
 impl Side<'_> {
     /// The key of each row of a chunk.
-    fn read(&self, scan: &Scan, chunk: usize) -> Result<KeyColumns> {
+    pub(super) fn read(&self, scan: &Scan, chunk: usize) -> Result<KeyColumns> {
         let stored = scan.read_stored(chunk, &self.positions)?;
         let common =
             |((array, position), widened): ((ArrayRef, &usize), &bool)| match self.definition.columns[*position].map {
@@ -61,19 +61,23 @@ impl Side<'_> {
         stored.into_iter().zip(&self.positions).zip(&self.widened).map(common).collect()
     }
 
-    fn columns(&self) -> impl Iterator<Item = &Column> {
+    pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
         self.positions.iter().map(|position| &self.definition.columns[*position])
     }
 
     /// The values of a row as text.
     fn texts(&self, columns: &[ArrayRef], row: usize) -> Result<Vec<String>> {
         let text = |((array, column), widened): ((&ArrayRef, &Column), &bool)| {
-            let value = array.slice(row, 1);
-            let is_stored = column.map.is_none() && !*widened;
-            let value = if is_stored { to_logical(column, &value)? } else { value };
+            let value = logical(column, *widened, &array.slice(row, 1))?;
             Ok(array_value_to_string(&value, 0)?)
         };
         columns.iter().zip(self.columns()).zip(&self.widened).map(text).collect()
+    }
+
+    /// Values of one of the columns, given in the form in which they are looked up, in a form that can be stored in the
+    /// other table.
+    pub(super) fn logical(&self, at: usize, values: &ArrayRef) -> Result<ArrayRef> {
+        logical(&self.definition.columns[self.positions[at]], self.widened[at], values)
     }
 
     /// Calls `look_up` with all keys of a scan, a limited number at once.
@@ -96,6 +100,12 @@ impl Side<'_> {
     }
 }
 
+/// Values of a column, given in the form in which they are looked up, as the column has them.
+fn logical(column: &Column, widened: bool, values: &ArrayRef) -> Result<ArrayRef> {
+    let is_stored = column.map.is_none() && !widened;
+    if is_stored { to_logical(column, values) } else { Ok(ArrayRef::clone(values)) }
+}
+
 /// Calls `look_up` with keys, a limited number at once. Rows with a NULL in the key are left out, and of equal keys in
 /// a batch all but one.
 pub(super) fn look_up_in_windows(
@@ -114,6 +124,16 @@ pub(super) fn look_up_in_windows(
         }
     }
     if row_count == 0 { Ok(()) } else { look_up(WantedKeys::of(waiting)?) }
+}
+
+/// Rows of a chunk that have one of some keys.
+pub(super) struct KeyHits {
+    /// The position of the chunk in its scan.
+    pub(super) position: usize,
+    /// The numbers of the rows in the chunk.
+    pub(super) rows: Vec<u32>,
+    /// For each of them the first key that equals its own, counted over all keys.
+    pub(super) keys: Vec<u32>,
 }
 
 /// Keys that are looked up.
@@ -192,21 +212,30 @@ impl WantedKeys {
         Ok((flags, chunks))
     }
 
-    /// The rows of a scan that have one of the keys: the position of each chunk, and the rows in it.
-    pub(super) fn rows_in(&self, side: &Side<'_>, scan: &Scan) -> Result<Vec<(usize, Vec<u32>)>> {
+    /// The rows of a scan that have one of the keys.
+    pub(super) fn rows_in(&self, side: &Side<'_>, scan: &Scan) -> Result<Vec<KeyHits>> {
         let (bounds, mut hits) = (self.bounds(side), Vec::new());
         for (position, chunk) in scan.chunks().iter().enumerate() {
             if !may_hold(side, chunk, &bounds) {
                 continue;
             }
             let found = self.groups.find(&side.read(scan, position)?)?;
-            let rows = (0_u32..).zip(&found).filter(|(_, group)| group.is_some()).map(|(row, _)| row);
-            let rows: Vec<u32> = rows.collect();
+            let hit = |(row, group): (u32, Option<u32>)| group.map(|group| (row, self.groups.first_row(group)));
+            let (rows, keys): (Vec<u32>, Vec<u32>) = (0_u32..).zip(found).filter_map(hit).unzip();
             if !rows.is_empty() {
-                hits.push((position, rows));
+                hits.push(KeyHits { position, rows, keys });
             }
         }
         Ok(hits)
+    }
+
+    /// The keys that are not among others.
+    pub(super) fn not_among(&self, others: &[KeyColumns]) -> Result<Vec<KeyColumns>> {
+        let mut flags = vec![false; self.groups.count()];
+        for columns in others {
+            self.groups.find(columns)?.into_iter().flatten().for_each(|group| flags[group as usize] = true);
+        }
+        self.without(&flags)
     }
 }
 

@@ -2,8 +2,10 @@
 //!
 //! The check is one of chunks, so that no way into a table passes it by: at the end of a statement, and before the
 //! commit, the batch looks up the keys of its new chunks of child tables in their parents ([`children`]), and those
-//! that went with the chunks that it has removed from parents in the child tables ([`parents`]). What `ON DELETE` says
-//! happens there. A key is looked up once, however many rows have it ([`lookup`]).
+//! that went with the chunks that it has removed from parents in the child tables ([`parents`]). What `ON DELETE` and
+//! `ON UPDATE` say happens there ([`actions`]). A key is looked up once, however many rows have it ([`lookup`]).
+//! Whoever removes rows of a parent and adds them again with other keys says so ([`moved`]). The check of a deferred
+//! foreign key waits for the end of the transaction ([`postponed`]).
 //!
 //! Two batches may do both at the same time: one adds a row, the other deletes the row that it refers to. Each sees a
 //! state in which that is allowed, so the commit of the later one must be refused ([`recheck`]):
@@ -18,10 +20,14 @@
 //! Not owned: which parents a foreign key can have (`atsdb_core`), and that the batch relies on the parent's definition
 //! (`dependencies`).
 
+mod actions;
 mod children;
 pub(crate) mod declared;
+pub(crate) mod deferral;
 mod lookup;
+mod moved;
 mod parents;
+mod postponed;
 mod recheck;
 mod settle;
 pub(crate) mod state;

@@ -6,13 +6,11 @@ use crate::batch::keys::key::KeyColumns;
 use crate::batch::overlay::{Overlay, StageContents};
 use crate::batch::references::children::{own_table, references_to};
 use crate::batch::references::lookup::{Side, WantedKeys, scan_of, scan_over, sides};
-use crate::batch::references::state::{GoneKeys, KnownTable, Reference, RemovedChunk};
-use crate::read::rewrite::Rewrite;
+use crate::batch::references::moved::ChangedKeys;
+use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference, RemovedChunk};
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
-use arrow::array::{ArrayRef, BooleanArray, UInt32Array, new_null_array};
-use atsdb_codec::stored_type;
-use atsdb_core::{ChunkEntry, ChunkId, Error, NewChunk, ReferentialAction, Result, Table, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, Error, ReferentialAction, Result, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -30,8 +28,8 @@ impl Batch {
     }
 
     /// Says whether rows that are removed from now on are deleted, rather than changed, and returns what was said
-    /// before. What `ON DELETE` of a foreign key says applies to deleted rows only: a row that others refer to cannot
-    /// get another key. By default rows are changed.
+    /// before. What `ON DELETE` of a foreign key says applies to deleted rows only, and `ON UPDATE` to changed ones. By
+    /// default rows are changed.
     pub fn set_deleting(&mut self, is_deleting: bool) -> bool {
         std::mem::replace(&mut self.is_deleting, is_deleting)
     }
@@ -67,10 +65,11 @@ impl Batch {
         Ok(())
     }
 
-    /// Finds the keys that parents lack without the removed chunks, deletes or changes the rows that refer to them
-    /// where `ON DELETE` says so, and returns the keys. More chunks of parents may be removed then.
-    pub(super) fn follow_removed(&mut self, removed: &[RemovedChunk]) -> Result<Vec<GoneKeys>> {
-        let mut gone = Vec::new();
+    /// Finds the keys that parents lack without the removed chunks, and those that their moved rows have exchanged for
+    /// others, deletes or changes the rows that refer to them where the foreign key says so, and returns the keys. More
+    /// chunks of parents may be removed then.
+    pub(super) fn follow_removed(&mut self, removed: &[RemovedChunk], moved: &[MovedRows]) -> Result<Vec<GoneKeys>> {
+        let mut all_gone = Vec::new();
         let changes: BTreeSet<(TableId, bool)> =
             removed.iter().map(|removed| (removed.table, removed.is_deletion)).collect();
         for (id, is_deletion) in changes {
@@ -79,22 +78,28 @@ impl Batch {
             let is_meant = |removed: &&RemovedChunk| removed.table == id && removed.is_deletion == is_deletion;
             let before = self.scan_of_removed(&parent, removed.iter().filter(is_meant))?;
             for reference in references_to(&view.inner.tables, &parent.definition) {
-                let keys = self.lacking(&view, &parent, &reference, &before)?;
-                if keys.is_empty() {
+                let Some(child) = own_table(&view, reference.child) else { continue };
+                let (_, side) = sides(&child.definition, &reference.key, &parent.definition)?;
+                let lacking = lacking(&view, &parent, &side, &before)?;
+                let changed = match is_deletion || reference.key.on_update.refuses() {
+                    true => ChangedKeys::default(),
+                    false => self.changed_keys(&parent, &side, moved)?,
+                };
+                let gone = gone_keys(&reference, is_deletion, lacking, &changed)?;
+                if gone.is_empty() {
                     continue;
                 }
-                self.guard_keys(reference.child)?;
+                self.guard_keys(child.id)?;
                 if let Some(known) = self.changes.references_mut().known_mut().get_mut(&id) {
                     known.lacks_keys = true;
                 }
-                let keys = GoneKeys { reference, is_deletion, keys };
-                if !keys.is_refused() {
-                    self.change_children(&parent, &keys)?;
+                for gone in gone.iter().filter(|gone| !gone.action.refuses()) {
+                    self.change_children(&parent, gone, &changed)?;
                 }
-                gone.push(keys);
+                all_gone.extend(gone);
             }
         }
-        Ok(gone)
+        Ok(all_gone)
     }
 
     /// A scan over the removed chunks of a table.
@@ -124,52 +129,11 @@ impl Batch {
         scan_over(&ReadSnapshot::of(inner), table, entries)
     }
 
-    /// The keys of removed chunks that a parent does not have in a view of the batch.
-    fn lacking(
-        &self,
-        view: &ReadSnapshot,
-        parent: &Table,
-        reference: &Reference,
-        before: &Scan,
-    ) -> Result<Vec<KeyColumns>> {
-        let Some(child) = own_table(view, reference.child) else { return Ok(Vec::new()) };
-        let (_, side) = sides(&child.definition, &reference.key, &parent.definition)?;
-        let present = scan_of(view, parent)?;
-        let mut keys = Vec::new();
-        side.in_windows(before, |wanted| {
-            let (flags, _) = wanted.found_in(&side, &present)?;
-            keys.extend(wanted.without(&flags)?);
-            Ok(())
-        })?;
-        Ok(keys)
-    }
-
-    /// Deletes the rows that refer to keys that are gone, or sets their columns to NULL.
-    fn change_children(&mut self, parent: &Table, gone: &GoneKeys) -> Result<()> {
-        let view = self.snapshot()?;
-        let Reference { child, key } = &gone.reference;
-        let Some(child) = own_table(&view, *child) else { return Ok(()) };
-        let (side, _) = sides(&child.definition, key, &parent.definition)?;
-        let scan = scan_of(&view, &child)?;
-        let wanted = WantedKeys::of(gone.keys.clone())?;
-        let sets_null = key.on_delete == ReferentialAction::SetNull;
-        let was_deleting = self.set_deleting(!sets_null);
-        let done = wanted.rows_in(&side, &scan)?.into_iter().try_for_each(|(position, rows)| {
-            let successor = match sets_null {
-                true => with_nulls(&scan, &side, position, rows)?,
-                false => without_rows(&scan, position, &rows)?,
-            };
-            self.replace(&child, scan.chunks()[position].entry.id, successor)
-        });
-        self.set_deleting(was_deleting);
-        done
-    }
-
     /// Refuses keys that are gone while rows refer to them.
     ///
     /// Errors: [`ForeignKeyViolation`](atsdb_core::ErrorKind::ForeignKeyViolation).
     pub(super) fn refuse_references(&mut self, gone: &[GoneKeys]) -> Result<()> {
-        let mut refused = gone.iter().filter(|gone| gone.is_refused()).peekable();
+        let mut refused = gone.iter().filter(|gone| gone.action.refuses()).peekable();
         if refused.peek().is_none() {
             return Ok(());
         }
@@ -197,24 +161,40 @@ pub(super) fn referred_to(view: &ReadSnapshot, child: &Table, gone: &GoneKeys, s
     Ok(values.map(|values| child.definition.still_referenced(key, &values)))
 }
 
-/// The successor of a chunk without some rows.
-fn without_rows(scan: &Scan, position: usize, rows: &[u32]) -> Result<Option<NewChunk>> {
-    let mut keep = vec![true; scan.chunks()[position].entry.row_count as usize];
-    rows.iter().for_each(|row| keep[*row as usize] = false);
-    scan.rewrite(position, &Rewrite { keep: Some(BooleanArray::from(keep)), set: Vec::new() })
+/// The keys of removed chunks that a parent does not have in a view of the batch.
+fn lacking(view: &ReadSnapshot, parent: &Table, side: &Side<'_>, before: &Scan) -> Result<Vec<KeyColumns>> {
+    let (present, mut keys) = (scan_of(view, parent)?, Vec::new());
+    side.in_windows(before, |wanted| {
+        let (flags, _) = wanted.found_in(side, &present)?;
+        keys.extend(wanted.without(&flags)?);
+        Ok(())
+    })?;
+    Ok(keys)
 }
 
-/// The successor of a chunk in which the columns of a foreign key are NULL in some rows.
-fn with_nulls(scan: &Scan, side: &Side<'_>, position: usize, rows: Vec<u32>) -> Result<Option<NewChunk>> {
-    let (definition, rows) = (&scan.table.definition, UInt32Array::from(rows));
-    let set = side.positions.iter().map(|at| {
-        let column = &definition.columns[*at];
-        if !column.nullable {
-            return Err(Error::invalid(format!("table {}, column {}: a value is NULL", definition.name, column.name)));
+/// The keys that a parent lacks or that its rows have exchanged for others, each with what happens to the rows that
+/// refer to them.
+fn gone_keys(
+    reference: &Reference,
+    is_deletion: bool,
+    lacking: Vec<KeyColumns>,
+    changed: &ChangedKeys,
+) -> Result<Vec<GoneKeys>> {
+    use ReferentialAction::{Restrict, SetDefault};
+    let action = if is_deletion { reference.key.on_delete } else { reference.key.on_update };
+    let gone = match is_deletion || action.refuses() {
+        true => [(action, lacking.clone()), (Restrict, if action == SetDefault { lacking } else { Vec::new() })],
+        false => {
+            let refused = match action {
+                // A default may be the key that is gone.
+                SetDefault => lacking,
+                // Without the key that it has become, nobody knows that the row was changed rather than deleted.
+                _ if lacking.is_empty() => lacking,
+                _ => WantedKeys::of(lacking)?.not_among(&changed.before)?,
+            };
+            [(action, changed.before.clone()), (Restrict, refused)]
         }
-        let nulls: ArrayRef = new_null_array(&stored_type(column), rows.len());
-        Ok((*at, scan.replaced(position, *at, &rows, &nulls)?))
-    });
-    let set = set.collect::<Result<Vec<_>>>()?;
-    scan.rewrite(position, &Rewrite { keep: None, set })
+    };
+    let gone = gone.into_iter().filter(|(_, keys)| !keys.is_empty());
+    Ok(gone.map(|(action, keys)| GoneKeys { reference: reference.clone(), is_deletion, action, keys }).collect())
 }

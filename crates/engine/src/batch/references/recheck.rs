@@ -54,8 +54,7 @@ impl Batch {
             let mut keys = table.definition.foreign_keys.iter().filter(|key| {
                 view.inner.tables.iter().any(|table| is_meant(table) && key.parent.is_of(&table.definition))
             });
-            let scan = scan_over(&view, &table, self.own_chunks(child)?)?;
-            keys.try_for_each(|key| self.require_parents(&view, &table, key, NewRows::Chunks(&scan)))?;
+            keys.try_for_each(|key| self.require_own_parents(&view, &table, key))?;
         }
         Ok(())
     }
@@ -73,7 +72,7 @@ impl Batch {
     ) -> Result<()> {
         let is_of_child = |gone: &&GoneKeys| gone.reference.child == table.id;
         let gone: Vec<_> = self.changes.references().gone().iter().filter(is_of_child).cloned().collect();
-        let added = table.definition.foreign_keys_added_to(older);
+        let added = table.definition.foreign_keys_validated_since(older);
         if gone.is_empty() && added.is_empty() {
             return Ok(());
         }
@@ -84,8 +83,8 @@ impl Batch {
         let scan = scan_over(fresh, table, entries)?;
         for gone in &gone {
             if let Some(error) = referred_to(&view, table, gone, &scan)? {
-                // What `ON DELETE` says would also apply to the new row if the batch were repeated.
-                return Err(if gone.is_refused() { self.broken(error) } else { as_conflict(&error) });
+                // What `ON DELETE` or `ON UPDATE` says would also apply to the new row if the batch were repeated.
+                return Err(if gone.action.refuses() { self.broken(error) } else { as_conflict(&error) });
             }
         }
         for key in added {

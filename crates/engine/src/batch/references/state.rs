@@ -4,7 +4,7 @@ use crate::batch::collector::PendingChunk;
 use crate::batch::keys::key::KeyColumns;
 use arrow::array::RecordBatch;
 use atsdb_core::{
-    Amendment, Change, ChunkId, DefinitionGuard, ForeignKey, Redefinition, ReferentialAction, Table, TableId,
+    Amendment, Change, ChunkId, ChunkUid, DefinitionGuard, ForeignKey, Redefinition, ReferentialAction, Table, TableId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,22 +40,26 @@ pub(crate) struct Reference {
     pub(crate) key: ForeignKey,
 }
 
-/// Keys that a parent does not have any more.
+/// Rows of a parent that were removed and added again with other values.
+#[derive(Clone)]
+pub(crate) struct MovedRows {
+    pub(crate) table: TableId,
+    /// The columns that foreign keys refer to that follow other keys, in stored form.
+    pub(crate) before: RecordBatch,
+    /// The same columns of the same rows afterwards.
+    pub(crate) after: RecordBatch,
+}
+
+/// Keys that rows of a parent do not have any more.
 #[derive(Clone)]
 pub(crate) struct GoneKeys {
     pub(crate) reference: Reference,
     /// Whether their rows were deleted, rather than changed.
     pub(crate) is_deletion: bool,
+    /// What happens to the rows that refer to them.
+    pub(crate) action: ReferentialAction,
     /// The values in the form in which they are looked up.
     pub(crate) keys: Vec<KeyColumns>,
-}
-
-impl GoneKeys {
-    /// Whether no row may refer to them. Otherwise the rows that do are deleted or changed.
-    pub(crate) fn is_refused(&self) -> bool {
-        let on_delete = self.reference.key.on_delete;
-        !self.is_deletion || matches!(on_delete, ReferentialAction::NoAction | ReferentialAction::Restrict)
-    }
 }
 
 /// A table whose rows the batch's foreign keys depend on.
@@ -84,6 +88,15 @@ pub(crate) struct References {
     checked: BTreeSet<ChunkId>,
     /// Chunks of parents that were removed since the last check.
     removed: Vec<RemovedChunk>,
+    /// Rows of parents that were removed and added again since the last check.
+    moved: Vec<MovedRows>,
+    /// Keys that parents lacked when a statement ended, and that are looked up when the transaction ends.
+    postponed_gone: Vec<GoneKeys>,
+    /// Child tables with rows that are looked up when the transaction ends.
+    postponed_children: BTreeSet<TableId>,
+    /// The batch's own chunks that have rows of older chunks, of tables whose older rows need not satisfy all
+    /// constraints.
+    successors: BTreeSet<ChunkUid>,
     /// The keys that parents lack.
     gone: Vec<GoneKeys>,
     known: BTreeMap<TableId, KnownTable>,
@@ -138,6 +151,41 @@ impl References {
     /// Notes that a chunk of a parent was removed.
     pub(crate) fn note_removed(&mut self, removed: RemovedChunk) {
         self.removed.push(removed);
+    }
+
+    /// Notes rows of a parent that are removed and added again.
+    pub(crate) fn note_moved(&mut self, rows: MovedRows) {
+        self.moved.push(rows);
+    }
+
+    /// Takes the moved rows that are not checked.
+    pub(crate) fn take_moved(&mut self) -> Vec<MovedRows> {
+        std::mem::take(&mut self.moved)
+    }
+
+    /// Postpones the check of keys that a parent lacks.
+    pub(crate) fn postpone_gone(&mut self, gone: GoneKeys) {
+        self.postponed_gone.push(gone);
+    }
+
+    /// Postpones the check of the batch's rows in a child table.
+    pub(crate) fn postpone_child(&mut self, child: TableId) {
+        self.postponed_children.insert(child);
+    }
+
+    /// Takes what was postponed: keys that parents lack, and child tables.
+    pub(crate) fn take_postponed(&mut self) -> (Vec<GoneKeys>, BTreeSet<TableId>) {
+        (std::mem::take(&mut self.postponed_gone), std::mem::take(&mut self.postponed_children))
+    }
+
+    /// Notes a chunk that has rows of an older chunk.
+    pub(crate) fn note_successor(&mut self, chunk: ChunkUid) {
+        self.successors.insert(chunk);
+    }
+
+    /// Whether a chunk of the batch has rows of an older chunk.
+    pub(crate) fn is_successor(&self, chunk: ChunkUid) -> bool {
+        self.successors.contains(&chunk)
     }
 
     /// Whether there is nothing to check.

@@ -160,5 +160,6 @@ fn rule(action: ReferentialAction) -> u8 {
         ReferentialAction::Restrict => 1,
         ReferentialAction::SetNull => 2,
         ReferentialAction::NoAction => 3,
+        ReferentialAction::SetDefault => 4,
     }
 }

@@ -188,6 +188,7 @@ impl Connection {
                 if self.block == Block::None {
                     self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
+                self.session.execute(text)?;
                 "SET CONSTRAINTS".to_owned()
             }
             StatementKind::Reset(Some(name)) => {

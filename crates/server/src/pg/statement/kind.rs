@@ -227,8 +227,15 @@ fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
 /// Parses the rest of `SET CONSTRAINTS`.
 fn constraints(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     if !words.accept("all") {
-        let name = words.name()?;
-        return Err(PgError::error("42809", format!("constraint \"{name}\" is not deferrable")));
+        loop {
+            words.name()?;
+            while words.accept_symbol('.') {
+                words.name()?;
+            }
+            if !words.accept_symbol(',') {
+                break;
+            }
+        }
     }
     if !words.accept("deferred") && !words.accept("immediate") {
         let next = words.next();
@@ -396,6 +403,7 @@ mod tests {
                 StatementKind::Set { name: "datestyle".to_owned(), value: None, is_local: false },
             ),
             ("SET CONSTRAINTS ALL IMMEDIATE;", StatementKind::SetConstraints),
+            ("SET CONSTRAINTS one, s.two DEFERRED", StatementKind::SetConstraints),
             ("SHOW TRANSACTION ISOLATION LEVEL", StatementKind::Show("transaction_isolation".to_owned())),
             ("SHOW TABLES", StatementKind::Report("SHOW")),
         ] {

@@ -1,4 +1,4 @@
-"""Django's backend for PostgreSQL without what atsdb does not have: foreign keys, and JSON columns that are jsonb."""
+"""Django's backend for PostgreSQL without foreign keys, and with JSON columns that are read as text."""
 
 from django.db.backends.postgresql import base, features
 from psycopg.types.string import TextLoader

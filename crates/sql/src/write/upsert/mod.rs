@@ -73,13 +73,9 @@ pub(crate) fn upsert(
 
 fn change_of(table: &Table, set: &[usize]) -> Change {
     let definition = &table.definition;
-    let in_key = |position: &usize| {
-        let id = definition.columns[*position].id;
-        definition.time.is_some_and(|time| time.column == id)
-            || definition.unique.iter().any(|unique| unique.columns.contains(&id))
-    };
+    let moves = |position: &usize| definition.moves_rows(definition.columns[*position].id);
     // Rows in memory never change: they are replaced by others.
-    let (kind, columns) = match definition.is_in_memory() || set.iter().any(in_key) {
+    let (kind, columns) = match definition.is_in_memory() || set.iter().any(moves) {
         true => (ChangeKind::Move, (0..definition.columns.len()).collect()),
         false => (ChangeKind::Set, set.to_vec()),
     };

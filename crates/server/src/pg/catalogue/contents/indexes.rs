@@ -119,6 +119,7 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
                 ("contype", Value::text("c")),
                 ("conindid", Value::Int(0)),
                 ("connoinherit", Value::Bool(false)),
+                ("convalidated", Value::Bool(check.is_valid)),
                 ("conkey", columns.map_or(Value::Null, array)),
                 ("conbin", Value::text(check.condition)),
             ],
@@ -129,7 +130,7 @@ pub(super) fn constraints(objects: &Objects) -> Vec<Row> {
     keys.chain(checks).chain(references).collect()
 }
 
-/// A row of `pg_constraint`: the columns that differ between constraints, and those that all have in common.
+/// A row of `pg_constraint`: the columns that differ between constraints, and those that most have in common.
 fn constraint_row(object: &Object, own: &[(&str, Value)]) -> Row {
     let common = [
         ("connamespace", Value::Int(object.namespace)),
@@ -175,7 +176,8 @@ pub(super) fn internal(name: &str, objects: &Objects) -> Vec<Row> {
                 vec![Value::Int(index.constraint_number()), Value::Text(format!("{kind} ({})", list(object, index)))]
             });
             let checks = objects.checks().map(|(_, check)| {
-                vec![Value::Int(check.number), Value::Text(format!("CHECK (({}))", check.condition))]
+                let not_valid = if check.is_valid { "" } else { " NOT VALID" };
+                vec![Value::Int(check.number), Value::Text(format!("CHECK (({})){not_valid}", check.condition))]
             });
             made.chain(checks).chain(references::declarations(objects)).collect()
         }

@@ -101,6 +101,8 @@ pub(super) struct CheckObject<'a> {
     pub(super) condition: &'a str,
     /// Positions of the columns that it names, from 1.
     pub(super) columns: Vec<i64>,
+    /// Whether all rows satisfy it.
+    pub(super) is_valid: bool,
 }
 
 /// All objects of the store and of the catalogue.
@@ -158,6 +160,7 @@ impl Object {
                     name: &check.name,
                     condition: &check.condition,
                     columns: named.map(|(position, _)| position).collect(),
+                    is_valid: !check.not_valid,
                 }
             })
         })

@@ -4,7 +4,7 @@ use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
 use atsdb::name::same_name;
 use atsdb::sql::{foreign_key_sql, identifier};
-use atsdb::{ForeignKey, PUBLIC_SCHEMA, ReferentialAction, TableDefinition};
+use atsdb::{ForeignKey, Initially, PUBLIC_SCHEMA, ReferentialAction, TableDefinition};
 use std::collections::BTreeSet;
 
 /// The numbers of foreign keys begin here, 32 for each table.
@@ -43,7 +43,7 @@ impl ReferenceObject<'_> {
     }
 
     /// What its row in `pg_constraint` has of its own.
-    pub(super) fn constraint(&self) -> [(&'static str, Value); 11] {
+    pub(super) fn constraint(&self) -> [(&'static str, Value); 14] {
         let array = |columns: &[i64]| Value::Array(columns.iter().copied().map(Value::Int).collect());
         [
             ("oid", Value::Int(self.number)),
@@ -54,7 +54,10 @@ impl ReferenceObject<'_> {
             ("confrelid", Value::Int(self.parent.number)),
             ("confupdtype", Value::text(letter(self.key.on_update))),
             ("confdeltype", Value::text(letter(self.key.on_delete))),
-            ("confmatchtype", Value::text("s")),
+            ("confmatchtype", Value::text(if self.key.match_full { "f" } else { "s" })),
+            ("condeferrable", Value::Bool(self.key.deferrable.is_some())),
+            ("condeferred", Value::Bool(self.key.deferrable == Some(Initially::Deferred))),
+            ("convalidated", Value::Bool(!self.key.not_valid)),
             ("conkey", array(&self.columns)),
             ("confkey", array(&self.parent_columns)),
         ]
@@ -66,7 +69,8 @@ impl ReferenceObject<'_> {
             other => format!("{}.", identifier(other)),
         };
         let parent = format!("{schema}{}", identifier(&self.parent.name));
-        foreign_key_sql(self.definition, self.key, &parent, identifier)
+        let declared = foreign_key_sql(self.definition, self.key, &parent, identifier);
+        if self.key.not_valid { format!("{declared} NOT VALID") } else { declared }
     }
 }
 
@@ -120,5 +124,6 @@ fn letter(action: ReferentialAction) -> &'static str {
         ReferentialAction::Restrict => "r",
         ReferentialAction::Cascade => "c",
         ReferentialAction::SetNull => "n",
+        ReferentialAction::SetDefault => "d",
     }
 }

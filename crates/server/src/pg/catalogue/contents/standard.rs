@@ -6,6 +6,7 @@ use super::objects::{IndexObject, Object, Objects};
 use super::references::{ReferenceObject, references};
 use super::row::row;
 use crate::pg::types::known;
+use atsdb::Initially;
 
 pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
@@ -72,8 +73,10 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 let mut values = constraint(reference.child, &reference.key.name, database);
                 values.extend(table_columns(reference.child, database));
                 values.push(("constraint_type", Value::text("FOREIGN KEY")));
-                values.push(("is_deferrable", Value::text("NO")));
-                values.push(("initially_deferred", Value::text("NO")));
+                let words = |is_so: bool| Value::text(if is_so { "YES" } else { "NO" });
+                let deferrable = reference.key.deferrable;
+                values.push(("is_deferrable", words(deferrable.is_some())));
+                values.push(("initially_deferred", words(deferrable == Some(Initially::Deferred))));
                 values.push(("enforced", Value::text("YES")));
                 of(values)
             }))
@@ -172,7 +175,7 @@ fn rules(reference: &ReferenceObject<'_>, database: &str) -> Vec<(&'static str, 
     values.push(("unique_constraint_catalog", Value::text(database)));
     values.push(("unique_constraint_schema", Value::text(reference.parent.schema.as_str())));
     values.push(("unique_constraint_name", Value::maybe(reference.unique.map(|unique| unique.name.clone()))));
-    values.push(("match_option", Value::text("NONE")));
+    values.push(("match_option", Value::text(if reference.key.match_full { "FULL" } else { "NONE" })));
     values.push(("update_rule", Value::text(reference.key.on_update.sql())));
     values.push(("delete_rule", Value::text(reference.key.on_delete.sql())));
     values

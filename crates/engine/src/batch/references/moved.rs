@@ -1,0 +1,124 @@
+//! Rows of parents that are removed and added again with other keys: which key became which.
+
+use crate::batch::Batch;
+use crate::batch::keys::groups::Groups;
+use crate::batch::keys::key::KeyColumns;
+use crate::batch::references::children::references_to;
+use crate::batch::references::lookup::Side;
+use crate::batch::references::state::MovedRows;
+use crate::read::scan::Scan;
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::{concat, filter, take};
+use arrow::datatypes::{Field, Schema};
+use atsdb_core::name::same_name;
+use atsdb_core::{Error, Result, Table};
+use std::sync::Arc;
+
+/// Keys that rows of a parent had, and those that they have now, in the form in which they are looked up.
+#[derive(Default)]
+pub(super) struct ChangedKeys {
+    pub(super) before: Vec<KeyColumns>,
+    after: Vec<KeyColumns>,
+}
+
+impl ChangedKeys {
+    /// The values of a column in the present keys, for these of the former ones, counted over all.
+    pub(super) fn present(&self, at: usize, keys: &[u32]) -> Result<ArrayRef> {
+        let pieces: Vec<&dyn Array> = self.after.iter().map(|columns| columns[at].as_ref()).collect();
+        Ok(take(&concat(&pieces)?, &UInt32Array::from(keys.to_vec()), None)?)
+    }
+}
+
+impl Batch {
+    /// Notes the new values of rows of a chunk that are about to be removed and added again: rows that refer to them
+    /// may have to follow. `numbers` are the rows' numbers in the chunk, and `rows` has the table's columns, which are
+    /// converted as by [`stored`](Self::stored).
+    pub fn note_moved(
+        &mut self,
+        table: &Table,
+        (scan, position): (&Scan, usize),
+        numbers: &UInt32Array,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        let followed = self.followed_columns(table)?;
+        if followed.is_empty() {
+            return Ok(());
+        }
+        let before = scan.read_stored(position, &followed)?;
+        let before = before.iter().map(|array| Ok(take(array, numbers, None)?)).collect::<Result<Vec<_>>>()?;
+        let mut after = Vec::with_capacity(followed.len());
+        for at in &followed {
+            let name = &table.definition.columns[*at].name;
+            let values = rows.column_by_name(name);
+            let values = values.ok_or_else(|| Error::internal(format!("a changed row has no column {name}")))?;
+            after.push(self.stored(table, *at, values)?);
+        }
+        self.keep_moved(table, &followed, (before, after))
+    }
+
+    /// Notes rows that are removed and added again, given as all of their columns in stored form, before and after.
+    pub(super) fn note_moved_stored(&mut self, table: &Table, before: &[ArrayRef], after: &[ArrayRef]) -> Result<()> {
+        let followed = self.followed_columns(table)?;
+        let columns =
+            |all: &[ArrayRef]| -> Vec<ArrayRef> { followed.iter().map(|at| ArrayRef::clone(&all[*at])).collect() };
+        let (before, after) = (columns(before), columns(after));
+        if followed.is_empty() { Ok(()) } else { self.keep_moved(table, &followed, (before, after)) }
+    }
+
+    fn keep_moved(
+        &mut self,
+        table: &Table,
+        followed: &[usize],
+        (before, after): (Vec<ArrayRef>, Vec<ArrayRef>),
+    ) -> Result<()> {
+        let rows = |arrays: Vec<ArrayRef>| {
+            let names = followed.iter().map(|at| &table.definition.columns[*at].name).zip(&arrays);
+            let fields: Vec<Field> =
+                names.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+            RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        };
+        let (before, after) = (rows(before)?, rows(after)?);
+        self.changes.references_mut().note_moved(MovedRows { table: table.id, before, after });
+        Ok(())
+    }
+
+    /// The positions of a table's columns that foreign keys refer to whose rows follow other keys.
+    fn followed_columns(&mut self, table: &Table) -> Result<Vec<usize>> {
+        if table.definition.is_in_memory() || !self.is_parent(table.id)? {
+            return Ok(Vec::new());
+        }
+        let base = self.base()?;
+        let mut references = references_to(&self.changes.tables(&base), &table.definition);
+        references.retain(|reference| !reference.key.on_update.refuses());
+        let is_followed = |name: &str| {
+            let mut names = references.iter().flat_map(|reference| &reference.key.parent_columns);
+            names.any(|other| same_name(other, name))
+        };
+        let columns = table.definition.columns.iter().enumerate();
+        Ok(columns.filter(|(_, column)| is_followed(&column.name)).map(|(at, _)| at).collect())
+    }
+
+    /// The keys of a parent that its moved rows have exchanged for others.
+    pub(super) fn changed_keys(&self, parent: &Table, side: &Side<'_>, moved: &[MovedRows]) -> Result<ChangedKeys> {
+        let (shared, mut changed) = (&self.handle.shared, ChangedKeys::default());
+        for rows in moved.iter().filter(|rows| rows.table == parent.id) {
+            let before = side.of_added(shared, parent, &rows.before)?;
+            let after = side.of_added(shared, parent, &rows.after)?;
+            let groups = Groups::of(std::slice::from_ref(&before), false)?;
+            let present = groups.find(&after)?;
+            let is_changed = |(row, present): (usize, Option<u32>)| {
+                let former = groups.group(row);
+                former.is_some() && former != present
+            };
+            let mask: BooleanArray = present.into_iter().enumerate().map(|row| Some(is_changed(row))).collect();
+            if mask.true_count() > 0 {
+                let kept = |columns: &KeyColumns| -> Result<KeyColumns> {
+                    columns.iter().map(|array| Ok(filter(array, &mask)?)).collect()
+                };
+                changed.before.push(kept(&before)?);
+                changed.after.push(kept(&after)?);
+            }
+        }
+        Ok(changed)
+    }
+}

@@ -1,0 +1,70 @@
+//! `SET CONSTRAINTS`: when deferrable foreign keys are checked in the open transaction.
+
+use super::statement_parts::end;
+use crate::text::errors::from_parser;
+use crate::text::source_position::SourcePosition;
+use crate::text::words::leading_words;
+use atsdb_core::Result;
+use atsdb_core::limits::SQL_DEPTH_MAX;
+use datafusion::sql::sqlparser::ast::ObjectName;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+/// What a `SET CONSTRAINTS` says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SetConstraints {
+    /// The constraints; `None` means all.
+    pub(crate) names: Option<Vec<ObjectName>>,
+    /// Whether they are checked at the end of the transaction, rather than of each statement.
+    pub(crate) is_deferred: bool,
+}
+
+impl SetConstraints {
+    /// Parses a text; `None` if it is another statement.
+    pub(crate) fn of(text: &str, position: SourcePosition) -> Result<Option<Self>> {
+        if leading_words(text, 2) != ["SET", "CONSTRAINTS"] {
+            return Ok(None);
+        }
+        let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
+            from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
+        })?;
+        let mut parser =
+            Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
+        (0..2).for_each(|_| drop(parser.next_token()));
+        read(&mut parser).map(Some).map_err(|error| from_parser(error, position))
+    }
+}
+
+fn read(parser: &mut Parser<'_>) -> Result<SetConstraints, ParserError> {
+    let names = match parser.parse_keyword(Keyword::ALL) {
+        true => None,
+        false => Some(parser.parse_comma_separated(|parser| parser.parse_object_name(false))?),
+    };
+    let when = parser.expect_one_of_keywords(&[Keyword::DEFERRED, Keyword::IMMEDIATE])?;
+    end(parser)?;
+    Ok(SetConstraints { names, is_deferred: when == Keyword::DEFERRED })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Option<(Option<Vec<String>>, bool)> {
+        let set = SetConstraints::of(text, SourcePosition::START).unwrap()?;
+        let names = set.names.map(|names| names.iter().map(ToString::to_string).collect());
+        Some((names, set.is_deferred))
+    }
+
+    #[test]
+    fn all_or_some_constraints_are_named() {
+        assert_eq!(parsed("set constraints all deferred;"), Some((None, true)));
+        let two = vec!["s.one".to_owned(), "\"Two\"".to_owned()];
+        assert_eq!(parsed("SET CONSTRAINTS s.one, \"Two\" IMMEDIATE"), Some((Some(two), false)));
+        assert_eq!(parsed("SET search_path = constraints"), None);
+        for wrong in ["SET CONSTRAINTS", "SET CONSTRAINTS ALL", "SET CONSTRAINTS a DEFERRED b"] {
+            assert!(SetConstraints::of(wrong, SourcePosition::START).is_err(), "{wrong}");
+        }
+    }
+}
