@@ -311,15 +311,28 @@ impl<'a> Domain<'a> {
         };
         let equalities = join.on.iter().map(|(left, right)| binary_expr(left.clone(), equality, right.clone()));
         let mut conditions: Vec<Expr> = equalities.chain(join.filter.clone()).collect();
-        let mut in_left = self.is_mentioned(&join.left)?;
+        let is_left_asking = self.is_mentioned(&join.left)?;
+        let mut in_left = is_left_asking;
         let in_right = self.is_mentioned(&join.right)?;
         for condition in &conditions {
             in_left |= !in_right && self.is_mentioned_by(condition, &inputs)?;
         }
         let (left, right, values) = match join.join_type {
-            JoinType::Inner | JoinType::Right if !in_left => {
+            JoinType::Inner if !in_left => {
                 let Some(right) = self.spread(&join.right)? else { return Ok(None) };
                 (join.left.as_ref().clone(), right.plan, right.values)
+            }
+            // Every outer row meets all rows of the side that stays.
+            JoinType::Right => {
+                let Some(right) = self.spread(&join.right)? else { return Ok(None) };
+                let mut left_plan = join.left.as_ref().clone();
+                if is_left_asking {
+                    let Some(left) = self.spread(&join.left)? else { return Ok(None) };
+                    let pairs = left.values.iter().zip(&right.values);
+                    conditions.extend(pairs.map(|(left, right)| is_not_distinct(left, right)));
+                    left_plan = left.plan;
+                }
+                (left_plan, right.plan, right.values)
             }
             JoinType::Inner | JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
                 let Some(left) = self.spread(&join.left)? else { return Ok(None) };

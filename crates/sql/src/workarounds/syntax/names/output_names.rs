@@ -14,9 +14,10 @@ use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use crate::text::written_schemas::remove_written;
 use crate::workarounds::syntax::windows::exclusions::take_mark;
 use crate::workarounds::syntax::{expression, set_first_argument};
+use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement, TrimWhereField, Value, ValueWithSpan, WindowType,
+    SelectItem, SetExpr, Statement, TableFactor, TrimWhereField, Value, ValueWithSpan, WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -113,14 +114,48 @@ fn of_body(body: &mut SetExpr, side: Side) {
     }
 }
 
+/// The names of the relations of a FROM; `None` if not all have one.
+fn names_of_relations(select: &Select) -> Option<Vec<Ident>> {
+    let name = |relation: &TableFactor| match relation {
+        TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
+            Some(alias.name.clone())
+        }
+        TableFactor::Table { name, alias: None, .. } => name.0.last()?.as_ident().cloned(),
+        _ => None,
+    };
+    let mut names = Vec::new();
+    for from in &select.from {
+        names.push(name(&from.relation)?);
+        for join in &from.joins {
+            names.push(name(&join.relation)?);
+        }
+    }
+    Some(names)
+}
+
+/// Whether a column is one of an outer query, because none of the relations has it.
+fn is_outer(column: &Expr, relations: &[Ident]) -> bool {
+    match column {
+        Expr::CompoundIdentifier(parts) => parts
+            .iter()
+            .rev()
+            .nth(1)
+            .is_some_and(|relation| !relations.iter().any(|known| same_name(&known.value, &relation.value))),
+        _ => relations.is_empty(),
+    }
+}
+
 fn name_columns(select: &mut Select, side: Side) {
     tell_casts_apart(select);
     let stars = Stars::of(select);
+    let relations = names_of_relations(select);
     let (mut names, mut plain_names) = (HashSet::new(), HashSet::new());
     for (position, item) in select.projection.iter_mut().enumerate() {
         match item {
             SelectItem::UnnamedExpr(expr) => {
-                let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+                // DataFusion calls an outer column by its text.
+                let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+                    && !relations.as_ref().is_some_and(|relations| is_outer(expr, relations));
                 let Some(name) = name_of(expr) else {
                     if !plain_names.insert(plain_name(expr)) {
                         let alias = distinct(&text_of(expr), position);
