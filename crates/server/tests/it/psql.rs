@@ -47,7 +47,8 @@ fn what_returning_computes_may_be_an_instant() {
         "CREATE TABLE one (id INT PRIMARY KEY, t TIMESTAMP);\n\
          INSERT INTO one VALUES (1) RETURNING now(), now() AS n, TIMESTAMP '2024-01-01' AS local, id \\gdesc\n\
          UPDATE one SET id = 2 RETURNING current_timestamp, TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t \\gdesc\n\
-         INSERT INTO one VALUES (3) RETURNING TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t, now() > '2024-01-01' AS later;\n",
+         INSERT INTO one VALUES (3) RETURNING TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t, \
+         now() > '2024-01-01' AS later;\n",
         "Column|Type\n\
          now|timestamp with time zone\n\
          n|timestamp with time zone\n\
@@ -70,7 +71,8 @@ fn types_of_columns_have_their_modifiers() {
         "CREATE TABLE prices (id INT, p NUMERIC(10, 2), t TIMESTAMP(3) WITH TIME ZONE, a NUMERIC(6, 1)[]);\n\
          SELECT p, p AS q, p * 2 AS r, p::numeric(6, 1) AS s, t, a FROM prices \\gdesc\n\
          SELECT x.* FROM (SELECT p, max(p) OVER () AS m FROM prices) AS x \\gdesc\n\
-         SELECT attname, atttypmod FROM pg_attribute WHERE attrelid = 'prices'::regclass AND attnum > 0 ORDER BY attnum;\n",
+         SELECT attname, atttypmod FROM pg_attribute WHERE attrelid = 'prices'::regclass AND attnum > 0 \
+         ORDER BY attnum;\n",
         "Column|Type\n\
          p|numeric(10,2)\n\
          q|numeric(10,2)\n\
