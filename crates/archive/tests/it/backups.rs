@@ -123,7 +123,8 @@ fn only_the_given_number_of_backups_and_their_objects_are_kept() {
         restore(&archive, &BackupSelector::Id(id.clone()), &target).unwrap();
         assert_eq!(hashes(&target), *state);
     }
-    let (most, all) = (AtomicU64::new(0), archive.backups().unwrap().whole.iter().map(|backup| backup.rows).sum());
+    let all: u64 = archive.backups().unwrap().whole.iter().map(|backup| backup.rows).sum();
+    let most = AtomicU64::new(0);
     let on_rows = |done: u64, total: u64| {
         assert_eq!(total, all);
         most.fetch_max(done, Ordering::Relaxed);

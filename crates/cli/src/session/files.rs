@@ -181,7 +181,8 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("date_order", "dmy") => options.date_order = Some(DateOrder::DayFirst),
             ("date_order", "mdy") => options.date_order = Some(DateOrder::MonthFirst),
             (
-                "header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal" | "date_order",
+                "header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal" | "date_order"
+                | "skip_bad" | "ignore_errors",
                 _,
             ) => {
                 return refused("it cannot be that");
