@@ -207,7 +207,7 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
             fitted(&decimals::scalar(number), to)
         }
         DataType::Interval(IntervalUnit::MonthDayNano) => {
-            let found = parse_interval(text.trim(), None, None)?;
+            let found = parse_interval(text, None, None)?;
             let interval = IntervalMonthDayNano::new(found.months, found.days, found.nanoseconds);
             Some(ScalarValue::IntervalMonthDayNano(Some(interval)))
         }
