@@ -3,9 +3,10 @@
 //!
 //! A seed stands for one run of [`run::STEPS`] statements. From it come the tables ([`schema`]) and the statements
 //! ([`queries`], [`grouped`], [`windows`], [`subqueries`], [`templates`], [`prepared`], [`extensions`], [`changes`],
-//! [`keys`]) with their expressions ([`expressions`], [`conditions`]). The oracle ([`sides::oracle`]) is PostgreSQL, or SQLite for
-//! what both support. atsdb takes part with many sides, one for each layout of the rows ([`sides::layout`]), of which
-//! one prepares the queries with parameters. The oracle is compared with the first layout, and that with the others.
+//! [`keys`]) with their expressions ([`expressions`], [`conditions`]). The oracle ([`sides::oracle`]) is PostgreSQL, or
+//! SQLite for what both support. atsdb takes part with many sides, one for each layout of the rows ([`sides::layout`]),
+//! of which one prepares the queries with parameters. The oracle is compared with the first layout, and that with the
+//! others.
 //! Queries that only atsdb has are compared between the layouts.
 //! A condition is also checked by itself: the rows for which it is true, false and NULL must be all rows together.
 //!

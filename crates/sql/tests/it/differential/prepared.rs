@@ -58,14 +58,12 @@ impl Generator {
 
     /// The text of a value.
     fn value_of(&mut self, parameter: &Parameter) -> String {
-        match parameter.is_array {
-            true => {
-                let count = 1 + self.below(3);
-                let elements: Vec<String> = (0..count).map(|_| format!("\"{}\"", self.element(parameter.ty))).collect();
-                format!("{{{}}}", elements.join(","))
-            }
-            false => self.element(parameter.ty),
+        if !parameter.is_array {
+            return self.element(parameter.ty);
         }
+        let count = 1 + self.below(3);
+        let elements: Vec<String> = (0..count).map(|_| format!("\"{}\"", self.element(parameter.ty))).collect();
+        format!("{{{}}}", elements.join(","))
     }
 
     fn element(&mut self, ty: Type) -> String {
