@@ -24,6 +24,7 @@ use super::names::stars::name_repeated_columns;
 use super::queries::group_casts::tell_groups_apart;
 use super::queries::group_keys::complete_groups;
 use super::queries::groups::regroup;
+use super::queries::hiding_names::rename_hiding_names;
 use super::queries::limits::settle_limits;
 use super::queries::natural::name_natural_columns;
 use super::queries::order_all::order_by_positions;
@@ -58,6 +59,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    rename_hiding_names(statement);
     write_rows_from(statement)?;
     order_by_positions(statement, tables);
     name_beside_rows(statement)?;

@@ -3,6 +3,7 @@
 pub(super) mod group_casts;
 pub(super) mod group_keys;
 pub(super) mod groups;
+pub(super) mod hiding_names;
 pub(super) mod limits;
 pub(super) mod natural;
 pub(super) mod order_all;
