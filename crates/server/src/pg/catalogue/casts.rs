@@ -58,7 +58,7 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
         "oid" | "int2" | "int4" | "int8" | "xid" | "cid" => Value::Int(value.int().ok_or_else(|| invalid(name))?),
         "float4" | "float8" | "numeric" => match value {
             Value::Int(_) | Value::Numeric(_) if name == "numeric" => value,
-            Value::Text(text) if name == "numeric" && text.trim().parse::<f64>().is_ok_and(f64::is_finite) => {
+            Value::Text(text) if name == "numeric" && is_plain_number(text.trim()) => {
                 Value::Numeric(text.trim().to_owned())
             }
             value => Value::Float(value.float().ok_or_else(|| invalid(name))?),
@@ -76,6 +76,11 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
             _ => return Err(PgError::error("42704", format!("type \"{name}\" does not exist"))),
         },
     })
+}
+
+/// Whether a text is a number without an exponent.
+fn is_plain_number(text: &str) -> bool {
+    text.parse::<f64>().is_ok() && text.ends_with(|last: char| last.is_ascii_digit()) && !text.contains(['e', 'E', '+'])
 }
 
 /// A value as a length of time. A month has 30 days.
