@@ -32,8 +32,8 @@ impl Archive {
         self.verify_watched(&|_, _| ())
     }
 
-    /// The same as [`verify`](Self::verify). `on_rows` is called again and again with the rows that were checked so far,
-    /// and with the rows of all backups. Rows that several backups share count in each of them.
+    /// The same as [`verify`](Self::verify). `on_rows` is called repeatedly with the rows that were checked so far, and
+    /// with the rows of all backups. Rows that several backups share count in each of them.
     pub fn verify_watched(&self, on_rows: &(dyn Fn(u64, u64) + Sync)) -> Result<ArchiveReport> {
         self.require()?;
         let mut verifying = ArchiveVerifier {

@@ -435,8 +435,8 @@ impl Engine {
         verify::verify(self.shared(), table, None)
     }
 
-    /// The same as [`verify`](Self::verify). `on_rows` is called again and again with the rows that were checked so far,
-    /// and with all rows to check.
+    /// The same as [`verify`](Self::verify). `on_rows` is called repeatedly with the rows that were checked so far, and
+    /// with all rows to check.
     pub fn verify_watched(&self, table: Option<&Table>, on_rows: &dyn Fn(u64, u64)) -> Result<VerifyReport> {
         verify::verify(self.shared(), table, Some(on_rows))
     }

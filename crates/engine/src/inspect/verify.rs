@@ -29,7 +29,7 @@ pub struct VerifyReport {
     pub findings: Vec<Finding>,
 }
 
-/// Called again and again with the rows that were checked so far, and with all rows to check.
+/// Called repeatedly with the rows that were checked so far, and with all rows to check.
 pub(crate) type OnRows<'a> = &'a dyn Fn(u64, u64);
 
 /// Checks the store's structures and every page of one table, or of all tables. Damage is a finding, not an error.
