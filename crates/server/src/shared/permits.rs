@@ -264,9 +264,9 @@ mod tests {
             let permits = permits(1, 100);
             let first = permits.take().await.unwrap();
             // What takes no time keeps the permit.
-            first.0.wait(Box::pin(std::future::ready(()))).await;
+            first.held.wait(Box::pin(std::future::ready(()))).await;
             assert_eq!(permits.take().await.unwrap_err(), NoPermit);
-            let held = Arc::clone(&first.0);
+            let held = Arc::clone(&first.held);
             let wait = || {
                 let (end, ended) = oneshot::channel::<()>();
                 let held = Arc::clone(&held);

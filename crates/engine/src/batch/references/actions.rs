@@ -6,6 +6,7 @@ use crate::batch::references::children::own_table;
 use crate::batch::references::lookup::{KeyHits, Side, WantedKeys, scan_of, sides};
 use crate::batch::references::moved::ChangedKeys;
 use crate::batch::references::state::{GoneKeys, Reference};
+use crate::batch::row_checks::check_stored_rows;
 use crate::read::rewrite::Rewrite;
 use crate::read::scan::Scan;
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
@@ -75,7 +76,7 @@ impl Batch {
         }
         // A row may get the key that another one has given up.
         moved.into_iter().try_for_each(|(columns, row_count)| {
-            self.check_stored_rows(child, &columns, row_count)?;
+            check_stored_rows(&self.handle.shared, child, &columns, row_count)?;
             self.push_with(child, columns, row_count, ConflictPolicy::Error)
         })
     }
