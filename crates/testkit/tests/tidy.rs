@@ -69,14 +69,14 @@ fn planted_bugs_fit_the_code() {
 
 #[test]
 fn planted_bugs_are_listed_with_tests_that_exist() {
-    let page = fs::read_to_string(root().join("docs/testing.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/develop/planted-bugs.md")).unwrap();
     let mut patches = Vec::new();
     files(&root().join("tests/planted"), ".patch", &mut patches);
     for patch in patches {
         let (name, text) = (patch.file_name().unwrap().to_string_lossy(), fs::read_to_string(&patch).unwrap());
         let command = text.lines().next().unwrap_or_default().strip_prefix("cargo test --release ").unwrap();
         let is_row = |line: &str| line.contains(&format!("/{name})")) && line.contains(&format!("`{command}`"));
-        assert!(page.lines().any(is_row), "docs/testing.md does not name {name} with {command}");
+        assert!(page.lines().any(is_row), "docs/develop/planted-bugs.md does not name {name} with {command}");
         let words: Vec<&str> = command.split(' ').collect();
         let (package, filter) = (words[1].strip_prefix("atsdb-").unwrap(), words[words.len() - 1]);
         if ["it", "--lib"].contains(&filter) {

@@ -207,6 +207,9 @@ impl Batch {
         if is_temporary(table.id) {
             return self.redefine_temporary(table, to);
         }
+        if to != table.definition {
+            self.refuse_pending(table)?;
+        }
         let base = self.base()?;
         let mut others = self.changes.tables(&base);
         others.extend(self.changes.entries(&base));

@@ -136,7 +136,7 @@ impl Batch {
     /// Turns all that waits into chunks, checks foreign keys, and removes from the stage what the batch has removed.
     fn prepare(&mut self) -> Result<()> {
         self.settle()?;
-        if self.check_references()? {
+        while self.check_references()? {
             self.settle()?;
         }
         self.end_transaction()?;

@@ -18,12 +18,7 @@ pub(super) fn coerce_and_check(shared: &Shared, table: &Table, rows: &RecordBatc
 }
 
 /// Refuses rows in stored form that violate a constraint.
-pub(in crate::batch) fn check_stored_rows(
-    shared: &Shared,
-    table: &Table,
-    columns: &[ArrayRef],
-    row_count: usize,
-) -> Result<()> {
+pub(crate) fn check_stored_rows(shared: &Shared, table: &Table, columns: &[ArrayRef], row_count: usize) -> Result<()> {
     let definition = &table.definition;
     let column = |position: usize| plain_of_stored(shared, table, &definition.columns[position], &columns[position]);
     check_rows(shared, table, row_count, column)

@@ -14,7 +14,7 @@ impl Session {
     pub(super) fn set_constraints(&self, set: &SetConstraints) -> Result<Answer> {
         let mut keys = Vec::new();
         for name in set.names.iter().flatten() {
-            keys.extend(self.deferrable(name)?);
+            keys.extend(self.constraints_named(name, set.is_deferred)?);
         }
         let keys = set.names.is_some().then_some(keys.as_slice());
         if let Some(open) = self.transaction.lock().as_mut() {
@@ -23,8 +23,9 @@ impl Session {
         Ok(Answer::Done { verb: "SET CONSTRAINTS", row_count: None })
     }
 
-    /// The tables that have a deferrable constraint of this name, with its name: those of one schema.
-    fn deferrable(&self, name: &ObjectName) -> Result<Vec<(TableId, String)>> {
+    /// The tables of one schema that have a constraint of this name, with its name. To be deferred, it must be
+    /// deferrable in all of them.
+    fn constraints_named(&self, name: &ObjectName, is_deferred: bool) -> Result<Vec<(TableId, String)>> {
         let (name, tables) = (TableName::of(name)?, self.tables()?);
         let constraint = &name.name;
         for schema in name.schemas(&self.search_path()) {
@@ -42,7 +43,7 @@ impl Session {
                 let position = definition.foreign_key_position(constraint);
                 position.is_some_and(|position| definition.foreign_keys[position].deferrable.is_some())
             };
-            if found.iter().any(|table| !is_deferrable(&table.definition)) {
+            if is_deferred && found.iter().any(|table| !is_deferrable(&table.definition)) {
                 return Err(sql_error(format!("constraint \"{constraint}\" is not deferrable")));
             }
             return Ok(found.iter().map(|table| (table.id, constraint.clone())).collect());

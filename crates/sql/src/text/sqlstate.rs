@@ -24,6 +24,7 @@ const OF_SQL: &[Rule] = &[
     (&["there is no primary key for referenced table"], "42704"),
     (&["referenced relation \"", "is not a table"], "42809"),
     (&["cannot truncate a table referenced"], "0A000"),
+    (&["because it has pending trigger events"], "55006"),
     (&["may reference only permanent tables"], "42P16"),
     (&["syntax error"], "42601"),
     (&["non-DEFAULT value"], "428C9"),

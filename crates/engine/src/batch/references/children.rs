@@ -9,6 +9,7 @@ use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, RecordBatch};
+use atsdb_codec::decode_descriptor;
 use atsdb_core::{
     Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, ForeignKey, NewChunk, Result, Table, TableDefinition,
     TableId, TimeRange,
@@ -142,19 +143,21 @@ impl Batch {
         if table.definition.foreign_keys.iter().all(|key| !key.not_valid) {
             return Ok(());
         }
-        let references = self.changes.references();
-        let is_new = match self.chunks.pending().iter().find(|pending| pending.id == chunk) {
-            Some(pending) => !references.is_successor(pending.chunk.descriptor.uid),
-            None => self.own_chunks(table.id)?.iter().any(|own| own.id == chunk),
+        let own = match self.chunks.pending().iter().find(|pending| pending.id == chunk) {
+            Some(pending) => Some(pending.chunk.descriptor.uid),
+            None => match self.own_chunks(table.id)?.into_iter().find(|own| own.id == chunk) {
+                Some(staged) => Some(decode_descriptor(&staged.descriptor_bytes)?.uid),
+                None => None,
+            },
         };
-        if !is_new {
+        if own.is_none_or(|uid| self.changes.references().is_successor(uid)) {
             self.changes.references_mut().note_successor(successor.descriptor.uid);
         }
         Ok(())
     }
 
-    /// Looks up the keys of all rows that the batch has added to a child. Rows of a table with a foreign key that is not
-    /// valid are never changed within their chunks.
+    /// Looks up the keys of all rows that the batch has added to a child. Rows of a table with a foreign key that is
+    /// not valid are never changed within their chunks.
     pub(super) fn require_own_parents(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey) -> Result<()> {
         let mut scan = scan_over(view, child, self.own_chunks(child.id)?)?;
         if key.not_valid {

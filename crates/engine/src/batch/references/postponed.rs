@@ -7,7 +7,7 @@ use crate::batch::references::lookup::{WantedKeys, scan_of, sides};
 use crate::batch::references::state::{GoneKeys, Reference};
 use crate::read::snapshot::ReadSnapshot;
 use atsdb_core::name::same_name;
-use atsdb_core::{ForeignKey, ReferentialAction, Result, Table, TableId};
+use atsdb_core::{Error, ErrorKind, ForeignKey, ReferentialAction, Result, Table, TableId};
 use std::collections::BTreeSet;
 
 impl Batch {
@@ -42,6 +42,17 @@ impl Batch {
     pub(super) fn is_postponed(&self, gone: &GoneKeys) -> bool {
         let Reference { child, key } = &gone.reference;
         gone.action == ReferentialAction::NoAction && self.changes.deferral().defers(*child, key)
+    }
+
+    /// Refuses another definition of a table while checks wait that concern it: they would not fit the new one.
+    pub(crate) fn refuse_pending(&self, table: &Table) -> Result<()> {
+        if !self.changes.references().has_postponed(table) {
+            return Ok(());
+        }
+        let name = table.definition.local_name();
+        let message = format!("cannot ALTER TABLE \"{name}\" because it has pending trigger events");
+        Err(Error::new(ErrorKind::Sql, message)
+            .with_hint("SET CONSTRAINTS ALL IMMEDIATE first: it checks the foreign keys"))
     }
 
     fn check_postponed(&mut self, is_last: bool) -> Result<()> {

@@ -45,6 +45,8 @@ impl Batch {
             }
             all_gone.extend(self.follow_removed(&removed, &moved)?);
         }
+        // Rows that actions have added to tables with keys still wait. Only settled ones are checked below.
+        self.settle_keys()?;
         let (postponed, all_gone): (Vec<_>, Vec<_>) = all_gone.into_iter().partition(|gone| self.is_postponed(gone));
         postponed.into_iter().for_each(|gone| self.changes.references_mut().postpone_gone(gone));
         self.refuse_references(&all_gone)?;

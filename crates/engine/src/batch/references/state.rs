@@ -178,6 +178,13 @@ impl References {
         (std::mem::take(&mut self.postponed_gone), std::mem::take(&mut self.postponed_children))
     }
 
+    /// Whether checks that concern a table as child or parent wait for the end of the transaction.
+    pub(crate) fn has_postponed(&self, table: &Table) -> bool {
+        let concerns =
+            |gone: &GoneKeys| gone.reference.child == table.id || gone.reference.key.parent.is_of(&table.definition);
+        self.postponed_children.contains(&table.id) || self.postponed_gone.iter().any(concerns)
+    }
+
     /// Notes a chunk that has rows of an older chunk.
     pub(crate) fn note_successor(&mut self, chunk: ChunkUid) {
         self.successors.insert(chunk);
