@@ -44,7 +44,7 @@ fn instants_have_the_type_with_a_zone() {
 #[test]
 fn what_returning_computes_may_be_an_instant() {
     check(
-        "CREATE TABLE one (id INT PRIMARY KEY, t TIMESTAMP);\n\
+        "CREATE TABLE one (id INT PRIMARY KEY, t TIMESTAMP) WITH (time = 'none');\n\
          INSERT INTO one VALUES (1) RETURNING now(), now() AS n, TIMESTAMP '2024-01-01' AS local, id \\gdesc\n\
          UPDATE one SET id = 2 RETURNING current_timestamp, TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t \\gdesc\n\
          INSERT INTO one VALUES (3) RETURNING TIMESTAMPTZ '2024-01-01 10:00:00+02' AS t, \

@@ -131,6 +131,7 @@ pub(crate) fn type_planner(snapshot: &ReadSnapshot) -> Arc<dyn TypePlanner> {
 /// Rules of the analyzer that run before it makes types equal.
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
+        Arc::new(plans::computed_sets::ComputedSets),
         Arc::new(subqueries::order::SubqueryOrder),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),

@@ -1,6 +1,7 @@
 //! Logical plans: steps that are planned or optimized wrongly.
 
 pub(super) mod computed_order;
+pub(super) mod computed_sets;
 pub(super) mod constant_order;
 pub(super) mod distinct_beside_sums;
 pub(super) mod distinct_rows;
