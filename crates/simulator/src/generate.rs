@@ -400,7 +400,10 @@ impl Generator {
             3 => TroubleKind::CrashAfter,
             _ => {
                 let other = (action.process() + 1 + self.below(PROCESSES as u64 - 1) as usize) % PROCESSES;
-                TroubleKind::Stall(Box::new(self.visit(other)))
+                let visit = self.visit(other);
+                // A process cannot act while it stalls itself.
+                let is_own = visit.process() == action.process();
+                TroubleKind::Stall(Box::new(if is_own { Action::Look { process: other } } else { visit }))
             }
         };
         Trouble { call, kind }
