@@ -1,6 +1,7 @@
 //! A group of inner joins: its tables and conditions, and the plan that joins them in another order.
 
 use super::estimate::Estimate;
+use crate::text::plan_walk::DynWalk;
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result, internal_datafusion_err};
 use datafusion::logical_expr::utils::{can_hash, conjunction, find_valid_equijoin_key_pair, split_conjunction};
 use datafusion::logical_expr::{
@@ -155,7 +156,7 @@ fn has_subquery(expr: &Expr) -> bool {
             matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_));
         Ok(is_query || matches!(expr, Expr::OuterReferenceColumn(..)))
     };
-    datafusion::common::tree_node::TreeNode::exists(expr, is_one).unwrap_or(true)
+    expr.dyn_exists(is_one).unwrap_or(true)
 }
 
 /// Whether each column has a name of its own, so that a name means the same in every order.

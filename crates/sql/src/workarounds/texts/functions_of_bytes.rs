@@ -239,7 +239,7 @@ impl ScalarUDFImpl for OfBytes {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if !args.args.first().is_some_and(|bytes| bytes.data_type() == DataType::Binary) {
+        if args.args.first().is_none_or(|bytes| bytes.data_type() != DataType::Binary) {
             return self.inner.invoke_with_args(args);
         }
         let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
