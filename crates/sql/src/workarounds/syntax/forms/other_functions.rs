@@ -49,8 +49,8 @@ const OF_SQUARES: [&str; 9] =
 /// Functions of one number, which read a text in the statement as a DOUBLE.
 const OF_ONE_DOUBLE: [&str; 32] = [
     "abs", "acos", "acosd", "acosh", "asin", "asind", "asinh", "atan", "atand", "atanh", "cbrt", "ceil", "cos", "cosd",
-    "cosh", "cot", "cotd", "degrees", "exp", "ln", "log", "log10", "radians", "round", "sign", "sin", "sind",
-    "sinh", "sqrt", "tan", "tand", "tanh",
+    "cosh", "cot", "cotd", "degrees", "exp", "ln", "log", "log10", "radians", "round", "sign", "sin", "sind", "sinh",
+    "sqrt", "tan", "tand", "tanh",
 ];
 
 /// The same of two numbers.
