@@ -103,6 +103,7 @@ fn parameters_of_functions_have_the_types_of_postgresql() {
         ("SELECT power($1, 2), sqrt($2), ln($3), floor($4), ceil($5)", vec![FLOAT8; 5]),
         ("SELECT make_date($1, $2, $3)", vec![INT4, INT4, INT4]),
         ("SELECT overlay('abc' PLACING $1 FROM $2)", vec![TEXT, INT4]),
+        ("SELECT regexp_replace('abc', 'b', 'x', $1, $2)", vec![INT4, INT4]),
     ] {
         let statement = client.prepare(text).unwrap();
         assert_eq!(statement.params(), types, "{text}");

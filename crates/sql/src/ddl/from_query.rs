@@ -3,11 +3,13 @@
 
 use super::enumerations::type_sql;
 use crate::text::errors::sql_error;
+use crate::workarounds::CREATED_QUERY;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb_codec::{column_type_of, enumeration_of};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::name::name_key;
 use atsdb_core::{ColumnType, Enumeration, Result, TableDefinition};
+use datafusion::sql::sqlparser::ast::{CreateTable, SetExpr, TableAliasColumnDef, TableFactor};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -46,6 +48,30 @@ pub(crate) fn with_room(schema: &SchemaRef, computed: impl FnOnce() -> Result<Ve
         _ => Arc::clone(field),
     });
     Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+/// The names of columns in `CREATE TABLE t (a, b) AS ...`, which the parser finds behind the query.
+pub(crate) fn names_of_columns(create: &CreateTable) -> &[TableAliasColumnDef] {
+    let Some(SetExpr::Select(select)) = create.query.as_ref().map(|query| query.body.as_ref()) else { return &[] };
+    match select.from.first().map(|from| &from.relation) {
+        Some(TableFactor::Derived { alias: Some(alias), .. }) if alias.name.value == CREATED_QUERY => &alias.columns,
+        _ => &[],
+    }
+}
+
+/// The columns of a query, of which the first have these names.
+pub(crate) fn named(schema: SchemaRef, names: &[TableAliasColumnDef]) -> Result<SchemaRef> {
+    if names.is_empty() {
+        return Ok(schema);
+    }
+    if names.len() > schema.fields().len() {
+        return Err(sql_error("too many column names were specified"));
+    }
+    let fields = schema.fields().iter().enumerate().map(|(at, field)| match names.get(at) {
+        Some(column) => Arc::new(field.as_ref().clone().with_name(column.name.value.as_str())),
+        None => Arc::clone(field),
+    });
+    Ok(Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())))
 }
 
 /// The type name of a query's column in `DESCRIBE`.

@@ -299,6 +299,7 @@ fn argument_type(function: &str, argument_count: usize, position: usize) -> Opti
         | ("overlay", 2 | 3)
         | ("chr", 0)
         | ("make_date", _) => Some(DataType::Int32),
+        ("regexp_replace", 3 | 4) if argument_count > 4 => Some(DataType::Int32),
         (SLEEP | "setseed" | "power" | "atan2" | "log", _) => Some(DataType::Float64),
         (
             "abs" | "sign" | "floor" | "ceil" | "round" | "trunc" | "sqrt" | "cbrt" | "exp" | "ln" | "log10"

@@ -6,7 +6,7 @@ use super::state::Session;
 use crate::ddl::alter::{added_count, altered, drop_index, index_names, refuse_index_of_constraint};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
-use crate::ddl::from_query::{check_names, definition_of, with_room};
+use crate::ddl::from_query::{check_names, definition_of, named, names_of_columns, with_room};
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::views::{check_replacement, materialized_as, with_columns};
 use crate::dml::target::Target;
@@ -207,6 +207,7 @@ impl Session {
         }
         let rows = self.rows_of(query, position, parameters)?;
         let schema = with_room(&rows.schema(), || self.computed_columns(query, position, parameters))?;
+        let schema = named(schema, names_of_columns(create))?;
         let definition = new.give(definition_of(&name, &schema)?);
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
         definition.check().map_err(as_sql_error)?;

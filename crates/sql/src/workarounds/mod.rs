@@ -52,6 +52,7 @@ pub(crate) use resources::repeated_parts::refuse_repeated_parts;
 pub(crate) use syntax::names::output_names;
 pub(crate) use syntax::names::stars::Stars;
 pub(crate) use syntax::rows::values_of_subqueries::{is_default, select_rows};
+pub(crate) use syntax::tokens::created_columns::CREATED_QUERY;
 pub(crate) use syntax::tokens::dialect::StatementDialect;
 pub(crate) use syntax::tokens::merge_words::{DEFAULT_VALUES, NOTHING};
 pub(crate) use syntax::tokens::statement_words::{OVERRIDING_SYSTEM, OVERRIDING_USER};

@@ -21,6 +21,7 @@ use super::names::alias_columns::complete_aliases;
 use super::names::outer_names::name_outer_tables;
 use super::names::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::names::stars::name_repeated_columns;
+use super::names::subquery_names::name_subqueries;
 use super::queries::group_casts::tell_groups_apart;
 use super::queries::group_keys::complete_groups;
 use super::queries::groups::regroup;
@@ -69,6 +70,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     complete_groups(statement, tables);
     tell_groups_apart(statement);
     name_repeated_columns(statement, tables);
+    name_subqueries(statement, tables);
     let texts = texts_of_items(statement);
     write_subscripts(statement)?;
     name_outer_tables(statement, tables);

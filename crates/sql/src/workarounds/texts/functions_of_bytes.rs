@@ -10,9 +10,9 @@ use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::{core as core_functions, unicode};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult};
+use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
-    Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 
@@ -186,8 +186,7 @@ fn position(bytes: &[u8], sought: &[u8]) -> i32 {
 }
 
 fn of_bytes(inner: &Arc<ScalarUDF>, form: Form) -> ScalarUDF {
-    let of_texts = inner.signature().type_signature.clone();
-    let mut signature = Signature::one_of(vec![TypeSignature::UserDefined, of_texts], Volatility::Immutable);
+    let mut signature = Signature::user_defined(Volatility::Immutable);
     signature.parameter_names.clone_from(&inner.signature().parameter_names);
     ScalarUDF::new_from_impl(OfBytes { inner: Arc::clone(inner), form, signature })
 }
@@ -207,15 +206,20 @@ impl ScalarUDFImpl for OfBytes {
         &self.signature
     }
 
-    /// The types of the arguments if the first are bytes. A text in quotes may stand for bytes.
+    /// The types of the arguments. Beside bytes, a text in quotes may stand for bytes or for a number.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let (mut wanted, least) = self.form.arguments();
         let fits = |(of, wanted): (&DataType, &DataType)| match wanted {
             DataType::Binary => of.is_binary() || of.is_string() || of.is_null(),
-            _ => of.is_integer() || of.is_null(),
+            _ => of.is_integer() || of.is_string() || of.is_null(),
         };
-        let is_of_bytes = types.first().is_some_and(DataType::is_binary);
-        if is_of_bytes && (least..=wanted.len()).contains(&types.len()) && types.iter().zip(&wanted).all(fits) {
+        if !types.first().is_some_and(DataType::is_binary) {
+            let field = |(at, of): (usize, &DataType)| Field::new(format!("{at}"), of.clone(), true);
+            let fields: Vec<FieldRef> = types.iter().enumerate().map(|of| Arc::new(field(of))).collect();
+            let fields = fields_with_udf(&fields, self.inner.as_ref())?;
+            return Ok(fields.iter().map(|field| field.data_type().clone()).collect());
+        }
+        if (least..=wanted.len()).contains(&types.len()) && types.iter().zip(&wanted).all(fits) {
             wanted.truncate(types.len());
             return Ok(wanted);
         }

@@ -60,7 +60,8 @@ impl ScalarUDFImpl for RegexpReplace {
             (_, DataType::Dictionary(_, values)) => values.is_string(),
             (_, of) => of.is_string(),
         };
-        let has_start = types.get(START).is_some_and(DataType::is_integer);
+        // A parameter without a type may be a start or flags, but behind flags nothing follows.
+        let has_start = types.len() > START + 1 || types.get(START).is_some_and(DataType::is_integer);
         if has_start && types.len() <= WITH_START.len() && types.iter().zip(&WITH_START).all(fits) {
             return Ok(WITH_START[..types.len()].to_vec());
         }

@@ -2,6 +2,7 @@
 //!
 //! No upstream issue known that names them all.
 
+use super::like_escape::write_backslashes;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
@@ -51,8 +52,8 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
     let composed = match (name.to_string().to_ascii_lowercase().as_str(), arguments.as_slice()) {
         ("mod", [a, b]) => filled("(a % b)", &[a, b])?,
         // Functions of operators.
-        ("like", [text, pattern]) => filled("(a LIKE b)", &[text, pattern])?,
-        ("notlike", [text, pattern]) => filled("(a NOT LIKE b)", &[text, pattern])?,
+        ("like", [text, pattern]) => like(text, pattern, false)?,
+        ("notlike", [text, pattern]) => like(text, pattern, true)?,
         ("booleq", [a, b]) => filled("(a = b)", &[&boolean(a)?, &boolean(b)?])?,
         ("boolne", [a, b]) => filled("(a <> b)", &[&boolean(a)?, &boolean(b)?])?,
         // The integer part of the quotient, in the type of the operands.
@@ -104,6 +105,18 @@ fn rows_of_list(list: &str, declaration: Option<&str>, arguments: &[Expr]) -> Re
     let mut declared = expression(&format!("{declaration}(NULL)"))?;
     set_first_argument(&mut declared, rows);
     Ok(declared)
+}
+
+/// A LIKE, whose pattern is read as that of the operator.
+fn like(text: &Expr, pattern: &Expr, negated: bool) -> Result<Expr> {
+    let nested = |expr: &Expr| Box::new(Expr::Nested(Box::new(expr.clone())));
+    let pattern = match pattern {
+        Expr::Value(_) => Box::new(pattern.clone()),
+        _ => nested(pattern),
+    };
+    let mut like = Expr::Like { negated, any: false, expr: nested(text), pattern, escape_char: None };
+    write_backslashes(&mut like)?;
+    Ok(Expr::Nested(Box::new(like)))
 }
 
 fn boolean(value: &Expr) -> Result<Expr> {

@@ -47,10 +47,10 @@ const OF_SQUARES: [&str; 9] =
     ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
 
 /// Functions of one number, which read a text in the statement as a DOUBLE.
-const OF_ONE_DOUBLE: [&str; 33] = [
+const OF_ONE_DOUBLE: [&str; 32] = [
     "abs", "acos", "acosd", "acosh", "asin", "asind", "asinh", "atan", "atand", "atanh", "cbrt", "ceil", "cos", "cosd",
-    "cosh", "cot", "cotd", "degrees", "exp", "floor", "ln", "log", "log10", "radians", "round", "sign", "sin", "sind",
-    "sinh", "sqrt", "tan", "tand", "tanh",
+    "cosh", "cot", "cotd", "degrees", "exp", "ln", "log", "log10", "radians", "round", "sign", "sin", "sind", "sinh",
+    "sqrt", "tan", "tand", "tanh",
 ];
 
 /// The same of two numbers.
@@ -106,6 +106,9 @@ pub(crate) fn plain_calls_of_rows(select: &mut Select) {
 
 /// Rewrites a call whose arguments have been rewritten already.
 pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
+    if let Expr::Ceil { expr: number, .. } | Expr::Floor { expr: number, .. } = expr {
+        return text_as_double(number);
+    }
     let Expr::Function(call) = expr else { return Ok(()) };
     let [part] = call.name.0.as_slice() else { return Ok(()) };
     let Some(mut name) = part.as_ident().map(|name| name.value.to_ascii_lowercase()) else { return Ok(()) };
@@ -187,11 +190,16 @@ fn texts_as_doubles(call: &mut Function, count: usize) -> Result<()> {
         return Ok(());
     }
     for arg in &mut list.args {
-        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = arg
-            && let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = value
-        {
-            *value = filled("CAST(a AS DOUBLE PRECISION)", &[&*value])?;
+        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) = arg {
+            text_as_double(value)?;
         }
+    }
+    Ok(())
+}
+
+fn text_as_double(value: &mut Expr) -> Result<()> {
+    if matches!(value, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. })) {
+        *value = filled("CAST(a AS DOUBLE PRECISION)", &[&*value])?;
     }
     Ok(())
 }

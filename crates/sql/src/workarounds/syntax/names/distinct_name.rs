@@ -7,6 +7,10 @@ use datafusion::sql::sqlparser::ast::Ident;
 /// Separates a name from the suffix that makes it unique.
 const MARK: char = '\u{1}';
 
+/// Added to the positions of items beside a `*`. Beyond the positions of columns: `using` expands a `*` later, and its
+/// columns are named by their positions then.
+pub(super) const BESIDE_STARS: usize = 1 << 20;
+
 /// A name as it is shown to users.
 pub(crate) fn shown(name: &str) -> &str {
     match name.find(MARK) {

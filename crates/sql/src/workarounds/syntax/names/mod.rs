@@ -7,3 +7,4 @@ pub(super) mod outer_names;
 pub(crate) mod output_names;
 pub(super) mod shown_columns;
 pub(crate) mod stars;
+pub(super) mod subquery_names;

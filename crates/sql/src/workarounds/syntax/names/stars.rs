@@ -5,7 +5,7 @@
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
-use super::distinct_name::distinct;
+use super::distinct_name::{BESIDE_STARS, distinct};
 use super::named_tables::NamedTables;
 use super::shown_columns::ShownColumns;
 use crate::text::relations::relations_of;
@@ -155,6 +155,7 @@ impl RepeatedStars<'_> {
             plain_column(expr).filter(|name| of_several && (may_be_shown || is_shown(name)))
         };
         for (position, item) in select.projection.iter_mut().enumerate() {
+            let position = BESIDE_STARS + position;
             match item {
                 SelectItem::ExprWithAlias { alias, .. } if is_shown(&alias.value) => {
                     *alias = Ident { span: alias.span, ..distinct(&alias.value, position) };

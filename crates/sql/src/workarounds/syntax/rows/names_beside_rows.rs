@@ -1,7 +1,8 @@
 //! `SELECT id + 1 AS id, unnest(tags) FROM t`: beside a function that returns rows, an expression may have the name of
 //! a column. DataFusion computes such expressions in a step that also passes the columns of the SELECT list on, and
 //! refuses the equal names. So the expression gets a name of its own, and `ORDER BY` its position. A nested query,
-//! whose columns others name, becomes a subquery of one that gives the names back.
+//! whose columns others name, becomes a subquery of one that gives the names back, and so does a side of a set
+//! operation.
 //!
 //! No upstream issue known.
 
@@ -42,6 +43,12 @@ impl VisitorMut for NamesBesideRows {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         let is_outermost = std::mem::take(&mut self.is_outermost);
+        if matches!(query.body.as_ref(), SetExpr::SetOperation { .. }) {
+            return match rename_sides(&mut query.body) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            };
+        }
         if !rename(query, is_outermost) || is_outermost {
             return ControlFlow::Continue(());
         }
@@ -52,6 +59,26 @@ impl VisitorMut for NamesBesideRows {
             }
             Err(error) => ControlFlow::Break(error),
         }
+    }
+}
+
+/// Renames the expressions of the SELECTs that a set operation unites.
+fn rename_sides(body: &mut SetExpr) -> Result<()> {
+    match body {
+        SetExpr::SetOperation { left, right, .. } => {
+            rename_sides(left)?;
+            rename_sides(right)
+        }
+        SetExpr::Select(select) if select.projection.iter().filter_map(expression_of).any(has_rows) => {
+            let mut query = parsed("SELECT 1")?;
+            std::mem::swap(query.body.as_mut(), body);
+            if rename(&mut query, false) {
+                query = with_names(&mut query)?;
+            }
+            std::mem::swap(query.body.as_mut(), body);
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -104,9 +131,7 @@ fn name_of_item(item: &SelectItem, position: usize, is_answer: bool) -> Option<(
 
 /// A query that selects the columns of another one by their names.
 fn with_names(query: &mut Query) -> Result<Query> {
-    let text = "SELECT 1 FROM (SELECT 1)";
-    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_query());
-    let mut outer = *parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    let mut outer = parsed("SELECT 1 FROM (SELECT 1)")?;
     let SetExpr::Select(inner) = query.body.as_mut() else { return Ok(outer) };
     let mut items = Vec::with_capacity(inner.projection.len());
     for (position, item) in inner.projection.iter_mut().enumerate() {
@@ -128,6 +153,12 @@ fn with_names(query: &mut Query) -> Result<Query> {
         }
     }
     Ok(outer)
+}
+
+/// Parses a query from a text of this crate.
+fn parsed(text: &str) -> Result<Query> {
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_query());
+    parsed.map(|query| *query).map_err(|error| Error::internal(format!("{text}: {error}")))
 }
 
 fn expression_of(item: &SelectItem) -> Option<&Expr> {

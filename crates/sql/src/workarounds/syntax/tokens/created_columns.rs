@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::RangeInclusive;
 
 /// The name of the query, which no statement can use.
-const QUERY: &str = "\u{1}created";
+pub(crate) const CREATED_QUERY: &str = "\u{1}created";
 
 /// Moves the names of the columns behind the query.
 pub(super) fn name_created_columns(tokens: &mut Vec<TokenWithSpan>) {
@@ -18,7 +18,7 @@ pub(super) fn name_created_columns(tokens: &mut Vec<TokenWithSpan>) {
     let names = tokens[columns.clone()].to_vec();
     let [named, select, from] = ["AS", "SELECT", "FROM"].map(Token::make_keyword);
     let before = [named.clone(), select, Token::Mul, from, Token::LParen];
-    let behind = [Token::RParen, named, Token::make_word(QUERY, Some('"'))];
+    let behind = [Token::RParen, named, Token::make_word(CREATED_QUERY, Some('"'))];
     let mut written: Vec<TokenWithSpan> = before.map(with_span).to_vec();
     written.extend_from_slice(&tokens[query.clone()]);
     written.extend(behind.map(with_span));

@@ -3,7 +3,7 @@
 pub(crate) mod between;
 pub(crate) mod binding;
 pub(crate) mod column_names;
-mod created_columns;
+pub(crate) mod created_columns;
 pub(crate) mod dialect;
 pub(crate) mod distinct_from;
 pub(crate) mod merge_words;
