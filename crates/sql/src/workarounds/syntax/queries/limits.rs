@@ -54,16 +54,20 @@ pub(crate) fn settle_limits(query: &mut Query) -> Result<()> {
 
 /// Casts what is computed, texts and numbers with a point, such as `1.5 * 2`. What is no number is refused.
 fn as_integer(count: &mut Expr, clause: &str) -> Result<()> {
-    let is_integer = match &*count {
+    let mut inner: &Expr = count;
+    while let Expr::Nested(nested) = inner {
+        inner = nested;
+    }
+    let is_integer = match inner {
         Expr::Value(value) => match &value.value {
             Value::Number(digits, _) => digits.bytes().all(|digit| digit.is_ascii_digit()),
-            Value::SingleQuotedString(_) | Value::Placeholder(_) => false,
+            Value::SingleQuotedString(_) => false,
             _ => true,
         },
         Expr::BinaryOp { op, .. } if !is_arithmetic(op) => return Err(no_integer(clause, op)),
         Expr::UnaryOp { op: op @ UnaryOperator::Not, .. } => return Err(no_integer(clause, op)),
-        Expr::Cast { data_type, .. } => !is_numeric(data_type),
-        Expr::BinaryOp { .. } | Expr::UnaryOp { .. } | Expr::Nested(_) => false,
+        Expr::Cast { data_type, .. } => !has_places(data_type),
+        Expr::BinaryOp { .. } | Expr::UnaryOp { .. } => false,
         _ => true,
     };
     if !is_integer {
@@ -83,8 +87,10 @@ fn is_arithmetic(op: &BinaryOperator) -> bool {
     is_of_bits || matches!(op, Plus | Minus | Multiply | Divide | Modulo | PGExp)
 }
 
-fn is_numeric(data_type: &DataType) -> bool {
-    !matches!(data_type, DataType::Text | DataType::Varchar(_) | DataType::Boolean | DataType::Bool)
+/// Whether the numbers of a type have places after the point.
+fn has_places(data_type: &DataType) -> bool {
+    use DataType::{Decimal, Double, DoublePrecision, Float, Numeric, Real};
+    matches!(data_type, Decimal(_) | Double(_) | DoublePrecision | Float(_) | Numeric(_) | Real)
 }
 
 fn no_integer(clause: &str, op: &dyn Display) -> Error {
