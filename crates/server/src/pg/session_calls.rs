@@ -185,7 +185,7 @@ fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
             break;
         }
         let Some(Word::Name(name)) = ahead.next() else { break };
-        if type_ids(&name).is_err()
+        if type_ids(&name, &[]).is_err()
             || ahead.peek() == Some(Word::Symbol('('))
             || ahead.peek() == Some(Word::Symbol('['))
         {

@@ -148,6 +148,25 @@ fn sql_and_the_protocol_share_their_prepared_statements() {
 }
 
 #[test]
+fn a_parameter_may_be_declared_with_an_enumerated_type() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    for text in [
+        "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')",
+        "CREATE TABLE m (id INT, v mood)",
+        "INSERT INTO m VALUES (1, 'ok'), (2, 'happy')",
+        "PREPARE found (mood, int) AS SELECT id FROM m WHERE v > $1 AND id > $2",
+        "PREPARE add (int, Mood) AS INSERT INTO m VALUES ($1, $2) RETURNING v",
+    ] {
+        client.batch_execute(text).unwrap();
+    }
+    assert_eq!(asked(&mut client, "EXECUTE found('sad', 1)"), ["2"]);
+    assert_eq!(asked(&mut client, "EXECUTE found('nothing', 1)"), ["22P02"]);
+    assert_eq!(asked(&mut client, "EXECUTE add(3, 'sad')"), ["sad"]);
+    assert_eq!(asked(&mut client, "PREPARE other (moods) AS SELECT $1"), ["42704"]);
+}
+
+#[test]
 fn wrong_prepares_and_executes_have_postgresqls_codes() {
     let served = Served::with_tables();
     let mut client = connect(&served);

@@ -23,6 +23,21 @@ impl Returning {
         Self { items, alias, others: Vec::new() }
     }
 
+    /// Tells columns with the names of this table's columns from those that a star shows.
+    pub(crate) fn tell_apart(&mut self, table: &Table) {
+        let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+        if !self.items.iter().any(is_star) {
+            return;
+        }
+        for (position, item) in self.items.iter_mut().enumerate() {
+            if let SelectItem::ExprWithAlias { alias, .. } = item
+                && table.definition.position(&alias.value).is_ok()
+            {
+                *alias = distinct(&alias.value, position);
+            }
+        }
+    }
+
     /// The names of the values of other tables behind the columns of a row.
     pub(crate) fn other_names(&self) -> Vec<String> {
         (0..self.others.len()).map(other_name).collect()

@@ -2,6 +2,7 @@
 
 use crate::pg::error::PgError;
 use crate::pg::types::known;
+use atsdb::Table;
 use datafusion::sql::sqlparser::ast::DataType;
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -28,8 +29,9 @@ pub(in crate::pg) fn type_id(data_type: &DataType) -> Option<u32> {
     }
 }
 
-/// The numbers of types, which are written one after the other with commas between them.
-pub(in crate::pg) fn type_ids(written: &str) -> Result<Vec<u32>, PgError> {
+/// The numbers of types, which are written one after the other with commas between them. Values of the enumerated types
+/// among them get their type from what they are compared with or assigned to.
+pub(in crate::pg) fn type_ids(written: &str, enumerations: &[Table]) -> Result<Vec<u32>, PgError> {
     if written.is_empty() {
         return Ok(Vec::new());
     }
@@ -38,7 +40,12 @@ pub(in crate::pg) fn type_ids(written: &str) -> Result<Vec<u32>, PgError> {
     let types = parser.parse_comma_separated(Parser::parse_data_type).map_err(|error| syntax(&error))?;
     parser.expect_token(&Token::EOF).map_err(|error| syntax(&error))?;
     let unknown = |name: &DataType| PgError::error("42704", format!("type \"{}\" does not exist", type_name(name)));
-    types.iter().map(|name| type_id(name).ok_or_else(|| unknown(name))).collect()
+    let enumerated = |data_type: &DataType| {
+        let name = type_name(data_type);
+        let is_found = enumerations.iter().any(|of| of.definition.name.eq_ignore_ascii_case(&name));
+        is_found.then_some(known::UNKNOWN)
+    };
+    types.iter().map(|name| type_id(name).or_else(|| enumerated(name)).ok_or_else(|| unknown(name))).collect()
 }
 
 /// The number of a type by its name in SQL.

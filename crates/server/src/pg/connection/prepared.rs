@@ -33,7 +33,8 @@ impl Connection {
     /// Prepares a statement by `PREPARE`, whose whole text is `prepare`.
     pub(super) fn prepare_by_sql(&mut self, name: &str, types: &str, text: &str, prepare: &str) -> Result<(), Failure> {
         self.check_new(name)?;
-        let prepared = self.prepare(text, &type_ids(types)?)?;
+        let enumerations = if types.is_empty() { Vec::new() } else { self.session.enumerations()? };
+        let prepared = self.prepare(text, &type_ids(types, &enumerations)?)?;
         let prepared = PreparedStatement { prepare: Some(prepare.to_owned()), ..prepared };
         self.statements.insert(name.to_owned(), Arc::new(prepared));
         Ok(())

@@ -7,7 +7,7 @@ use super::outer_columns::{
 };
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
-use datafusion::common::{Column, DFSchemaRef, NullEquality, Result};
+use datafusion::common::{Column, DFSchemaRef, NullEquality, Result, not_impl_err};
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::logical_plan::{
@@ -345,12 +345,35 @@ impl<'a> Domain<'a> {
                 }
                 (left.plan, right_plan, left.values)
             }
+            JoinType::Full => return self.of_full_join(join, conditions).map(Some),
             _ => return Ok(None),
         };
         let conditions = self.all_replaced(&conditions, &values, &inputs)?;
         let condition = conjunction(conditions).unwrap_or_else(|| lit(true));
         let plan = LogicalPlanBuilder::from(left).join_on(right, join.join_type, Some(condition))?.build()?;
         Ok(Some(Spread { plan, values }))
+    }
+
+    /// The rows of both sides for each value of the domain. Those without a partner have the value of their own side.
+    fn of_full_join(&self, join: &Join, conditions: Vec<Expr>) -> Result<Spread> {
+        let (Some(left), Some(right)) = (self.spread(&join.left)?, self.spread(&join.right)?) else {
+            // DataFusion would leave rows out.
+            return not_impl_err!("FULL JOIN of this subquery with columns of the query around it");
+        };
+        let inputs = [Arc::clone(join.left.schema()), Arc::clone(join.right.schema())];
+        let mut conditions = self.all_replaced(&conditions, &left.values, &inputs)?;
+        let pairs = || left.values.iter().zip(&right.values);
+        conditions.extend(pairs().map(|(left, right)| is_not_distinct(left, right)));
+        let names: Vec<String> = pairs().map(|_| self.names.next("value")).collect();
+        let mut exprs: Vec<Expr> = join.schema.columns().into_iter().map(Expr::Column).collect();
+        exprs.extend(pairs().zip(&names).map(|((left, right), name)| {
+            coalesce(vec![Expr::Column(left.clone()), Expr::Column(right.clone())]).alias(name)
+        }));
+        let plan = LogicalPlanBuilder::from(left.plan)
+            .join_on(right.plan, JoinType::Full, conditions)?
+            .project(exprs)?
+            .build()?;
+        Ok(Spread { plan, values: names.into_iter().map(Column::new_unqualified).collect() })
     }
 
     fn of_union(&self, union: &Union) -> Result<Option<Spread>> {

@@ -6,8 +6,8 @@
 //! |---|---|
 //! | `clauses` | all clauses and expressions of a statement, by the rooms below |
 //! | `repetition` | nothing: it refuses statements that would become too large |
-//! | `rows` | functions that return rows, whole rows in functions and as texts, and rows that a query collects |
 //! | `queries` | joins with merged columns, groups, orders, limits and set operations |
+//! | `rows` | functions that return rows, whole rows in functions and as texts, and rows that a query collects |
 //! | `literals` | literals, words that stand for values, and the types of both |
 //! | `forms` | expressions and calls that DataFusion lacks or understands in another way |
 //! | `names` | names of tables and columns, in a statement and in its answer |

@@ -2,16 +2,20 @@
 //! query over `dev`, where `r` has a column `dev`. DataFusion takes `dev.id` for a field of that column. With a schema
 //! before it, it is the column of the table.
 //!
+//! A column of an outer query that a subquery selects without its table's name, as in
+//! `FROM t, LATERAL (SELECT b FROM u)`, is named by an alias. DataFusion calls it by a text of its own.
+//!
 //! No upstream issue known.
 
 use super::named_tables::NamedTables;
+use super::output_names::name_of;
 use crate::text::relations::alias_of;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::name::same_name;
 use atsdb_core::{PUBLIC_SCHEMA, Table};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FromTable, Ident, ObjectName, Query, Select, Statement, TableFactor, TableWithJoins, UpdateTableFromKind,
-    VisitorMut,
+    Expr, FromTable, Ident, ObjectName, Query, Select, SelectItem, Statement, TableFactor, TableWithJoins,
+    UpdateTableFromKind, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -34,6 +38,8 @@ struct Scope {
     shown: Vec<ShownTable>,
     /// The columns of those that are tables of the store.
     columns: Vec<String>,
+    /// Whether there are relations whose columns are not known.
+    has_others: bool,
 }
 
 struct ShownTable {
@@ -61,6 +67,7 @@ impl Scope {
             TableFactor::Table { name, args: None, .. } => Some(name),
             _ => None,
         };
+        self.has_others |= tables.relation(factor).is_none();
         self.columns.extend(name.and_then(|name| tables.columns_of(name)).into_iter().flatten().map(str::to_owned));
         let shown = match (alias_of(factor), name.and_then(parts_of)) {
             (Some(alias), _) => ShownTable { name: alias.name.value.clone(), schema: None },
@@ -68,6 +75,22 @@ impl Scope {
             (None, None) => return,
         };
         self.shown.push(shown);
+    }
+}
+
+/// Gives the selected columns that no relation of the SELECT has their names. The name of a relation is a whole row.
+fn name_outer_columns(items: &mut [SelectItem], own: &Scope, outer: &[Scope]) {
+    if own.has_others {
+        return;
+    }
+    for item in items {
+        if let SelectItem::UnnamedExpr(expr @ Expr::Identifier(_)) = item
+            && let Some(alias) = name_of(expr)
+            && !own.columns.iter().any(|column| same_name(column, &alias.value))
+            && std::iter::once(own).chain(outer).all(|scope| scope.find(&alias).is_none())
+        {
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+        }
     }
 }
 
@@ -115,8 +138,12 @@ impl VisitorMut for OuterTables<'_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
-        self.scopes.pop();
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if let Some(own) = self.scopes.pop()
+            && !self.scopes.is_empty()
+        {
+            name_outer_columns(&mut select.projection, &own, &self.scopes);
+        }
         ControlFlow::Continue(())
     }
 

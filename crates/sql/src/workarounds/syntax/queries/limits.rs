@@ -8,13 +8,16 @@
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit_expressions;
 use crate::workarounds::syntax::forms::composed_functions::filled;
-use crate::workarounds::syntax::{binary, expression, query_body, set_first_argument};
-use atsdb_core::Result;
+use crate::workarounds::syntax::names::output_names;
+use crate::workarounds::syntax::rows::names_beside_rows::has_rows;
+use crate::workarounds::syntax::{binary, expression, query_body};
 use atsdb_core::name::same_name;
+use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Fetch, Function, Ident, LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableFactor, Value, ValueWithSpan, WindowType,
+    BinaryOperator, DataType, Expr, Fetch, Function, Ident, LimitClause, OrderBy, OrderByKind, Query, Select,
+    SelectItem, SetExpr, TableFactor, UnaryOperator, Value, ValueWithSpan, WindowType,
 };
+use std::fmt::Display;
 use std::ops::ControlFlow;
 
 /// Rewrites the limits of a query.
@@ -42,22 +45,29 @@ pub(crate) fn settle_limits(query: &mut Query) -> Result<()> {
     }
     match &mut query.limit_clause {
         Some(LimitClause::LimitOffset { limit, offset, .. }) => {
-            limit.iter_mut().try_for_each(as_integer)?;
-            offset.iter_mut().map(|offset| &mut offset.value).try_for_each(as_integer)
+            limit.iter_mut().try_for_each(|count| as_integer(count, "LIMIT"))?;
+            offset.iter_mut().try_for_each(|offset| as_integer(&mut offset.value, "OFFSET"))
         }
         _ => Ok(()),
     }
 }
 
-/// Casts what is computed, texts and numbers with a point, such as `1.5 * 2`.
-fn as_integer(count: &mut Expr) -> Result<()> {
-    let is_integer = match count {
+/// Casts what is computed, texts and numbers with a point, such as `1.5 * 2`. What is no number is refused.
+fn as_integer(count: &mut Expr, clause: &str) -> Result<()> {
+    let mut inner: &Expr = count;
+    while let Expr::Nested(nested) = inner {
+        inner = nested;
+    }
+    let is_integer = match inner {
         Expr::Value(value) => match &value.value {
             Value::Number(digits, _) => digits.bytes().all(|digit| digit.is_ascii_digit()),
             Value::SingleQuotedString(_) => false,
             _ => true,
         },
-        Expr::BinaryOp { .. } => false,
+        Expr::BinaryOp { op, .. } if !is_arithmetic(op) => return Err(no_integer(clause, op)),
+        Expr::UnaryOp { op: op @ UnaryOperator::Not, .. } => return Err(no_integer(clause, op)),
+        Expr::Cast { data_type, .. } => !has_places(data_type),
+        Expr::BinaryOp { .. } | Expr::UnaryOp { .. } => false,
         _ => true,
     };
     if !is_integer {
@@ -65,6 +75,43 @@ fn as_integer(count: &mut Expr) -> Result<()> {
         *count = filled("CAST(a AS BIGINT)", &[&number])?;
     }
     Ok(())
+}
+
+fn is_arithmetic(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{
+        BitwiseAnd, BitwiseOr, BitwiseXor, Divide, Minus, Modulo, Multiply, PGBitwiseShiftLeft, PGBitwiseShiftRight,
+        PGBitwiseXor, PGExp, Plus,
+    };
+    let is_of_bits =
+        matches!(op, BitwiseAnd | BitwiseOr | BitwiseXor | PGBitwiseXor | PGBitwiseShiftLeft | PGBitwiseShiftRight);
+    is_of_bits || matches!(op, Plus | Minus | Multiply | Divide | Modulo | PGExp)
+}
+
+/// Whether the numbers of a type have places after the point.
+fn has_places(data_type: &DataType) -> bool {
+    use DataType::{Decimal, Double, DoublePrecision, Float, Numeric, Real};
+    matches!(data_type, Decimal(_) | Double(_) | DoublePrecision | Float(_) | Numeric(_) | Real)
+}
+
+fn no_integer(clause: &str, op: &dyn Display) -> Error {
+    sql_error(format!("argument of {clause} must be type bigint, not the result of {op}"))
+}
+
+/// Refuses a number with a minus. Others are compared with the numbers of rows.
+fn refuse_negative(count: &Expr, clause: &str) -> Result<()> {
+    match count {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_positive(expr) => {
+            Err(sql_error(format!("{clause} must not be negative")))
+        }
+        Expr::Nested(inner) => refuse_negative(inner, clause),
+        _ => Ok(()),
+    }
+}
+
+/// Whether it is a number that is not rounded to 0.
+fn is_positive(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. })
+        if digits.parse::<f64>().is_ok_and(|number| number >= 0.5))
 }
 
 fn asks(clause: &LimitClause) -> bool {
@@ -75,16 +122,21 @@ fn asks(clause: &LimitClause) -> bool {
     found.is_break()
 }
 
-fn limit_ranks(query: &mut Query, quantity: Expr, offset: Option<Expr>) -> Result<()> {
+fn limit_ranks(query: &mut Query, mut quantity: Expr, offset: Option<Expr>) -> Result<()> {
     if query.order_by.is_none() {
         return Err(sql_error("WITH TIES needs ORDER BY"));
     }
     let what = "WITH TIES";
+    refuse_negative(&quantity, "LIMIT")?;
+    offset.iter().try_for_each(|offset| refuse_negative(offset, "OFFSET"))?;
+    as_integer(&mut quantity, "LIMIT")?;
     enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
     let Some(offset) = offset else { return add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what) };
     let number = window("row_number() OVER ()", query, what)?;
-    let [quantity, offset] = [quantity, offset].map(|count| Expr::Nested(Box::new(count)));
+    let quantity = Expr::Nested(Box::new(quantity));
+    // NULL means no offset.
+    let offset = filled("coalesce(CAST(a AS BIGINT), 0)", &[&offset])?;
     // Without it, rows with the rank of the last skipped one would be in an answer of no rows.
     add_condition(query, binary(quantity.clone(), BinaryOperator::Gt, expression("0")?), what)?;
     add_condition(query, binary(number, BinaryOperator::Gt, offset.clone()), what)?;
@@ -101,24 +153,30 @@ fn limit_numbers(query: &mut Query) -> Result<()> {
         None => return Ok(()),
     };
     let number = window("row_number() OVER ()", query, what)?;
+    [(&limit, "LIMIT"), (&offset, "OFFSET")]
+        .into_iter()
+        .try_for_each(|(count, clause)| count.iter().try_for_each(|count| refuse_negative(count, clause)))?;
     // NULL means no limit, and no offset.
-    let mut skipped = expression("coalesce(NULL, 0)")?;
-    match offset {
-        Some(offset) => set_first_argument(&mut skipped, offset),
-        None => skipped = expression("0")?,
-    }
+    let skipped = match offset {
+        Some(offset) => filled("coalesce(CAST(a AS BIGINT), 0)", &[&offset])?,
+        None => expression("0")?,
+    };
     add_condition(query, binary(number.clone(), BinaryOperator::Gt, skipped.clone()), what)?;
     let Some(limit) = limit else { return Ok(()) };
-    let last = binary(Expr::Nested(Box::new(limit)), BinaryOperator::Plus, skipped);
-    let mut condition = expression("coalesce(NULL, TRUE)")?;
-    set_first_argument(&mut condition, binary(number, BinaryOperator::LtEq, last));
+    let condition = filled("coalesce(a <= CAST(b AS BIGINT) + c, TRUE)", &[&number, &limit, &skipped])?;
     add_condition(query, condition, what)
 }
 
-/// Makes a subquery of a query whose rows cannot be numbered where they are selected.
+/// Makes a subquery of a query whose rows cannot be numbered where they are selected. Functions in the SELECT list
+/// return theirs after the others are numbered.
 fn enclose(query: &mut Query, what: &str) -> Result<()> {
-    if matches!(query.body.as_ref(), SetExpr::Select(select) if select.distinct.is_none()) {
-        return Ok(());
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && select.distinct.is_none()
+    {
+        if !select.projection.iter().filter_map(expression_of).any(has_rows) {
+            return Ok(());
+        }
+        select.projection.iter_mut().for_each(name_call);
     }
     let first = first_select(&query.body).ok_or_else(|| unsuited(what))?;
     let names = first.projection.iter().map(name_of).collect::<Option<Vec<Ident>>>().ok_or_else(|| unsuited(what))?;
@@ -169,6 +227,15 @@ fn expression_of(item: &SelectItem) -> Option<&Expr> {
     match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,
+    }
+}
+
+/// Gives a call the name that it has in the answer.
+fn name_call(item: &mut SelectItem) {
+    if let SelectItem::UnnamedExpr(expr @ (Expr::Function(_) | Expr::Cast { .. })) = item
+        && let Some(alias) = output_names::name_of(expr)
+    {
+        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
     }
 }
 
@@ -227,7 +294,7 @@ fn add_condition(query: &mut Query, condition: Expr, what: &str) -> Result<()> {
     Ok(())
 }
 
-fn unsuited(what: &str) -> atsdb_core::Error {
+fn unsuited(what: &str) -> Error {
     not_supported(format_args!("{what} after DISTINCT, UNION and the like over columns without names")).with_hint(
         "name the columns and order by these names, or write SELECT * FROM (...) AS t ORDER BY ... around it",
     )
