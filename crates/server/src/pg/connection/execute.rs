@@ -210,6 +210,8 @@ impl Connection {
                 if self.block == Block::None {
                     self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
+                // It may check the rows of the transaction.
+                self.take_permit()?;
                 self.session.execute(text)?;
                 "SET CONSTRAINTS".to_owned()
             }
