@@ -103,6 +103,19 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
             "t|sensors-r",
         ),
         ("SELECT extract(year FROM pg_postmaster_start_time()) > 2000", "t"),
+        (
+            "SELECT date_part('year', NULL::timestamptz) IS NULL, extract(year FROM now()) > 2000, current_user IS NULL",
+            "t|t|f",
+        ),
+        ("SELECT replace(relname, 's', 'S') FROM pg_class WHERE relname = 'sensors'", "SenSorS"),
+        ("SELECT count(DISTINCT relnatts * 1.0), sum(relnatts * 0.5) FROM pg_class WHERE relname = 'sensors'", "1|1.5"),
+        (
+            "SELECT 0.1 + 0.2, 1.0 / 3, 12345678901234567890 + 1, 1.5 * 2, 2.50::int, current_user IS NULL",
+            "0.3|0.33333333333333333333|12345678901234567891|3.0|3|f",
+        ),
+        ("SELECT 1 / 0.0, current_user", "ERROR"),
+        ("SELECT stddev(attnum) FROM pg_attribute", "ERROR"),
+        ("SELECT string_to_table(relname, ',') FROM pg_class", "ERROR"),
         ("SELECT no_such_function(relname) FROM pg_class", "ERROR"),
         ("SELECT setval(relname, 1) FROM pg_class", "ERROR"),
     ] {

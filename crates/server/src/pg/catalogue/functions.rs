@@ -371,10 +371,6 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
             let numbered = (1_i64..).zip(text.chars()).filter(|(number, _)| *number >= from && *number < end);
             Value::Text(numbered.map(|(_, letter)| letter).collect())
         }
-        "replace" => match (text(0), text(1), text(2)) {
-            (Some(text), Some(from), Some(to)) => Value::Text(text.replace(&from, &to)),
-            _ => Value::Null,
-        },
         "split_part" => match (text(0), text(1), argument(2).int().and_then(|part| usize::try_from(part - 1).ok())) {
             (Some(text), Some(by), Some(part)) => Value::text(text.split(&by).nth(part).unwrap_or_default()),
             _ => Value::Null,
@@ -414,7 +410,13 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
         }
         "row" => Value::Record(arguments.to_vec()),
         "array" => Value::Array(arguments.to_vec()),
-        _ => context.functions.call(name, arguments, context.purpose == Purpose::Columns)?,
+        _ => {
+            let value = context.functions.call(name, arguments, context.purpose == Purpose::Columns)?;
+            if let Value::Text(text) = &value {
+                context.limits.count_bytes(text.len())?;
+            }
+            value
+        }
     })
 }
 
