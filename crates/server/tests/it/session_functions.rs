@@ -36,6 +36,13 @@ fn functions_about_the_session_are_called_beside_tables() {
             "INSERT INTO sensors VALUES (3, current_setting('client_encoding')) RETURNING name, pg_backend_pid() > 0",
             "UTF8|t",
         ),
+        ("SELECT name IS DISTINCT FROM current_setting('server_encoding') FROM sensors WHERE id = 1", "t"),
+        ("SELECT extract(year FROM pg_postmaster_start_time()) > 2000 FROM sensors WHERE id = 1", "t"),
+        (
+            "SELECT set_config('my.day', '2024-02-29', false)::date + 1, format_type(23, NULL)::text \
+             FROM sensors WHERE id = 1",
+            "2024-03-01|integer",
+        ),
         ("UPDATE sensors SET name = 'sensors'::regclass::text WHERE id = 3 RETURNING name", "sensors"),
     ] {
         let Some(found) = asked(&served, query) else { return };
@@ -67,6 +74,15 @@ fn what_is_set_beside_a_table_holds() {
     let served = Served::with_tables();
     let Some(found) = served.psql(&["-t"], script) else { return };
     assert_eq!(found.trim(), "one|2\none\ntwo|2\ntwo");
+}
+
+#[test]
+fn a_report_sets_nothing() {
+    let script = "EXPLAIN SELECT set_config('my.own', 'one', false), count(*) FROM sensors;\n\
+         SELECT coalesce(current_setting('my.own', true), 'none');\n";
+    let served = Served::with_tables();
+    let Some(found) = served.psql(&["-t"], script) else { return };
+    assert_eq!(found.lines().map(str::trim).rfind(|line| !line.is_empty()), Some("none"), "{found}");
 }
 
 #[test]

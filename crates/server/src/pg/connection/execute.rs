@@ -82,11 +82,11 @@ impl Connection {
                 let answer = self.session.execute_prepared(prepared, values)?;
                 self.of_prepared(statement, answer)
             }
-            Plan::StoreWithSessionValues => {
+            Plan::StoreWithSessionValues(types) => {
                 self.take_permit()?;
                 let bound = self.with_session_values(&statement.text, &statement.kind, false)?;
                 let text = bound.as_deref().unwrap_or(&statement.text);
-                let prepared = self.session.prepare(text, &statement.parameter_types)?;
+                let prepared = self.session.prepare(text, types)?;
                 let answer = self.session.execute_prepared(&prepared, values)?;
                 self.of_prepared(statement, answer)
             }

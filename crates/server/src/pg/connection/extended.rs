@@ -118,7 +118,10 @@ impl Connection {
                     if let Some(columns) = &mut prepared.columns {
                         complete_columns(&prepared.text, columns, &self.session);
                     }
-                    prepared.plan = if bound.is_some() { Plan::StoreWithSessionValues } else { Plan::Store(plan) };
+                    prepared.plan = match bound {
+                        Some(_) => Plan::StoreWithSessionValues(types.to_vec()),
+                        None => Plan::Store(plan),
+                    };
                 }
             }
             StatementKind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),
