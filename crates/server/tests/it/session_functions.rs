@@ -130,6 +130,17 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
             "0.3|0.33333333333333333333|12345678901234567891|3.0|3|f",
         ),
         ("SELECT 1 / 0.0, current_user", "ERROR"),
+        (
+            "SELECT trim(LEADING 's' FROM relname), trim('rs' FROM relname), btrim(relname, 's') FROM pg_class \
+             WHERE relname = 'sensors'",
+            "ensors|enso|ensor",
+        ),
+        ("SELECT format('%-9s|%I', relname, 'A') FROM pg_class WHERE relname = 'sensors'", "sensors  |\"A\""),
+        (
+            "SELECT split_part('a.b', '.', -1), array_to_string(ARRAY['a', NULL], ',', '*'), \
+             cardinality(ARRAY[]::text[]), current_user IS NULL",
+            "b|a,*|0|f",
+        ),
         ("SELECT stddev(attnum) FROM pg_attribute", "ERROR"),
         ("SELECT string_to_table(relname, ',') FROM pg_class", "ERROR"),
         ("SELECT no_such_function(relname) FROM pg_class", "ERROR"),

@@ -16,7 +16,8 @@ use crate::pg::types::array_elements::malformed_array;
 use atsdb::array_text;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DateTimeField, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Query, Subscript, UnaryOperator, Value as Literal, ValueWithSpan,
+    FunctionArgumentClause, FunctionArguments, Query, Subscript, TrimWhereField, UnaryOperator, Value as Literal,
+    ValueWithSpan,
 };
 use std::cmp::Ordering;
 
@@ -145,9 +146,20 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
             if let Some(length) = substring_for {
                 arguments.push(of(length)?);
             }
-            call(context, "substr", &arguments)?
+            call(context, "substring", &arguments)?
         }
-        Expr::Trim { expr, .. } => call(context, "btrim", &[of(expr)?])?,
+        Expr::Trim { expr, trim_where, trim_what, trim_characters: None } => {
+            let name = match trim_where {
+                Some(TrimWhereField::Leading) => "ltrim",
+                Some(TrimWhereField::Trailing) => "rtrim",
+                Some(TrimWhereField::Both) | None => "btrim",
+            };
+            let mut arguments = vec![of(expr)?];
+            if let Some(what) = trim_what {
+                arguments.push(of(what)?);
+            }
+            call(context, name, &arguments)?
+        }
         other => return Err(PgError::not_supported(format_args!("{other} in a catalogue query"))),
     })
 }
