@@ -120,7 +120,8 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
         ),
         ("SELECT extract(year FROM pg_postmaster_start_time()) > 2000", "t"),
         (
-            "SELECT date_part('year', NULL::timestamptz) IS NULL, extract(year FROM now()) > 2000, current_user IS NULL",
+            "SELECT date_part('year', NULL::timestamptz) IS NULL, extract(year FROM now()) > 2000, \
+             current_user IS NULL",
             "t|t|f",
         ),
         ("SELECT replace(relname, 's', 'S') FROM pg_class WHERE relname = 'sensors'", "SenSorS"),

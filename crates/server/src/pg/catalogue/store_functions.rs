@@ -139,9 +139,9 @@ impl<'a> StoreFunctions<'a> {
     }
 }
 
-/// An error without its position, which is one in another text than the client's.
+/// An error without its place, which is one in another text than the client's.
 fn unplaced(error: Error) -> PgError {
-    PgError { position: None, ..PgError::from(error) }
+    PgError::from(error).without_place()
 }
 
 fn not_scalar(name: &str) -> PgError {

@@ -6,6 +6,7 @@ use crate::pg::catalogue::value::Value;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::session_calls::session_calls;
 use crate::pg::statement::kind::StatementKind;
+use atsdb::Error;
 use std::collections::BTreeMap;
 
 /// The maximum number of different calls in a statement.
@@ -74,6 +75,12 @@ impl Connection {
         let column = columns.into_iter().next();
         Ok(column.map(|column| SessionValue { value, type_id: column.type_id, heading: column.name }))
     }
+}
+
+/// The error of a statement. Places in a text with values instead of calls are none in the client's one.
+pub(super) fn error_in(bound: Option<&str>, error: Error) -> PgError {
+    let error = PgError::from(error);
+    if bound.is_some() { error.without_place() } else { error }
 }
 
 fn acts(call: &str) -> bool {
