@@ -124,6 +124,8 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
              current_user IS NULL",
             "t|t|f",
         ),
+        ("SELECT date_part('epoch', now() - backend_start) >= 0 FROM pg_stat_activity LIMIT 1", "t"),
+        ("SELECT date_part('day', now() - backend_start) FROM pg_stat_activity", "ERROR"),
         ("SELECT replace(relname, 's', 'S') FROM pg_class WHERE relname = 'sensors'", "SenSorS"),
         ("SELECT count(DISTINCT relnatts * 1.0), sum(relnatts * 0.5) FROM pg_class WHERE relname = 'sensors'", "1|1.5"),
         (
