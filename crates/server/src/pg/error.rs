@@ -142,6 +142,18 @@ impl PgError {
         }
         self
     }
+
+    /// The same without the place that its message names, which is one in another text than the client's.
+    pub(in crate::pg) fn without_place(mut self) -> Self {
+        if place_of(&self.message).is_some()
+            && let Some((before, rest)) = self.message.split_once(" at line ")
+            && let Some((_, rest)) = rest.split_once(", column ")
+        {
+            let after = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            self.message = Cow::Owned(format!("{before}{after}"));
+        }
+        self
+    }
 }
 
 /// Why an operation failed.
@@ -218,6 +230,8 @@ mod tests {
         let error = PgError::syntax("syntax error at line 2, column 5: Expected").placed_in(text);
         assert_eq!(error.position, Some(17));
         assert_eq!(PgError::syntax("syntax error").placed_in(text).position, None);
+        let error = PgError::syntax("syntax error at line 2, column 5: Expected").without_place().placed_in(text);
+        assert_eq!((&*error.message, error.position), ("syntax error: Expected", None));
     }
 
     #[test]

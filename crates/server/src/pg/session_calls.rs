@@ -101,6 +101,9 @@ pub(super) fn session_calls(text: &str) -> Vec<SessionCall> {
             Word::Symbol(',') => begins_column = true,
             Word::Name(name) => {
                 let next = match name.as_str() {
+                    // `x IS DISTINCT FROM call`, and `extract(year FROM call)`.
+                    "distinct" if words.accept("from") => continue,
+                    "from" if clause == Clause::Other && clauses.len() > 1 => continue,
                     "select" | "returning" => Clause::Columns,
                     "distinct" | "all" => {
                         begins_column = true;
@@ -185,10 +188,15 @@ fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
             break;
         }
         let Some(Word::Name(name)) = ahead.next() else { break };
+<<<<<<< HEAD
         if type_ids(&name, &[]).is_err()
             || ahead.peek() == Some(Word::Symbol('('))
             || ahead.peek() == Some(Word::Symbol('['))
         {
+=======
+        let is_kept = matches!(type_ids(&name).as_deref(), Ok([id]) if keeps_its_form(*id));
+        if !is_kept || ahead.peek() == Some(Word::Symbol('(')) || ahead.peek() == Some(Word::Symbol('[')) {
+>>>>>>> h4
             break;
         }
         is_found |= is_named(&name);
@@ -260,6 +268,13 @@ fn ends_column(next: Option<&Word>) -> bool {
     }
 }
 
+/// Whether a value of a type is one in SQL as well. The store casts to other types.
+fn keeps_its_form(id: u32) -> bool {
+    let is_plain =
+        matches!(id, known::BOOL | known::INT2 | known::INT4 | known::INT8 | known::OID | known::TEXT | known::NAME);
+    is_plain || known::is_named(id)
+}
+
 /// The position of the next word, or of a comment before it.
 fn position(text: &str, words: &Words<'_>) -> usize {
     text.len() - words.rest().len()
@@ -322,6 +337,15 @@ mod tests {
             ),
             ("SELECT (SELECT to_regclass('t') ) FROM t", vec![("to_regclass('t')", true)]),
             ("SELECT CAST('t' AS regclass) FROM t", vec![("CAST('t' AS regclass)", true)]),
+            ("SELECT x IS DISTINCT FROM current_setting('a') FROM t", vec![("current_setting('a')", false)]),
+            (
+                "SELECT extract(year FROM pg_postmaster_start_time()), y FROM t",
+                vec![("pg_postmaster_start_time()", false)],
+            ),
+            (
+                "SELECT current_setting('a')::date, current_setting('b')::int8::text FROM t",
+                vec![("current_setting('a')", false), ("current_setting('b')::int8::text", true)],
+            ),
         ] {
             assert_eq!(found(text), expected, "{text}");
         }

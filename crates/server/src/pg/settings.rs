@@ -167,9 +167,10 @@ impl Settings {
             return self.clone().set(name, value).map(|_| Changed::default());
         }
         let key = name.to_lowercase();
-        let after = self.after.get(&key).cloned().or_else(|| self.values.get(&key).cloned());
+        // A setting of the client that had no value is empty afterwards, as in PostgreSQL.
+        let after = self.after.get(&key).or_else(|| self.values.get(&key)).cloned().unwrap_or_default();
         let changed = self.set(name, value)?;
-        self.after.extend(after.map(|after| (key, after)));
+        self.after.insert(key, after);
         Ok(changed)
     }
 
@@ -288,6 +289,19 @@ mod tests {
         settings.end_transaction(true);
         assert_eq!(settings.get(SEARCH_PATH), Some("t"));
         assert!(settings.set(SEARCH_PATH, Some("a,")).is_err());
+    }
+
+    #[test]
+    fn a_setting_of_the_client_goes_back_as_well() {
+        let mut settings = Settings::new("me", 5433, 100);
+        for (before, value) in [("", "one"), ("kept", "two")] {
+            settings.begin_transaction();
+            settings.set_local("my.tenant", Some(value)).unwrap();
+            assert_eq!(settings.get("my.tenant"), Some(value));
+            settings.end_transaction(true);
+            assert_eq!(settings.get("my.tenant"), Some(before));
+            settings.set("my.tenant", Some("kept")).unwrap();
+        }
     }
 
     #[test]

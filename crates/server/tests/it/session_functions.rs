@@ -36,6 +36,13 @@ fn functions_about_the_session_are_called_beside_tables() {
             "INSERT INTO sensors VALUES (3, current_setting('client_encoding')) RETURNING name, pg_backend_pid() > 0",
             "UTF8|t",
         ),
+        ("SELECT name IS DISTINCT FROM current_setting('server_encoding') FROM sensors WHERE id = 1", "t"),
+        ("SELECT extract(year FROM pg_postmaster_start_time()) > 2000 FROM sensors WHERE id = 1", "t"),
+        (
+            "SELECT set_config('my.day', '2024-02-29', false)::date + 1, format_type(23, NULL)::text \
+             FROM sensors WHERE id = 1",
+            "2024-03-01|integer",
+        ),
         ("UPDATE sensors SET name = 'sensors'::regclass::text WHERE id = 3 RETURNING name", "sensors"),
     ] {
         let Some(found) = asked(&served, query) else { return };
@@ -67,6 +74,15 @@ fn what_is_set_beside_a_table_holds() {
     let served = Served::with_tables();
     let Some(found) = served.psql(&["-t"], script) else { return };
     assert_eq!(found.trim(), "one|2\none\ntwo|2\ntwo");
+}
+
+#[test]
+fn a_report_sets_nothing() {
+    let script = "EXPLAIN SELECT set_config('my.own', 'one', false), count(*) FROM sensors;\n\
+         SELECT coalesce(current_setting('my.own', true), 'none');\n";
+    let served = Served::with_tables();
+    let Some(found) = served.psql(&["-t"], script) else { return };
+    assert_eq!(found.lines().map(str::trim).rfind(|line| !line.is_empty()), Some("none"), "{found}");
 }
 
 #[test]
@@ -103,6 +119,33 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
             "t|sensors-r",
         ),
         ("SELECT extract(year FROM pg_postmaster_start_time()) > 2000", "t"),
+        (
+            "SELECT date_part('year', NULL::timestamptz) IS NULL, extract(year FROM now()) > 2000, \
+             current_user IS NULL",
+            "t|t|f",
+        ),
+        ("SELECT date_part('epoch', now() - backend_start) >= 0 FROM pg_stat_activity LIMIT 1", "t"),
+        ("SELECT date_part('day', now() - backend_start) FROM pg_stat_activity", "ERROR"),
+        ("SELECT replace(relname, 's', 'S') FROM pg_class WHERE relname = 'sensors'", "SenSorS"),
+        ("SELECT count(DISTINCT relnatts * 1.0), sum(relnatts * 0.5) FROM pg_class WHERE relname = 'sensors'", "1|1.5"),
+        (
+            "SELECT 0.1 + 0.2, 1.0 / 3, 12345678901234567890 + 1, 1.5 * 2, 2.50::int, current_user IS NULL",
+            "0.3|0.33333333333333333333|12345678901234567891|3.0|3|f",
+        ),
+        ("SELECT 1 / 0.0, current_user", "ERROR"),
+        (
+            "SELECT trim(LEADING 's' FROM relname), trim('rs' FROM relname), btrim(relname, 's') FROM pg_class \
+             WHERE relname = 'sensors'",
+            "ensors|enso|ensor",
+        ),
+        ("SELECT format('%-9s|%I', relname, 'A') FROM pg_class WHERE relname = 'sensors'", "sensors  |\"A\""),
+        (
+            "SELECT split_part('a.b', '.', -1), array_to_string(ARRAY['a', NULL], ',', '*'), \
+             cardinality(ARRAY[]::text[]), current_user IS NULL",
+            "b|a,*|0|f",
+        ),
+        ("SELECT stddev(attnum) FROM pg_attribute", "ERROR"),
+        ("SELECT string_to_table(relname, ',') FROM pg_class", "ERROR"),
         ("SELECT no_such_function(relname) FROM pg_class", "ERROR"),
         ("SELECT setval(relname, 1) FROM pg_class", "ERROR"),
     ] {

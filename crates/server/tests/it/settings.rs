@@ -51,3 +51,15 @@ fn settings_are_refused_as_by_postgresql() {
         assert_eq!(found.trim(), expected, "{statement} as {user}");
     }
 }
+
+#[test]
+fn a_setting_of_the_client_lasts_until_its_transaction_ends() {
+    let script = "BEGIN;\n\
+         SET LOCAL my.tenant = 'one';\n\
+         SELECT current_setting('my.tenant');\n\
+         COMMIT;\n\
+         SELECT '(' || current_setting('my.tenant', true) || ')';\n";
+    let served = Served::with_tables();
+    let Some(found) = served.psql(&["-t"], script) else { return };
+    assert_eq!(found.trim(), "one\n()");
+}

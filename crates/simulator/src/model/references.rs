@@ -412,8 +412,11 @@ mod tests {
         assert_eq!(after(&references, &[drop(true)]).as_ref().map(children), Some(vec![(5, Some(1))]));
     }
 
+    /// The children, each with its parent, and whether a transaction may be refused.
+    type Merged = (Vec<(i64, Option<i64>)>, bool);
+
     /// The children after two transactions that began in the same state, and whether the second may be refused.
-    fn merged(first: &[ReferenceChange], second: &[ReferenceChange]) -> Option<(Vec<(i64, Option<i64>)>, bool)> {
+    fn merged(first: &[ReferenceChange], second: &[ReferenceChange]) -> Option<Merged> {
         let base = declared(OnDelete::Cascade);
         let (mut present, view) = (after(&base, first).expect("allowed"), after(&base, second).expect("allowed"));
         present.note_rewritten();

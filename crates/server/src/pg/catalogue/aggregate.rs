@@ -1,5 +1,7 @@
 //! Aggregate functions over the catalogue.
 
+use super::arithmetic::sum_of_numerics;
+use super::context::Context;
 use super::names::function_name;
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -57,7 +59,7 @@ fn has_aggregate(expr: &Expr) -> bool {
 }
 
 /// Computes an aggregate. Each row contains the arguments of one call.
-pub(super) fn aggregate(name: &str, rows: Vec<Vec<Value>>) -> Result<Value, PgError> {
+pub(super) fn aggregate(context: &Context<'_>, name: &str, rows: Vec<Vec<Value>>) -> Result<Value, PgError> {
     let row_count = rows.len();
     if name == "count" {
         let is_counted = |row: &&Vec<Value>| row.first().is_none_or(|value| !value.is_null());
@@ -88,7 +90,14 @@ pub(super) fn aggregate(name: &str, rows: Vec<Vec<Value>>) -> Result<Value, PgEr
         _ if values.is_empty() => Value::Null,
         "min" => extreme(Ordering::Less).unwrap_or(Value::Null),
         "max" => extreme(Ordering::Greater).unwrap_or(Value::Null),
-        "sum" => Value::Int(values.iter().filter_map(Value::int).sum()),
+        "sum" if values.iter().any(|value| matches!(value, Value::Float(_))) => {
+            Value::Float(values.iter().filter_map(Value::float).sum())
+        }
+        "sum" if values.iter().any(|value| matches!(value, Value::Numeric(_))) => sum_of_numerics(context, &values)?,
+        "sum" => {
+            let sum = values.iter().filter_map(Value::int).try_fold(0_i64, i64::checked_add);
+            Value::Int(sum.ok_or_else(|| PgError::error("22003", "bigint out of range"))?)
+        }
         "avg" => Value::Float(values.iter().filter_map(Value::float).sum::<f64>() / values.len() as f64),
         "bool_and" | "every" => Value::Bool(values.iter().all(Value::is_true)),
         "bool_or" => Value::Bool(values.iter().any(Value::is_true)),

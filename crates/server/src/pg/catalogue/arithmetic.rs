@@ -1,5 +1,6 @@
 //! Arithmetic with numbers, times and lengths of time.
 
+use super::context::{Context, Purpose};
 use super::value::Value;
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
@@ -34,12 +35,63 @@ pub(super) fn arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Op
     })
 }
 
+/// The exact result of arithmetic with numbers that have all their digits, which the store computes; `None` for other
+/// operands and operators.
+pub(super) fn of_numerics(
+    context: &Context<'_>,
+    left: &Value,
+    op: &BinaryOperator,
+    right: &Value,
+) -> Result<Option<Value>, PgError> {
+    let sign = match op {
+        BinaryOperator::Plus => '+',
+        BinaryOperator::Minus => '-',
+        BinaryOperator::Multiply => '*',
+        BinaryOperator::Divide => '/',
+        BinaryOperator::Modulo => '%',
+        _ => return Ok(None),
+    };
+    match (left, right) {
+        (Value::Numeric(_), Value::Numeric(_) | Value::Int(_) | Value::Text(_))
+        | (Value::Int(_) | Value::Text(_), Value::Numeric(_)) => {
+            exact(context, &format!("({}) {sign} ({})", digits(left)?, digits(right)?)).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The exact sum of numbers.
+pub(super) fn sum_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
+    let items = values.iter().map(|value| digits(value).map(|digits| format!("({digits})")));
+    let items = items.collect::<Result<Vec<String>, PgError>>()?;
+    exact(context, &format!("sum(x) FROM (VALUES {}) AS v(x)", items.join(", ")))
+}
+
+fn exact(context: &Context<'_>, expression: &str) -> Result<Value, PgError> {
+    if context.purpose == Purpose::Columns {
+        return Ok(Value::Null);
+    }
+    match context.functions.constant(expression)? {
+        Value::Float(_) => Err(too_long()),
+        value => Ok(value),
+    }
+}
+
+/// The digits of a number, as a statement has them.
+fn digits(value: &Value) -> Result<String, PgError> {
+    let is_plain = |text: &String| {
+        text.parse::<f64>().is_ok() && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'))
+    };
+    value.shown().filter(is_plain).ok_or_else(too_long)
+}
+
+fn too_long() -> PgError {
+    PgError::not_supported("a number without all its digits in queries about the catalogue")
+}
+
 /// The result of arithmetic if an operand is a number with a fraction; `None` for other operands and operators.
 fn of_fractions(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Result<Value, PgError>> {
-    let (is_float, is_numeric) = [left, right].into_iter().fold((false, false), |(is_float, is_numeric), value| {
-        (is_float || matches!(value, Value::Float(_)), is_numeric || matches!(value, Value::Numeric(_)))
-    });
-    if !is_float && !is_numeric {
+    if !matches!((left, right), (Value::Float(_), _) | (_, Value::Float(_))) {
         return None;
     }
     let (one, two) = (left.float()?, right.float()?);
@@ -54,7 +106,7 @@ fn of_fractions(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Resu
         BinaryOperator::Modulo => one % two,
         _ => return None,
     };
-    Some(Ok(if is_float { Value::Float(value) } else { Value::Numeric(value.to_string()) }))
+    Some(Ok(Value::Float(value)))
 }
 
 /// The sum or the difference of times and lengths of time; `None` for other operands.

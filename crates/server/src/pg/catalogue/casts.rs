@@ -57,7 +57,8 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
         },
         "oid" | "int2" | "int4" | "int8" | "xid" | "cid" => Value::Int(value.int().ok_or_else(|| invalid(name))?),
         "float4" | "float8" | "numeric" => match value {
-            Value::Int(_) | Value::Numeric(_) if name == "numeric" => value,
+            Value::Int(number) if name == "numeric" => Value::Numeric(number.to_string()),
+            Value::Numeric(_) if name == "numeric" => value,
             Value::Text(text) if name == "numeric" && is_plain_number(text.trim()) => {
                 Value::Numeric(text.trim().to_owned())
             }

@@ -2,7 +2,7 @@
 
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
-use super::arithmetic::arithmetic;
+use super::arithmetic::{arithmetic, of_numerics};
 use super::casts::{cast, interval_of};
 use super::context::{Context, Frame, Purpose};
 use super::functions::{call, special_name};
@@ -10,13 +10,14 @@ use super::names::{function_name, ident};
 use super::patterns::{like, matches};
 use super::select_sort::sort;
 use super::typing::first_subscript;
-use super::value::Value;
+use super::value::{Value, key_of};
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
 use atsdb::array_text;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, DateTimeField, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentClause, FunctionArguments, Query, Subscript, UnaryOperator, Value as Literal, ValueWithSpan,
+    FunctionArgumentClause, FunctionArguments, Query, Subscript, TrimWhereField, UnaryOperator, Value as Literal,
+    ValueWithSpan,
 };
 use std::cmp::Ordering;
 
@@ -87,7 +88,10 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
                 _ => Value::Null,
             },
         },
-        Expr::BinaryOp { left, op, right } => binary(&of(left)?, op, &of(right)?)?,
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right) = (of(left)?, of(right)?);
+            of_numerics(context, &left, op, &right)?.map_or_else(|| binary(&left, op, &right), Ok)?
+        }
         Expr::UnaryOp { op, expr } => unary(*op, of(expr)?)?,
         Expr::Like { negated, expr, pattern, escape_char, .. } => {
             negated_if(*negated, like(&of(expr)?, &of(pattern)?, escape(escape_char.as_ref()), false))
@@ -142,9 +146,20 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
             if let Some(length) = substring_for {
                 arguments.push(of(length)?);
             }
-            call(context, "substr", &arguments)?
+            call(context, "substring", &arguments)?
         }
-        Expr::Trim { expr, .. } => call(context, "btrim", &[of(expr)?])?,
+        Expr::Trim { expr, trim_where, trim_what, trim_characters: None } => {
+            let name = match trim_where {
+                Some(TrimWhereField::Leading) => "ltrim",
+                Some(TrimWhereField::Trailing) => "rtrim",
+                Some(TrimWhereField::Both) | None => "btrim",
+            };
+            let mut arguments = vec![of(expr)?];
+            if let Some(what) = trim_what {
+                arguments.push(of(what)?);
+            }
+            call(context, name, &arguments)?
+        }
         other => return Err(PgError::not_supported(format_args!("{other} in a catalogue query"))),
     })
 }
@@ -444,16 +459,10 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
     sort(&mut keyed, order);
     let mut rows: Vec<Vec<Value>> = keyed.into_iter().map(|(_, values)| values).collect();
     if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
-        let mut seen: Vec<Vec<Value>> = Vec::new();
-        rows.retain(|row| {
-            let is_new = !seen.contains(row);
-            if is_new {
-                seen.push(row.clone());
-            }
-            is_new
-        });
+        let mut seen = std::collections::BTreeSet::new();
+        rows.retain(|row| seen.insert(key_of(row)));
     }
-    aggregate(&name, rows)
+    aggregate(context, &name, rows)
 }
 
 /// The expression of an argument; `None` is `*`.

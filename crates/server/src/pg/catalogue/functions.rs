@@ -174,7 +174,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             None | Some(0) => by_number(context, ("internal", "indexes"), argument(0), "definition")?,
             Some(column) => match by_number(context, ("internal", "indexes"), argument(0), "columns")? {
                 Value::Array(columns) => {
-                    usize::try_from(column - 1).ok().and_then(|at| columns.get(at).cloned()).unwrap_or(Value::Null)
+                    let at = column.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+                    at.and_then(|at| columns.get(at).cloned()).unwrap_or(Value::Null)
                 }
                 _ => Value::Null,
             },
@@ -286,35 +287,6 @@ fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Valu
     })
 }
 
-/// `format` with `%s`, `%I`, `%L` and `%%`.
-fn formatted(arguments: &[Value]) -> Result<Value, PgError> {
-    let Some((Value::Text(pattern), values)) = arguments.split_first() else { return Ok(Value::Null) };
-    let (mut made, mut values, mut letters) = (String::new(), values.iter(), pattern.chars());
-    while let Some(letter) = letters.next() {
-        if letter != '%' {
-            made.push(letter);
-            continue;
-        }
-        let kind = letters.next();
-        if kind == Some('%') {
-            made.push('%');
-            continue;
-        }
-        let value = values.next().ok_or_else(|| PgError::error("22023", "too few arguments for format()"))?.shown();
-        match (kind, value) {
-            (Some('s'), value) => made.push_str(&value.unwrap_or_default()),
-            (Some('I'), Some(value)) => made.push_str(&identifier(&value)),
-            (Some('I'), None) => {
-                return Err(PgError::error("22004", "null values cannot be formatted as an SQL identifier"));
-            }
-            (Some('L'), Some(value)) => made.push_str(&format!("'{}'", value.replace('\'', "''"))),
-            (Some('L'), None) => made.push_str("NULL"),
-            _ => return Err(PgError::not_supported("format() in queries about the catalogue with other codes")),
-        }
-    }
-    Ok(Value::Text(made))
-}
-
 /// Functions about values. The store computes those that are not among them.
 fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
     let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
@@ -324,7 +296,13 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
         Value::Array(items) => Some(items),
         _ => None,
     };
+    let seconds = match arguments {
+        [Value::Text(part), Value::Interval(microseconds)] if part == "epoch" => Some(*microseconds as f64 / 1e6),
+        _ => None,
+    };
     Ok(match name {
+        // Monitors ask for how long a statement runs.
+        "date_part" if seconds.is_some() => seconds.map_or(Value::Null, Value::Float),
         "coalesce" => arguments.iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null),
         "nullif" => match argument(0).compare(argument(1)) {
             Some(std::cmp::Ordering::Equal) => Value::Null,
@@ -344,8 +322,7 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
             .unwrap_or(Value::Null),
         "lower" => of_text(str::to_lowercase),
         "upper" => of_text(str::to_uppercase),
-        "btrim" | "trim" => of_text(|text| text.trim().to_owned()),
-        "format" => formatted(arguments)?,
+        "btrim" if arguments.len() == 1 => of_text(|text| text.trim_matches(' ').to_owned()),
         "quote_ident" => of_text(identifier),
         "quote_literal" => of_text(|text| format!("'{}'", text.replace('\'', "''"))),
         "quote_nullable" => match text(0) {
@@ -365,20 +342,19 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
             }
             _ => Value::Null,
         },
-        "substr" | "substring" => {
+        // Not with a pattern.
+        "substr" | "substring" if argument(1).is_null() || argument(1).int().is_some() => {
             let (Some(text), Some(from)) = (text(0), argument(1).int()) else { return Ok(Value::Null) };
             let end = argument(2).int().map_or(i64::MAX, |length| from.saturating_add(length));
             let numbered = (1_i64..).zip(text.chars()).filter(|(number, _)| *number >= from && *number < end);
             Value::Text(numbered.map(|(_, letter)| letter).collect())
         }
-        "replace" => match (text(0), text(1), text(2)) {
-            (Some(text), Some(from), Some(to)) => Value::Text(text.replace(&from, &to)),
-            _ => Value::Null,
-        },
-        "split_part" => match (text(0), text(1), argument(2).int().and_then(|part| usize::try_from(part - 1).ok())) {
-            (Some(text), Some(by), Some(part)) => Value::text(text.split(&by).nth(part).unwrap_or_default()),
-            _ => Value::Null,
-        },
+        "split_part" if argument(2).int().is_none_or(|part| part > 0) => {
+            match (text(0), text(1), argument(2).int().and_then(|part| usize::try_from(part - 1).ok())) {
+                (Some(text), Some(by), Some(part)) => Value::text(text.split(&by).nth(part).unwrap_or_default()),
+                _ => Value::Null,
+            }
+        }
         "string_to_array" => match (text(0), text(1)) {
             (Some(text), Some(by)) => Value::Array(text.split(&by).map(Value::text).collect()),
             _ => Value::Null,
@@ -387,14 +363,15 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
             Some(name) => Value::Array(parts(&name).into_iter().map(Value::Text).collect()),
             None => Value::Null,
         },
-        "array_to_string" => match (items, text(1)) {
+        "array_to_string" if arguments.len() == 2 || argument(0).is_null() => match (items, text(1)) {
             (Some(items), Some(by)) => {
                 let items: Vec<String> = items.iter().filter_map(Value::shown).collect();
                 Value::Text(items.join(&by))
             }
             _ => Value::Null,
         },
-        "array_length" | "array_upper" | "cardinality" => {
+        "cardinality" => items.map_or(Value::Null, |items| Value::Int(items.len() as i64)),
+        "array_length" | "array_upper" => {
             items.filter(|items| !items.is_empty()).map_or(Value::Null, |items| Value::Int(items.len() as i64))
         }
         "array_remove" => match items {
@@ -414,7 +391,13 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
         }
         "row" => Value::Record(arguments.to_vec()),
         "array" => Value::Array(arguments.to_vec()),
-        _ => context.functions.call(name, arguments, context.purpose == Purpose::Columns)?,
+        _ => {
+            let value = context.functions.call(name, arguments, context.purpose == Purpose::Columns)?;
+            if let Value::Text(text) = &value {
+                context.limits.count_bytes(text.len())?;
+            }
+            value
+        }
     })
 }
 

@@ -40,4 +40,9 @@ impl<'a> Limits<'a> {
         self.session.check_interrupt()?;
         Ok(self.memory.grow(self.values.take() * VALUE_BYTES)?)
     }
+
+    /// Counts the bytes of a text that was computed.
+    pub(in crate::pg) fn count_bytes(&self, bytes: usize) -> Result<(), PgError> {
+        Ok(self.memory.grow(bytes)?)
+    }
 }

@@ -80,8 +80,12 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
         "generate_series" | "generate_subscripts" => known::INT4,
         "_pg_expandarray" => 2249,
         "min" | "max" | "abs" | "nullif" | "array_append" | "array_remove" => first,
-        "sum" => known::INT8,
-        "avg" => known::FLOAT8,
+        "sum" => match first {
+            known::NUMERIC => known::NUMERIC,
+            known::FLOAT4 | known::FLOAT8 => known::FLOAT8,
+            _ => known::INT8,
+        },
+        "avg" | "date_part" => known::FLOAT8,
         "coalesce" | "greatest" | "least" => {
             arguments.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)
         }

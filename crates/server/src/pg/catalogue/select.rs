@@ -9,7 +9,7 @@ use super::relation::{ColumnName, Relation, Row, find};
 use super::select_sort::sort;
 use super::sets::{expand, window_values};
 use super::typing::type_of;
-use super::value::Value;
+use super::value::{Value, key_of};
 use crate::pg::error::PgError;
 use atsdb::sql::tree_walk::visit_relations;
 use datafusion::sql::sqlparser::ast::{
@@ -72,7 +72,7 @@ fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Fr
     let (columns, mut all) = (first.columns.clone(), first.rows.as_ref().clone());
     let mut seen = std::collections::BTreeSet::new();
     if !is_all {
-        all.retain(|row| seen.insert(format!("{row:?}")));
+        all.retain(|row| seen.insert(key_of(row)));
     }
     let mut working = Relation::new(columns.clone(), all.clone());
     while !working.rows.is_empty() {
@@ -80,7 +80,7 @@ fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Fr
         Rc::make_mut(&mut inner.ctes).insert(name.clone(), working);
         let mut found = body(context, right, &[], &inner)?.rows.as_ref().clone();
         if !is_all {
-            found.retain(|row| seen.insert(format!("{row:?}")));
+            found.retain(|row| seen.insert(key_of(row)));
         }
         all.extend(found.iter().cloned());
         if all.len() > RECURSIVE_ROWS_MAX {
@@ -145,7 +145,7 @@ fn combine(left: Relation, right: &Relation, op: SetOperator, is_all: bool) -> R
 /// Keeps only the first of rows with equal keys.
 fn distinct<T>(rows: &mut Vec<T>, key: impl Fn(&T) -> &Row) {
     let mut keys = std::collections::BTreeSet::new();
-    rows.retain(|row| keys.insert(format!("{:?}", key(row))));
+    rows.retain(|row| keys.insert(key_of(key(row))));
 }
 
 /// Sorts a result that does not come from a SELECT (VALUES, UNION) by its output columns.
@@ -354,7 +354,7 @@ fn groups(context: &Context<'_>, select: &Select, input: &Relation, frame: &Fram
             key.push(evaluate(context, group_expression(expr, select), &inner)?);
         }
         let count = groups.len();
-        let at = *keys.entry(format!("{key:?}")).or_insert(count);
+        let at = *keys.entry(key_of(&key)).or_insert(count);
         if at == count {
             groups.push(Vec::new());
         }

@@ -63,14 +63,15 @@ pub(super) fn set_of(name: &str, arguments: &[Value]) -> Result<Vec<Value>, PgEr
         "generate_series" => {
             let (Some(first), Some(last)) = (number(0), number(1)) else { return Ok(Vec::new()) };
             let step = if arguments.len() > 2 { number(2).unwrap_or(0) } else { 1 };
-            if step == 0 || (last.saturating_sub(first) / step) > VALUES_MAX {
+            if last.saturating_sub(first).checked_div(step).is_none_or(|count| count > VALUES_MAX) {
                 return Err(PgError::error("22023", "generate_series in a catalogue query returns too many values"));
             }
             let mut values = Vec::new();
             let mut value = first;
             while if step > 0 { value <= last } else { value >= last } {
                 values.push(Value::Int(value));
-                value += step;
+                let Some(next) = value.checked_add(step) else { break };
+                value = next;
             }
             values
         }
@@ -196,5 +197,21 @@ fn find_windows<'a>(expr: &'a Expr, calls: &mut Vec<(*const Expr, &'a Function)>
             find_windows(right, calls);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_ends_at_the_last_number_of_its_type() {
+        for (first, last, step) in [(i64::MAX - 1, i64::MAX, 1), (i64::MIN + 1, i64::MIN, -1)] {
+            let found = set_of("generate_series", &[first, last, step].map(Value::Int)).unwrap();
+            assert_eq!(found, [first, last].map(Value::Int));
+        }
+        for (first, last, step) in [(i64::MAX, i64::MIN, -1), (1, 2, 0)] {
+            assert!(set_of("generate_series", &[first, last, step].map(Value::Int)).is_err());
+        }
     }
 }

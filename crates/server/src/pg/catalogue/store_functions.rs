@@ -3,11 +3,10 @@
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::store::StoreSession;
-use crate::pg::types::calendar::DAY_US;
 use crate::pg::types::cells::{Cell, Cells};
 use crate::pg::types::{known, text};
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, TimeUnit};
+use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use atsdb::sql::{Answer, ParameterValue, Prepared, Session};
 use atsdb::{Error, ErrorKind};
 use datafusion::common::ScalarValue;
@@ -27,13 +26,28 @@ pub(in crate::pg) struct StoreFunctions<'a> {
     calls: RefCell<HashMap<CallKey, Rc<StoreCall>>>,
 }
 
-/// The name of a function and the types of its arguments; `None` is NULL.
-type CallKey = (String, Vec<Option<DataType>>);
+/// A kind of calls, which differ in their values.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct CallKey {
+    name: String,
+    /// A first argument that must be a constant.
+    constant: Option<String>,
+    /// The types of the other arguments; `None` is NULL.
+    types: Vec<Option<DataType>>,
+}
 
 /// A call of a function with any values of some types.
 struct StoreCall {
     prepared: Prepared,
     type_id: u32,
+}
+
+impl StoreCall {
+    fn of(prepared: Prepared) -> Self {
+        let field = prepared.schema().and_then(|schema| schema.fields().first().cloned());
+        let type_id = field.map_or(known::TEXT, |field| type_of_result(&field));
+        Self { prepared, type_id }
+    }
 }
 
 impl<'a> StoreFunctions<'a> {
@@ -44,14 +58,21 @@ impl<'a> StoreFunctions<'a> {
     /// The type of what a function returns for arguments of these types; `None` if there is no such function.
     pub(in crate::pg) fn result_type(&self, name: &str, arguments: &[u32]) -> Option<u32> {
         let types = arguments.iter().map(|id| Some(type_of_arguments(*id))).collect();
-        self.prepared(name, types).ok().map(|call| call.type_id)
+        self.prepared(CallKey { name: name.to_owned(), constant: None, types }).ok().map(|call| call.type_id)
     }
 
     /// Calls a function. If `is_dry`, it is only checked whether there is one for these arguments.
     pub(in crate::pg) fn call(&self, name: &str, arguments: &[Value], is_dry: bool) -> Result<Value, PgError> {
+        let (constant, arguments) = match arguments {
+            [Value::Text(part), rest @ ..] if name == "date_part" => (Some(part.clone()), rest),
+            arguments => (None, arguments),
+        };
+        if constant.is_some() && arguments.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
         let values: Vec<ScalarValue> = arguments.iter().map(scalar).collect::<Result<_, _>>()?;
         let types = values.iter().map(|value| Some(value.data_type()).filter(|found| *found != DataType::Null));
-        let call = self.prepared(name, types.collect())?;
+        let call = self.prepared(CallKey { name: name.to_owned(), constant, types: types.collect() })?;
         if is_dry {
             return Ok(Value::Null);
         }
@@ -60,14 +81,27 @@ impl<'a> StoreFunctions<'a> {
             ParameterValue::from_array(array.as_ref(), 0)
         });
         let given = given.collect::<Result<Vec<_>, Error>>()?;
-        let Answer::Rows(mut rows) = self.own().execute_prepared(&call.prepared, &given)? else {
-            return Ok(Value::Null);
+        self.computed(&call, &given, name)
+    }
+
+    /// Computes an expression of constants.
+    pub(in crate::pg) fn constant(&self, expression: &str) -> Result<Value, PgError> {
+        let prepared = self.own().prepare(&format!("SELECT {expression}"), &[]).map_err(unplaced)?;
+        self.computed(&StoreCall::of(prepared), &[], expression)
+    }
+
+    fn computed(&self, call: &StoreCall, given: &[ParameterValue], written: &str) -> Result<Value, PgError> {
+        self.session.check_interrupt()?;
+        let Answer::Rows(mut rows) = self.own().execute_prepared(&call.prepared, given).map_err(unplaced)? else {
+            return Err(not_scalar(written));
         };
-        let Some(batch) = rows.next().transpose()? else { return Ok(Value::Null) };
+        let batch = rows.next().transpose().map_err(unplaced)?;
+        let batch = batch.filter(|batch| batch.num_rows() == 1).ok_or_else(|| not_scalar(written))?;
         Ok(batch.columns().first().map_or(Value::Null, |column| value_at(column, 0, call.type_id)))
     }
 
-    fn prepared(&self, name: &str, types: Vec<Option<DataType>>) -> Result<Rc<StoreCall>, PgError> {
+    fn prepared(&self, key: CallKey) -> Result<Rc<StoreCall>, PgError> {
+        let name = key.name.as_str();
         let missing =
             || PgError::error("42883", format!("function {name} does not exist in queries about the catalogue"));
         // The functions of PostgreSQL's catalogue would answer for the session in which they are computed.
@@ -75,24 +109,27 @@ impl<'a> StoreFunctions<'a> {
         if !is_name || name.starts_with("pg_") {
             return Err(missing());
         }
-        let key = (name.to_owned(), types);
         if let Some(call) = self.calls.borrow().get(&key) {
             return Ok(Rc::clone(call));
         }
-        let (mut number, mut arguments) = (0, Vec::new());
-        for data_type in &key.1 {
+        let constant = key.constant.as_ref().map(|text| format!("'{}'", text.replace('\'', "''")));
+        let (mut number, mut arguments) = (0, Vec::from_iter(constant));
+        for data_type in &key.types {
             number += usize::from(data_type.is_some());
             arguments.push(data_type.as_ref().map_or_else(|| "NULL".to_owned(), |_| format!("${number}")));
         }
-        let declared: Vec<Option<DataType>> = key.1.iter().filter(|found| found.is_some()).cloned().collect();
-        let prepared = self.own().prepare(&format!("SELECT {name}({})", arguments.join(", ")), &declared);
-        let prepared = prepared.map_err(|error| match PgError::from(error) {
+        let declared: Vec<Option<DataType>> = key.types.iter().filter(|found| found.is_some()).cloned().collect();
+        // The condition holds. It refuses aggregates and functions that return sets.
+        let call = format!("{name}({})", arguments.join(", "));
+        let prepared = self.own().prepare(&format!("SELECT {call} WHERE {call} IS NULL OR TRUE"), &declared);
+        let prepared = prepared.map_err(|error| match unplaced(error) {
             error if error.code == "42883" => missing(),
-            error => PgError { position: None, ..error },
+            error if ["ggregate functions are not", "Unnest"].iter().any(|sign| error.message.contains(sign)) => {
+                not_scalar(name)
+            }
+            error => error,
         })?;
-        let field = prepared.schema().and_then(|schema| schema.fields().first().cloned());
-        let type_id = field.map_or(known::TEXT, |field| type_of_result(&field));
-        let call = Rc::new(StoreCall { prepared, type_id });
+        let call = Rc::new(StoreCall::of(prepared));
         self.calls.borrow_mut().insert(key, Rc::clone(&call));
         Ok(call)
     }
@@ -100,6 +137,15 @@ impl<'a> StoreFunctions<'a> {
     fn own(&self) -> &Session {
         self.own.get_or_init(|| self.session.for_functions())
     }
+}
+
+/// An error without its place, which is one in another text than the client's.
+fn unplaced(error: Error) -> PgError {
+    PgError::from(error).without_place()
+}
+
+fn not_scalar(name: &str) -> PgError {
+    PgError::not_supported(format_args!("{name} in queries about the catalogue"))
 }
 
 /// The type in which an argument of a type is passed to the store.
@@ -134,7 +180,7 @@ fn type_of_result(field: &Field) -> u32 {
     };
     let is_known = match element {
         Some(element) => is_integer(element) || element == known::TEXT,
-        None => has_form(id) || matches!(id, known::TIMESTAMP | known::INTERVAL),
+        None => has_form(id) || id == known::TIMESTAMP,
     };
     if is_known { id } else { known::TEXT }
 }
@@ -152,9 +198,9 @@ fn scalar(value: &Value) -> Result<ScalarValue, PgError> {
             number.map_err(|_| PgError::error("22003", format!("the number {digits} is out of range")))?
         }
         Value::Time(microseconds) => ScalarValue::TimestampMicrosecond(Some(*microseconds), Some("UTC".into())),
-        Value::Interval(microseconds) => {
-            let interval = IntervalMonthDayNano::new(0, 0, microseconds.saturating_mul(1_000));
-            ScalarValue::IntervalMonthDayNano(Some(interval))
+        // Its months and days are no longer known.
+        Value::Interval(_) => {
+            return Err(PgError::not_supported("an interval for a function in queries about the catalogue"));
         }
         Value::Array(items) => {
             let are_numbers = items.iter().all(|item| matches!(item, Value::Null | Value::Int(_)));
@@ -179,9 +225,6 @@ fn value_at(array: &ArrayRef, row: usize, type_id: u32) -> Value {
         Cell::Float64(value) => Value::Float(value),
         Cell::Numeric(digits) => Value::Numeric(digits),
         Cell::Timestamp(Some(microseconds)) => Value::Time(microseconds),
-        Cell::Interval { months: 0, days, microseconds } => {
-            Value::Interval(i64::from(days).saturating_mul(DAY_US).saturating_add(microseconds))
-        }
         Cell::List(_, items) if known::element_of(type_id).is_some() => {
             let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
             Value::Array((0..items.len()).map(|row| value_at(&items, row, element)).collect())

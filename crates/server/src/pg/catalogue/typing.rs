@@ -31,7 +31,8 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
         Expr::Value(value) => match &value.value {
             Literal::Number(digits, _) if digits.contains(['.', 'e', 'E']) => known::NUMERIC,
             Literal::Number(digits, _) if digits.parse::<i32>().is_ok() => known::INT4,
-            Literal::Number(..) => known::INT8,
+            Literal::Number(digits, _) if digits.parse::<i64>().is_ok() => known::INT8,
+            Literal::Number(..) => known::NUMERIC,
             Literal::Boolean(_) => known::BOOL,
             _ => known::TEXT,
         },

@@ -72,7 +72,7 @@ impl Value {
         match self {
             Self::Int(value) | Self::Named(value, _) => Some(*value),
             Self::Float(value) => Some(*value as i64),
-            Self::Numeric(_) => self.float().map(|value| value as i64),
+            Self::Numeric(digits) => rounded(digits),
             Self::Bool(value) => Some(i64::from(*value)),
             Self::Text(text) => text.trim().parse().ok(),
             _ => None,
@@ -152,6 +152,26 @@ impl Value {
     }
 }
 
+/// A text that is the same for equal rows: 1.50 is 1.5.
+pub(in crate::pg) fn key_of(row: &[Value]) -> String {
+    let plain = |value: &Value| match value {
+        Value::Numeric(digits) if digits.contains('.') => {
+            Value::Numeric(digits.trim_end_matches('0').trim_end_matches('.').to_owned())
+        }
+        Value::Int(value) => Value::Numeric(value.to_string()),
+        other => other.clone(),
+    };
+    format!("{:?}", row.iter().map(plain).collect::<Vec<_>>())
+}
+
+/// The nearest integer to a number; half of one is rounded away from zero. `None` if it does not fit.
+fn rounded(digits: &str) -> Option<i64> {
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let away = i64::from(fraction.starts_with(['5', '6', '7', '8', '9']));
+    let whole: i64 = if matches!(whole, "" | "-") { 0 } else { whole.parse().ok()? };
+    if digits.starts_with('-') { whole.checked_sub(away) } else { whole.checked_add(away) }
+}
+
 fn is_text(type_id: u32) -> bool {
     matches!(type_id, known::TEXT | known::VARCHAR | known::NAME | known::CHAR | known::UNKNOWN)
 }
@@ -185,5 +205,32 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_digits_round_away_from_zero() {
+        for (digits, expected) in [
+            ("2.50", Some(3)),
+            ("2.49", Some(2)),
+            ("-2.5", Some(-3)),
+            ("-0.5", Some(-1)),
+            ("9007199254740993", Some(9_007_199_254_740_993)),
+            ("12345678901234567890", None),
+        ] {
+            assert_eq!(Value::Numeric(digits.to_owned()).int(), expected, "{digits}");
+        }
+    }
+
+    #[test]
+    fn equal_numbers_have_the_same_key() {
+        let key = |digits: &str| key_of(&[Value::Numeric(digits.to_owned())]);
+        assert_eq!(key("1.50"), key("1.5"));
+        assert_eq!(key("10.00"), key_of(&[Value::Int(10)]));
+        assert_ne!(key("10"), key("1"));
     }
 }

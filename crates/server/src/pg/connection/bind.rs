@@ -36,8 +36,9 @@ pub(super) enum Plan {
     /// The connection itself.
     Connection,
     Store(Prepared),
-    /// The store, after the values of calls about the session are known, which each execution computes.
-    StoreWithSessionValues,
+    /// The store, after the values of calls about the session are known, which each execution computes. With the types
+    /// of parameters that the client has declared.
+    StoreWithSessionValues(Vec<u32>),
     Catalogue(Arc<CatalogueQuery>),
 }
 

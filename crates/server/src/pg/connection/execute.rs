@@ -5,6 +5,7 @@ use super::block::Block;
 use super::deadline::Deadline;
 use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
+use super::session_values::error_in;
 use crate::pg::answer::complete_columns;
 use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
@@ -54,7 +55,9 @@ impl Connection {
                     None => {
                         self.take_permit()?;
                         let bound = self.with_session_values(text, kind, false)?;
-                        let answer = self.session.execute(bound.as_deref().unwrap_or(text))?;
+                        let bound = bound.as_deref();
+                        let executed = self.session.execute(bound.unwrap_or(text));
+                        let answer = executed.map_err(|error| error_in(bound, error))?;
                         let mut outcome = self.of_answer(kind, text, answer)?;
                         if let Outcome::Rows { rows, .. } = &mut outcome {
                             complete_columns(text, rows.columns_mut(), &self.session);
@@ -82,12 +85,14 @@ impl Connection {
                 let answer = self.session.execute_prepared(prepared, values)?;
                 self.of_prepared(statement, answer)
             }
-            Plan::StoreWithSessionValues => {
+            Plan::StoreWithSessionValues(types) => {
                 self.take_permit()?;
                 let bound = self.with_session_values(&statement.text, &statement.kind, false)?;
-                let text = bound.as_deref().unwrap_or(&statement.text);
-                let prepared = self.session.prepare(text, &statement.parameter_types)?;
-                let answer = self.session.execute_prepared(&prepared, values)?;
+                let bound = bound.as_deref();
+                let prepared = self.session.prepare(bound.unwrap_or(&statement.text), types);
+                let prepared = prepared.map_err(|error| error_in(bound, error))?;
+                let answer = self.session.execute_prepared(&prepared, values);
+                let answer = answer.map_err(|error| error_in(bound, error))?;
                 self.of_prepared(statement, answer)
             }
         }
@@ -210,6 +215,8 @@ impl Connection {
                 if self.block == Block::None {
                     self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
+                // It may check the rows of the transaction.
+                self.take_permit()?;
                 self.session.execute(text)?;
                 "SET CONSTRAINTS".to_owned()
             }

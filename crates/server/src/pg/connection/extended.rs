@@ -4,6 +4,7 @@ use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
 use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
+use super::session_values::error_in;
 use crate::pg::answer::complete_columns;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::columns_of;
@@ -107,7 +108,8 @@ impl Connection {
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
                     let bound = self.with_session_values(&prepared.text, &prepared.kind, true)?;
-                    let plan = self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), types)?;
+                    let plan = self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), types);
+                    let plan = plan.map_err(|error| error_in(bound.as_deref(), error))?;
                     let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());
                     let found = types_and_forms
                         .map(|(data_type, form)| form.map_or_else(|| known::of_arrow(data_type), known::of_form));
@@ -118,7 +120,10 @@ impl Connection {
                     if let Some(columns) = &mut prepared.columns {
                         complete_columns(&prepared.text, columns, &self.session);
                     }
-                    prepared.plan = if bound.is_some() { Plan::StoreWithSessionValues } else { Plan::Store(plan) };
+                    prepared.plan = match bound {
+                        Some(_) => Plan::StoreWithSessionValues(types.to_vec()),
+                        None => Plan::Store(plan),
+                    };
                 }
             }
             StatementKind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),

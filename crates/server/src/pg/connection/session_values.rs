@@ -6,10 +6,14 @@ use crate::pg::catalogue::value::Value;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::session_calls::session_calls;
 use crate::pg::statement::kind::StatementKind;
+use atsdb::Error;
 use std::collections::BTreeMap;
 
 /// The maximum number of different calls in a statement.
 const CALLS_MAX: usize = 1_000;
+
+/// Calls that do something. A report about a statement does not make them.
+const ACTING: [&str; 4] = ["set_config", "pg_cancel_backend", "pg_terminate_backend", "pg_export_snapshot"];
 
 /// The value of a call, with its type and its heading.
 struct SessionValue {
@@ -40,7 +44,8 @@ impl Connection {
             let found = match known.get(written) {
                 Some(found) => found,
                 None => {
-                    let Some(found) = self.session_value(written, is_prepared)? else { continue };
+                    let is_dry = is_prepared || matches!(kind, StatementKind::Report(_)) && acts(written);
+                    let Some(found) = self.session_value(written, is_dry)? else { continue };
                     &*known.entry(written).or_insert(found)
                 }
             };
@@ -53,10 +58,10 @@ impl Connection {
         Ok((copied > 0).then(|| bound + &text[copied..]))
     }
 
-    /// The value of a call; `None` if it is not one.
-    fn session_value(&mut self, call: &str, is_prepared: bool) -> Result<Option<SessionValue>, Failure> {
+    /// The value of a call; `None` if it is not one. If `is_dry`, it is NULL, and nothing happens.
+    fn session_value(&mut self, call: &str, is_dry: bool) -> Result<Option<SessionValue>, Failure> {
         let Some(query) = CatalogueQuery::read(&format!("SELECT {call}"), &[], &|_, _| false) else { return Ok(None) };
-        let (columns, value) = if is_prepared {
+        let (columns, value) = if is_dry {
             (query.columns(self.surroundings())?, Value::Null)
         } else {
             let answer = query.run(&[], self.surroundings())?;
@@ -70,4 +75,15 @@ impl Connection {
         let column = columns.into_iter().next();
         Ok(column.map(|column| SessionValue { value, type_id: column.type_id, heading: column.name }))
     }
+}
+
+/// The error of a statement. Places in a text with values instead of calls are none in the client's one.
+pub(super) fn error_in(bound: Option<&str>, error: Error) -> PgError {
+    let error = PgError::from(error);
+    if bound.is_some() { error.without_place() } else { error }
+}
+
+fn acts(call: &str) -> bool {
+    let call = call.to_ascii_lowercase();
+    ACTING.iter().any(|name| call.contains(name))
 }
