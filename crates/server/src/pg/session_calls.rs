@@ -188,15 +188,8 @@ fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
             break;
         }
         let Some(Word::Name(name)) = ahead.next() else { break };
-<<<<<<< HEAD
-        if type_ids(&name, &[]).is_err()
-            || ahead.peek() == Some(Word::Symbol('('))
-            || ahead.peek() == Some(Word::Symbol('['))
-        {
-=======
-        let is_kept = matches!(type_ids(&name).as_deref(), Ok([id]) if keeps_its_form(*id));
+        let is_kept = matches!(type_ids(&name, &[]).as_deref(), Ok([id]) if keeps_its_form(*id));
         if !is_kept || ahead.peek() == Some(Word::Symbol('(')) || ahead.peek() == Some(Word::Symbol('[')) {
->>>>>>> h4
             break;
         }
         is_found |= is_named(&name);
