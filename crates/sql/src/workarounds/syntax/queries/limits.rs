@@ -1,6 +1,6 @@
 //! Limits of an answer: `FETCH FIRST n ROWS`, also `WITH TIES`, and a `LIMIT` or `OFFSET` given by a subquery.
 //! DataFusion only supports numbers in `LIMIT` and `OFFSET`; the rest becomes a condition on `row_number` or `rank`.
-//! After `DISTINCT`, `UNION` and the like, the rows are those of a subquery.
+//! After `DISTINCT`, `UNION` and the like, and beside functions that return rows, the rows are those of a subquery.
 //!
 //! Waits for [#17716](https://github.com/apache/datafusion/issues/17716) (`FETCH`); for subqueries no upstream issue is
 //! known.
