@@ -68,9 +68,9 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = inverse;
             Ok(())
         }
-        Expr::Substring { expr: text, substring_from: Some(pattern), substring_for: None, .. }
-            if is_text(pattern.as_ref()) =>
-        {
+        Expr::Substring {
+            expr: text, substring_from: Some(pattern), substring_for: None, shorthand: false, ..
+        } if is_text(pattern.as_ref()) => {
             let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
             if let Expr::CompoundFieldAccess { root, .. } = &mut found
                 && let Expr::Nested(call) = root.as_mut()
@@ -81,9 +81,13 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = found;
             Ok(())
         }
-        Expr::Substring { expr: text, substring_from: Some(pattern), substring_for: Some(escape), .. }
-            if let (Some(pattern), Some(escape)) = (text_in(pattern), text_in(escape)) =>
-        {
+        Expr::Substring {
+            expr: text,
+            substring_from: Some(pattern),
+            substring_for: Some(escape),
+            shorthand: false,
+            ..
+        } if let (Some(pattern), Some(escape)) = (text_in(pattern), text_in(escape)) => {
             *expr = similar_part(text, &pattern, &escape)?;
             Ok(())
         }
