@@ -1,7 +1,8 @@
 //! The origins of an answer's columns: which column of which table or view each one shows. Clients ask for them to edit
-//! rows. With them come the modifiers of types, such as the digits of `numeric(10, 2)`. They are read from the statement
-//! as in PostgreSQL: a column of a subquery or of an item of `WITH` has the origin of the column that it selects;
-//! computed columns and those of set operations have none.
+//! rows. With them come the modifiers of types, such as the digits of `numeric(10, 2)`.
+//!
+//! They are read from the statement as in PostgreSQL: a column of a subquery or of an item of `WITH` has the origin of
+//! the column that it selects; computed columns and those of set operations have none.
 
 use super::headings::{is_surely_a_name, set_headings};
 use super::sources::{Columns, ShownColumn, Sources, renamed};

@@ -1,4 +1,4 @@
-//! Expressions of `GROUPING SETS`, `ROLLUP` and `CUBE`. The step's columns are named by them, so that no rule may change
+//! Expressions of `GROUPING SETS`, `ROLLUP` and `CUBE`. The step's columns are named by them, so no rule may change
 //! anything in them: a cast of text to bytes or of a float to an integer would stay DataFusion's. Here they become
 //! columns of a projection below the step, and the sets consist of columns.
 //!
