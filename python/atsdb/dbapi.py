@@ -89,10 +89,14 @@ ROWID = DBAPIType()
 _QUERIES = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\(*\s*(\w*)", re.DOTALL)
 #: The words that begin a statement which changes nothing, unless one of the next words is in it.
 _NO_CHANGE = {"", "SELECT", "WITH", "VALUES", "FROM", "TABLE", "EXPLAIN", "SHOW", "DESCRIBE", "DESC", "CHECKPOINT"}
-#: In an item of WITH, behind it, and in SELECT INTO.
+#: Words of a change inside such a statement: in an item of WITH, after WITH, or SELECT INTO.
 _CHANGE_INSIDE = re.compile(r"\b(?:INSERT|UPDATE|DELETE|MERGE|INTO)\b", re.IGNORECASE)
-#: Parts of a statement whose words mean nothing.
-_NO_WORDS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+#: Texts, quoted names and comments, whose words change nothing.
+_NO_WORDS = re.compile(
+    r"\b[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\""
+    r"|\$((?:[^\W\d]\w*)?)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/",
+    re.DOTALL,
+)
 _BRACKETS = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE"}
 _NAME = r'"(?:[^"]|"")+"|\w+'
 #: An INSERT whose values are parameters, all of them.

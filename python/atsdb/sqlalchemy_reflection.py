@@ -310,7 +310,7 @@ def _identity(generation: str, start: str, increment: str, least: str, greatest:
 def _options_of_foreign_key(
     on_update: str, on_delete: str, match: str, is_deferrable: bool, is_deferred: bool
 ) -> dict[str, Any]:
-    """What a foreign key says beside its columns, without what holds for every other one."""
+    """The options of a foreign key that differ from the defaults."""
     options: dict[str, Any] = {"onupdate": on_update, "ondelete": on_delete}
     options = {event: rule for event, rule in options.items() if rule != "NO ACTION"}
     if match != "NONE":

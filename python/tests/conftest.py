@@ -26,3 +26,12 @@ def readings(db):
     ]
     assert db.append("readings", rows) == (3, True)
     return db
+
+
+@pytest.fixture
+def engine():
+    """An engine of SQLAlchemy over an empty store in memory."""
+    sa = pytest.importorskip("sqlalchemy")
+    engine = sa.create_engine("atsdb://")
+    yield engine
+    engine.dispose()

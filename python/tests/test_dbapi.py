@@ -36,6 +36,8 @@ def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
         "WITH one AS (SELECT 1 AS a) INSERT INTO t (a) SELECT a FROM one",
         "WITH added AS (INSERT INTO t (a) VALUES (1) RETURNING a) SELECT a FROM added",
         "with one as (select 1) update t set c = 1",
+        r"WITH x AS (SELECT E'it\'s' AS b) INSERT INTO t (a) SELECT 1 FROM x WHERE b <> ''",
+        "WITH x AS (SELECT $$it's$$ AS b) INSERT INTO t (a) SELECT 1 FROM x WHERE b <> ''",
         "SELECT a INTO u FROM t",
     ],
 )

@@ -8,13 +8,6 @@ from atsdb.sqlalchemy import insert  # noqa: E402
 
 
 @pytest.fixture
-def engine():
-    engine = sa.create_engine("atsdb://")
-    yield engine
-    engine.dispose()
-
-
-@pytest.fixture
 def rooms(engine):
     metadata = sa.MetaData()
     table = sa.Table(

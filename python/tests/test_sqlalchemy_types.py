@@ -11,13 +11,6 @@ sa = pytest.importorskip("sqlalchemy")
 UTC = dt.timezone.utc
 
 
-@pytest.fixture
-def engine():
-    engine = sa.create_engine("atsdb://")
-    yield engine
-    engine.dispose()
-
-
 NUMBER = uuid.UUID("04b5e5c6-f29b-4c29-b272-05d8c85fddd3")
 
 #: For each type: a value, the type that the store has, and the type that is reflected.

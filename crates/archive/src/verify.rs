@@ -73,7 +73,7 @@ struct ArchiveVerifier<'a> {
     checked: CheckedRows<'a>,
 }
 
-/// Counts rows, from any thread, and tells the caller.
+/// Counts rows, from any thread, and reports the count.
 struct CheckedRows<'a> {
     done: AtomicU64,
     /// The rows of all backups.

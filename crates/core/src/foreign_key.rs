@@ -28,7 +28,8 @@ pub struct ForeignKey {
     /// row refers to nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub match_full: bool,
-    /// For a foreign key that a transaction can have checked at its end: when it is checked otherwise.
+    /// When a deferrable foreign key is checked, unless the transaction sets something else. `None` if it cannot be
+    /// deferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferrable: Option<Initially>,
     /// Whether only rows that were written since its declaration need a parent: `NOT VALID`.
@@ -58,7 +59,7 @@ impl ForeignKey {
     }
 }
 
-/// When a deferrable foreign key is checked, unless the transaction says something else.
+/// When a deferrable foreign key is checked, unless the transaction sets something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Initially {
@@ -97,7 +98,7 @@ impl ReferentialAction {
         }
     }
 
-    /// Whether the statement is refused.
+    /// Whether the action refuses a statement that takes a key from rows that refer to it.
     pub fn refuses(self) -> bool {
         matches!(self, Self::NoAction | Self::Restrict)
     }

@@ -36,17 +36,18 @@ impl TableDefinition {
         self.foreign_keys.iter().filter(|key| !key.not_valid && !is_held(key)).collect()
     }
 
-    /// Whether a row that gets another value in this column is removed and added again: its slice, or whether its key
-    /// is allowed, depends on the value. All changed rows are if constraints need not hold for older rows, so that
-    /// those that must satisfy them are told apart.
+    /// Whether a row that gets another value in this column is removed and added again. Rows in memory always are. The
+    /// slice of a stored row, or whether its key is allowed, may depend on the value. If constraints need not hold for
+    /// older rows, all changed rows are: a chunk of new rows has only rows that must satisfy them.
     pub fn moves_rows(&self, column: ColumnId) -> bool {
-        self.time.is_some_and(|time| time.column == column)
+        self.is_in_memory()
+            || self.time.is_some_and(|time| time.column == column)
             || self.unique.iter().any(|unique| unique.columns.contains(&column))
             || self.has_unvalidated()
     }
 
     /// Whether there are constraints that older rows need not satisfy.
-    pub fn has_unvalidated(&self) -> bool {
+    fn has_unvalidated(&self) -> bool {
         self.foreign_keys.iter().any(|key| key.not_valid) || self.checks.iter().any(|check| check.not_valid)
     }
 

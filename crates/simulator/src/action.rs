@@ -385,7 +385,7 @@ impl Action {
         matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
     }
 
-    /// Whether it only reads.
+    /// Whether the action only reads.
     pub(crate) fn is_question(&self) -> bool {
         matches!(self, Self::Read { .. } | Self::ReadRollup { .. } | Self::ReadReferences { .. })
     }

@@ -1,9 +1,10 @@
 //! Generates histories from seeds.
 
 use crate::action::{Action, REFERENCES_FAMILY, Step, Trouble, TroubleKind};
-use crate::references::{AMOUNTS_END, Child, MOODS_END, OnDelete, ReferenceChange};
+use crate::references::{AMOUNTS_END, Child, MOODS_END, ReferenceChange};
 use crate::setting::{Language, PROCESSES, SESSIONS};
 use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
+use atsdb_core::ReferentialAction;
 use atsdb_testkit::sample::Random;
 
 /// The maximum number of steps of a history, after those that create its tables.
@@ -258,8 +259,13 @@ impl Generator {
         Action::Refer { session, change }
     }
 
-    fn on_delete(&mut self) -> OnDelete {
-        self.one_of(&[OnDelete::NoAction, OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull])
+    fn on_delete(&mut self) -> ReferentialAction {
+        self.one_of(&[
+            ReferentialAction::NoAction,
+            ReferentialAction::Restrict,
+            ReferentialAction::Cascade,
+            ReferentialAction::SetNull,
+        ])
     }
 
     fn declaration(&mut self) -> ReferenceChange {

@@ -4,7 +4,7 @@
 //! their SQL, and what is read of the tables.
 
 use crate::shape::{rows_of, text};
-use atsdb_core::{Result, Table};
+use atsdb_core::{ReferentialAction, Result, Table};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use std::collections::BTreeSet;
 
@@ -27,31 +27,6 @@ pub(crate) const AMOUNTS_END: i64 = 6;
 /// The enumerated type begins with a label for each number below this one.
 pub(crate) const MOODS_END: i64 = 3;
 
-/// What happens to children when their parent is deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnDelete {
-    /// The deletion is refused.
-    NoAction,
-    /// The same.
-    Restrict,
-    /// They are deleted.
-    Cascade,
-    /// They have no parent any more.
-    SetNull,
-}
-
-impl OnDelete {
-    /// The words of SQL, which are also those of a definition.
-    pub(crate) fn sql(self) -> &'static str {
-        match self {
-            Self::NoAction => "NO ACTION",
-            Self::Restrict => "RESTRICT",
-            Self::Cascade => "CASCADE",
-            Self::SetNull => "SET NULL",
-        }
-    }
-}
-
 /// The values of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Child {
@@ -69,7 +44,7 @@ pub struct Child {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceChange {
     /// The type, the sequence, both tables and the view are created in one transaction.
-    Declare(OnDelete),
+    Declare(ReferentialAction),
     /// All of them that exist are dropped in one transaction.
     Forget,
     /// The table of parents is created again.
@@ -80,7 +55,7 @@ pub enum ReferenceChange {
         cascade: bool,
     },
     /// The foreign key is added.
-    AddKey(OnDelete),
+    AddKey(ReferentialAction),
     /// The foreign key is dropped.
     DropKey,
     /// The CHECK constraint is added.
@@ -213,7 +188,7 @@ fn create_parents() -> String {
     format!("CREATE TABLE {PARENTS} (id INT PRIMARY KEY)")
 }
 
-fn foreign_key(on_delete: OnDelete) -> String {
+fn foreign_key(on_delete: ReferentialAction) -> String {
     let action = on_delete.sql();
     format!("CONSTRAINT children_parent FOREIGN KEY (parent) REFERENCES {PARENTS} (id) ON DELETE {action}")
 }
@@ -222,7 +197,7 @@ fn check() -> String {
     format!("CONSTRAINT few CHECK (amount < {AMOUNTS_END})")
 }
 
-fn declare(on_delete: OnDelete) -> Vec<String> {
+fn declare(on_delete: ReferentialAction) -> Vec<String> {
     // The order of the labels differs from that of their texts.
     let labels: Vec<String> = (0..MOODS_END).rev().map(|mood| label(Some(mood))).collect();
     let (mood, check, key) = (label(Some(DEFAULT_MOOD)), check(), foreign_key(on_delete));

@@ -1,7 +1,8 @@
 //! Runs a number of histories from one seed, all of which must keep the promises. `make simulate` runs more.
 
+use atsdb_core::ReferentialAction;
 use atsdb_simulator::action::{Action, Step};
-use atsdb_simulator::references::{Child, OnDelete, ReferenceChange};
+use atsdb_simulator::references::{Child, ReferenceChange};
 use atsdb_simulator::subject::{Cells, Policy, RowSelection, Shape};
 use atsdb_simulator::{Language, Limit, Setting, StoreKind, are_there, generate, run_history, simulate};
 
@@ -99,7 +100,12 @@ fn of_two_transactions_that_add_a_child_and_delete_its_parent_one_commits() {
         refer(session, AddChildren { rows, has_mood: id % 2 == 0, has_amount: id % 3 == 0 })
     };
     let set = |mood: i64, amount: i64| SetChild { id: 4, mood: Some(mood), amount: Some(amount) };
-    for on_delete in [OnDelete::NoAction, OnDelete::Restrict, OnDelete::Cascade, OnDelete::SetNull] {
+    for on_delete in [
+        ReferentialAction::NoAction,
+        ReferentialAction::Restrict,
+        ReferentialAction::Cascade,
+        ReferentialAction::SetNull,
+    ] {
         let actions = [
             refer(0, Declare(on_delete)),
             refer(0, AddParents(vec![0, 1, 2])),
@@ -138,9 +144,9 @@ fn of_two_transactions_that_add_a_child_and_delete_its_parent_one_commits() {
             refer(0, DropParents { cascade: false }),
             refer(0, DropParents { cascade: true }),
             refer(1, CreateParents),
-            refer(1, AddKey(OnDelete::Cascade)),
+            refer(1, AddKey(ReferentialAction::Cascade)),
             refer(1, AddParents(vec![0])),
-            refer(1, AddKey(OnDelete::Cascade)),
+            refer(1, AddKey(ReferentialAction::Cascade)),
             refer(2, Forget),
             refer(0, Declare(on_delete)),
         ];

@@ -1,6 +1,6 @@
 //! `atsdb backup`: backs a store up to a directory, a bucket or another store, and lists backups.
 
-use super::copy::{in_words, into_target, watched};
+use super::copy::{in_words, into_target, options_of, watched};
 use super::report;
 use crate::args::{BackupArgs, ReportFormat};
 use crate::console::clock;
@@ -41,7 +41,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
         let CopyOptions { verify, on_progress, .. } = options;
         database.backup(target, &BackupOptions { selection, keep, verify, on_progress })
     };
-    let report = watched(back_up, &args.into)?;
+    let report = watched(back_up, options_of(&args.into))?;
     for finding in &report.findings {
         warn(&format!("{}: {}; what it may need is not deleted", finding.location, finding.problem));
     }

@@ -35,37 +35,39 @@ pub(crate) fn into_target<T>(
 ) -> Result<T> {
     let new_store = ManuallyDrop::new(NewStore::at(url));
     let copied = settings::open(url, Access::CreateQuietly, store, Some(write))
-        .and_then(|target| watched(|options| copy(&target, options), into));
+        .and_then(|target| watched(|options| copy(&target, options), options_of(into)));
     if copied.as_ref().is_err_and(|error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Usage)) {
         drop(ManuallyDrop::into_inner(new_store));
     }
     copied
 }
 
-/// Runs a copy with a progress line, and stops it at Ctrl-C.
-pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, into: &TargetArgs) -> Result<T> {
-    let progress = Mutex::new(Progress::new());
-    let watch = interrupt::Watch::new(|| {});
-    let options = CopyOptions {
-        selection: Selection::default(),
+/// The options of a copy that the flags of its target ask for.
+pub(crate) fn options_of(into: &TargetArgs) -> CopyOptions {
+    CopyOptions {
         overwrite: into.overwrite,
         allow_non_empty: into.allow_non_empty,
         verify: !into.no_verify,
+        ..CopyOptions::default()
+    }
+}
+
+/// Runs a copy with a progress line, and stops it at Ctrl-C.
+pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, options: CopyOptions) -> Result<T> {
+    let progress = Mutex::new(Progress::new());
+    let watch = interrupt::Watch::new(|| {});
+    let options = CopyOptions {
         on_progress: Some(Arc::new(move |now| {
             interrupt::check()?;
             let progress = progress.lock();
             progress.update(now.bytes, now.bytes_total, now.rows);
             Ok(())
         })),
+        ..options
     };
     let done = run(options);
     drop(watch);
     done
-}
-
-/// How `.save` and `.load` treat their target, and whether it may have other tables.
-fn plainly(allow_non_empty: bool) -> TargetArgs {
-    TargetArgs { overwrite: false, allow_non_empty, no_verify: true }
 }
 
 /// `.save`: copies the open store to another one, or to a directory or bucket of backups. Returns a line that describes
@@ -76,7 +78,7 @@ pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
             let on_progress = options.on_progress;
             database.backup(url, &BackupOptions { on_progress, ..BackupOptions::default() })
         };
-        let report = watched(back_up, &plainly(false))?;
+        let report = watched(back_up, CopyOptions::default())?;
         return Ok(format!(
             "backup {}: {} in {}",
             report.id,
@@ -84,17 +86,18 @@ pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
             show_many(report.tables, "table")
         ));
     }
-    watched(|options| database.copy_to(url, &options), &plainly(false)).map(|report| in_words(&report))
+    watched(|options| database.copy_to(url, &options), CopyOptions::default()).map(|report| in_words(&report))
 }
 
 /// `.load`: copies another store, or the newest backup, into the open one.
 pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
+    let beside_others = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
     if atsdb::is_archive(url) {
         let restore = |options: CopyOptions| database.restore(url, &BackupSelector::Latest, &options);
-        return watched(restore, &plainly(true)).map(|(_, report)| in_words(&report));
+        return watched(restore, beside_others).map(|(_, report)| in_words(&report));
     }
     let source = OpenOptions::new().create(false).read_only(true).open(url)?;
-    watched(|options| source.copy_into(database, &options), &plainly(true)).map(|report| in_words(&report))
+    watched(|options| source.copy_into(database, &options), beside_others).map(|report| in_words(&report))
 }
 
 /// A line that describes the result.

@@ -269,7 +269,7 @@ fn slice_advice(width: SliceWidth, stats: &TableStats) -> Option<(String, SliceW
     None
 }
 
-/// Whether most rows wait to be sealed, as after a large import.
+/// The finding that most rows of a table are not sealed, as after a large import.
 fn fresh_advice(rows: u64, fresh_rows: u64) -> Option<String> {
     let is_most = fresh_rows >= FRESH_ROWS_MIN && fresh_rows * 2 > rows;
     is_most.then(|| {

@@ -154,7 +154,7 @@ fn file_options(request: &FileTableRequest) -> Result<Options> {
     for (name, value) in &request.options {
         let refused = |what: &str| {
             Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
-                "the options are header, sep, skip, nullstr, quote, encoding, path, sheet, zone, date_order, \
+                "the options are header, sep, skip, null, quote, encoding, path, sheet, zone, date_order, \
                  decimal_separator and skip_bad",
             ))
         };

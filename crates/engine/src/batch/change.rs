@@ -86,9 +86,14 @@ impl Batch {
     /// Lets the batch see the present state of the store, if it has changed nothing yet. Call this only if nothing has
     /// been read from its snapshot.
     pub fn refresh(&mut self) {
-        if self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0 {
+        if self.is_new() {
             self.changes.forget_base();
         }
+    }
+
+    /// Whether the batch has changed nothing and has no rows.
+    fn is_new(&self) -> bool {
+        self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0
     }
 
     /// The state of the store that the batch sees, without its own changes.
@@ -99,7 +104,7 @@ impl Batch {
     /// Lets the batch see a state that another one has [`seen`](Self::seen). Returns `false` if it has changed
     /// something. Call this only if nothing has been read from its snapshot.
     pub fn see(&mut self, seen: &ReadSnapshot) -> Result<bool> {
-        let is_new = self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0;
+        let is_new = self.is_new();
         if is_new {
             self.changes.set_base(seen)?;
         }

@@ -163,8 +163,7 @@ impl Batch {
         let newer = self.present(table)?;
         let present = newer.as_ref().unwrap_or(table);
         let was_half_done = self.is_half_done;
-        let shared = Arc::clone(&self.handle.shared);
-        let complete = self.supplied.add_earlier_defaults(&shared, table, present, rows)?;
+        let complete = self.supplied.add_earlier_defaults(&self.handle.shared, table, present, rows)?;
         match self.append_under(present, complete.as_ref(), policy) {
             // The rows may be valid under a definition that another writer has just set.
             Err(error) => match self.look_for_newer(present)? {
@@ -172,7 +171,7 @@ impl Batch {
                     // An append that was refused because of the definition or a full dictionary has added nothing.
                     let is_clean = matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Limit);
                     self.is_half_done &= was_half_done || !is_clean;
-                    let complete = self.supplied.add_earlier_defaults(&shared, table, &newer, rows)?;
+                    let complete = self.supplied.add_earlier_defaults(&self.handle.shared, table, &newer, rows)?;
                     self.append_under(&newer, complete.as_ref(), policy)
                 }
                 None => Err(error),

@@ -21,12 +21,15 @@ pub fn cannot_open(path: &Path, error: io::Error) -> Error {
 /// What may have been meant by the path of a file that does not exist.
 fn hint(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(entries) = fs::read_dir(folder) else {
+    if !folder.exists() {
         return format!("there is no folder {}", folder.display());
-    };
-    let names: Vec<String> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    }
+    // A folder that may not be listed has no names to offer.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match nearest_name(&name, names.iter().map(String::as_str)) {
+    let others = names.iter().map(String::as_str).filter(|other| *other != name);
+    match nearest_name(&name, others) {
         Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
         None => "check the path: it begins in the current folder, unless it begins with /".to_owned(),
     }
@@ -44,6 +47,8 @@ mod tests {
         let near = folder.path().join("weather.csv");
         assert_eq!(error("weahter.csv").hint(), Some(format!("did you mean {}?", near.display()).as_str()));
         assert!(error("x").hint().is_some_and(|hint| hint.starts_with("check the path")));
+        fs::create_dir(folder.path().join("days")).unwrap();
+        assert!(error("days").hint().is_some_and(|hint| hint.starts_with("check the path")));
         let missing = folder.path().join("no");
         let wanted = format!("there is no folder {}", missing.display());
         assert_eq!(error("no/weather.csv").hint(), Some(wanted.as_str()));

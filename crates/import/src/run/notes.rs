@@ -35,12 +35,13 @@ pub(crate) fn null_notes(
 ) -> Vec<String> {
     let (mut taken, mut notes) = (Vec::new(), Vec::new());
     for (number, text) in nulls.texts().enumerate() {
-        let came = columns.iter().zip(counts).filter(|(_, counts)| counts.of(number) > 0);
-        let (kept, null): (Vec<_>, Vec<_>) = came.partition(|(column, _)| column.kept_words.has(number));
         if for_query && !nulls.is_word(number) {
             continue;
         }
-        for (column, counts) in kept.into_iter().filter(|_| !for_query) {
+        let came = columns.iter().zip(counts).filter(|(_, counts)| counts.of(number) > 0);
+        let (kept, null): (Vec<_>, Vec<_>) = came.partition(|(column, _)| column.kept_words.has(number));
+        let noted = if for_query { Vec::new() } else { kept };
+        for (column, counts) in noted {
             let (name, count, shown) = (&column.column.name, times(counts.of(number)), shown(&text));
             notes.push(format!(
                 "column {name} keeps {shown} as a word among others, {count}; if it means NULL, pass --null {text}"

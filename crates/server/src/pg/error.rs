@@ -143,7 +143,7 @@ impl PgError {
         self
     }
 
-    /// The same without the place that its message names, which is one in another text than the client's.
+    /// Removes the line and column from the message. Use this if they refer to a text that the client did not send.
     pub(in crate::pg) fn without_place(mut self) -> Self {
         if place_of(&self.message).is_some()
             && let Some((before, rest)) = self.message.split_once(" at line ")

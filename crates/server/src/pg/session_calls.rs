@@ -3,9 +3,9 @@
 //! catalogue computes them before the statement is executed, and their values stand in it.
 
 use super::catalogue::value::Value;
-use super::catalogue::{is_about_the_server, type_ids};
+use super::catalogue::{has_sign, is_about_the_server, type_ids};
 use super::types::known;
-use atsdb::sql::{Word, Words, quoted};
+use atsdb::sql::{Word, Words, is_of_sequences, quoted};
 use std::ops::Range;
 
 /// Functions about the session that the store evaluates itself.
@@ -99,6 +99,11 @@ pub(super) fn session_calls(text: &str) -> Vec<SessionCall> {
             Word::Symbol('(') => clauses.push(Clause::Other),
             Word::Symbol(')') if clauses.len() > 1 => drop(clauses.pop()),
             Word::Symbol(',') => begins_column = true,
+            Word::Name(name) if is_of_sequences(&name) && words.accept_symbol('(') => {
+                // The store reads the name of the sequence, with its cast.
+                clauses.push(Clause::Other);
+                goes_on = true;
+            }
             Word::Name(name) => {
                 let next = match name.as_str() {
                     // `x IS DISTINCT FROM call`, and `extract(year FROM call)`.
@@ -123,31 +128,6 @@ pub(super) fn session_calls(text: &str) -> Vec<SessionCall> {
             _ => {}
         }
     }
-}
-
-/// Whether a text may have such calls. This spares most statements the time to look for them.
-fn has_sign(text: &str) -> bool {
-    const BEGINNINGS: [&str; 11] = [
-        "current_setting",
-        "format_type",
-        "has_",
-        "inet_",
-        "pg_",
-        "regclass",
-        "regnamespace",
-        "regrole",
-        "regtype",
-        "set_config",
-        "to_reg",
-    ];
-    const END: &str = "_description";
-    let is_same = |part: Option<&str>, sign: &str| part.is_some_and(|part| part.eq_ignore_ascii_case(sign));
-    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let words = text.split(|letter| !is_of_word(letter)).filter(|word| word.len() > 3);
-    words.into_iter().any(|word| {
-        let end = word.len().checked_sub(END.len()).and_then(|at| word.get(at..));
-        is_same(end, END) || BEGINNINGS.iter().any(|sign| is_same(word.get(..sign.len()), sign))
-    })
 }
 
 /// The words after the call that begins here, if one does.
@@ -261,7 +241,7 @@ fn ends_column(next: Option<&Word>) -> bool {
     }
 }
 
-/// Whether a value of a type is one in SQL as well. The store casts to other types.
+/// Whether [`literal`] writes values of this type without a loss. Casts to other types are left to the store.
 fn keeps_its_form(id: u32) -> bool {
     let is_plain =
         matches!(id, known::BOOL | known::INT2 | known::INT4 | known::INT8 | known::OID | known::TEXT | known::NAME);
@@ -349,6 +329,7 @@ mod tests {
         for text in [
             "SELECT to_regclass(name) FROM t",
             "SELECT current_setting($1) FROM t",
+            "INSERT INTO t VALUES (nextval('s'::regclass), setval(CAST('s' AS regclass), 1))",
             "SELECT x::regclass FROM t",
             "SELECT 'a'::text, current_user, version() FROM t",
             "SELECT 'pg_backend_pid()' /* pg_backend_pid() */ FROM t",

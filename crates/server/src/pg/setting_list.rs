@@ -5,7 +5,7 @@ use super::setting_values::parse_boolean;
 use atsdb::sql::POSTGRES_VERSION;
 use std::sync::LazyLock;
 
-/// One setting a line: its name, its initial value, who changes it when, the kind of its values, and its description.
+/// One setting a line: its name, its initial value, who may change it, and when, the kind of its values, and its description.
 const LIST: &str = include_str!("setting_list.txt");
 
 /// A setting.
@@ -13,9 +13,9 @@ const LIST: &str = include_str!("setting_list.txt");
 pub(in crate::pg) struct KnownSetting {
     /// Its name as PostgreSQL spells it.
     pub(in crate::pg) name: &'static str,
-    /// Its initial value. That of some is another one in every session.
+    /// Its initial value. Some, such as `port`, get another one when a session begins.
     pub(in crate::pg) value: &'static str,
-    /// Who changes it when: `context` in `pg_settings`.
+    /// Who may change it, and when: `context` in `pg_settings`.
     pub(in crate::pg) context: &'static str,
     /// The kind of its values: `vartype` in `pg_settings`.
     pub(in crate::pg) kind: &'static str,
@@ -39,7 +39,7 @@ impl KnownSetting {
         KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether a session may change it.
+    /// Whether SET can change the setting in a session.
     pub(super) fn is_changeable(&self) -> bool {
         matches!(self.context, "user" | "superuser")
     }
@@ -79,7 +79,7 @@ impl KnownSetting {
 
 /// Whether a text is a number, which may have a unit.
 fn is_number(text: &str) -> bool {
-    const UNITS: [&str; 12] = ["", "B", "kB", "MB", "GB", "TB", "us", "ms", "s", "min", "h", "d"];
+    const UNITS: [&str; 11] = ["B", "kB", "MB", "GB", "TB", "us", "ms", "s", "min", "h", "d"];
     let text = text.trim();
     let digits = text.trim_start_matches(['-', '+', '.']);
     if !digits.starts_with(|first: char| first.is_ascii_digit()) {

@@ -154,7 +154,10 @@ impl Settings {
             known.check_changeable(self.get("is_superuser") == Some("on"))?;
         }
         let (value, notice) = checked(&key, value)?;
-        let value = known.map_or(Ok(value.clone()), |known| known.checked(value))?;
+        let value = match known {
+            Some(known) => known.checked(value)?,
+            None => value,
+        };
         self.after.remove(&key);
         Arc::make_mut(&mut self.values).insert(key.clone(), value.clone());
         let reported = REPORTED.into_iter().find(|reported| reported.eq_ignore_ascii_case(&key));

@@ -2,8 +2,9 @@
 
 use super::table::number;
 use crate::references::{
-    AMOUNTS_END, Child, DEFAULT_AMOUNT, DEFAULT_MOOD, MOODS_END, OnDelete, ReadRows, ReferenceChange, SeenReferences,
+    AMOUNTS_END, Child, DEFAULT_AMOUNT, DEFAULT_MOOD, MOODS_END, ReadRows, ReferenceChange, SeenReferences,
 };
+use atsdb_core::ReferentialAction;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number under which transactions note that they use parents and children. No table has it.
@@ -27,8 +28,8 @@ struct Rows<T> {
 #[derive(Debug, Clone)]
 struct Children {
     /// What the foreign key says of deletions, if there is one.
-    key: Option<OnDelete>,
-    /// Whether there is the CHECK constraint.
+    key: Option<ReferentialAction>,
+    /// Whether the table has its CHECK constraint.
     is_checked: bool,
     /// The numbers of the labels that the enumerated type has.
     moods: BTreeSet<i64>,
@@ -89,7 +90,7 @@ impl<T: Copy> Rows<T> {
 }
 
 impl Children {
-    fn new(on_delete: OnDelete) -> Self {
+    fn new(on_delete: ReferentialAction) -> Self {
         let (moods, shares) = ((0..MOODS_END).collect(), Vec::new());
         Self { key: Some(on_delete), is_checked: true, moods, rows: Rows::new(), shares }
     }
@@ -219,9 +220,9 @@ impl References {
         let Some(children) = &mut self.children else { return };
         let is_lost = |row: &Child| row.parent.is_some_and(|parent| !known.contains(&parent));
         match children.key {
-            Some(OnDelete::Cascade) => children.rows.rows.retain(|row| !is_lost(&row.cells)),
-            Some(OnDelete::SetNull) => children.rows.change(is_lost, |row| row.parent = None),
-            Some(OnDelete::NoAction | OnDelete::Restrict) | None => {}
+            Some(ReferentialAction::Cascade) => children.rows.rows.retain(|row| !is_lost(&row.cells)),
+            Some(ReferentialAction::SetNull) => children.rows.change(is_lost, |row| row.parent = None),
+            _ => {}
         }
     }
 
@@ -352,7 +353,7 @@ mod tests {
     use super::*;
 
     /// Parents 1 and 2, and a child of 1.
-    fn declared(on_delete: OnDelete) -> References {
+    fn declared(on_delete: ReferentialAction) -> References {
         let mut references = References::default();
         let child = added(5, Some(1));
         for change in [ReferenceChange::Declare(on_delete), ReferenceChange::AddParents(vec![1, 2]), child] {
@@ -381,22 +382,22 @@ mod tests {
     fn a_deletion_does_what_the_foreign_key_says() {
         let delete = [ReferenceChange::DeleteParents(Some(1))];
         let deleted = |on_delete| after(&declared(on_delete), &delete).as_ref().map(children);
-        assert_eq!(deleted(OnDelete::NoAction), None);
-        assert_eq!(deleted(OnDelete::Restrict), None);
-        assert_eq!(deleted(OnDelete::Cascade), Some(vec![]));
-        assert_eq!(deleted(OnDelete::SetNull), Some(vec![(5, None)]));
+        assert_eq!(deleted(ReferentialAction::NoAction), None);
+        assert_eq!(deleted(ReferentialAction::Restrict), None);
+        assert_eq!(deleted(ReferentialAction::Cascade), Some(vec![]));
+        assert_eq!(deleted(ReferentialAction::SetNull), Some(vec![(5, None)]));
         let without = [ReferenceChange::DropKey, ReferenceChange::DeleteParents(Some(1))];
-        let lonely = after(&declared(OnDelete::Cascade), &without).expect("allowed");
+        let lonely = after(&declared(ReferentialAction::Cascade), &without).expect("allowed");
         assert_eq!(children(&lonely), [(5, Some(1))]);
-        assert!(after(&lonely, &[ReferenceChange::AddKey(OnDelete::SetNull)]).is_none());
+        assert!(after(&lonely, &[ReferenceChange::AddKey(ReferentialAction::SetNull)]).is_none());
         // What a foreign key says of deletions does not hold for a parent that gets another key.
         let moved = [ReferenceChange::MoveParent { from: 1, to: 3 }];
-        assert!(after(&declared(OnDelete::Cascade), &moved).is_none());
+        assert!(after(&declared(ReferentialAction::Cascade), &moved).is_none());
     }
 
     #[test]
     fn rows_have_what_the_definitions_require() {
-        let references = declared(OnDelete::NoAction);
+        let references = declared(ReferentialAction::NoAction);
         let set = |mood, amount| ReferenceChange::SetChild { id: 5, mood: Some(mood), amount: Some(amount) };
         assert!(after(&references, &[added(5, None)]).is_none(), "the id exists");
         assert!(after(&references, &[added(6, Some(9))]).is_none(), "there is no such parent");
@@ -417,7 +418,7 @@ mod tests {
 
     /// The children after two transactions that began in the same state, and whether the second may be refused.
     fn merged(first: &[ReferenceChange], second: &[ReferenceChange]) -> Option<Merged> {
-        let base = declared(OnDelete::Cascade);
+        let base = declared(ReferentialAction::Cascade);
         let (mut present, view) = (after(&base, first).expect("allowed"), after(&base, second).expect("allowed"));
         present.note_rewritten();
         let only_adds = second.iter().all(ReferenceChange::is_addition);

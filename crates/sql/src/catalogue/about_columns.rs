@@ -164,7 +164,7 @@ fn standard(
         Cell::text(column),
         Cell::count(position as u64 + 1),
         default,
-        Cell::text(if nullable { "YES" } else { "NO" }),
+        Cell::yes_or_no(nullable),
         Cell::text(type_name),
         Cell::Null,
         Cell::Null,
@@ -185,7 +185,7 @@ fn identity_cells(numbers: Option<(Identity, ColumnType)>) -> [Cell; 7] {
     };
     let number = |number: Option<i64>| Cell::maybe(number.map(|number| number.to_string()));
     [
-        Cell::text(if identity.is_some() { "YES" } else { "NO" }),
+        Cell::yes_or_no(identity.is_some()),
         Cell::maybe(identity.map(|identity| if identity.always { "ALWAYS" } else { "BY DEFAULT" })),
         number(identity.map(|identity| identity.start)),
         number(identity.map(|identity| identity.increment)),
@@ -273,9 +273,7 @@ fn default_of(column: &Column) -> Cell {
         (Value::UInt(value), _) => value.to_string(),
         (Value::Float(value), _) => value.to_string(),
         (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
-        (Value::Bytes(bytes), _) => {
-            format!("X'{}'", hex::encode(bytes))
-        }
+        (Value::Bytes(bytes), _) => format!("X'{}'", hex::encode(bytes)),
         (Value::Bool(value), _) => value.to_string(),
     })
 }

@@ -130,9 +130,12 @@ fn table_constraints(_: &RelationRequest<'_>, table: &Table, rows: &mut Relation
     }
     for key in &table.definition.foreign_keys {
         let mut row = place(table, &key.name);
-        let words = |is_so: bool| if is_so { "YES" } else { "NO" };
         let is_deferred = key.deferrable == Some(Initially::Deferred);
-        row.extend(["FOREIGN KEY", words(key.deferrable.is_some()), words(is_deferred)].map(Cell::text));
+        row.extend([
+            Cell::text("FOREIGN KEY"),
+            Cell::yes_or_no(key.deferrable.is_some()),
+            Cell::yes_or_no(is_deferred),
+        ]);
         rows.push(row);
     }
     Ok(())
@@ -168,13 +171,18 @@ fn foreign_keys(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuild
             Cell::texts(key.parent_columns.clone()),
             Cell::text(key.on_update.sql()),
             Cell::text(key.on_delete.sql()),
-            Cell::text(if key.match_full { "FULL" } else { "NONE" }),
+            Cell::text(match_option(key)),
             Cell::Bool(key.deferrable.is_some()),
             Cell::Bool(key.deferrable == Some(Initially::Deferred)),
             Cell::Bool(!key.not_valid),
         ]);
     }
     Ok(())
+}
+
+/// How the key treats rows of which some columns are NULL, as `information_schema` names it.
+fn match_option(key: &ForeignKey) -> &'static str {
+    if key.match_full { "FULL" } else { "NONE" }
 }
 
 fn key_column_usage(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
@@ -230,8 +238,7 @@ fn referential_constraints(snapshot: &ReadSnapshot, rows: &mut RelationBuilder) 
             let Some(parent) = parent_of(snapshot.tables(), key) else { continue };
             let unique = referenced_key(parent, key).map_or_else(String::new, |key| parent.definition.key_name(key));
             let unique = [CATALOG, schema_of(parent), unique.as_str()].map(Cell::text);
-            let match_option = if key.match_full { "FULL" } else { "NONE" };
-            let rules = [match_option, key.on_update.sql(), key.on_delete.sql()].map(Cell::text);
+            let rules = [match_option(key), key.on_update.sql(), key.on_delete.sql()].map(Cell::text);
             let own = [CATALOG, schema_of(table), key.name.as_str()].map(Cell::text);
             rows.push(own.into_iter().chain(unique).chain(rules).collect());
         }

@@ -193,6 +193,11 @@ impl Cell {
         Self::Text(text.into())
     }
 
+    /// `YES` or `NO`, as `information_schema` writes it.
+    pub(super) fn yes_or_no(is_so: bool) -> Self {
+        Self::text(if is_so { "YES" } else { "NO" })
+    }
+
     pub(super) fn count(count: u64) -> Self {
         Self::Int(i64::try_from(count).unwrap_or(i64::MAX))
     }

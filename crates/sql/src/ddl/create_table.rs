@@ -81,7 +81,8 @@ pub(crate) fn on_commit(create: &CreateTable) -> Result<Option<OnCommit>> {
     }
 }
 
-/// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql).
+/// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql) for
+/// a table whose constraints are all valid.
 pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
     match parse_declaring(text.trim_end().trim_end_matches(';'), SourcePosition::START, &Parameters::none())? {
         Statement::CreateTable(create) if !create.temporary => {

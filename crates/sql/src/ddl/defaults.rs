@@ -204,16 +204,9 @@ fn token(value: &Token) -> Option<Literal<'static>> {
         | Token::EscapedStringLiteral(text)
         | Token::NationalStringLiteral(text) => Literal::Text(text.clone().into()),
         Token::DollarQuotedString(text) => Literal::Text(text.value.clone().into()),
-        Token::HexStringLiteral(digits) => Literal::Bytes(bytes_of_hex(digits)?),
+        Token::HexStringLiteral(digits) => Literal::Bytes(hex::decode(digits)?),
         _ => return None,
     })
-}
-
-fn bytes_of_hex(digits: &str) -> Option<Vec<u8>> {
-    if !digits.is_ascii() || digits.len() % 2 == 1 {
-        return None;
-    }
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok()).collect()
 }
 
 /// The first value of an array of a column's type.
@@ -300,9 +293,7 @@ pub(crate) fn value_sql(column_type: ColumnType, value: &Value) -> String {
         (Value::Float(value), ColumnType::Float32) => format!("{:?}", *value as f32),
         (Value::Float(value), _) => format!("{value:?}"),
         (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
-        (Value::Bytes(bytes), _) => {
-            format!("X'{}'", hex::encode(bytes))
-        }
+        (Value::Bytes(bytes), _) => format!("X'{}'", hex::encode(bytes)),
     }
 }
 

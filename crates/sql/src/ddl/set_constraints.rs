@@ -10,9 +10,8 @@ use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
-/// What a `SET CONSTRAINTS` says.
+/// A `SET CONSTRAINTS` statement.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SetConstraints {
     /// The constraints; `None` means all.
@@ -27,13 +26,11 @@ impl SetConstraints {
         if leading_words(text, 2) != ["SET", "CONSTRAINTS"] {
             return Ok(None);
         }
-        let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().map_err(|error| {
-            from_parser(ParserError::TokenizerError(format!("{}{}", error.message, error.location)), position)
-        })?;
-        let mut parser =
-            Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
+        let at_position = |error| from_parser(error, position);
+        let parser = Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).try_with_sql(text);
+        let mut parser = parser.map_err(at_position)?;
         (0..2).for_each(|_| drop(parser.next_token()));
-        read(&mut parser).map(Some).map_err(|error| from_parser(error, position))
+        read(&mut parser).map(Some).map_err(at_position)
     }
 }
 

@@ -93,9 +93,7 @@ pub(super) fn assigned_values(table: &Table, set: &mut Vec<Assignment>) -> Resul
 /// How rows change that get these values.
 pub(super) fn kind_of_update(table: &Table, set: &[(usize, Expr)]) -> ChangeKind {
     let definition = &table.definition;
-    // Rows in memory never change: they are replaced by others.
-    let in_memory = definition.is_in_memory();
-    let moves = |position: usize| in_memory || definition.moves_rows(definition.columns[position].id);
+    let moves = |position: usize| definition.moves_rows(definition.columns[position].id);
     if set.iter().any(|(position, _)| moves(*position)) { ChangeKind::Move } else { ChangeKind::Set }
 }
 

@@ -23,7 +23,7 @@ impl Returning {
         Self { items, alias, others: Vec::new() }
     }
 
-    /// Tells columns with the names of this table's columns from those that a star shows.
+    /// Marks aliases that are also names of this table's columns, so that they may stand beside a star.
     pub(crate) fn tell_apart(&mut self, table: &Table) {
         let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
         if !self.items.iter().any(is_star) {

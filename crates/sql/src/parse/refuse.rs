@@ -100,22 +100,25 @@ pub(crate) fn refuse_unsupported(text: &str) -> Result<()> {
 
 /// Refuses columns after `ON DELETE SET NULL` and `SET DEFAULT`, which the parser does not know.
 pub(crate) fn refuse_set_columns(tokens: &[TokenWithSpan]) -> Result<()> {
-    let is_said = |token: &&TokenWithSpan| !matches!(token.token, Token::Whitespace(_));
-    let said: Vec<&Token> = tokens.iter().filter(is_said).map(|token| &token.token).collect();
-    let is_one_of = |token: &Token, keywords: &[Keyword]| match token {
-        Token::Word(word) => word.quote_style.is_none() && keywords.contains(&word.keyword),
-        _ => false,
+    let tokens = tokens.iter().map(|token| &token.token);
+    let tokens: Vec<&Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+    let keyword = |token: &Token| match token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
     };
     let has_columns = |next: &[&Token]| {
-        let words: [&[Keyword]; 4] =
-            [&[Keyword::ON], &[Keyword::DELETE, Keyword::UPDATE], &[Keyword::SET], &[Keyword::NULL, Keyword::DEFAULT]];
-        *next[4] == Token::LParen && next.iter().zip(words).all(|(token, keywords)| is_one_of(token, keywords))
+        let [on, event, set, value, open] = next else { return false };
+        keyword(on) == Keyword::ON
+            && matches!(keyword(event), Keyword::DELETE | Keyword::UPDATE)
+            && keyword(set) == Keyword::SET
+            && matches!(keyword(value), Keyword::NULL | Keyword::DEFAULT)
+            && **open == Token::LParen
     };
-    match said.windows(5).any(has_columns) {
-        true => Err(not_supported("a list of columns after SET NULL or SET DEFAULT")
-            .with_hint("leave it out: all columns of the foreign key are set")),
-        false => Ok(()),
+    if tokens.windows(5).any(has_columns) {
+        return Err(not_supported("a list of columns after SET NULL or SET DEFAULT")
+            .with_hint("leave it out: all columns of the foreign key are set"));
     }
+    Ok(())
 }
 
 /// The error for an unsupported statement.

@@ -268,7 +268,7 @@ pub(super) const NOTES: [FunctionNote; 157] = [
         "regexp_replace",
         "str, regexp, replacement [, start [, n]] [, flags]",
         "TEXT",
-        "The text with another one in the place of the first match, the n-th match, or all with the flag g or n 0.",
+        "The text with the first match replaced; with n the n-th one; with n 0 or the flag g all.",
     ),
     ("regexp_split_to_array", "str, regexp [, flags]", "TEXT[]", "The parts of a text between matches."),
     (

@@ -23,7 +23,8 @@ use std::sync::Arc;
 /// Longer statements are not kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
-/// The texts of the statements that are kept have at most two times this many bytes.
+/// The texts of the statements that are kept, with the values of their parameters, have at most two times this many
+/// bytes.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// A statement's optimized plan, without a snapshot.
@@ -88,6 +89,15 @@ enum KeyParameters {
 }
 
 impl PlanKey {
+    /// The size of the text and of the values of parameters in bytes.
+    fn bytes(&self) -> usize {
+        let values = match &self.parameters {
+            KeyParameters::Values(values) => ScalarValue::size_of_vec(values),
+            KeyParameters::Types(_) | KeyParameters::Declared(_) | KeyParameters::Constants(_) => 0,
+        };
+        self.text.len() + values
+    }
+
     fn of(text: &str, parameters: KeyParameters, path: &SearchPath) -> Option<Self> {
         (text.len() <= TEXT_BYTES_MAX).then(|| Self { text: text.to_owned(), parameters, path: path.clone() })
     }
@@ -172,7 +182,7 @@ impl PlanCache {
         }
     }
 
-    /// Notes what the physical plan of a query, for so many threads, shows.
+    /// Notes what the physical plan of a query, for this many threads, shows.
     pub(crate) fn learn(&self, candidate: Candidate, plan: &Arc<dyn ExecutionPlan>, threads: usize) {
         let Candidate { query, form, headings } = candidate;
         let Some((_, of_types, scope)) = keys_of(&query) else { return };
@@ -190,7 +200,7 @@ impl PlanCache {
             let versions = versions(tables).collect();
             *state = State { tables: tables.to_vec(), versions, ..State::default() };
         }
-        let bytes = key.text.len();
+        let bytes = key.bytes();
         state.results.put(key, kept, bytes);
     }
 }

@@ -10,8 +10,7 @@ const KEPT_MIN: usize = 256;
 /// The values that were used lately, by their keys.
 #[derive(Debug)]
 pub(crate) struct RecentlyUsed<K, V> {
-    /// The most recently used values are kept if they have no more bytes than this; up to as many bytes of others may
-    /// be.
+    /// The maximum size in bytes of the values in each of the two maps.
     bytes_max: usize,
     young: HashMap<K, Weighed<V>>,
     young_bytes: usize,
@@ -41,7 +40,7 @@ impl<K: Eq + Hash, V: Clone> RecentlyUsed<K, V> {
         Some(value)
     }
 
-    /// Keeps a value that counts as so many bytes. A value for the same key is replaced.
+    /// Keeps a value that counts as this many bytes. It replaces a value for the same key.
     pub(crate) fn put(&mut self, key: K, value: V, bytes: usize) {
         self.old.remove(&key);
         if let Some(replaced) = self.young.remove(&key) {

@@ -323,7 +323,7 @@ impl Session {
             }
             let columns = column_names(&create.columns, !create.unique)?;
             let columns = column_ids(&definition, &columns).map_err(as_sql_error)?;
-            // An index has no copies of other columns, which must exist.
+            // INCLUDE has no effect, but its columns must exist.
             for included in &create.include {
                 definition.column(&included.value).map_err(as_sql_error)?;
             }

@@ -179,11 +179,11 @@ impl<'a> ChangeWriter<'a> {
         if self.change.kind == ChangeKind::Move {
             // Rows without new values are only removed.
             let values = std::mem::take(&mut chunk.values).into_iter();
-            for (numbers, values) in chunk.numbers.iter().zip(values).filter(|(_, values)| !values.is_empty()) {
-                let rows = self.named(values)?;
-                self.batch.note_moved(&self.change.table, (scan, position), numbers, &rows)?;
-                self.moved.push(rows);
-            }
+            let pieces = chunk.numbers.iter().zip(values).filter(|(_, values)| !values.is_empty());
+            let pieces = pieces.map(|(numbers, values)| Ok((numbers.clone(), self.named(values)?)));
+            let pieces = pieces.collect::<Result<Vec<_>>>()?;
+            self.batch.note_moved(&self.change.table, (scan, position), &pieces)?;
+            self.moved.extend(pieces.into_iter().map(|(_, rows)| rows));
         }
         let change = self.change;
         running.push_back((position, scope.spawn(move || chunk.successor(change, scan, position))));

@@ -9,10 +9,10 @@ use crate::batch::references::state::{GoneKeys, Reference};
 use crate::batch::row_checks::check_stored_rows;
 use crate::read::rewrite::Rewrite;
 use crate::read::scan::Scan;
-use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
+use arrow::array::{ArrayRef, BooleanArray, UInt32Array, new_null_array};
 use arrow::compute::take;
-use atsdb_codec::stored_type;
-use atsdb_core::{ConflictPolicy, Error, ErrorKind, NewChunk, ReferentialAction, Result, Table};
+use atsdb_codec::logical_type;
+use atsdb_core::{ConflictPolicy, ErrorKind, NewChunk, ReferentialAction, Result, Table};
 
 /// The values of rows in stored form, each with the position of its column.
 type NewValues = Vec<(usize, ArrayRef)>;
@@ -94,21 +94,13 @@ impl Batch {
         let (definition, row_count) = (&child.definition, hit.rows.len());
         let mut set = Vec::with_capacity(side.positions.len());
         for (at, position) in side.positions.iter().enumerate() {
-            let column = &definition.columns[*position];
             let values = match action {
                 ReferentialAction::Cascade => Some(present(at)?),
                 ReferentialAction::SetDefault => self.supplied(child, *position, row_count)?,
                 _ => None,
             };
-            if !column.nullable && values.as_ref().is_none_or(|values| values.logical_null_count() > 0) {
-                let (table, name) = (&definition.name, &column.name);
-                return Err(Error::invalid(format!("table {table}, column {name}: a value is NULL")));
-            }
-            let stored = match values {
-                Some(values) => self.stored(child, *position, &values)?,
-                None => new_null_array(&stored_type(column), row_count),
-            };
-            set.push((*position, stored));
+            let nulls = || new_null_array(&logical_type(&definition.columns[*position]), row_count);
+            set.push((*position, self.stored(child, *position, &values.unwrap_or_else(nulls))?));
         }
         Ok(set)
     }

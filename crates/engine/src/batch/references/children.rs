@@ -74,10 +74,7 @@ impl Batch {
                 if self.postpones(&table, key) {
                     continue;
                 }
-                match key.not_valid {
-                    true => self.require_own_parents(&view, &table, key)?,
-                    false => self.require_parents(&view, &table, key, NewRows::Chunks(&scan))?,
-                }
+                self.require_parents_in(&view, &table, key, &scan)?;
             }
             self.changes.references_mut().note_checked(ids);
         }
@@ -107,6 +104,9 @@ impl Batch {
     /// Whether all rows that were added to a table have parents in a view of the batch.
     fn have_parents(&mut self, view: &ReadSnapshot, table: &Table, rows: &[RecordBatch]) -> Result<bool> {
         for key in &table.definition.foreign_keys {
+            if self.postpones(table, key) {
+                continue;
+            }
             match self.require_parents(view, table, key, NewRows::Added(rows)) {
                 Err(error) if error.kind() == ErrorKind::ForeignKeyViolation => return Ok(false),
                 done => done?,
@@ -145,6 +145,8 @@ impl Batch {
         }
         let own = match self.chunks.pending().iter().find(|pending| pending.id == chunk) {
             Some(pending) => Some(pending.chunk.descriptor.uid),
+            // Without a stage it is a chunk of the store.
+            None if self.chunks.stage().is_none() => None,
             None => match self.own_chunks(table.id)?.into_iter().find(|own| own.id == chunk) {
                 Some(staged) => Some(decode_descriptor(&staged.descriptor_bytes)?.uid),
                 None => None,
@@ -156,15 +158,21 @@ impl Batch {
         Ok(())
     }
 
-    /// Looks up the keys of all rows that the batch has added to a child. Rows of a table with a foreign key that is
-    /// not valid are never changed within their chunks.
+    /// Looks up the keys of all rows that the batch has added to a child.
     pub(super) fn require_own_parents(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey) -> Result<()> {
-        let mut scan = scan_over(view, child, self.own_chunks(child.id)?)?;
-        if key.not_valid {
-            let is_new = |chunk: &&ScanChunk| !self.changes.references().is_successor(chunk.descriptor.uid);
-            let entries = scan.chunks().iter().filter(is_new).map(|chunk| chunk.entry.clone()).collect();
-            scan = scan_over(view, child, entries)?;
+        let scan = scan_over(view, child, self.own_chunks(child.id)?)?;
+        self.require_parents_in(view, child, key, &scan)
+    }
+
+    /// Looks up the keys of the rows in chunks of the batch. If the foreign key is not valid, chunks with older rows are
+    /// left out: changed rows of such a table are never in them.
+    fn require_parents_in(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey, scan: &Scan) -> Result<()> {
+        if !key.not_valid {
+            return self.require_parents(view, child, key, NewRows::Chunks(scan));
         }
+        let is_new = |chunk: &&ScanChunk| !self.changes.references().is_successor(chunk.descriptor.uid);
+        let entries = scan.chunks().iter().filter(is_new).map(|chunk| chunk.entry.clone()).collect();
+        let scan = scan_over(view, child, entries)?;
         self.require_parents(view, child, key, NewRows::Chunks(&scan))
     }
 

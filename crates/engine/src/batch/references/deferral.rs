@@ -4,17 +4,17 @@ use atsdb_core::name::name_key;
 use atsdb_core::{ForeignKey, Initially, TableId};
 use std::collections::BTreeMap;
 
-/// What `SET CONSTRAINTS` has said in a transaction.
+/// What `SET CONSTRAINTS` has set in a transaction.
 #[derive(Clone, Default)]
 pub(crate) struct Deferral {
-    /// Whether all deferrable foreign keys are deferred, if it was said of all.
+    /// What was set for all deferrable foreign keys: whether they are deferred.
     all: Option<bool>,
-    /// Those of which it was said later.
+    /// What was set for single ones after that, by table and name.
     named: BTreeMap<(TableId, String), bool>,
 }
 
 impl Deferral {
-    /// Says it of some foreign keys, given as their tables and names, or of all.
+    /// Sets whether foreign keys are deferred: some, given as their tables and names, or all.
     pub(crate) fn set(&mut self, keys: Option<&[(TableId, String)]>, is_deferred: bool) {
         match keys {
             Some(keys) => {

@@ -4,7 +4,7 @@
 //! commit, the batch looks up the keys of its new chunks of child tables in their parents ([`children`]), and those
 //! that went with the chunks that it has removed from parents in the child tables ([`parents`]). What `ON DELETE` and
 //! `ON UPDATE` say happens there ([`actions`]). A key is looked up once, however many rows have it ([`lookup`]).
-//! Whoever removes rows of a parent and adds them again with other keys says so ([`moved`]). The check of a deferred
+//! Rows of a parent that are removed and added again with other keys are noted ([`moved`]). The check of a deferred
 //! foreign key waits for the end of the transaction ([`postponed`]).
 //!
 //! Two batches may do both at the same time: one adds a row, the other deletes the row that it refers to. Each sees a

@@ -3,14 +3,12 @@
 use crate::batch::Batch;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::KeyColumns;
-use crate::batch::references::children::references_to;
 use crate::batch::references::lookup::Side;
 use crate::batch::references::state::MovedRows;
 use crate::read::scan::Scan;
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat, filter, take};
 use arrow::datatypes::{Field, Schema};
-use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use std::sync::Arc;
 
@@ -18,42 +16,44 @@ use std::sync::Arc;
 #[derive(Default)]
 pub(super) struct ChangedKeys {
     pub(super) before: Vec<KeyColumns>,
-    after: Vec<KeyColumns>,
+    /// The present keys, in one array for each column.
+    after: KeyColumns,
 }
 
 impl ChangedKeys {
     /// The values of a column in the present keys, for these of the former ones, counted over all.
     pub(super) fn present(&self, at: usize, keys: &[u32]) -> Result<ArrayRef> {
-        let pieces: Vec<&dyn Array> = self.after.iter().map(|columns| columns[at].as_ref()).collect();
-        Ok(take(&concat(&pieces)?, &UInt32Array::from(keys.to_vec()), None)?)
+        Ok(take(&self.after[at], &UInt32Array::from(keys.to_vec()), None)?)
     }
 }
 
 impl Batch {
     /// Notes the new values of rows of a chunk that are about to be removed and added again: rows that refer to them
-    /// may have to follow. `numbers` are the rows' numbers in the chunk, and `rows` has the table's columns, which are
-    /// converted as by [`stored`](Self::stored).
+    /// may have to follow. Each piece has the rows' numbers in the chunk, and their new values with the table's columns,
+    /// which are converted as by [`stored`](Self::stored).
     pub fn note_moved(
         &mut self,
         table: &Table,
         (scan, position): (&Scan, usize),
-        numbers: &UInt32Array,
-        rows: &RecordBatch,
+        pieces: &[(UInt32Array, RecordBatch)],
     ) -> Result<()> {
-        let followed = self.followed_columns(table)?;
+        let followed = if pieces.is_empty() { Vec::new() } else { self.followed_columns(table)? };
         if followed.is_empty() {
             return Ok(());
         }
-        let before = scan.read_stored(position, &followed)?;
-        let before = before.iter().map(|array| Ok(take(array, numbers, None)?)).collect::<Result<Vec<_>>>()?;
-        let mut after = Vec::with_capacity(followed.len());
-        for at in &followed {
-            let name = &table.definition.columns[*at].name;
-            let values = rows.column_by_name(name);
-            let values = values.ok_or_else(|| Error::internal(format!("a changed row has no column {name}")))?;
-            after.push(self.stored(table, *at, values)?);
+        let stored = scan.read_stored(position, &followed)?;
+        for (numbers, rows) in pieces {
+            let before = stored.iter().map(|array| Ok(take(array, numbers, None)?)).collect::<Result<Vec<_>>>()?;
+            let mut after = Vec::with_capacity(followed.len());
+            for at in &followed {
+                let name = &table.definition.columns[*at].name;
+                let values = rows.column_by_name(name);
+                let values = values.ok_or_else(|| Error::internal(format!("a changed row has no column {name}")))?;
+                after.push(self.stored(table, *at, values)?);
+            }
+            self.keep_moved(table, &followed, (before, after))?;
         }
-        self.keep_moved(table, &followed, (before, after))
+        Ok(())
     }
 
     /// Notes rows that are removed and added again, given as all of their columns in stored form, before and after.
@@ -87,20 +87,14 @@ impl Batch {
         if table.definition.is_in_memory() || !self.is_parent(table.id)? {
             return Ok(Vec::new());
         }
-        let base = self.base()?;
-        let mut references = references_to(&self.changes.tables(&base), &table.definition);
-        references.retain(|reference| !reference.key.on_update.refuses());
-        let is_followed = |name: &str| {
-            let mut names = references.iter().flat_map(|reference| &reference.key.parent_columns);
-            names.any(|other| same_name(other, name))
-        };
-        let columns = table.definition.columns.iter().enumerate();
-        Ok(columns.filter(|(_, column)| is_followed(&column.name)).map(|(at, _)| at).collect())
+        let followed = self.changes.references().parents().and_then(|parents| parents.get(&table.id));
+        Ok(followed.into_iter().flatten().copied().collect())
     }
 
     /// The keys of a parent that its moved rows have exchanged for others.
     pub(super) fn changed_keys(&self, parent: &Table, side: &Side<'_>, moved: &[MovedRows]) -> Result<ChangedKeys> {
         let (shared, mut changed) = (&self.handle.shared, ChangedKeys::default());
+        let mut pieces: Vec<KeyColumns> = Vec::new();
         for rows in moved.iter().filter(|rows| rows.table == parent.id) {
             let before = side.of_added(shared, parent, &rows.before)?;
             let after = side.of_added(shared, parent, &rows.after)?;
@@ -116,8 +110,15 @@ impl Batch {
                     columns.iter().map(|array| Ok(filter(array, &mask)?)).collect()
                 };
                 changed.before.push(kept(&before)?);
-                changed.after.push(kept(&after)?);
+                pieces.push(kept(&after)?);
             }
+        }
+        if !pieces.is_empty() {
+            let whole = |at: usize| {
+                let column: Vec<&dyn Array> = pieces.iter().map(|columns| columns[at].as_ref()).collect();
+                Ok(concat(&column)?)
+            };
+            changed.after = (0..side.positions.len()).map(whole).collect::<Result<_>>()?;
         }
         Ok(changed)
     }

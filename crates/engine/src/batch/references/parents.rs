@@ -10,8 +10,9 @@ use crate::batch::references::moved::ChangedKeys;
 use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference, RemovedChunk};
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
+use atsdb_core::name::same_name;
 use atsdb_core::{ChunkEntry, ChunkId, Error, ReferentialAction, Result, Table, TableId, TimeRange};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl Batch {
@@ -38,17 +39,24 @@ impl Batch {
     pub(crate) fn is_parent(&mut self, table: TableId) -> Result<bool> {
         if self.changes.references().parents().is_none() {
             let base = self.base()?;
-            let mut parents = BTreeSet::new();
+            let mut parents: BTreeMap<TableId, BTreeSet<usize>> = BTreeMap::new();
             if self.changes.has_foreign_keys(&base) {
                 let tables = self.changes.tables(&base);
-                let keys = tables.iter().flat_map(|table| &table.definition.foreign_keys);
-                parents.extend(keys.filter_map(|key| {
-                    tables.iter().find(|table| key.parent.is_of(&table.definition)).map(|table| table.id)
-                }));
+                for key in tables.iter().flat_map(|table| &table.definition.foreign_keys) {
+                    let Some(parent) = tables.iter().find(|table| key.parent.is_of(&table.definition)) else {
+                        continue;
+                    };
+                    let followed = parents.entry(parent.id).or_default();
+                    if !key.on_update.refuses() {
+                        let columns = &parent.definition.columns;
+                        let position = |name: &String| columns.iter().position(|column| same_name(&column.name, name));
+                        followed.extend(key.parent_columns.iter().filter_map(position));
+                    }
+                }
             }
             self.changes.references_mut().set_parents(Some(parents));
         }
-        Ok(self.changes.references().parents().is_some_and(|parents| parents.contains(&table)))
+        Ok(self.changes.references().parents().is_some_and(|parents| parents.contains_key(&table)))
     }
 
     /// Keeps the definition of a table of the store, so that the commit can follow its versions.
@@ -182,19 +190,15 @@ fn gone_keys(
 ) -> Result<Vec<GoneKeys>> {
     use ReferentialAction::{Restrict, SetDefault};
     let action = if is_deletion { reference.key.on_delete } else { reference.key.on_update };
-    let gone = match is_deletion || action.refuses() {
-        true => [(action, lacking.clone()), (Restrict, if action == SetDefault { lacking } else { Vec::new() })],
-        false => {
-            let refused = match action {
-                // A default may be the key that is gone.
-                SetDefault => lacking,
-                // Without the key that it has become, nobody knows that the row was changed rather than deleted.
-                _ if lacking.is_empty() => lacking,
-                _ => WantedKeys::of(lacking)?.not_among(&changed.before)?,
-            };
-            [(action, changed.before.clone()), (Restrict, refused)]
-        }
+    let (followed, refused) = if is_deletion || action.refuses() {
+        // A default may be the key that is gone.
+        (lacking.clone(), if action == SetDefault { lacking } else { Vec::new() })
+    } else if action == SetDefault || lacking.is_empty() {
+        (changed.before.clone(), lacking)
+    } else {
+        // A row whose new key is unknown cannot be told from a deleted one, so no row may refer to it.
+        (changed.before.clone(), WantedKeys::of(lacking)?.not_among(&changed.before)?)
     };
-    let gone = gone.into_iter().filter(|(_, keys)| !keys.is_empty());
+    let gone = [(action, followed), (Restrict, refused)].into_iter().filter(|(_, keys)| !keys.is_empty());
     Ok(gone.map(|(action, keys)| GoneKeys { reference: reference.clone(), is_deletion, action, keys }).collect())
 }

@@ -11,7 +11,7 @@ use atsdb_core::{Error, ErrorKind, ForeignKey, ReferentialAction, Result, Table,
 use std::collections::BTreeSet;
 
 impl Batch {
-    /// Says whether deferrable foreign keys are checked when the batch is committed, rather than at the end of each
+    /// Sets whether deferrable foreign keys are checked when the batch is committed, rather than at the end of each
     /// statement. `keys` are their tables and names; `None` means all. Those that are not deferred any more are checked
     /// now.
     ///

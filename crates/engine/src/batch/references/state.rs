@@ -46,7 +46,7 @@ pub(crate) struct MovedRows {
     pub(crate) table: TableId,
     /// The columns that foreign keys refer to that follow other keys, in stored form.
     pub(crate) before: RecordBatch,
-    /// The same columns of the same rows afterwards.
+    /// The columns of `before` with the new values of the rows.
     pub(crate) after: RecordBatch,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct GoneKeys {
     pub(crate) reference: Reference,
     /// Whether their rows were deleted, rather than changed.
     pub(crate) is_deletion: bool,
-    /// What happens to the rows that refer to them.
+    /// The action that is applied to the rows that refer to these keys.
     pub(crate) action: ReferentialAction,
     /// The values in the form in which they are looked up.
     pub(crate) keys: Vec<KeyColumns>,
@@ -102,8 +102,9 @@ pub(crate) struct References {
     known: BTreeMap<TableId, KnownTable>,
     /// Chunks that must still exist when the batch is committed.
     pinned: BTreeMap<ChunkId, Amendment>,
-    /// The tables that foreign keys refer to; `None` before it is looked up.
-    parents: Option<BTreeSet<TableId>>,
+    /// The tables that foreign keys refer to, each with the positions of its columns whose new values rows follow;
+    /// `None` before it is looked up.
+    parents: Option<BTreeMap<TableId, BTreeSet<usize>>>,
 }
 
 impl References {
@@ -246,12 +247,12 @@ impl References {
     }
 
     /// The tables that foreign keys refer to, if they were looked up.
-    pub(crate) fn parents(&self) -> Option<&BTreeSet<TableId>> {
+    pub(crate) fn parents(&self) -> Option<&BTreeMap<TableId, BTreeSet<usize>>> {
         self.parents.as_ref()
     }
 
     /// Sets the tables that foreign keys refer to. `None` has them looked up anew.
-    pub(crate) fn set_parents(&mut self, parents: Option<BTreeSet<TableId>>) {
+    pub(crate) fn set_parents(&mut self, parents: Option<BTreeMap<TableId, BTreeSet<usize>>>) {
         self.parents = parents;
     }
 

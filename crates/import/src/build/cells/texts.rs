@@ -1,12 +1,13 @@
 //! Columns of text and of bytes.
 
-use crate::build::cells::{Cells, Utf8Slice};
+use crate::build::cells::Cells;
 use crate::build::column_values::{ColumnValues, InvalidValue, Values};
 use crate::build::text_numbers::{TextNumbers, text_array};
 use crate::facts::distinct::{Distinct, hash};
 use crate::facts::nulls::{NullCounts, NullField};
 use arrow::array::{BinaryArray, StringArray};
 use arrow::error::ArrowError;
+use atsdb_core::hex;
 use std::sync::Arc;
 
 impl Cells<'_> {
@@ -39,7 +40,7 @@ impl Cells<'_> {
                 return None;
             }
             let bytes = field.unescaped(&self.read.text).into_bytes();
-            let hex = bytes.strip_prefix(b"\\x").and_then(from_hex);
+            let hex = bytes.strip_prefix(b"\\x").and_then(|digits| hex::decode(std::str::from_utf8(digits).ok()?));
             Some(hex.unwrap_or(bytes))
         });
         let array = Arc::new(values.collect::<BinaryArray>());
@@ -122,11 +123,4 @@ impl Cells<'_> {
         })?;
         Ok(ColumnValues { distinct: is_counted.then_some((distinct, value_count)), ..column })
     }
-}
-
-fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.chunks(2).map(|pair| u8::from_str_radix(pair.utf8(), 16).ok()).collect()
 }

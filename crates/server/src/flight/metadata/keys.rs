@@ -1,12 +1,11 @@
 //! Keys of tables: primary keys, and foreign keys from both sides.
 
-use super::names::{CATALOG, SCHEMA};
 use arrow_flight::sql::CommandGetPrimaryKeys;
 use atsdb::arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, UInt8Array};
 use atsdb::arrow::datatypes::{DataType, Field, Schema};
 use atsdb::name::same_name;
-use atsdb::sql::Session;
-use atsdb::{Column, ErrorKind, ReferentialAction, Result, TableDefinition};
+use atsdb::sql::{CATALOG, Session};
+use atsdb::{Column, ErrorKind, PUBLIC_SCHEMA, ReferentialAction, Result, TableDefinition};
 use std::sync::Arc;
 
 /// The columns of a table's primary key. A table that does not exist has none.
@@ -26,7 +25,7 @@ pub(super) fn primary(session: &Session, command: &CommandGetPrimaryKeys) -> Res
         let name = definition.key_name(key);
         let key_columns = key.columns.iter().filter_map(|id| definition.column_by_id(*id));
         for (number, column) in (1..).zip(key_columns) {
-            schemas.push(definition.schema.clone().unwrap_or_else(|| SCHEMA.to_owned()));
+            schemas.push(definition.schema.clone().unwrap_or_else(|| PUBLIC_SCHEMA.to_owned()));
             tables.push(definition.local_name().to_owned());
             columns.push(column.name.clone());
             names.push(name.clone());
@@ -150,7 +149,7 @@ pub(super) fn foreign(
 }
 
 fn schema_of(definition: &TableDefinition) -> &str {
-    definition.schema.as_deref().unwrap_or(SCHEMA)
+    definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA)
 }
 
 /// The number of a rule in Flight SQL.

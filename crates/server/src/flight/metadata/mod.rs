@@ -1,12 +1,11 @@
 //! Metadata: tables, keys, types, and what the server supports. A store has one catalog.
 
 mod keys;
-mod names;
 mod server;
 mod tables;
 mod types;
 
-pub(super) use names::CATALOG;
+pub(super) use atsdb::sql::CATALOG;
 
 use arrow_flight::sql::Command;
 use atsdb::Result;

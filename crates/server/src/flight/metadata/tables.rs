@@ -1,13 +1,12 @@
 //! Catalogs, schemas, tables and their columns.
 
-use super::names::{CATALOG, SCHEMA};
 use crate::flight::rows::sent_schema;
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::{CommandGetCatalogs, CommandGetDbSchemas, CommandGetTableTypes, CommandGetTables};
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::datatypes::{Schema, SchemaRef};
-use atsdb::sql::{Session, exact_name};
-use atsdb::{Error, Result, Table, TableDefinition};
+use atsdb::sql::{CATALOG, Session, exact_name};
+use atsdb::{Error, PUBLIC_SCHEMA, Result, Table, TableDefinition};
 use std::sync::Arc;
 
 /// The types of tables.
@@ -21,7 +20,7 @@ pub(super) fn catalogs(command: CommandGetCatalogs) -> Result<RecordBatch> {
 
 pub(super) fn schemas(session: &Session, command: CommandGetDbSchemas) -> Result<RecordBatch> {
     let mut builder = command.into_builder();
-    builder.append(CATALOG, SCHEMA);
+    builder.append(CATALOG, PUBLIC_SCHEMA);
     session.schemas()?.iter().for_each(|schema| builder.append(CATALOG, schema));
     builder.build().map_err(failed)
 }
@@ -44,7 +43,7 @@ pub(super) fn tables(session: &Session, mut command: CommandGetTables) -> Result
     for table in &tables {
         let definition = &table.definition;
         let columns = if wants_columns { columns(session, table)? } else { Arc::new(Schema::empty()) };
-        let schema = definition.schema.as_deref().unwrap_or(SCHEMA);
+        let schema = definition.schema.as_deref().unwrap_or(PUBLIC_SCHEMA);
         let (name, table_type) = (definition.local_name(), table_type(definition));
         builder.append(CATALOG, schema, name, table_type, &columns).map_err(failed)?;
     }

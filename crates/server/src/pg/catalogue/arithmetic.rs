@@ -1,5 +1,6 @@
 //! Arithmetic with numbers, times and lengths of time.
 
+use super::casts::is_plain_number;
 use super::context::{Context, Purpose};
 use super::value::Value;
 use crate::pg::error::PgError;
@@ -27,10 +28,10 @@ pub(super) fn arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Op
     };
     Some(match (left.int(), right.int()) {
         _ if left.is_null() || right.is_null() => Ok(Value::Null),
-        (Some(one), Some(two)) => match compute(one, two) {
-            Some(value) => Ok(Value::Int(value)),
-            None => Err(PgError::error("22003", "integer out of range or division by zero")),
-        },
+        (Some(_), Some(0)) if matches!(op, BinaryOperator::Divide | BinaryOperator::Modulo) => Err(division_by_zero()),
+        (Some(one), Some(two)) => {
+            compute(one, two).map(Value::Int).ok_or_else(|| PgError::error("22003", "bigint out of range"))
+        }
         _ => Err(PgError::error("42883", "operator does not exist for these types")),
     })
 }
@@ -79,10 +80,11 @@ fn exact(context: &Context<'_>, expression: &str) -> Result<Value, PgError> {
 
 /// The digits of a number, as a statement has them.
 fn digits(value: &Value) -> Result<String, PgError> {
-    let is_plain = |text: &String| {
-        text.parse::<f64>().is_ok() && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'))
-    };
-    value.shown().filter(is_plain).ok_or_else(too_long)
+    value.shown().filter(|text| is_plain_number(text)).ok_or_else(too_long)
+}
+
+fn division_by_zero() -> PgError {
+    PgError::error("22012", "division by zero")
 }
 
 fn too_long() -> PgError {
@@ -100,7 +102,7 @@ fn of_fractions(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Resu
         BinaryOperator::Minus => one - two,
         BinaryOperator::Multiply => one * two,
         BinaryOperator::Divide | BinaryOperator::Modulo if two == 0.0 => {
-            return Some(Err(PgError::error("22012", "division by zero")));
+            return Some(Err(division_by_zero()));
         }
         BinaryOperator::Divide => one / two,
         BinaryOperator::Modulo => one % two,
@@ -119,4 +121,17 @@ fn of_times(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Value> {
         (Value::Time(time), BinaryOperator::Plus, Value::Interval(length)) => Value::Time(time.saturating_add(*length)),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_division_by_zero_has_its_code() {
+        for zero in [Value::Int(0), Value::Float(0.0)] {
+            let found = arithmetic(&Value::Int(1), &BinaryOperator::Divide, &zero).unwrap();
+            assert_eq!(found.unwrap_err().code, "22012");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
 use super::arithmetic::{arithmetic, of_numerics};
 use super::casts::{cast, interval_of};
-use super::context::{Context, Frame, Purpose};
+use super::context::{Context, Frame};
 use super::functions::{call, special_name};
 use super::names::{function_name, ident};
 use super::patterns::{like, matches};
@@ -15,7 +15,7 @@ use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
 use atsdb::array_text;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, DateTimeField, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
+    AccessExpr, BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArguments, Query, Subscript, TrimWhereField, UnaryOperator, Value as Literal,
     ValueWithSpan,
 };
@@ -130,13 +130,8 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
         Expr::Tuple(items) => Value::Record(items.iter().map(of).collect::<Result<_, _>>()?),
         Expr::Function(function) => function_value(context, function, frame)?,
         Expr::Interval(interval) if interval.leading_field.is_none() => interval_of(&of(&interval.value)?)?,
-        Expr::Extract { field: DateTimeField::Epoch, expr, .. } => match of(expr)? {
-            Value::Time(microseconds) | Value::Interval(microseconds) => Value::Float(microseconds as f64 / 1e6),
-            _ => Value::Null,
-        },
         Expr::Extract { field, expr, .. } => {
-            let arguments = [Value::Text(field.to_string().to_lowercase()), of(expr)?];
-            context.functions.call("date_part", &arguments, context.purpose == Purpose::Columns)?
+            call(context, "date_part", &[Value::Text(field.to_string().to_lowercase()), of(expr)?])?
         }
         Expr::CompoundFieldAccess { root, access_chain } => access(context, root, access_chain, frame)?,
         Expr::Position { expr, r#in } => call(context, "strpos", &[of(r#in)?, of(expr)?])?,

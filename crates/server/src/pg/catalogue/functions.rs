@@ -23,7 +23,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-const ABOUT_THE_SERVER: [&str; 72] = [
+pub(super) const ABOUT_THE_SERVER: [&str; 72] = [
     "version",
     "current_database",
     "current_schema",
@@ -246,7 +246,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
     })
 }
 
-/// The statement that creates a function. None was created by a statement.
+/// The statement that creates a function. Always NULL or an error: all functions are part of the program.
 fn source_of(context: &Context<'_>, number: &Value) -> Result<Value, PgError> {
     let of = |column: &str| by_number(context, ("pg_catalog", "pg_proc"), number, column);
     match (of("proname")?.shown(), of("prokind")?.shown().as_deref()) {
@@ -297,7 +297,9 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
         _ => None,
     };
     let seconds = match arguments {
-        [Value::Text(part), Value::Interval(microseconds)] if part == "epoch" => Some(*microseconds as f64 / 1e6),
+        [Value::Text(part), Value::Time(microseconds) | Value::Interval(microseconds)] if part == "epoch" => {
+            Some(*microseconds as f64 / 1e6)
+        }
         _ => None,
     };
     Ok(match name {
@@ -342,7 +344,7 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
             }
             _ => Value::Null,
         },
-        // Not with a pattern.
+        // The store evaluates `substring` with a pattern.
         "substr" | "substring" if argument(1).is_null() || argument(1).int().is_some() => {
             let (Some(text), Some(from)) = (text(0), argument(1).int()) else { return Ok(Value::Null) };
             let end = argument(2).int().map_or(i64::MAX, |length| from.saturating_add(length));

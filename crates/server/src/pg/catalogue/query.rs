@@ -29,9 +29,11 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use regex::Regex;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
 /// The maximum nesting depth of a query.
 const DEPTH_MAX: usize = 60;
@@ -163,34 +165,25 @@ fn with_plain_comparisons(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 
 /// Whether a text may be about the catalogue. This spares most statements the time to parse them here.
 fn may_be(text: &str) -> bool {
-    if text.len() > TEXT_BYTES_MAX {
-        return false;
-    }
-    let text = text.to_ascii_lowercase();
     let trimmed = text.trim_start();
-    let is_query = ["select", "with", "(", "table", "/*", "--"].iter().any(|start| trimmed.starts_with(start));
-    let is_of_word = |byte: char| byte.is_alphanumeric() || byte == '_';
-    is_query && (text.contains("::reg") || text.split(|byte| !is_of_word(byte)).any(is_sign))
+    let begins = |start: &&str| trimmed.get(..start.len()).is_some_and(|part| part.eq_ignore_ascii_case(start));
+    let is_query = ["select", "with", "(", "table", "/*", "--"].iter().any(|start| begins(&start));
+    is_query && text.len() <= TEXT_BYTES_MAX && has_sign(text)
 }
 
-/// Whether a word occurs in queries about the catalogue. Columns of tables have names such as `usage_user`.
-fn is_sign(word: &str) -> bool {
-    const BEGINNINGS: [&str; 5] = ["pg_", "current_", "to_reg", "has_", "inet_"];
-    const ENDS: [&str; 2] = ["_description", "_ident"];
-    const WORDS: [&str; 8] = [
-        "information_schema",
-        "version",
-        "set_config",
-        "session_user",
-        "user",
-        "format_type",
-        // The columns of sequences.
-        "last_value",
-        "is_called",
-    ];
-    WORDS.contains(&word)
-        || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
-        || ENDS.iter().any(|end| word.ends_with(end))
+/// Whether a text has a word that occurs in queries about the catalogue. Columns of tables have names such as
+/// `usage_user`.
+pub(in crate::pg) fn has_sign(text: &str) -> bool {
+    static SIGNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let beginnings = "pg_|current_|to_reg|has_|inet_|reg(?:class|namespace|oper|proc|role|type)";
+        let ends = "_description|_ident";
+        // Two of them are columns of sequences.
+        let words = "information_schema|version|set_config|session_user|user|format_type|getdatabaseencoding\
+                     |last_value|is_called";
+        // ASCII letters alone are found many times faster.
+        Regex::new(&format!(r"(?i-u)\b(?:{beginnings})|(?:{ends})\b|\b(?:{words})\b")).ok()
+    });
+    SIGNS.as_ref().is_none_or(|signs| signs.is_match(text))
 }
 
 /// Whether all tables of a query belong to the catalogue or are sequences, or a query without a table is about the
@@ -325,5 +318,21 @@ fn of_scalar(value: &ScalarValue, type_id: u32) -> Value {
             Value::Array((0..items.len()).map(item).collect())
         }
         other => Value::Text(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::functions::ABOUT_THE_SERVER;
+    use super::*;
+
+    #[test]
+    fn every_function_about_the_server_is_recognised() {
+        for name in ABOUT_THE_SERVER {
+            assert!(has_sign(&format!("SELECT {}()", name.to_uppercase())), "{name}");
+        }
+        for text in ["SELECT usage_user, identity, description FROM t", "SELECT 'é' || reg FROM t", ""] {
+            assert!(!has_sign(text), "{text}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Functions of the store in queries about the catalogue: those that are not evaluated here.
 
-use super::value::Value;
+use super::value::{DIGITS_MAX, Value};
 use crate::pg::error::PgError;
 use crate::pg::store::StoreSession;
 use crate::pg::types::cells::{Cell, Cells};
@@ -15,13 +15,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The maximum number of digits of a number.
-const DIGITS_MAX: u8 = 38;
-
 /// The functions as one query calls them.
 pub(in crate::pg) struct StoreFunctions<'a> {
     session: &'a StoreSession,
-    /// The session in which they are computed. They see nothing of the client's one.
+    /// The session in which they are computed. It has nothing of the client's: no transaction, settings or temporary
+    /// tables.
     own: OnceCell<Session>,
     calls: RefCell<HashMap<CallKey, Rc<StoreCall>>>,
 }
@@ -139,7 +137,7 @@ impl<'a> StoreFunctions<'a> {
     }
 }
 
-/// An error without its place, which is one in another text than the client's.
+/// An error without line and column, because they refer to a text that the client did not send.
 fn unplaced(error: Error) -> PgError {
     PgError::from(error).without_place()
 }
@@ -170,7 +168,7 @@ fn is_integer(id: u32) -> bool {
     matches!(id, known::INT2 | known::INT4 | known::INT8 | known::OID)
 }
 
-/// The type that the values of a function have here. What has no form of its own is a text.
+/// The type of a function's values here. Values of types that [`Value`] does not represent become texts.
 fn type_of_result(field: &Field) -> u32 {
     let id = known::of_field(field);
     let element = known::element_of(id).map(|element| element.id);
@@ -214,7 +212,7 @@ fn scalar(value: &Value) -> Result<ScalarValue, PgError> {
     })
 }
 
-/// A value of the store as one of this type.
+/// Converts a value of the store to a value of this type.
 fn value_at(array: &ArrayRef, row: usize, type_id: u32) -> Value {
     let cells = Cells::new(array);
     match cells.get(row) {

@@ -3,10 +3,13 @@
 use crate::pg::types::cells::Cell;
 use crate::pg::types::{calendar, known, text};
 use arrow::array::{ArrayRef, Int64Array, StringArray};
-use atsdb::array_text;
 use atsdb::interval_text::interval_text;
+use atsdb::{array_text, decimal};
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// The maximum number of digits of a number.
+pub(super) const DIGITS_MAX: u8 = 38;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,7 +125,9 @@ impl Value {
             (Self::Text(_), Self::Bool(_)) => other.compare(self).map(Ordering::reverse),
             (Self::Float(one), _) => one.partial_cmp(&other.float()?),
             (_, Self::Float(two)) => self.float()?.partial_cmp(two),
-            (Self::Numeric(_), _) | (_, Self::Numeric(_)) => self.float()?.partial_cmp(&other.float()?),
+            (Self::Numeric(_), _) | (_, Self::Numeric(_)) => {
+                compare_digits(self, other).or_else(|| self.float()?.partial_cmp(&other.float()?))
+            }
             (Self::Time(one), Self::Time(two)) | (Self::Interval(one), Self::Interval(two)) => Some(one.cmp(two)),
             (Self::Text(one), Self::Text(two)) => Some(one.as_str().cmp(two)),
             (Self::Named(_, one), Self::Text(two)) if two.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
@@ -208,9 +213,27 @@ impl From<String> for Value {
     }
 }
 
+/// Compares two numbers by their digits. `None` if one is not a number, or has too many digits.
+fn compare_digits(one: &Value, other: &Value) -> Option<Ordering> {
+    let (one, other) = (one.shown()?, other.shown()?);
+    let places = |text: &str| text.split_once('.').map_or(0, |(_, places)| places.len());
+    let scale = u8::try_from(places(&one).max(places(&other))).ok()?;
+    let exact = |text: &str| decimal::parse(text, DIGITS_MAX, scale);
+    Some(exact(&one)?.cmp(&exact(&other)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_compared_with_all_their_digits() {
+        let number = |digits: &str| Value::Numeric(digits.to_owned());
+        let compared = number("12345678901234567890").compare(&number("12345678901234567891"));
+        assert_eq!(compared, Some(Ordering::Less));
+        assert_eq!(Value::Int(9_007_199_254_740_993).compare(&number("9007199254740992.5")), Some(Ordering::Greater));
+        assert_eq!(number("1.50").compare(&number("1.5")), Some(Ordering::Equal));
+    }
 
     #[test]
     fn numbers_with_digits_round_away_from_zero() {

@@ -36,7 +36,7 @@ pub(super) enum Plan {
     /// The connection itself.
     Connection,
     Store(Prepared),
-    /// The store, after the values of calls about the session are known, which each execution computes. With the types
+    /// The store. Each execution computes the calls about the session and plans the statement anew. Contains the types
     /// of parameters that the client has declared.
     StoreWithSessionValues(Vec<u32>),
     Catalogue(Arc<CatalogueQuery>),

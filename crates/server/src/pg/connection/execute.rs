@@ -167,12 +167,24 @@ impl Connection {
     fn run_catalogue(&mut self, query: &CatalogueQuery, values: &[ScalarValue]) -> Result<Outcome, Failure> {
         // It takes no permit, with which the time limit of other statements begins.
         self.deadline = self.begin_deadline();
-        let found = query.run(values, self.surroundings())?;
-        found.notices.iter().for_each(|notice| self.io.out.error(notice));
-        for (name, value, is_local) in found.changed_settings {
+        let (columns, rows) = self.answered(query, values)?;
+        Ok(Outcome::Rows { rows: RowSource::values(columns, rows), verb: "SELECT" })
+    }
+
+    /// The columns and rows of a query about the catalogue. Sends its notices, and changes the settings that it sets.
+    pub(super) fn answered(
+        &mut self,
+        query: &CatalogueQuery,
+        values: &[ScalarValue],
+    ) -> Result<(Vec<ResultColumn>, Vec<Vec<Value>>), Failure> {
+        let answer = query.run(values, self.surroundings())?;
+        for notice in &answer.notices {
+            self.io.out.error(notice);
+        }
+        for (name, value, is_local) in answer.changed_settings {
             self.set(&name, Some(&value), is_local)?;
         }
-        Ok(Outcome::Rows { rows: RowSource::values(found.columns, found.rows), verb: "SELECT" })
+        Ok((answer.columns, answer.rows))
     }
 
     /// Executes a statement that concerns only the connection.

@@ -58,26 +58,24 @@ impl Connection {
         Ok((copied > 0).then(|| bound + &text[copied..]))
     }
 
-    /// The value of a call; `None` if it is not one. If `is_dry`, it is NULL, and nothing happens.
+    /// The value of a call; `None` if the catalogue does not know it. If `is_dry`, the call is not made, and its value is
+    /// NULL.
     fn session_value(&mut self, call: &str, is_dry: bool) -> Result<Option<SessionValue>, Failure> {
         let Some(query) = CatalogueQuery::read(&format!("SELECT {call}"), &[], &|_, _| false) else { return Ok(None) };
         let (columns, value) = if is_dry {
             (query.columns(self.surroundings())?, Value::Null)
         } else {
-            let answer = query.run(&[], self.surroundings())?;
-            let value = answer.rows.into_iter().next().and_then(|row| row.into_iter().next());
-            answer.notices.iter().for_each(|notice| self.io.out.error(notice));
-            for (name, value, is_local) in answer.changed_settings {
-                self.set(&name, Some(&value), is_local)?;
-            }
-            (answer.columns, value.unwrap_or(Value::Null))
+            let (columns, rows) = self.answered(&query, &[])?;
+            let value = rows.into_iter().next().and_then(|row| row.into_iter().next());
+            (columns, value.unwrap_or(Value::Null))
         };
         let column = columns.into_iter().next();
         Ok(column.map(|column| SessionValue { value, type_id: column.type_id, heading: column.name }))
     }
 }
 
-/// The error of a statement. Places in a text with values instead of calls are none in the client's one.
+/// The error of a statement. If calls were replaced by values, it names no line and column, because they refer to the
+/// changed text.
 pub(super) fn error_in(bound: Option<&str>, error: Error) -> PgError {
     let error = PgError::from(error);
     if bound.is_some() { error.without_place() } else { error }

@@ -93,7 +93,7 @@ impl StatementKind {
             "commit" | "end" => commit(words)?,
             "abort" | "rollback" => rollback(words)?,
             "savepoint" | "release" => Self::Savepoint,
-            "set" if words.accept("constraints") => constraints(words)?,
+            "set" if words.accept("constraints") => Self::SetConstraints,
             "set" => set(words)?,
             "reset" if words.accept("all") => Self::Reset(None),
             "reset" if words.accept("session") && words.accept("authorization") => {
@@ -226,33 +226,16 @@ fn setting_name(words: &mut Words<'_>) -> Result<String, PgError> {
     Ok(name)
 }
 
-/// Parses the rest of `SET CONSTRAINTS`.
-fn constraints(mut words: Words<'_>) -> Result<StatementKind, PgError> {
-    if !words.accept("all") {
-        loop {
-            words.name()?;
-            while words.accept_symbol('.') {
-                words.name()?;
-            }
-            if !words.accept_symbol(',') {
-                break;
-            }
-        }
-    }
-    if !words.accept("deferred") && !words.accept("immediate") {
-        let next = words.next();
-        return Err(words.unexpected(next).into());
-    }
-    words.end()?;
-    Ok(StatementKind::SetConstraints)
-}
-
 fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     let mut ahead = words.clone();
     let is_session = ahead.accept("session") && ahead.accept("characteristics");
-    let mut behind = words.clone();
-    if behind.accept("transaction") && behind.accept("snapshot") {
-        let name = value(&mut behind)?.unwrap_or_default();
+    let mut after = words.clone();
+    if after.accept("transaction") && after.accept("snapshot") {
+        let name = match after.next() {
+            Some(Word::Text(name)) => name,
+            other => return Err(after.unexpected(other).into()),
+        };
+        after.end()?;
         return Ok(StatementKind::SetSnapshot(name));
     }
     if is_session || words.clone().accept("transaction") {
@@ -347,7 +330,7 @@ fn value(words: &mut Words<'_>) -> Result<Option<String>, PgError> {
 
 /// Parses `SHOW`. Lists in MySQL's style, such as `SHOW TABLES`, are not settings.
 fn show(mut words: Words<'_>) -> Result<StatementKind, PgError> {
-    const LISTS: [&str; 7] = ["tables", "columns", "create", "databases", "index", "indexes", "keys"];
+    const LISTS: [&str; 8] = ["tables", "columns", "create", "databases", "functions", "index", "indexes", "keys"];
     match words.peek() {
         Some(Word::Name(name)) if LISTS.contains(&name.as_str()) => Ok(StatementKind::Report("SHOW")),
         _ => {
@@ -414,11 +397,12 @@ mod tests {
             ("SET CONSTRAINTS one, s.two DEFERRED", StatementKind::SetConstraints),
             ("SHOW TRANSACTION ISOLATION LEVEL", StatementKind::Show("transaction_isolation".to_owned())),
             ("SHOW TABLES", StatementKind::Report("SHOW")),
+            ("SHOW FUNCTIONS LIKE 'time%'", StatementKind::Report("SHOW")),
         ] {
             assert_eq!(StatementKind::of(text).unwrap(), kind, "{text}");
         }
         assert!(StatementKind::of("SET x").is_err());
-        assert!(StatementKind::of("SET CONSTRAINTS one two DEFERRED").is_err());
+        assert!(StatementKind::of("SET TRANSACTION SNAPSHOT '1' more").is_err());
     }
 
     #[test]

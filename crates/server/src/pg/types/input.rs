@@ -220,12 +220,8 @@ fn timestamp(microseconds: i64) -> ScalarValue {
 }
 
 fn uuid(bytes: &[u8]) -> Result<ScalarValue, PgError> {
-    let digits = hex::encode(bytes);
-    if digits.len() != 32 {
-        return Err(PgError::protocol("a uuid has 16 bytes"));
-    }
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    Ok(ScalarValue::Utf8(Some(parts.join("-"))))
+    let text = uuid_text::canonical(&hex::encode(bytes)).ok_or_else(|| PgError::protocol("a uuid has 16 bytes"))?;
+    Ok(ScalarValue::Utf8(Some(text)))
 }
 
 /// A number of up to 38 digits, exactly as it is written.

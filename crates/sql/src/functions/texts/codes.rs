@@ -98,7 +98,7 @@ fn convert_to(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(bytes.collect::<BinaryArray>()))
 }
 
-/// `encode` or `decode`, with the format `escape`.
+/// `encode` or `decode`, with the formats and the blanks that PostgreSQL takes.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Escaping {
     inner: Arc<ScalarUDF>,

@@ -139,9 +139,9 @@ fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Optio
             found(None);
             continue;
         }
-        let number = |name: &str, at: Option<usize>, missing_and_least| number(args, at, row, name, missing_and_least);
-        let (start, count) = (number("start", Some(2), (1, 1))?, number("n", Some(3), (1, 1))?);
-        let (end, group) = (number("endoption", places.end, (0, 0))?, number("subexpr", Some(places.group), (0, 0))?);
+        let (start, count) = (number(args.get(2), row, "start", 1, 1)?, number(args.get(3), row, "n", 1, 1)?);
+        let end = number(places.end.and_then(|at| args.get(at)), row, "endoption", 0, 0)?;
+        let group = number(args.get(places.group), row, "subexpr", 0, 0)?;
         let flags = args.get(places.flags).map_or("", |column| column.as_string::<i32>().value(row));
         if end > 1 {
             return exec_err!("invalid value for parameter \"endoption\": {end}");
@@ -161,16 +161,8 @@ fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Optio
     Ok(())
 }
 
-/// The number that an argument is in a row, with the name of the argument, the number if it is missing, and the least
-/// one that is allowed.
-pub(crate) fn number(
-    args: &[ArrayRef],
-    at: Option<usize>,
-    row: usize,
-    name: &str,
-    (missing, least): (i64, i64),
-) -> Result<usize> {
-    let column = at.and_then(|at| args.get(at));
+/// The number that an argument has in a row, or `missing` if there is no such argument. Fails if it is less than `least`.
+pub(crate) fn number(column: Option<&ArrayRef>, row: usize, name: &str, missing: i64, least: i64) -> Result<usize> {
     let value = column.map_or(missing, |column| column.as_primitive::<Int64Type>().value(row));
     match usize::try_from(value) {
         Ok(number) if value >= least => Ok(number),

@@ -152,8 +152,8 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
             replaced.push(None);
             continue;
         }
-        let start = regexps::number(&arrays, Some(START), row, "start", (1, 1))?;
-        let number = regexps::number(&arrays, Some(START + 1), row, "n", (1, 0))?;
+        let start = regexps::number(arrays.get(START), row, "start", 1, 1)?;
+        let number = regexps::number(arrays.get(START + 1), row, "n", 1, 0)?;
         let expression = match expressions.entry((pattern, flags)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(regexps::expression_of(pattern, flags)?),

@@ -74,8 +74,7 @@ pub(crate) fn upsert(
 fn change_of(table: &Table, set: &[usize]) -> Change {
     let definition = &table.definition;
     let moves = |position: &usize| definition.moves_rows(definition.columns[*position].id);
-    // Rows in memory never change: they are replaced by others.
-    let (kind, columns) = match definition.is_in_memory() || set.iter().any(moves) {
+    let (kind, columns) = match set.iter().any(moves) {
         true => (ChangeKind::Move, (0..definition.columns.len()).collect()),
         false => (ChangeKind::Set, set.to_vec()),
     };

@@ -72,7 +72,8 @@ impl Generator {
         }
         // The text of a literal, without the name of its type.
         let literal = value(&mut self.choice, ty);
-        literal.split('\'').nth(1).map_or(literal.clone(), str::to_owned)
+        let quotes = literal.find('\'').zip(literal.rfind('\''));
+        quotes.map(|(from, to)| literal[from + 1..to].replace("''", "'")).unwrap_or(literal)
     }
 
     /// A value that may be out of range, or none of the type.

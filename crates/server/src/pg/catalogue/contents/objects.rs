@@ -104,7 +104,7 @@ pub(super) struct CheckObject<'a> {
     pub(super) condition: &'a str,
     /// Positions of the columns that it names, from 1.
     pub(super) columns: Vec<i64>,
-    /// Whether all rows satisfy it.
+    /// Whether all rows satisfy the condition: false if it is NOT VALID.
     pub(super) is_valid: bool,
 }
 
