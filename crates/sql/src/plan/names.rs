@@ -22,8 +22,8 @@ use crate::text::params::Parameters;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
 use crate::workarounds::{
-    checked, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners, type_planner,
-    with_postgres_casts, write_array_constants, write_numbers,
+    checked, compute_sets, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners,
+    type_planner, with_postgres_casts, write_array_constants, write_numbers,
 };
 use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
@@ -142,8 +142,9 @@ impl<'a> SnapshotNames<'a> {
         let planner = SqlToRel::new_with_options(self, options);
         let (tables, has_time_words) = (ReadTables::of(&statement), has_time_words(&statement));
         let plan = planner.sql_statement_to_plan_with_context(statement, &mut context);
-        let mut plan = plan.map_err(|error| tables.explain(error))?;
+        let plan = plan.map_err(|error| tables.explain(error))?;
         refuse_repeated_parts(&plan)?;
+        let mut plan = compute_sets(plan)?;
         if has_time_words {
             plan = read_time_words(plan)?;
         }

@@ -55,7 +55,8 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     // `CASE WHEN x < y THEN x ELSE 0 END`. Groups are computed by the physical plan alone, so this does no harm.
     config.options_mut().execution.skip_physical_aggregate_schema_check = true;
     let mut analyzer = Analyzer::new();
-    analyzer.rules.splice(0..0, workarounds::rules_before_types());
+    // The first rule replaces `grouping()`, whose arguments must still be the keys.
+    analyzer.rules.splice(1..1, workarounds::rules_before_types());
     analyzer.rules.insert(0, Arc::new(asof::JoinAsOf));
     analyzer.rules.push(workarounds::rule_of_arithmetic());
     analyzer.rules.push(Arc::new(gapfill::FillGaps));

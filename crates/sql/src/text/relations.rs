@@ -1,6 +1,8 @@
 //! The relations that a `FROM` lists, their names, and the columns of those without names.
 
-use datafusion::sql::sqlparser::ast::{Ident, TableAlias, TableFactor, TableWithJoins, Values};
+use datafusion::sql::sqlparser::ast::{
+    Ident, JoinConstraint, JoinOperator, TableAlias, TableFactor, TableWithJoins, Values,
+};
 use std::iter;
 
 /// The relations of a `FROM`, in its order. Those of a join in parentheses count as one.
@@ -28,6 +30,26 @@ pub(crate) fn name_of_relation(relation: &TableFactor) -> Option<&Ident> {
         (None, TableFactor::Table { name, .. }) => name.0.last().and_then(|part| part.as_ident()),
         _ => None,
     }
+}
+
+/// The constraint of a join; `None` if a join of this kind has none in SQL.
+pub(crate) fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::CrossJoin(constraint) => Some(constraint),
+        _ => None,
+    }
+}
+
+/// Whether a join with a constraint shows columns of both sides once.
+pub(crate) fn is_merging(constraint: &JoinConstraint) -> bool {
+    matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
 }
 
 /// The names that the columns of a `VALUES` have in PostgreSQL.

@@ -47,6 +47,7 @@ pub(crate) use casts::postgres::{array_texts, with_postgres_casts};
 pub(crate) use declared::results::declare_columns;
 pub(crate) use numbers::decimals::literals::write_numbers;
 pub(crate) use numbers::overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
+pub(crate) use plans::computed_sets::compute_sets;
 pub(crate) use resources::long_literals::batch_rows;
 pub(crate) use resources::repeated_parts::refuse_repeated_parts;
 pub(crate) use syntax::names::output_names;
@@ -132,7 +133,6 @@ pub(crate) fn type_planner(snapshot: &ReadSnapshot) -> Arc<dyn TypePlanner> {
 /// Rules of the analyzer that run before it makes types equal.
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
-        Arc::new(plans::computed_sets::ComputedSets),
         Arc::new(subqueries::order::SubqueryOrder),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),

@@ -42,6 +42,8 @@ fn a_parameter_beside_text_is_text_whatever_it_looks_like() {
     }
     assert_eq!(run("SELECT $v = 12, $v < $v, -$v FROM t LIMIT $v", "1"), ["false | false | -1"]);
     assert_eq!(run("SELECT s = $v AS a, count(*) FROM t GROUP BY s = $v ORDER BY 1", "12"), ["false | 3", "true | 1"]);
+    let of_sets = run("SELECT s = $v AS a, count(*) FROM t GROUP BY ROLLUP (s = $v) ORDER BY 1, 2", "12");
+    assert_eq!(of_sets, ["false | 3", "true | 1", "NULL | 4"]);
     run("UPDATE t SET s = $v WHERE n = 12", "1.50");
     run("UPDATE t SET m = $v, n = $v WHERE s = '1e3'", "40");
     assert_eq!(run("SELECT s, m, n FROM t WHERE n IS NOT NULL ORDER BY n", ""), ["1.50 | 12 | 12", "1e3 | 40 | 40"]);

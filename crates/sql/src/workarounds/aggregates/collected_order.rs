@@ -113,7 +113,7 @@ impl AnalyzerRule for SortDistinct {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, |expr, schema| Ok(sorted(expr, schema)))
+        rewrite_expressions(plan, |expr, schema| Ok(sorted(expr, schema)))
     }
 }
 

@@ -44,7 +44,7 @@ impl AnalyzerRule for CompareArrays {
             refuse_groups_of_floats(&plan)?;
             Ok(with_order_of_arrays(plan))
         })?;
-        rewrite_expressions(plan.data, |_| false, rewrite)
+        rewrite_expressions(plan.data, rewrite)
     }
 }
 

@@ -13,7 +13,7 @@
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::{is_shifted, is_utc};
 use crate::text::plan_walk::DynWalk;
-use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
+use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
@@ -40,7 +40,7 @@ impl AnalyzerRule for ExactCasts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
+        rewrite_expressions(plan, |expr, schema| Ok(as_function(expr, schema)))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
 use crate::text::float_text::float_text;
 use crate::text::plan_walk::DynWalk;
-use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
+use crate::workarounds::shared::expressions::rewrite_expressions;
 use atsdb_core::decimal;
 use atsdb_core::interval::{Interval, is_out_of_range, parse_interval};
 use atsdb_core::interval_text::{duration_text, interval_text};
@@ -55,7 +55,7 @@ impl AnalyzerRule for PostgresCasts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(as_function(expr, schema)))
+        rewrite_expressions(plan, |expr, schema| Ok(as_function(expr, schema)))
     }
 }
 

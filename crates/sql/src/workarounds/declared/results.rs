@@ -11,7 +11,7 @@ use crate::functions::types::declared::{
     text_type_of, type_in_union,
 };
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
-use crate::workarounds::shared::expressions::names_its_columns;
+use crate::workarounds::plans::computed_sets::compute_sets;
 use datafusion::arrow::datatypes::Field;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -40,7 +40,7 @@ impl AnalyzerRule for DeclaredResults {
 /// Declares the types of a plan's columns while the rest of its statement is planned. Constants stay, because the
 /// parameters among them may have no values yet.
 pub(crate) fn declare_columns(plan: LogicalPlan) -> Result<LogicalPlan> {
-    declare(plan, Constants::Stay)
+    declare(compute_sets(plan)?, Constants::Stay)
 }
 
 /// Whether constants are read as values of the type of what is beside them.
@@ -58,9 +58,6 @@ fn declare(plan: LogicalPlan, constants: Constants) -> Result<LogicalPlan> {
         // UUIDs elsewhere than in results are compared, and then they are texts.
         let are_results = matches!(plan, LogicalPlan::Projection(_));
         let settled = plan.dyn_map_expressions(|expr| {
-            if names_its_columns(&expr) {
-                return Ok(Transformed::no(expr));
-            }
             let name = names.save(&expr);
             let rewritten = expr.dyn_transform_up(|expr| Ok(rewrite(expr, &schema, are_results, constants)))?;
             Ok(rewritten.update_data(|expr| name.restore(expr)))

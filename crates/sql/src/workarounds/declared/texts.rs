@@ -31,7 +31,7 @@ impl AnalyzerRule for DeclaredTexts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, rewrite)
+        rewrite_expressions(plan, rewrite)
     }
 }
 

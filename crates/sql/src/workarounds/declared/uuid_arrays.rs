@@ -41,7 +41,7 @@ impl AnalyzerRule for UuidArrays {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, rewrite)
+        rewrite_expressions(plan, rewrite)
     }
 }
 

@@ -4,7 +4,6 @@ use super::labels::{rank_keys, ranked};
 use super::{calls, comparison};
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::declared::results::with_new_schema;
-use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
@@ -40,9 +39,6 @@ impl AnalyzerRule for EnumValues {
                 plan => plan,
             };
             let settled = plan.dyn_map_expressions(|expr| {
-                if names_its_columns(&expr) {
-                    return Ok(Transformed::no(expr));
-                }
                 let name = names.save(&expr);
                 let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema))?;
                 match is_sort {

@@ -6,7 +6,6 @@
 //! orders, windows and aggregates no upstream issue is known.
 
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
-use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
@@ -48,9 +47,6 @@ impl AnalyzerRule for EqualZeros {
                 let schema = merge_schema(&plan.inputs());
                 let names = NamePreserver::new(&plan);
                 plan.dyn_map_expressions(|expr| {
-                    if names_its_columns(&expr) {
-                        return Ok(Transformed::no(expr));
-                    }
                     let name = names.save(&expr);
                     let rewritten = expr.dyn_transform_up(|expr| Ok(in_call(expr, &schema)))?;
                     Ok(rewritten.update_data(|expr| name.restore(expr)))

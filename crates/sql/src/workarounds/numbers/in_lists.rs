@@ -28,7 +28,7 @@ impl AnalyzerRule for CompareLists {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, rewrite)
+        rewrite_expressions(plan, rewrite)
     }
 }
 

@@ -6,7 +6,7 @@
 //! No upstream issue known: DataFusion takes the scale from the literal since
 //! [#19926](https://github.com/apache/datafusion/pull/19926).
 
-use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
+use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, ScalarValue};
@@ -23,7 +23,7 @@ impl AnalyzerRule for LiteralPlaces {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, names_its_columns, |expr, _| Ok(rewrite(expr)))
+        rewrite_expressions(plan, |expr, _| Ok(rewrite(expr)))
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! No upstream issue known.
 
-use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
+use crate::workarounds::shared::expressions::rewrite_expressions;
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use datafusion::arrow::array::{ArrayRef, AsArray, Int16Array};
 use datafusion::arrow::datatypes::{DataType, Int16Type, Int32Type};
@@ -25,7 +25,7 @@ impl AnalyzerRule for SmallShifts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(rewrite(expr, schema)))
+        rewrite_expressions(plan, |expr, schema| Ok(rewrite(expr, schema)))
     }
 }
 

@@ -1,34 +1,23 @@
-//! Expressions of `GROUPING SETS`, `ROLLUP` and `CUBE`. The step's columns are named by them, so no rule may change
-//! anything in them: a cast of text to bytes or of a float to an integer would stay DataFusion's. Here they become
-//! columns of a projection below the step, and the sets consist of columns.
+//! Expressions of `GROUPING SETS`, `ROLLUP` and `CUBE`. The step's columns are named by them, so no parameter, cast or
+//! operator in them could be replaced. Here they become columns of a projection below the step. In the sets, these
+//! columns have the names of the expressions.
 //!
 //! No upstream issue known.
 
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
-use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::{Aggregate, Projection};
 use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan};
-use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
 
-/// Runs before all rules that change expressions.
-#[derive(Debug)]
-pub(crate) struct ComputedSets;
-
-impl AnalyzerRule for ComputedSets {
-    fn name(&self) -> &str {
-        "computed_sets"
-    }
-
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.dyn_transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::Aggregate(aggregate) => computed_below(aggregate),
-            other => Ok(Transformed::no(other)),
-        })
-        .data()
-    }
+/// Moves the expressions of sets below their steps. Call this before any expression of the plan is changed.
+pub(crate) fn compute_sets(plan: LogicalPlan) -> Result<LogicalPlan> {
+    plan.dyn_transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::Aggregate(aggregate) => computed_below(aggregate),
+        other => Ok(Transformed::no(other)),
+    })
+    .data()
 }
 
 /// The same step over a projection that computes the expressions of its sets.
@@ -36,22 +25,17 @@ fn computed_below(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice() else {
         return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
     };
-    let mut computed: Vec<Expr> = Vec::new();
-    for key in sets.distinct_expr() {
-        let column = column_of(key);
-        // A second column of the name would be ambiguous.
-        let is_taken = aggregate.input.schema().has_column_with_unqualified_name(&column.name)
-            || computed.iter().any(|other| column_of(other).name == column.name);
-        if !matches!(key, Expr::Column(_)) && !is_taken {
-            computed.push(key.clone());
-        }
-    }
+    let computed: Vec<Expr> = sets.distinct_expr().into_iter().filter(|key| !is_column(key)).cloned().collect();
     if computed.is_empty() {
         return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
     }
-    let column = |key: &Expr| match computed.contains(key) {
-        true => Expr::Column(column_of(key)),
-        false => key.clone(),
+    let name = |at: usize| format!("\u{1}set key {at}");
+    let column = |key: &Expr| match computed.iter().position(|other| other == key) {
+        Some(at) => {
+            let (relation, shown) = key.qualified_name();
+            Expr::Column(Column::new_unqualified(name(at))).alias_qualified(relation, shown)
+        }
+        None => key.clone(),
     };
     let columns = |keys: &[Expr]| keys.iter().map(column).collect::<Vec<Expr>>();
     let sets = match sets {
@@ -70,15 +54,18 @@ fn computed_below(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
         replaced.data()
     });
     let functions = functions.collect::<Result<Vec<Expr>>>()?;
-    let shown = aggregate.input.schema().columns().into_iter().map(Expr::Column).chain(computed.iter().cloned());
+    let keys = computed.iter().enumerate().map(|(at, key)| key.clone().alias(name(at)));
+    let shown = aggregate.input.schema().columns().into_iter().map(Expr::Column).chain(keys);
     let input = Projection::try_new(shown.collect(), Arc::clone(&aggregate.input))?;
     let input = Arc::new(LogicalPlan::Projection(input));
     let grouped = Aggregate::try_new(input, vec![Expr::GroupingSet(sets)], functions)?;
     Ok(Transformed::yes(LogicalPlan::Aggregate(grouped)))
 }
 
-/// The column that an expression becomes in a projection.
-fn column_of(expr: &Expr) -> Column {
-    let (relation, name) = expr.qualified_name();
-    Column::new(relation, name)
+/// Whether a key is a column, also one that was computed below and has the name of its expression.
+fn is_column(key: &Expr) -> bool {
+    match key {
+        Expr::Alias(alias) => matches!(alias.expr.as_ref(), Expr::Column(_)),
+        other => matches!(other, Expr::Column(_)),
+    }
 }

@@ -8,29 +8,19 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 /// Rewrites every expression of a plan and of its subqueries from the inside out. The result's columns keep their
-/// names. The schema is that of the step's inputs. An expression for which `stays` holds is left unchanged, with
-/// everything in it.
+/// names. The schema is that of the step's inputs.
 pub(crate) fn rewrite_expressions(
     plan: LogicalPlan,
-    stays: impl Fn(&Expr) -> bool,
     rewrite: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<LogicalPlan> {
     plan.dyn_transform_up_with_subqueries(|plan| {
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
         plan.dyn_map_expressions(|expr| {
-            if stays(&expr) {
-                return Ok(Transformed::no(expr));
-            }
             let name = names.save(&expr);
             let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema))?;
             Ok(rewritten.update_data(|expr| name.restore(expr)))
         })
     })
     .data()
-}
-
-/// Whether the expression's columns are named by its content, so that nothing in it may change.
-pub(crate) fn names_its_columns(expr: &Expr) -> bool {
-    matches!(expr, Expr::GroupingSet(_))
 }

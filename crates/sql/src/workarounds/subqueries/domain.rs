@@ -325,25 +325,15 @@ impl<'a> Domain<'a> {
             // Every outer row meets all rows of the side that stays.
             JoinType::Right => {
                 let Some(right) = self.spread(&join.right)? else { return Ok(None) };
-                let mut left_plan = join.left.as_ref().clone();
-                if is_left_asking {
-                    let Some(left) = self.spread(&join.left)? else { return Ok(None) };
-                    let pairs = left.values.iter().zip(&right.values);
-                    conditions.extend(pairs.map(|(left, right)| is_not_distinct(left, right)));
-                    left_plan = left.plan;
-                }
-                (left_plan, right.plan, right.values)
+                let left = self.other_side(&join.left, is_left_asking, &right.values, &mut conditions)?;
+                let Some(left) = left else { return Ok(None) };
+                (left, right.plan, right.values)
             }
             JoinType::Inner | JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => {
                 let Some(left) = self.spread(&join.left)? else { return Ok(None) };
-                let mut right_plan = join.right.as_ref().clone();
-                if in_right {
-                    let Some(right) = self.spread(&join.right)? else { return Ok(None) };
-                    let pairs = left.values.iter().zip(&right.values);
-                    conditions.extend(pairs.map(|(left, right)| is_not_distinct(left, right)));
-                    right_plan = right.plan;
-                }
-                (left.plan, right_plan, left.values)
+                let right = self.other_side(&join.right, in_right, &left.values, &mut conditions)?;
+                let Some(right) = right else { return Ok(None) };
+                (left.plan, right, left.values)
             }
             JoinType::Full => return self.of_full_join(join, conditions).map(Some),
             _ => return Ok(None),
@@ -352,6 +342,23 @@ impl<'a> Domain<'a> {
         let condition = conjunction(conditions).unwrap_or_else(|| lit(true));
         let plan = LogicalPlanBuilder::from(left).join_on(right, join.join_type, Some(condition))?.build()?;
         Ok(Some(Spread { plan, values }))
+    }
+
+    /// The side of a join whose rows are joined to those of the side with these values. If it mentions outer columns,
+    /// its values are compared with them.
+    fn other_side(
+        &self,
+        side: &LogicalPlan,
+        is_asking: bool,
+        values: &[Column],
+        conditions: &mut Vec<Expr>,
+    ) -> Result<Option<LogicalPlan>> {
+        if !is_asking {
+            return Ok(Some(side.clone()));
+        }
+        let Some(spread) = self.spread(side)? else { return Ok(None) };
+        conditions.extend(spread.values.iter().zip(values).map(|(own, value)| is_not_distinct(own, value)));
+        Ok(Some(spread.plan))
     }
 
     /// The rows of both sides for each value of the domain. Those without a partner have the value of their own side.

@@ -52,10 +52,11 @@ use super::windows::frames::{constant_bounds, empty_frame};
 use super::windows::named_windows::complete_windows;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::has_answer;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    CopySource, Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Query, Select, SelectFlavor, SelectItem,
-    SetExpr, Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
+    Expr, GroupByExpr, GroupByWithModifier, OrderBy, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -81,7 +82,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     name_natural_columns(statement, tables);
     mark_returned_instants(statement)?;
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
-    let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
+    let answers = has_answer(statement);
     match visit_mut(statement, &mut Clauses { depth: 0, declares, answers }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {

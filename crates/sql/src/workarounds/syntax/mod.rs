@@ -28,7 +28,8 @@ mod windows;
 
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SetExpr,
+    BinaryOperator, CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem,
+    SetExpr, Statement,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -41,13 +42,30 @@ pub(super) fn expression(text: &str) -> Result<Expr> {
         .map_err(|error| Error::internal(format!("{text}: {error}")))
 }
 
-/// Parses a query, and returns its body.
-fn query_body(text: &str) -> Result<SetExpr> {
+/// Parses a query from a text of this crate.
+fn parsed_query(text: &str) -> Result<Box<Query>> {
     Parser::new(&GenericDialect)
         .try_with_sql(text)
         .and_then(|mut parser| parser.parse_query())
-        .map(|query| *query.body)
         .map_err(|error| Error::internal(format!("{text}: {error}")))
+}
+
+/// Parses a query, and returns its body.
+fn query_body(text: &str) -> Result<SetExpr> {
+    parsed_query(text).map(|query| *query.body)
+}
+
+/// Whether the columns of a statement's outermost query are those of an answer, which are shown without marks.
+fn has_answer(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. })
+}
+
+/// The expression of an item of a SELECT list; `None` if the item is a `*`.
+fn expression_of(item: &SelectItem) -> Option<&Expr> {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+        _ => None,
+    }
 }
 
 /// Two operands and the operator between them.

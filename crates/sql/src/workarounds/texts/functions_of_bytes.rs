@@ -152,8 +152,8 @@ impl Ends {
     }
 }
 
-/// So many bytes from a position, which is 1 for the first; all that follow without a number. Positions before the
-/// first count, too.
+/// This many bytes from a position, which is 1 for the first byte; without a number, all bytes from there. Positions
+/// before the first count, too.
 fn part(bytes: &[u8], from: i64, count: Option<i64>) -> Result<&[u8]> {
     let end = match count {
         Some(..0) => return exec_err!("negative substring length not allowed"),
@@ -163,7 +163,7 @@ fn part(bytes: &[u8], from: i64, count: Option<i64>) -> Result<&[u8]> {
     Ok(&bytes[index(from, bytes).min(end)..end])
 }
 
-/// The bytes with others in the place of those from a position, as many as the others are without a number.
+/// The bytes, with others in place of `count` bytes from a position; without a count, of as many as the others are.
 fn replaced(bytes: &[u8], others: &[u8], from: i64, count: Option<i64>) -> Result<Vec<u8>> {
     if from < 1 {
         return exec_err!("negative substring length not allowed");
@@ -208,17 +208,17 @@ impl ScalarUDFImpl for OfBytes {
 
     /// The types of the arguments. Beside bytes, a text in quotes may stand for bytes or for a number.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let (mut wanted, least) = self.form.arguments();
-        let fits = |(of, wanted): (&DataType, &DataType)| match wanted {
-            DataType::Binary => of.is_binary() || of.is_string() || of.is_null(),
-            _ => of.is_integer() || of.is_string() || of.is_null(),
-        };
         if !types.first().is_some_and(DataType::is_binary) {
             let field = |(at, of): (usize, &DataType)| Field::new(format!("{at}"), of.clone(), true);
             let fields: Vec<FieldRef> = types.iter().enumerate().map(|of| Arc::new(field(of))).collect();
             let fields = fields_with_udf(&fields, self.inner.as_ref())?;
             return Ok(fields.iter().map(|field| field.data_type().clone()).collect());
         }
+        let (mut wanted, least) = self.form.arguments();
+        let fits = |(of, wanted): (&DataType, &DataType)| match wanted {
+            DataType::Binary => of.is_binary() || of.is_string() || of.is_null(),
+            _ => of.is_integer() || of.is_string() || of.is_null(),
+        };
         if (least..=wanted.len()).contains(&types.len()) && types.iter().zip(&wanted).all(fits) {
             wanted.truncate(types.len());
             return Ok(wanted);

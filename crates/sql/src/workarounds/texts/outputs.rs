@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use crate::workarounds::shared::expressions::{names_its_columns, rewrite_expressions};
+use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -27,7 +27,7 @@ impl AnalyzerRule for TextOutputs {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, names_its_columns, |expr, schema| Ok(rewrite(expr, schema)))
+        rewrite_expressions(plan, |expr, schema| Ok(rewrite(expr, schema)))
     }
 }
 

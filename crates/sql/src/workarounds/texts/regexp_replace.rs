@@ -30,6 +30,9 @@ const WITH_START: [DataType; 6] =
 /// The position of the start among them. Without a start, the flags are there.
 const START: usize = 3;
 
+/// The position of the flags behind a start.
+const FLAGS: usize = 5;
+
 /// Replaces DataFusion's `regexp_replace`.
 pub(crate) fn register(context: &SessionContext) {
     if let Some(inner) = context.state().scalar_functions().get("regexp_replace") {
@@ -142,16 +145,16 @@ fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<Columna
 fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-    let text = |at: usize, row: usize| arrays.get(at).map(|column| column.as_string::<i32>().value(row));
+    let [texts, patterns, replacements] = [0, 1, 2].map(|at| arrays[at].as_string::<i32>());
     let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
-    let mut replaced = Vec::with_capacity(arrays[0].len());
-    for row in 0..arrays[0].len() {
-        let values = (text(0, row), text(1, row), text(2, row), text(5, row).unwrap_or_default());
-        let (Some(text), Some(pattern), Some(replacement), flags) = values else { continue };
+    let mut replaced = Vec::with_capacity(texts.len());
+    for row in 0..texts.len() {
         if arrays.iter().any(|column| column.is_null(row)) {
             replaced.push(None);
             continue;
         }
+        let (text, pattern) = (texts.value(row), patterns.value(row));
+        let flags = arrays.get(FLAGS).map_or("", |flags| flags.as_string::<i32>().value(row));
         let start = regexps::number(arrays.get(START), row, "start", 1, 1)?;
         let number = regexps::number(arrays.get(START + 1), row, "n", 1, 0)?;
         let expression = match expressions.entry((pattern, flags)) {
@@ -161,7 +164,7 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         replaced.push(Some(match regexps::byte_of(text, start) {
             Some(from) => {
                 let matches = Matches { from, number: number.checked_sub(1) };
-                restored(&replace(expression, text, &translated(replacement), matches))
+                restored(&replace(expression, text, &translated(replacements.value(row)), matches))
             }
             None => text.to_owned(),
         }));

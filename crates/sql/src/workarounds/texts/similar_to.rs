@@ -26,7 +26,7 @@ impl AnalyzerRule for SimilarTo {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, |expr, _| rewrite(expr))
+        rewrite_expressions(plan, |expr, _| rewrite(expr))
     }
 }
 

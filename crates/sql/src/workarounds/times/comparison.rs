@@ -30,7 +30,7 @@ impl AnalyzerRule for CompareTimes {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, rewrite)
+        rewrite_expressions(plan, rewrite)
     }
 }
 

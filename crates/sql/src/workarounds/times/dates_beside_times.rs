@@ -25,7 +25,7 @@ impl AnalyzerRule for DatesBesideTimes {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |_| false, |expr, schema| Ok(rewrite(expr, schema)))
+        rewrite_expressions(plan, |expr, schema| Ok(rewrite(expr, schema)))
     }
 }
 

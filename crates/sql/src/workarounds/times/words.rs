@@ -41,7 +41,7 @@ impl Visitor for Words {
 
 /// Replaces the words in a plan. The plan depends on the time from then on, so that it is not kept.
 pub(crate) fn read_time_words(plan: LogicalPlan) -> Result<LogicalPlan> {
-    rewrite_expressions(plan, |_| false, rewrite)
+    rewrite_expressions(plan, rewrite)
 }
 
 fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

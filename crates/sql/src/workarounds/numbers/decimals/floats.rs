@@ -8,13 +8,6 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use datafusion::logical_expr::{Expr, ExprSchemable, cast, lit};
 
-/// How an expression is rewritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rewriting {
-    /// Whether the names of columns depend on the expression, so that only casts may be added to it.
-    pub(super) keeps_names: bool,
-}
-
 pub(super) fn is_decimal(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Decimal128(..) | DataType::Decimal256(..))
 }
@@ -42,8 +35,8 @@ pub(super) fn is_compared_as_float(data_type: &DataType) -> bool {
 pub(super) fn double_beside_float(left: &mut Expr, right: &mut Expr, schema: &DFSchema) {
     let beside_float = |other: &Expr| other.get_type(schema).is_ok_and(|of| of.is_floating());
     match (is_literal(left), is_literal(right)) {
-        (true, false) if beside_float(right) => to_double(left, Rewriting { keeps_names: false }),
-        (false, true) if beside_float(left) => to_double(right, Rewriting { keeps_names: false }),
+        (true, false) if beside_float(right) => to_double(left),
+        (false, true) if beside_float(left) => to_double(right),
         _ => {}
     }
 }
@@ -61,31 +54,26 @@ pub(super) fn types_of<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &D
 
 /// Converts the decimals among expressions to floats if one of the expressions counts as a float. Returns whether
 /// something changed.
-pub(super) fn unite(
-    mut exprs: Vec<&mut Expr>,
-    schema: &DFSchema,
-    counts_as_float: fn(&DataType) -> bool,
-    rewriting: Rewriting,
-) -> bool {
+pub(super) fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema, counts_as_float: fn(&DataType) -> bool) -> bool {
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     if !types.iter().any(is_decimal) || !types.iter().any(counts_as_float) {
         return false;
     }
     for (expr, _) in exprs.iter_mut().zip(&types).filter(|(_, data_type)| is_decimal(data_type)) {
-        to_double(expr, rewriting);
+        to_double(expr);
     }
     true
 }
 
 /// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers to
 /// decimals. Returns whether something changed.
-pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema, rewriting: Rewriting) -> bool {
+pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     if types.contains(&DataType::Float32) && !types.contains(&DataType::Float64) {
         return to_reals(exprs, &types);
     }
     if types.iter().any(is_float) {
-        return unite(exprs, schema, is_float, rewriting);
+        return unite(exprs, schema, is_float);
     }
     let Some(common) = common_decimal(&types) else { return false };
     let mut is_changed = false;
@@ -112,8 +100,8 @@ pub(super) fn double_beside_integer(mut exprs: Vec<&mut Expr>, schema: &DFSchema
 }
 
 /// Converts numbers to one type. Returns whether something changed.
-pub(super) fn unite_numbers(mut exprs: Vec<&mut Expr>, schema: &DFSchema, rewriting: Rewriting) -> bool {
-    let mut is_changed = unite_all(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, rewriting);
+pub(super) fn unite_numbers(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let mut is_changed = unite_all(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     if !types.iter().all(DataType::is_numeric) {
         return is_changed;
@@ -190,18 +178,18 @@ fn common_decimal(types: &[DataType]) -> Option<DataType> {
 }
 
 /// Converts a decimal to a `DOUBLE`.
-pub(super) fn to_double(expr: &mut Expr, rewriting: Rewriting) {
+pub(super) fn to_double(expr: &mut Expr) {
     let decimal = std::mem::take(expr);
-    *expr = double_of(decimal, rewriting);
+    *expr = double_of(decimal);
 }
 
 /// The decimal as a `DOUBLE`; for a literal the nearest one.
-fn double_of(decimal: Expr, rewriting: Rewriting) -> Expr {
+fn double_of(decimal: Expr) -> Expr {
     match decimal {
-        Expr::Literal(ScalarValue::Decimal128(Some(value), _, scale), _) if !rewriting.keeps_names => {
+        Expr::Literal(ScalarValue::Decimal128(Some(value), _, scale), _) => {
             lit(decimals::nearest_double((value, scale)))
         }
-        Expr::Negative(operand) if is_literal(&operand) => Expr::Negative(Box::new(double_of(*operand, rewriting))),
+        Expr::Negative(operand) if is_literal(&operand) => Expr::Negative(Box::new(double_of(*operand))),
         other => cast(other, DataType::Float64),
     }
 }

@@ -1,7 +1,7 @@
 //! Rows that come from several places, where a column is a float in one and a decimal in another: `VALUES`, `UNION`,
 //! the keys of a join, and the members of a subquery.
 
-use super::floats::{Rewriting, double_beside_integer, is_decimal, to_double, unite};
+use super::floats::{double_beside_integer, is_decimal, to_double, unite};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::Transformed;
@@ -30,7 +30,7 @@ pub(super) fn values(rows: Values) -> Result<Transformed<LogicalPlan>> {
         for row in &mut values {
             let mut value = written(&row[at], field.data_type()).clone();
             match value.get_type(&empty).is_ok_and(|of| is_decimal(&of)) {
-                true => to_double(&mut value, Rewriting { keeps_names: false }),
+                true => to_double(&mut value),
                 false => value = cast(value, DataType::Float64),
             }
             row[at] = value;
@@ -128,7 +128,7 @@ pub(super) fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
     let mut is_changed = false;
     let schema = merge_schema(&[&join.left, &join.right]);
     for (left, right) in &mut join.on {
-        is_changed |= unite(vec![left, right], &schema, DataType::is_floating, Rewriting { keeps_names: false });
+        is_changed |= unite(vec![left, right], &schema, DataType::is_floating);
         is_changed |= double_beside_integer(vec![left, right], &schema);
     }
     let plan = LogicalPlan::Join(join);
@@ -136,16 +136,11 @@ pub(super) fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
 }
 
 /// Converts a value or the column of a subquery to a float if the other is one. Returns whether something changed.
-pub(super) fn members(
-    value: &mut Expr,
-    subquery: &mut Subquery,
-    schema: &DFSchema,
-    rewriting: Rewriting,
-) -> Result<bool> {
+pub(super) fn members(value: &mut Expr, subquery: &mut Subquery, schema: &DFSchema) -> Result<bool> {
     let of_value = value.get_type(schema).unwrap_or(DataType::Null);
     let of_members = subquery.subquery.schema().field(0).data_type().clone();
     if is_decimal(&of_value) && of_members.is_floating() {
-        to_double(value, rewriting);
+        to_double(value);
         return Ok(true);
     }
     if of_value.is_floating() && is_decimal(&of_members) {

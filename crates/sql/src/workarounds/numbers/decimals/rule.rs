@@ -3,8 +3,7 @@
 use super::arithmetic::operation;
 use super::comparison::compared;
 use super::floats::{
-    Rewriting, double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_items,
-    unite_numbers,
+    double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_items, unite_numbers,
 };
 use super::operation::{Operation, Sign};
 use super::reals;
@@ -73,9 +72,8 @@ impl AnalyzerRule for SettleDecimals {
             let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
             let settled = plan.dyn_map_expressions(|expr| {
-                let rewriting = Rewriting { keeps_names: matches!(expr, Expr::GroupingSet(_)) };
                 let name = names.save(&expr);
-                let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema, rewriting))?;
+                let rewritten = expr.dyn_transform_up(|expr| rewrite(expr, &schema))?;
                 Ok(rewritten.update_data(|expr| name.restore(expr)))
             })?;
             let settled = settled.transform_data(of_rows)?;
@@ -97,19 +95,17 @@ fn of_rows(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Transformed<Expr>> {
-    if !rewriting.keeps_names
-        && let Some(compared) = reals::compared(&expr, schema)
-    {
+fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if let Some(compared) = reals::compared(&expr, schema) {
         return Ok(Transformed::yes(compared));
     }
     let compare = |mut exprs: Vec<&mut Expr>| {
-        let united = unite(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, is_compared_as_float, rewriting);
+        let united = unite(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, is_compared_as_float);
         double_beside_integer(exprs, schema) || united
     };
     let mut is_changed = match &mut expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_numerical_operators() => {
-            let united = unite(vec![left, right], schema, is_float, rewriting);
+            let united = unite(vec![left, right], schema, is_float);
             double_beside_integer(vec![left, right], schema) || united
         }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => compare(vec![left, right]),
@@ -121,35 +117,35 @@ fn rewrite(mut expr: Expr, schema: &DFSchema, rewriting: Rewriting) -> Result<Tr
             results.extend(else_expr.as_deref_mut());
             let compared =
                 expr.as_deref_mut().is_some_and(|expr| compare(std::iter::once(expr).chain(whens).collect()));
-            unite_all(results, schema, rewriting) || compared
+            unite_all(results, schema) || compared
         }
         Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
-            unite_all(call.args.iter_mut().collect(), schema, rewriting)
+            unite_all(call.args.iter_mut().collect(), schema)
         }
         Expr::ScalarFunction(call) if let Some(count) = items_of(call.func.name()) => {
             unite_items(call.args.iter_mut().take(count).collect(), schema)
         }
         Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
-            unite(call.args.iter_mut().collect(), schema, is_float, rewriting)
+            unite(call.args.iter_mut().collect(), schema, is_float)
         }
         // DataFusion would give the middle of two decimals no more digits than they have.
         Expr::AggregateFunction(call) if call.func.name() == "median" => {
-            unite(call.params.args.iter_mut().collect(), schema, is_decimal, rewriting)
+            unite(call.params.args.iter_mut().collect(), schema, is_decimal)
         }
-        Expr::AggregateFunction(call) => unite(call.params.args.iter_mut().collect(), schema, is_float, rewriting),
+        Expr::AggregateFunction(call) => unite(call.params.args.iter_mut().collect(), schema, is_float),
         Expr::WindowFunction(call) => {
             let WindowFunction { fun, params, .. } = call.as_mut();
             match (fun.name(), params.args.as_mut_slice()) {
                 // The value and its default have one type.
-                ("lag" | "lead", [value, _, default]) => unite_numbers(vec![value, default], schema, rewriting),
-                (_, args) => unite(args.iter_mut().collect(), schema, is_float, rewriting),
+                ("lag" | "lead", [value, _, default]) => unite_numbers(vec![value, default], schema),
+                (_, args) => unite(args.iter_mut().collect(), schema, is_float),
             }
         }
-        Expr::InSubquery(member) => members(&mut member.expr, &mut member.subquery, schema, rewriting)?,
-        Expr::SetComparison(member) => members(&mut member.expr, &mut member.subquery, schema, rewriting)?,
+        Expr::InSubquery(member) => members(&mut member.expr, &mut member.subquery, schema)?,
+        Expr::SetComparison(member) => members(&mut member.expr, &mut member.subquery, schema)?,
         _ => false,
     };
-    if let Some(other) = settled(&expr, schema, rewriting) {
+    if let Some(other) = settled(&expr, schema) {
         (expr, is_changed) = (other, true);
     }
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
@@ -161,12 +157,12 @@ fn items_of(function: &str) -> Option<usize> {
 }
 
 /// Another expression in the place of one whose operands have their types; `None` if it stays.
-fn settled(expr: &Expr, schema: &DFSchema, rewriting: Rewriting) -> Option<Expr> {
+fn settled(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_numerical_operators() => {
             operation(Sign::of(*op)?, left, right, schema)
         }
-        Expr::BinaryExpr(_) | Expr::Between(_) | Expr::InList(_) if !rewriting.keeps_names => compared(expr, schema),
+        Expr::BinaryExpr(_) | Expr::Between(_) | Expr::InList(_) => compared(expr, schema),
         Expr::ScalarFunction(call) => match (Operation::sign_of(&call.func), call.args.as_slice()) {
             // It was planned when the types of its operands were not settled.
             (Some(sign), [left, right]) => {

@@ -29,8 +29,8 @@ pub(crate) fn write_backslashes(expr: &mut Expr) -> Result<()> {
     check_end(expr)
 }
 
-/// Makes an error of a text that goes on where the pattern ends with an escape character: where something follows,
-/// `x LIKE 'a_%'`, in the place of `x LIKE 'a\'`. Other texts do not match.
+/// Replaces a pattern that ends with an escape character. `x LIKE 'a\'` becomes `like_open_end(x LIKE 'a_%')`, which
+/// fails for a text that has more characters than the pattern describes. No other text matches.
 fn check_end(expr: &mut Expr) -> Result<()> {
     let (Expr::Like { negated, pattern, escape_char: None, .. }
     | Expr::ILike { negated, pattern, escape_char: None, .. }) = expr

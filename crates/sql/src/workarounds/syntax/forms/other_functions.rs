@@ -53,7 +53,7 @@ const OF_ONE_DOUBLE: [&str; 32] = [
     "sqrt", "tan", "tand", "tanh",
 ];
 
-/// The same of two numbers.
+/// Functions of two numbers, which read such texts as DOUBLEs.
 const OF_TWO_DOUBLES: [&str; 4] = ["atan2", "atan2d", "pow", "power"];
 
 /// Rewrites a call before its arguments are: `pg_catalog.f(x)` as `f(x)`, and the name of a sequence as a text without
@@ -125,9 +125,10 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
     if let Some((_, data_type)) = CASTS.iter().find(|(cast, _)| *cast == name) {
         return cast_to(expr, data_type);
     }
-    let double_count = if OF_ONE_DOUBLE.contains(&name.as_str()) { 1 } else { 2 };
-    if double_count == 1 || OF_TWO_DOUBLES.contains(&name.as_str()) {
-        texts_as_doubles(call, double_count)?;
+    if OF_ONE_DOUBLE.contains(&name.as_str()) {
+        texts_as_doubles(call, 1)?;
+    } else if OF_TWO_DOUBLES.contains(&name.as_str()) {
+        texts_as_doubles(call, 2)?;
     }
     match name.as_str() {
         "strftime" => {

@@ -10,6 +10,7 @@
 
 pub(crate) use super::distinct_name::{distinct, shown, without_marks};
 use super::stars::Stars;
+use crate::text::relations::{name_of_relation, relations_of};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use crate::text::written_schemas::remove_written;
 use crate::workarounds::syntax::windows::exclusions::take_mark;
@@ -17,7 +18,7 @@ use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement, TableFactor, TrimWhereField, Value, ValueWithSpan, WindowType,
+    SelectItem, SetExpr, Statement, TrimWhereField, Value, ValueWithSpan, WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -116,21 +117,7 @@ fn of_body(body: &mut SetExpr, side: Side) {
 
 /// The names of the relations of a FROM; `None` if not all have one.
 fn names_of_relations(select: &Select) -> Option<Vec<Ident>> {
-    let name = |relation: &TableFactor| match relation {
-        TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
-            Some(alias.name.clone())
-        }
-        TableFactor::Table { name, alias: None, .. } => name.0.last()?.as_ident().cloned(),
-        _ => None,
-    };
-    let mut names = Vec::new();
-    for from in &select.from {
-        names.push(name(&from.relation)?);
-        for join in &from.joins {
-            names.push(name(&join.relation)?);
-        }
-    }
-    Some(names)
+    relations_of(&select.from).map(|relation| name_of_relation(relation).cloned()).collect()
 }
 
 /// Whether a column is one of an outer query, because none of the relations has it.

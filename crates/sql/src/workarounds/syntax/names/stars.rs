@@ -1,7 +1,7 @@
 //! `SELECT *, a` and `SELECT t.*, t.*` show a column twice, which DataFusion refuses. A column, a cast of it or an
-//! alias beside a `*` that contains the column gets a name of its own, also a column without the name of its table
-//! beside the `*` of one of several, and a `*` that repeats another one becomes the columns of its table. So does the
-//! `*` of the left side of `EXCEPT ALL` and `INTERSECT ALL`, which `set_all` needs the names of.
+//! alias beside a `*` that contains the column gets a name of its own. If there are several tables, so does a column
+//! that is written without its table. A `*` that repeats another one becomes the columns of its table. So does the `*`
+//! of the left side of `EXCEPT ALL` and `INTERSECT ALL`, because `set_all` needs the names of its columns.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478), as `output_names` does.
 
@@ -10,11 +10,12 @@ use super::named_tables::NamedTables;
 use super::shown_columns::ShownColumns;
 use crate::text::relations::relations_of;
 use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::has_answer;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    CopySource, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator,
-    SetQuantifier, Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
+    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
+    Statement, TableFactor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -73,8 +74,8 @@ impl Stars {
 /// Names the columns of each `*` that repeats another one. A `*` of a subquery or a view stays as it is.
 pub(crate) fn name_repeated_columns(statement: &mut Statement, tables: &[Table]) {
     let (named, shown) = (NamedTables::new(tables), ShownColumns::new(tables));
-    let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
-    let _ = visit_mut(statement, &mut RepeatedStars { tables: named, shown, depth: usize::from(!answers) });
+    let depth = usize::from(!has_answer(statement));
+    let _ = visit_mut(statement, &mut RepeatedStars { tables: named, shown, depth });
 }
 
 struct RepeatedStars<'a> {

@@ -8,15 +8,16 @@ use super::output_names::text_of;
 use super::shown_columns::ShownColumns;
 use crate::text::result_names::result_name;
 use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::has_answer;
 use atsdb_core::Table;
-use datafusion::sql::sqlparser::ast::{CopySource, Expr, Query, Select, SelectItem, Statement, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, Statement, VisitorMut};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// Names such subqueries in the SELECT lists of a statement over these tables.
 pub(crate) fn name_subqueries(statement: &mut Statement, tables: &[Table]) {
-    let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
-    let _ = visit_mut(statement, &mut Subqueries { shown: ShownColumns::new(tables), depth: usize::from(!answers) });
+    let depth = usize::from(!has_answer(statement));
+    let _ = visit_mut(statement, &mut Subqueries { shown: ShownColumns::new(tables), depth });
 }
 
 struct Subqueries<'a> {

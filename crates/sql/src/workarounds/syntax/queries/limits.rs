@@ -10,7 +10,7 @@ use crate::text::tree_walk::visit_expressions;
 use crate::workarounds::syntax::forms::composed_functions::filled;
 use crate::workarounds::syntax::names::output_names;
 use crate::workarounds::syntax::rows::names_beside_rows::has_rows;
-use crate::workarounds::syntax::{binary, expression, query_body};
+use crate::workarounds::syntax::{binary, expression, expression_of, query_body};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -137,7 +137,7 @@ fn limit_ranks(query: &mut Query, mut quantity: Expr, offset: Option<Expr>) -> R
     let quantity = Expr::Nested(Box::new(quantity));
     // NULL means no offset.
     let offset = filled("coalesce(CAST(a AS BIGINT), 0)", &[&offset])?;
-    // Without it, rows with the rank of the last skipped one would be in an answer of no rows.
+    // FETCH FIRST 0 ROWS returns nothing, not even rows that are equal to the last skipped one.
     add_condition(query, binary(quantity.clone(), BinaryOperator::Gt, expression("0")?), what)?;
     add_condition(query, binary(number, BinaryOperator::Gt, offset.clone()), what)?;
     let last = binary(offset, BinaryOperator::Plus, quantity);
@@ -153,9 +153,8 @@ fn limit_numbers(query: &mut Query) -> Result<()> {
         None => return Ok(()),
     };
     let number = window("row_number() OVER ()", query, what)?;
-    [(&limit, "LIMIT"), (&offset, "OFFSET")]
-        .into_iter()
-        .try_for_each(|(count, clause)| count.iter().try_for_each(|count| refuse_negative(count, clause)))?;
+    limit.iter().try_for_each(|limit| refuse_negative(limit, "LIMIT"))?;
+    offset.iter().try_for_each(|offset| refuse_negative(offset, "OFFSET"))?;
     // NULL means no limit, and no offset.
     let skipped = match offset {
         Some(offset) => filled("coalesce(CAST(a AS BIGINT), 0)", &[&offset])?,
@@ -223,13 +222,6 @@ fn first_select(body: &SetExpr) -> Option<&Select> {
     }
 }
 
-fn expression_of(item: &SelectItem) -> Option<&Expr> {
-    match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
-        _ => None,
-    }
-}
-
 /// Gives a call the name that it has in the answer.
 fn name_call(item: &mut SelectItem) {
     if let SelectItem::UnnamedExpr(expr @ (Expr::Function(_) | Expr::Cast { .. })) = item
@@ -273,10 +265,7 @@ fn selected<'a>(by: &Expr, select: &'a Select) -> Option<&'a Expr> {
             _ => None,
         }),
         Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
-            match select.projection.get(digits.parse::<usize>().ok()?.checked_sub(1)?)? {
-                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
-                _ => None,
-            }
+            expression_of(select.projection.get(digits.parse::<usize>().ok()?.checked_sub(1)?)?)
         }
         _ => None,
     }

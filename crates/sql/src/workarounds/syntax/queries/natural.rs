@@ -4,7 +4,7 @@
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
-use crate::text::relations::columns_of_values;
+use crate::text::relations::{columns_of_values, name_of_relation};
 use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
@@ -124,15 +124,9 @@ impl NaturalJoins<'_> {
     }
 
     fn columns_of(&self, relation: &TableFactor) -> Option<Vec<ShownColumn>> {
-        let own_name = match relation {
-            TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => {
-                Some(alias.name.clone())
-            }
-            TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
-            _ => None,
-        };
+        let own_name = name_of_relation(relation);
         let names = self.names_of(relation)?.into_iter();
-        Some(names.map(|name| ShownColumn { relation: own_name.clone(), name }).collect())
+        Some(names.map(|name| ShownColumn { relation: own_name.cloned(), name }).collect())
     }
 
     fn names_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {

@@ -4,14 +4,14 @@
 //!
 //! No upstream issue known.
 
-use crate::text::relations::relations_of;
+use crate::text::relations::{constraint_of, is_merging, relations_of};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, JoinConstraint, JoinOperator, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, Value, VisitorMut, WildcardAdditionalOptions,
+    Expr, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind,
+    SetExpr, Statement, Value, VisitorMut, WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -88,17 +88,5 @@ impl OrderAll<'_> {
 /// Whether a `*` may show one column for two of joined tables, or the columns of only one of them.
 fn merges_columns(select: &Select) -> bool {
     let mut joins = select.from.iter().flat_map(|from| &from.joins);
-    joins.any(|join| match &join.join_operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint)
-        | JoinOperator::CrossJoin(constraint) => {
-            matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
-        }
-        _ => true,
-    })
+    joins.any(|join| constraint_of(&join.join_operator).is_none_or(is_merging))
 }

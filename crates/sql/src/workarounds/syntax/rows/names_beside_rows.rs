@@ -11,13 +11,12 @@ use crate::text::tree_walk::{visit_expressions, visit_mut};
 use crate::workarounds::syntax::forms::composed_functions::returns_rows_of_list;
 use crate::workarounds::syntax::names::distinct_name::{distinct, shown};
 use crate::workarounds::syntax::names::output_names::{name_of, text_of};
+use crate::workarounds::syntax::{expression_of, has_answer, parsed_query};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    CopySource, Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, Value, VisitorMut,
+    Expr, Ident, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor, Value, VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -26,8 +25,7 @@ const NAMELESS: &str = "nameless";
 
 /// Gives such expressions of a statement names of their own.
 pub(crate) fn name_beside_rows(statement: &mut Statement) -> Result<()> {
-    let answers = matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. });
-    match visit_mut(statement, &mut NamesBesideRows { is_outermost: answers }) {
+    match visit_mut(statement, &mut NamesBesideRows { is_outermost: has_answer(statement) }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -70,7 +68,7 @@ fn rename_sides(body: &mut SetExpr) -> Result<()> {
             rename_sides(right)
         }
         SetExpr::Select(select) if select.projection.iter().filter_map(expression_of).any(has_rows) => {
-            let mut query = parsed("SELECT 1")?;
+            let mut query = *parsed_query("SELECT 1")?;
             std::mem::swap(query.body.as_mut(), body);
             if rename(&mut query, false) {
                 query = with_names(&mut query)?;
@@ -110,8 +108,8 @@ fn rename(query: &mut Query, is_answer: bool) -> bool {
     !renamed.is_empty()
 }
 
-/// The name of an item that is no plain column, and one of its own. In an answer, a cast is shown by its text, and the
-/// text is the name of a call.
+/// The name of an item that is no plain column, and an alias that no other item has. In an answer, a cast is shown as
+/// it is written, and a call needs no alias, because DataFusion names it by its text.
 fn name_of_item(item: &SelectItem, position: usize, is_answer: bool) -> Option<(String, Ident)> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => {
@@ -131,7 +129,7 @@ fn name_of_item(item: &SelectItem, position: usize, is_answer: bool) -> Option<(
 
 /// A query that selects the columns of another one by their names.
 fn with_names(query: &mut Query) -> Result<Query> {
-    let mut outer = parsed("SELECT 1 FROM (SELECT 1)")?;
+    let mut outer = *parsed_query("SELECT 1 FROM (SELECT 1)")?;
     let SetExpr::Select(inner) = query.body.as_mut() else { return Ok(outer) };
     let mut items = Vec::with_capacity(inner.projection.len());
     for (position, item) in inner.projection.iter_mut().enumerate() {
@@ -153,19 +151,6 @@ fn with_names(query: &mut Query) -> Result<Query> {
         }
     }
     Ok(outer)
-}
-
-/// Parses a query from a text of this crate.
-fn parsed(text: &str) -> Result<Query> {
-    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_query());
-    parsed.map(|query| *query).map_err(|error| Error::internal(format!("{text}: {error}")))
-}
-
-fn expression_of(item: &SelectItem) -> Option<&Expr> {
-    match item {
-        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
-        _ => None,
-    }
 }
 
 /// The names of the columns that a SELECT list mentions, in lower case.

@@ -10,7 +10,7 @@ use super::json_rows::names_of_rows;
 use super::row_tests::{optional_relations, present, tested_name, write_test};
 use super::row_texts::{change_shown, text_of_row, text_operand};
 use crate::text::errors::not_supported;
-use crate::text::relations::{columns_of_values, relations_of};
+use crate::text::relations::{columns_of_values, constraint_of, is_merging, relations_of};
 use crate::text::result_names::result_name;
 use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut, visit_outer_expressions_mut};
@@ -20,9 +20,9 @@ use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, JoinConstraint, JoinOperator, ObjectName,
-    Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, ValueWithSpan,
-    Visitor, VisitorMut, WildcardAdditionalOptions,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, Value, ValueWithSpan, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use std::ops::ControlFlow;
 
@@ -464,15 +464,5 @@ impl Relations<'_> {
 /// Whether a join of a SELECT shows columns of both sides once.
 fn merges_columns(select: &Select) -> bool {
     let mut joins = select.from.iter().flat_map(|from| &from.joins);
-    joins.any(|join| match &join.join_operator {
-        JoinOperator::Join(of)
-        | JoinOperator::Inner(of)
-        | JoinOperator::Left(of)
-        | JoinOperator::LeftOuter(of)
-        | JoinOperator::Right(of)
-        | JoinOperator::RightOuter(of)
-        | JoinOperator::FullOuter(of) => matches!(of, JoinConstraint::Using(_) | JoinConstraint::Natural),
-        JoinOperator::CrossJoin(_) => false,
-        _ => true,
-    })
+    joins.any(|join| constraint_of(&join.join_operator).is_none_or(is_merging))
 }

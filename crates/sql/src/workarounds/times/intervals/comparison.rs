@@ -8,7 +8,6 @@ use super::extremes::ExtremeOfRow;
 use super::groups::by_length;
 use super::order::order;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
-use crate::workarounds::shared::expressions::names_its_columns;
 use datafusion::arrow::datatypes::{DataType, IntervalUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -46,9 +45,6 @@ impl AnalyzerRule for Lengths {
                 return Ok(Transformed::yes(LogicalPlan::Sort(sort)));
             }
             let plan = plan.dyn_map_expressions(|expr| {
-                if names_its_columns(&expr) {
-                    return Ok(Transformed::no(expr));
-                }
                 let name = names.save(&expr);
                 let rewritten = expr.dyn_transform_up(|expr| Ok(rewrite(expr, &schema)))?;
                 Ok(rewritten.update_data(|expr| name.restore(expr)))
