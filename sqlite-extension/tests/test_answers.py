@@ -324,8 +324,10 @@ class Uuids(Case):
             atsdb("sql", store, text=f"{declared} INSERT INTO t VALUES ({number}, '{uuid(number)}');")
         connection = connect()
         connection.execute("SELECT atsdb_attach(?)", (store,))
+        # A chunk keeps the first 32 bytes of its smallest text: that of uuid(1) could be less than uuid(1).
         for condition, operands, found, read_at_most in [
-            ("id = ?", [uuid(2)], [2], 1), ("id IN (?, ?)", [uuid(0), uuid(3)], [0, 3], 2), ("id < ?", [uuid(1)], [0], 1),
+            ("id = ?", [uuid(2)], [2], 1), ("id IN (?, ?)", [uuid(0), uuid(3)], [0, 3], 2),
+            ("id < ?", ["1"], [0], 1), ("id < ?", [uuid(1)], [0], 2),
             ("id = ?", [uuid(2).upper()], [], 4), ("id = ? COLLATE NOCASE", [uuid(2).upper()], [2], 4), ("id = 5", [], [], 4),
         ]:
             before = chunks_read(connection)
