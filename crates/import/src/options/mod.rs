@@ -117,8 +117,8 @@ pub struct Options {
     pub sheet: Option<String>,
     /// The names of the fields, which override the first record. Every record must have as many fields.
     pub names: Option<Vec<String>>,
-    /// Whether the rows are only for a statement: texts are then not mapped, slices do not matter, and notes only report
-    /// words that became NULL and numbers that were rounded.
+    /// Whether the rows are only for a statement: texts are then not mapped, slices do not matter, and notes only
+    /// report words that became NULL and numbers that were rounded.
     pub for_query: bool,
     /// Whether to read all values before the first row is delivered, so that a [`Sink`] never starts over.
     pub begin_once: bool,

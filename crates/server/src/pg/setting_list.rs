@@ -5,7 +5,8 @@ use super::setting_values::parse_boolean;
 use atsdb::sql::POSTGRES_VERSION;
 use std::sync::LazyLock;
 
-/// One setting a line: its name, its initial value, who may change it, and when, the kind of its values, and its description.
+/// One setting a line: its name, its initial value, who may change it, and when, the kind of its values, and its
+/// description.
 const LIST: &str = include_str!("setting_list.txt");
 
 /// A setting.

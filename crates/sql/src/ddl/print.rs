@@ -19,8 +19,8 @@ use datafusion::sql::sqlparser::parser::Parser;
 use std::borrow::Cow;
 
 /// The `CREATE TABLE` that declares a table, the `CREATE VIEW` of a view, the `CREATE ROLLUP` of a rollup, or the
-/// `CREATE MATERIALIZED VIEW` of a materialized view. Executing it yields the same definition. It has several statements
-/// if a materialized view has indexes, or a table constraints that are [not valid](unvalidated_sql).
+/// `CREATE MATERIALIZED VIEW` of a materialized view. Executing it yields the same definition. It has several
+/// statements if a materialized view has indexes, or a table constraints that are [not valid](unvalidated_sql).
 pub fn create_table_sql(definition: &TableDefinition) -> String {
     if let Some(view) = &definition.view {
         return format!("CREATE VIEW {} AS {}", qualified(definition), view.query);

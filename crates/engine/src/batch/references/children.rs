@@ -164,8 +164,8 @@ impl Batch {
         self.require_parents_in(view, child, key, &scan)
     }
 
-    /// Looks up the keys of the rows in chunks of the batch. If the foreign key is not valid, chunks with older rows are
-    /// left out: changed rows of such a table are never in them.
+    /// Looks up the keys of the rows in chunks of the batch. If the foreign key is not valid, chunks with older rows
+    /// are left out: changed rows of such a table are never in them.
     fn require_parents_in(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey, scan: &Scan) -> Result<()> {
         if !key.not_valid {
             return self.require_parents(view, child, key, NewRows::Chunks(scan));

@@ -29,8 +29,8 @@ impl ChangedKeys {
 
 impl Batch {
     /// Notes the new values of rows of a chunk that are about to be removed and added again: rows that refer to them
-    /// may have to follow. Each piece has the rows' numbers in the chunk, and their new values with the table's columns,
-    /// which are converted as by [`stored`](Self::stored).
+    /// may have to follow. Each piece has the rows' numbers in the chunk, and their new values with the table's
+    /// columns, which are converted as by [`stored`](Self::stored).
     pub fn note_moved(
         &mut self,
         table: &Table,

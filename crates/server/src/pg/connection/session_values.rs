@@ -58,8 +58,8 @@ impl Connection {
         Ok((copied > 0).then(|| bound + &text[copied..]))
     }
 
-    /// The value of a call; `None` if the catalogue does not know it. If `is_dry`, the call is not made, and its value is
-    /// NULL.
+    /// The value of a call; `None` if the catalogue does not know it. If `is_dry`, the call is not made, and its value
+    /// is NULL.
     fn session_value(&mut self, call: &str, is_dry: bool) -> Result<Option<SessionValue>, Failure> {
         let Some(query) = CatalogueQuery::read(&format!("SELECT {call}"), &[], &|_, _| false) else { return Ok(None) };
         let (columns, value) = if is_dry {

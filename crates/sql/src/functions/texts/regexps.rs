@@ -161,7 +161,8 @@ fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Optio
     Ok(())
 }
 
-/// The number that an argument has in a row, or `missing` if there is no such argument. Fails if it is less than `least`.
+/// The number that an argument has in a row, or `missing` if there is no such argument. Fails if it is less than
+/// `least`.
 pub(crate) fn number(column: Option<&ArrayRef>, row: usize, name: &str, missing: i64, least: i64) -> Result<usize> {
     let value = column.map_or(missing, |column| column.as_primitive::<Int64Type>().value(row));
     match usize::try_from(value) {
