@@ -14,7 +14,8 @@ ATSDB := $(BUILT)/release/atsdb
 MDBOOK_VERSION := 0.5.4
 MDBOOK := $(or $(wildcard $(BUILT)/mdbook/bin/mdbook),mdbook)
 
-.PHONY: help setup servers clickhouse timeseries clients senders browser build extension demo docs docs-test test postgres-parity fuzz simulate soak format lint doc unit \
+.PHONY: help setup servers clickhouse timeseries clients senders browser build extension demo docs docs-test test postgres-parity fuzz simulate soak \
+	format lint doc unit unit-programs beside-unit \
 	extension-tests python-test go-test wheel install-test deb deb-test adbc adbc-test \
 	measure-python measure-extension measure-go measure-static clean
 
@@ -67,9 +68,17 @@ docs-test:
 		echo "the site is not built: mdbook or python3 is missing; make docs says how to get them" >&2; \
 	fi
 
-# What is built of the workspace for it compiles the project's own crates lightly.
+# What is built of the workspace for it compiles the project's own crates lightly. Tests mostly wait, and compiling never
+# does, so once the test programs are built, they run while everything else is compiled and checked.
 test: override CARGO_FLAGS += --config $(abspath .ci/light.toml)
-test: setup servers clients browser format lint unit doc docs-test extension-tests python-test go-test adbc-test install-test deb-test ## Run everything that CI checks
+test: setup servers clients browser format unit-programs ## Run everything that CI checks
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target CARGO_FLAGS="$(CARGO_FLAGS)" unit beside-unit
+
+# One after the other, and nicely: a test that waits for an answer goes first. What fails keeps nothing else from being tried.
+beside-unit:
+	@failed=; for step in docs-test lint doc extension-tests python-test go-test adbc-test install-test deb-test; do \
+		nice $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+	done; [ -z "$$failed" ] || { echo "what failed:$$failed" >&2; exit 1; }
 
 python-test: setup ## Build the package for Python, install it into an environment of its own, and test it
 	@.ci/python test $(abspath $(BUILT))
@@ -131,6 +140,9 @@ format:
 
 lint:
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
+
+unit-programs:
+	$(CARGO) test $(CARGO_FLAGS) --release --workspace --no-run
 
 # Many tests wait for servers, so four of them share two cores.
 unit:
