@@ -1,6 +1,6 @@
 //! Walks over sqlparser's syntax trees, in place of sqlparser's own. Those are compiled anew for each type of visitor,
-//! about a thousand functions each time. Here a visitor is a trait object, so that there is one walk for each type of
-//! result.
+//! about a thousand functions each time. Here a visitor is a trait object, and another one keeps its result, so that two
+//! walks are compiled: one over trees that stay as they are, and one over trees that may change.
 
 #![expect(clippy::disallowed_methods, reason = "this file owns the walks")]
 
@@ -11,12 +11,16 @@ use std::ops::ControlFlow;
 
 /// Walks a tree. Returns what the visitor broke off with.
 pub fn visit<B>(node: &impl Visit, visitor: &mut dyn Visitor<Break = B>) -> ControlFlow<B> {
-    node.visit(&mut AnyVisitor(visitor))
+    let mut keeper = Keeper { visitor, result: None };
+    let _ = node.visit(&mut AnyVisitor(&mut keeper));
+    keeper.result.map_or(ControlFlow::Continue(()), ControlFlow::Break)
 }
 
 /// Walks a tree that the visitor may change. Returns what the visitor broke off with.
 pub fn visit_mut<B>(node: &mut impl VisitMut, visitor: &mut dyn VisitorMut<Break = B>) -> ControlFlow<B> {
-    node.visit(&mut AnyVisitorMut(visitor))
+    let mut keeper = Keeper { visitor, result: None };
+    let _ = node.visit(&mut AnyVisitorMut(&mut keeper));
+    keeper.result.map_or(ControlFlow::Continue(()), ControlFlow::Break)
 }
 
 /// Calls `each` with every expression, the outer before the inner ones.
@@ -97,49 +101,72 @@ impl<B, F: FnMut(&ObjectName) -> ControlFlow<B>> Visitor for Relations<F> {
     }
 }
 
-/// Passes each node on to another visitor. `$node` is the reference to a node of each type.
+/// Passes each node on to another visitor. The argument is `mut` if that may change the nodes.
 macro_rules! pass_on {
-    ($($before:ident $after:ident $node:ty),+) => {
-        $(
-            fn $before(&mut self, node: $node) -> ControlFlow<B> {
-                self.0.$before(node)
-            }
+    ($before:ident $after:ident ($node:ty)) => {
+        fn $before(&mut self, node: $node) -> ControlFlow<()> {
+            self.pass(|visitor| visitor.$before(node))
+        }
 
-            fn $after(&mut self, node: $node) -> ControlFlow<B> {
-                self.0.$after(node)
-            }
-        )+
+        fn $after(&mut self, node: $node) -> ControlFlow<()> {
+            self.pass(|visitor| visitor.$after(node))
+        }
+    };
+    ($($mutability:tt)?) => {
+        type Break = ();
+
+        pass_on!(pre_visit_query post_visit_query (&$($mutability)? Query));
+        pass_on!(pre_visit_select post_visit_select (&$($mutability)? Select));
+        pass_on!(pre_visit_relation post_visit_relation (&$($mutability)? ObjectName));
+        pass_on!(pre_visit_table_factor post_visit_table_factor (&$($mutability)? TableFactor));
+        pass_on!(pre_visit_expr post_visit_expr (&$($mutability)? Expr));
+        pass_on!(pre_visit_statement post_visit_statement (&$($mutability)? Statement));
+        pass_on!(pre_visit_value post_visit_value (&$($mutability)? ValueWithSpan));
     };
 }
 
-struct AnyVisitor<'a, B>(&'a mut dyn Visitor<Break = B>);
-
-impl<B> Visitor for AnyVisitor<'_, B> {
-    type Break = B;
-
-    pass_on!(
-        pre_visit_query post_visit_query &Query,
-        pre_visit_select post_visit_select &Select,
-        pre_visit_relation post_visit_relation &ObjectName,
-        pre_visit_table_factor post_visit_table_factor &TableFactor,
-        pre_visit_expr post_visit_expr &Expr,
-        pre_visit_statement post_visit_statement &Statement,
-        pre_visit_value post_visit_value &ValueWithSpan
-    );
+/// Keeps what a visitor breaks off with, so that walks do not depend on its type.
+struct Keeper<'a, V: ?Sized, B> {
+    visitor: &'a mut V,
+    result: Option<B>,
 }
 
-struct AnyVisitorMut<'a, B>(&'a mut dyn VisitorMut<Break = B>);
+impl<V: ?Sized, B> Keeper<'_, V, B> {
+    fn pass(&mut self, call: impl FnOnce(&mut V) -> ControlFlow<B>) -> ControlFlow<()> {
+        call(self.visitor).map_break(|result| self.result = Some(result))
+    }
+}
 
-impl<B> VisitorMut for AnyVisitorMut<'_, B> {
-    type Break = B;
+impl<B> Visitor for Keeper<'_, dyn Visitor<Break = B> + '_, B> {
+    pass_on!();
+}
 
-    pass_on!(
-        pre_visit_query post_visit_query &mut Query,
-        pre_visit_select post_visit_select &mut Select,
-        pre_visit_relation post_visit_relation &mut ObjectName,
-        pre_visit_table_factor post_visit_table_factor &mut TableFactor,
-        pre_visit_expr post_visit_expr &mut Expr,
-        pre_visit_statement post_visit_statement &mut Statement,
-        pre_visit_value post_visit_value &mut ValueWithSpan
-    );
+impl<B> VisitorMut for Keeper<'_, dyn VisitorMut<Break = B> + '_, B> {
+    pass_on!(mut);
+}
+
+/// The visitor of a walk over a tree that stays as it is.
+struct AnyVisitor<'a>(&'a mut dyn Visitor<Break = ()>);
+
+impl AnyVisitor<'_> {
+    fn pass(&mut self, call: impl FnOnce(&mut dyn Visitor<Break = ()>) -> ControlFlow<()>) -> ControlFlow<()> {
+        call(self.0)
+    }
+}
+
+impl Visitor for AnyVisitor<'_> {
+    pass_on!();
+}
+
+/// The visitor of a walk over a tree that may change.
+struct AnyVisitorMut<'a>(&'a mut dyn VisitorMut<Break = ()>);
+
+impl AnyVisitorMut<'_> {
+    fn pass(&mut self, call: impl FnOnce(&mut dyn VisitorMut<Break = ()>) -> ControlFlow<()>) -> ControlFlow<()> {
+        call(self.0)
+    }
+}
+
+impl VisitorMut for AnyVisitorMut<'_> {
+    pass_on!(mut);
 }
