@@ -167,7 +167,7 @@ fn with_plain_comparisons(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 fn may_be(text: &str) -> bool {
     let trimmed = text.trim_start();
     let begins = |start: &&str| trimmed.get(..start.len()).is_some_and(|part| part.eq_ignore_ascii_case(start));
-    let is_query = ["select", "with", "(", "table", "/*", "--"].iter().any(|start| begins(&start));
+    let is_query = ["select", "with", "(", "table", "/*", "--"].iter().any(begins);
     is_query && text.len() <= TEXT_BYTES_MAX && has_sign(text)
 }
 
