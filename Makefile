@@ -72,7 +72,7 @@ docs-test:
 # does, so once the test programs are built, they run while everything else is compiled and checked.
 test: override CARGO_FLAGS += --config $(abspath .ci/light.toml)
 test: setup servers clients browser format unit-programs ## Run everything that CI checks
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target CARGO_FLAGS="$(CARGO_FLAGS)" unit beside-unit
+	@$(MAKE) --no-print-directory --jobs=2 CARGO_FLAGS="$(CARGO_FLAGS)" unit beside-unit
 
 # One after the other, and nicely: a test that waits for an answer goes first. What fails keeps nothing else from being tried.
 beside-unit:

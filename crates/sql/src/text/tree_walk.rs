@@ -1,6 +1,6 @@
 //! Walks over sqlparser's syntax trees, in place of sqlparser's own. Those are compiled anew for each type of visitor,
-//! about a thousand functions each time. Here a visitor is a trait object, and another one keeps its result, so that two
-//! walks are compiled: one over trees that stay as they are, and one over trees that may change.
+//! about a thousand functions each time. Here a visitor is a trait object, and another one keeps its result, so that
+//! two walks are compiled: one over trees that stay as they are, and one over trees that may change.
 
 #![expect(clippy::disallowed_methods, reason = "this file owns the walks")]
 
