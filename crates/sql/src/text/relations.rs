@@ -52,6 +52,12 @@ pub(crate) fn is_merging(constraint: &JoinConstraint) -> bool {
     matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
 }
 
+/// Whether the `*` of a `FROM` shows one column for two of joined tables, or the columns of only one of them.
+pub(crate) fn merges_columns(from: &[TableWithJoins]) -> bool {
+    let mut joins = from.iter().flat_map(|from| &from.joins);
+    joins.any(|join| constraint_of(&join.join_operator).is_none_or(is_merging))
+}
+
 /// The names that the columns of a `VALUES` have in PostgreSQL.
 pub(crate) fn columns_of_values(values: &Values) -> Vec<String> {
     let width = values.rows.first().map_or(0, |row| row.content.len());

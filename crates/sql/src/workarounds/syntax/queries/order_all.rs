@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use crate::text::relations::{constraint_of, is_merging, relations_of};
+use crate::text::relations::{merges_columns, relations_of};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
 use atsdb_core::Table;
@@ -77,16 +77,10 @@ impl OrderAll<'_> {
 
     /// The number of columns that a `*` shows.
     fn width_of_all(&self, select: &Select) -> Option<usize> {
-        if merges_columns(select) {
+        if merges_columns(&select.from) {
             return None;
         }
         let widths = relations_of(&select.from).map(|relation| self.tables.relation(relation));
         widths.map(|relation| relation.map(|(_, columns)| columns.len())).sum()
     }
-}
-
-/// Whether a `*` may show one column for two of joined tables, or the columns of only one of them.
-fn merges_columns(select: &Select) -> bool {
-    let mut joins = select.from.iter().flat_map(|from| &from.joins);
-    joins.any(|join| constraint_of(&join.join_operator).is_none_or(is_merging))
 }

@@ -10,7 +10,7 @@ use super::json_rows::names_of_rows;
 use super::row_tests::{optional_relations, present, tested_name, write_test};
 use super::row_texts::{change_shown, text_of_row, text_operand};
 use crate::text::errors::not_supported;
-use crate::text::relations::{columns_of_values, constraint_of, is_merging, relations_of};
+use crate::text::relations::{columns_of_values, merges_columns, relations_of};
 use crate::text::result_names::result_name;
 use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut, visit_outer_expressions_mut};
@@ -414,7 +414,7 @@ impl Relations<'_> {
         match item {
             SelectItem::UnnamedExpr(expr) => result_name(expr).map(|name| vec![name]),
             SelectItem::ExprWithAlias { alias, .. } => Some(vec![alias.clone()]),
-            SelectItem::Wildcard(options) if is_plain(options) && !merges_columns(select) => {
+            SelectItem::Wildcard(options) if is_plain(options) && !merges_columns(&select.from) => {
                 let mut columns = Vec::new();
                 for factor in relations_of(&select.from) {
                     columns.extend(self.of_relation(factor)?);
@@ -459,10 +459,4 @@ impl Relations<'_> {
         let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name))?;
         columns.clone()
     }
-}
-
-/// Whether a join of a SELECT shows columns of both sides once.
-fn merges_columns(select: &Select) -> bool {
-    let mut joins = select.from.iter().flat_map(|from| &from.joins);
-    joins.any(|join| constraint_of(&join.join_operator).is_none_or(is_merging))
 }
