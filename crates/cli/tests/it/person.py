@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import select
+import signal
 import struct
 import sys
 import termios
@@ -15,6 +16,8 @@ INTERRUPT = "\x03"
 spec = json.load(sys.stdin)
 pid, terminal = pty.fork()
 if pid == 0:
+    # The program keeps to what its parent ignores, and what runs in the background of a script ignores Ctrl-C.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Before the program starts, which asks for it.
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", spec["lines"], spec["columns"], 0, 0))
     os.chdir(spec["folder"])
