@@ -3,11 +3,13 @@
 use super::subject::Subject;
 use crate::sample::{Plan, series_table};
 use crate::server::{self, Cluster};
-use atsdb_core::{BatchId, Change, ColumnId, TimeRange};
+use atsdb_core::{BatchId, Change, ColumnId, ErrorKind, Result, Store, TimeRange};
 use std::process::{Child, Command, Stdio};
 
 const STEPS: u64 = 20;
 const PROCESSES: u64 = 4;
+/// How often a process tries a call while others keep it from writing. On a busy machine each may take a while.
+const ATTEMPTS_MAX: u64 = 50;
 
 fn other_processes(test: &str, urls: &[String]) -> Vec<Child> {
     let start = |number: u64| {
@@ -80,15 +82,32 @@ pub fn one_writer_of_many(subject: Subject) {
     let table = store.snapshot().unwrap().tables().unwrap()[0].id;
     for step in 0..STEPS {
         let add = vec![Plan::new(number * 1_000 + step).with_pages(3, 5_000).chunk(table)];
-        store.commit(&[Change { add, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        commit(&*store, Change { add, ..Change::default() });
         let (shared, own) = (format!("shared {step}"), format!("{number} {step}"));
-        store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]).unwrap();
+        retried(|| store.map_values(table, ColumnId(1), 1 << 32, &[shared.as_bytes(), own.as_bytes()]));
         // All four send the same batch, and one of them commits it.
-        let stage = store.open_stage(0).unwrap();
-        store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0).unwrap();
+        let stage = retried(|| store.open_stage(0));
+        retried(|| store.stage(stage, vec![Plan::new(10_000 + step).chunk(table)], 0));
         let batch = Some(BatchId::new(format!("batch {step}")).unwrap());
-        store.commit(&[Change { batch, stage: Some(stage), ..Change::default() }], 0).unwrap().remove(0).unwrap();
+        commit(&*store, Change { batch, stage: Some(stage), ..Change::default() });
     }
+}
+
+fn commit(store: &dyn Store, change: Change) {
+    let changes = [change];
+    retried(|| store.commit(&changes, 0)).remove(0).unwrap();
+}
+
+/// Retries a call that others kept from writing for longer than it waits, as its error says. Nothing of it is stored
+/// then, so nothing is counted twice.
+fn retried<T>(call: impl Fn() -> Result<T>) -> T {
+    for _ in 0..ATTEMPTS_MAX {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Busy => {}
+            result => return result.unwrap(),
+        }
+    }
+    panic!("others kept this process from writing {ATTEMPTS_MAX} times");
 }
 
 /// Runs several creators. `one` names the test that calls [`one_creator_of_many`].
