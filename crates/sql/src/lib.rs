@@ -15,11 +15,6 @@
 //! | `resident` | reading tables in memory |
 //! | `scan` | reading tables of the store: filtering, ordering and counting by the engine for a plan |
 //! | `ddl` | declarations between text and definition, both ways |
-//! | `parse` | from a statement's text to its syntax tree |
-//! | `workarounds` | code that exists only because DataFusion answers wrongly or has a limit |
-//! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps, first rows of partitions |
-//! | `functions` | SQL functions that DataFusion lacks, or computes differently |
-//! | `text` | scripts, identifiers, parameters, literals, errors |
 //!
 //! Not owned: rows and chunks (`engine`), how answers are printed (`cli`).
 
@@ -27,19 +22,36 @@ mod catalogue;
 mod check;
 mod ddl;
 mod dml;
-mod functions;
-mod operators;
-mod parse;
 mod plan;
 mod resident;
 mod rollup;
 mod run;
 mod scan;
 mod session;
-mod text;
-mod workarounds;
 mod write;
 
+pub use atsdb_dialect::functions::numbers::sizes::pretty_size;
+pub use atsdb_dialect::functions::session::version::{POSTGRES_VERSION, version_text};
+pub use atsdb_dialect::functions::texts::strings::identifier;
+pub use atsdb_dialect::parse::statement::{items_of_answer, parse_answer};
+pub use atsdb_dialect::parse::with_clause::CHANGES_AFTER_WITH;
+pub use atsdb_dialect::text::after_with::word_after_with;
+pub use atsdb_dialect::text::numbered_text::NumberedText;
+pub use atsdb_dialect::text::quoted_names::{qualified, quoted};
+pub use atsdb_dialect::text::result_names::ResultName;
+pub use atsdb_dialect::text::script::{Statement, Statements, is_complete};
+pub use atsdb_dialect::text::select_into::is_select_into;
+pub use atsdb_dialect::text::sequence_names::is_of_sequences;
+pub use atsdb_dialect::text::skipped::Skipped;
+pub use atsdb_dialect::text::sqlstate::{PERMISSION_DENIED, sqlstate_of};
+pub use atsdb_dialect::text::statement_error::StatementError;
+pub use atsdb_dialect::text::table_names::{TEMPORARY_SCHEMA, exact_name};
+pub use atsdb_dialect::text::time_text::{has_form_of_time, parse_date, parse_time};
+pub use atsdb_dialect::text::tree_walk;
+pub use atsdb_dialect::text::verbs::{VerbKind, verb_kind, verb_of};
+pub use atsdb_dialect::text::without_literals::without_literals;
+pub use atsdb_dialect::text::words::{Word, Words};
+pub use atsdb_dialect::text::zone::is_time_zone;
 pub use atsdb_temporary::TemporarySpace;
 pub use catalogue::relation::{CATALOG, name_of as name_in_catalogue, schema_of as schema_in_catalogue};
 pub use check::compiler::compile_conditions_of;
@@ -52,11 +64,6 @@ pub use ddl::references::foreign_key_sql;
 pub use dml::copy::options::{CopyColumns, CopyFormat, CopyHeader, CopyOptions};
 pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
-pub use functions::numbers::sizes::pretty_size;
-pub use functions::session::version::{POSTGRES_VERSION, version_text};
-pub use functions::texts::strings::identifier;
-pub use parse::statement::{items_of_answer, parse_answer};
-pub use parse::with_clause::CHANGES_AFTER_WITH;
 pub use plan::parameter_types::TextForm;
 pub use rollup::refresh::RefreshReport;
 pub use run::answer::{Answer, Rows};
@@ -74,20 +81,3 @@ pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
 pub use session::shared_snapshot::TransactionSnapshot;
 pub use session::state::{InterruptHandle, Session};
-pub use text::after_with::word_after_with;
-pub use text::numbered_text::NumberedText;
-pub use text::quoted_names::{qualified, quoted};
-pub use text::result_names::ResultName;
-pub use text::script::{Statement, Statements, is_complete};
-pub use text::select_into::is_select_into;
-pub use text::sequence_names::is_of_sequences;
-pub use text::skipped::Skipped;
-pub use text::sqlstate::{PERMISSION_DENIED, sqlstate_of};
-pub use text::statement_error::StatementError;
-pub use text::table_names::{TEMPORARY_SCHEMA, exact_name};
-pub use text::time_text::{has_form_of_time, parse_date, parse_time};
-pub use text::tree_walk;
-pub use text::verbs::{VerbKind, verb_kind, verb_of};
-pub use text::without_literals::without_literals;
-pub use text::words::{Word, Words};
-pub use text::zone::is_time_zone;

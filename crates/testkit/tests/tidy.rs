@@ -98,7 +98,7 @@ fn planted_bugs_are_listed_with_tests_that_exist() {
 #[test]
 fn workarounds_name_what_they_wait_for() {
     const REASONS: [&str; 4] = ["/issues/", "/pull/", "pstream issue", "Part of [`"];
-    let folder = root().join("crates/sql/src/workarounds");
+    let folder = root().join("crates/dialect/src/workarounds");
     let prose = |path: &Path| {
         let text = fs::read_to_string(path).unwrap();
         text.lines().take_while(|line| line.starts_with("//!")).collect::<Vec<_>>().join(" ")
@@ -193,11 +193,12 @@ fn types_have_the_names_of_the_field() {
 
 /// The number of casts to a narrower type, by crate, without tests. A ratchet: the numbers may only shrink. Convert by
 /// `try_from` instead, or by `from` if every value fits.
-const NARROWING_CASTS: [(&str, usize); 23] = [
+const NARROWING_CASTS: [(&str, usize); 24] = [
     ("adbc", 1),
     ("crates/archive", 3),
     ("crates/codec", 22),
     ("crates/core", 6),
+    ("crates/dialect", 29),
     ("crates/engine", 36),
     ("crates/export", 1),
     ("crates/foreign", 1),
@@ -211,7 +212,7 @@ const NARROWING_CASTS: [(&str, usize); 23] = [
     ("crates/resident", 19),
     ("crates/server", 31),
     ("crates/simulator", 7),
-    ("crates/sql", 48),
+    ("crates/sql", 18),
     ("crates/sqlite", 3),
     ("crates/sqlstore", 1),
     ("crates/testkit", 20),

@@ -2,10 +2,10 @@
 
 use super::relation::{ColumnKind, Relation, RelationBuilder, RelationRequest, Source, ViewColumns, name_of};
 use super::schemas::SCHEMAS;
-use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result as CoreResult, Table, View};
+use atsdb_dialect::text::identifiers::SharedSpellings;
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};

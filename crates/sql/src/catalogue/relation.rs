@@ -1,7 +1,7 @@
 //! The relations of the catalogue, and the rows that they produce.
 
-use crate::text::table_names::TEMPORARY_SCHEMA;
 use atsdb_core::{Column, Error, PUBLIC_SCHEMA, Result, Table, TableDefinition, TableId, TimeUnit};
+use atsdb_dialect::text::table_names::TEMPORARY_SCHEMA;
 use atsdb_engine::{ReadSnapshot, TemporaryTables};
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, ListBuilder, StringArray, StringBuilder,

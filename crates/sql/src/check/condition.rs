@@ -1,9 +1,9 @@
 //! A compiled condition: the expressions of its plan, evaluated over rows by the caller's thread.
 
-use crate::text::datafusion_errors::from_datafusion;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_core::{Error, Result};
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_engine::RowCondition;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;

@@ -1,23 +1,23 @@
 //! From the text of a condition to a physical plan over the columns that it names, as for a query of these columns.
 
 use crate::ddl::defaults::default_type;
-use crate::operators::gapfill::is_gapfill_mark;
-use crate::parse::statement::parse_over;
 use crate::plan::names::{GivenTables, logical_plan};
 use crate::plan::refusals::check_plan;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkTable, select_of, work_query};
 use crate::run::wait::block_on;
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
-use crate::text::quoted_names::always_quoted;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::Scope;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Check, Column, Error, Result, Table, TableDefinition, TableId};
+use atsdb_dialect::operators::gapfill::is_gapfill_mark;
+use atsdb_dialect::parse::statement::parse_over;
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::quoted_names::always_quoted;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::Scope;
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};

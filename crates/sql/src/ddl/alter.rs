@@ -9,12 +9,12 @@ use super::defaults::{drop_default, set_default};
 use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::{column_type, unsupported};
-use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::quoted_names::{qualified, quoted};
-use crate::text::skipped::{Skipped, folded};
-use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, Table, TableDefinition, Value};
+use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
+use atsdb_dialect::text::quoted_names::{qualified, quoted};
+use atsdb_dialect::text::skipped::{Skipped, folded};
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
     MySQLColumnPosition, RenameTableNameKind,

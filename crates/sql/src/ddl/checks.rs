@@ -1,13 +1,13 @@
 //! CHECK constraints of a declaration: their names, and the columns that their conditions name. Not owned: what a
 //! condition means, and whether it is one (`check`).
 
-use crate::parse::query_text::byte_of;
-use crate::parse::statement::parse_condition;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::quoted_names::quoted;
-use crate::text::tree_walk::visit_expressions;
 use atsdb_core::name::same_name;
 use atsdb_core::{Check, ColumnId, Error, Result, TableDefinition};
+use atsdb_dialect::parse::query_text::byte_of;
+use atsdb_dialect::parse::statement::parse_condition;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::tree_walk::visit_expressions;
 use datafusion::sql::sqlparser::ast::{CheckConstraint, Expr, Ident, Value};
 use datafusion::sql::sqlparser::tokenizer::Location;
 use std::ops::{ControlFlow, Range};

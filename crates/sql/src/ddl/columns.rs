@@ -5,8 +5,8 @@ use super::defaults::set_default;
 use super::enumerations::named_type;
 use super::identity::{identity_of, make_identity, serial_type};
 use super::type_names::column_type;
-use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::{Column, ColumnType, Enumeration, Error, Identity, Result, TableDefinition};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
 
 /// Adds a column to a definition, and its keys and conditions to `constraints`. `place` names the column, for errors.

@@ -3,9 +3,9 @@
 
 use super::checks::DeclaredCheck;
 use super::references::DeclaredReference;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::table_names::TableName;
 use atsdb_core::{ColumnId, Result, TableDefinition, Unique};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::{
     CheckConstraint, ConstraintCharacteristics, Expr, ForeignKeyConstraint, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, IndexColumn, IndexOption, IndexType, KeyOrIndexDisplay, NullsDistinctOption,

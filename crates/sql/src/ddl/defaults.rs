@@ -2,11 +2,6 @@
 
 use super::sequences::{nextval_sql, sequence_of_default};
 use super::type_names::column_type;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::literal::Literal;
-use crate::text::literal_columns::LiteralColumn;
-use crate::text::time_text::TimeWord;
-use crate::workarounds::array_texts;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -17,6 +12,11 @@ use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
 use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, hex, time_of_day};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::literal::Literal;
+use atsdb_dialect::text::literal_columns::LiteralColumn;
+use atsdb_dialect::text::time_text::TimeWord;
+use atsdb_dialect::workarounds::array_texts;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
 };

@@ -2,15 +2,15 @@
 
 use super::statement_parts::{DroppedNames, end};
 use super::type_names::{column_type, unsupported};
-use crate::parse::statement::parse_condition;
-use crate::text::errors::{from_parser, not_supported, sql_error};
-use crate::text::quoted_names::quoted;
-use crate::text::source_position::SourcePosition;
-use crate::text::tree_walk::visit_expressions;
-use crate::text::words::leading_words;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Enumeration, Error, ErrorKind, QualifiedName, Result, TableDefinition};
+use atsdb_dialect::parse::statement::parse_condition;
+use atsdb_dialect::text::errors::{from_parser, not_supported, sql_error};
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::tree_walk::visit_expressions;
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::{DataType, Expr, Ident, ObjectName};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;

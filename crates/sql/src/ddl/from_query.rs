@@ -2,13 +2,13 @@
 //! values.
 
 use super::enumerations::type_sql;
-use crate::text::errors::sql_error;
-use crate::workarounds::CREATED_QUERY;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb_codec::{column_type_of, enumeration_of};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::name::name_key;
 use atsdb_core::{ColumnType, Enumeration, Result, TableDefinition};
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::workarounds::CREATED_QUERY;
 use datafusion::sql::sqlparser::ast::{CreateTable, SetExpr, TableAliasColumnDef, TableFactor};
 use std::collections::HashSet;
 use std::sync::Arc;

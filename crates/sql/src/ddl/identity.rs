@@ -2,12 +2,12 @@
 //! COLUMN` and `ALTER SEQUENCE` that change them, which the parser does not know. Not owned: the order of the options
 //! in a `CREATE TABLE` (`parse`).
 
-use crate::text::errors::{as_sql_error, from_parser, not_supported, sql_error, unknown_sequence};
-use crate::text::sequence_names::{find_sequence, sequence_name, sequence_text};
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, TableName, unknown_table};
-use crate::text::words::leading_words;
 use atsdb_core::{Column, ColumnType, Error, Identity, QualifiedName, Result, Table, TableDefinition};
+use atsdb_dialect::text::errors::{as_sql_error, from_parser, not_supported, sql_error, unknown_sequence};
+use atsdb_dialect::text::sequence_names::{find_sequence, sequence_name, sequence_text};
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::{Scope, TableName, unknown_table};
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, GeneratedAs, ObjectName, SequenceOptions, UnaryOperator, Value, ValueWithSpan,
 };

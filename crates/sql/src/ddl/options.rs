@@ -1,14 +1,14 @@
 //! The options of `CREATE TABLE ... WITH (...)`, and the choice of the time column if no option names it.
 
 use super::constraints::{add_unique, series_key_of_primary};
-use crate::parse::foreign::is_memory_engine;
-use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::name::{nearest_name, same_name};
 use atsdb_core::size::parse_size;
 use atsdb_core::{
     ColumnId, ColumnType, ConflictPolicy, InMemory, MapWidth, Result, Retention, SliceWidth, TableDefinition, TimeUnit,
     Unique,
 };
+use atsdb_dialect::parse::foreign::is_memory_engine;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
 use datafusion::sql::sqlparser::ast::{Expr, SqlOption, Value};
 
 const NAMES: [&str; 11] =

@@ -5,12 +5,12 @@ use super::enumerations::type_sql;
 use super::identity::{identity_sql, sequence_options};
 use super::options::{TableOptions, list_name};
 use super::references::declared_sql;
-use crate::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_core::size::format_size;
 use atsdb_core::{
     Check, Column, ColumnId, ColumnType, ConflictPolicy, MaterializedView, Rollup, Table, TableDefinition, TimeUnit,
     Unique,
 };
+use atsdb_dialect::text::quoted_names::{always_quoted, qualified, quoted};
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::GenericDialect;

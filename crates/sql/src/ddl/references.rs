@@ -1,12 +1,12 @@
 //! Foreign keys of a declaration. The names of the parent and its columns are as written: the session looks them up
 //! (`session::references`). Not owned: which parents are allowed (`atsdb_core`).
 
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::quoted_names::quoted;
-use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::{
     ColumnId, ForeignKey, Initially, PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, TableDefinition,
 };
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::{
     ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint, Ident,
     ReferentialAction as Action,

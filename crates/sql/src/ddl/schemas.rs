@@ -1,12 +1,12 @@
 //! `ALTER SCHEMA name RENAME TO name`, and `ALTER TABLE name SET SCHEMA name`, which the parser does not know.
 
 use super::statement_parts::end;
-use crate::text::errors::from_parser;
-use crate::text::relation_kind::RelationKind;
-use crate::text::source_position::SourcePosition;
-use crate::text::words::leading_words;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
+use atsdb_dialect::text::errors::from_parser;
+use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;

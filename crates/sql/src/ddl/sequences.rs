@@ -5,13 +5,13 @@
 use super::identity::{identity_of, parse_option};
 use super::statement_parts::{DroppedNames, end};
 use super::type_names::column_type;
-use crate::text::errors::{from_parser, sql_error};
-use crate::text::sequence_names::{name_in, sequence_text};
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{NamedSchema, TableName};
-use crate::text::words::leading_words;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{ColumnType, Identity, QualifiedName, Result};
+use atsdb_dialect::text::errors::{from_parser, sql_error};
+use atsdb_dialect::text::sequence_names::{name_in, sequence_text};
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GeneratedAs, ObjectName, Value,
 };
@@ -136,7 +136,7 @@ pub(crate) fn sequence_of_default(expression: &Expr) -> Option<QualifiedName> {
     let schema = match schema {
         NamedSchema::Unsaid => None,
         NamedSchema::Public => Some(atsdb_core::PUBLIC_SCHEMA.to_owned()),
-        NamedSchema::Temporary => Some(crate::text::table_names::TEMPORARY_SCHEMA.to_owned()),
+        NamedSchema::Temporary => Some(atsdb_dialect::text::table_names::TEMPORARY_SCHEMA.to_owned()),
         NamedSchema::Other(schema) => Some(schema),
     };
     Some(QualifiedName { schema, name })

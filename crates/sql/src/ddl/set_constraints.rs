@@ -1,11 +1,11 @@
 //! `SET CONSTRAINTS`: when deferrable foreign keys are checked in the open transaction.
 
 use super::statement_parts::end;
-use crate::text::errors::from_parser;
-use crate::text::source_position::SourcePosition;
-use crate::text::words::leading_words;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
+use atsdb_dialect::text::errors::from_parser;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;

@@ -1,7 +1,7 @@
 //! Changes that PostgreSQL's dumps contain and that nothing here keeps: the owner of an object, and the statistics, the
 //! storage and the replication of a table. They are accepted for objects that exist.
 
-use crate::text::words::leading_words;
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;

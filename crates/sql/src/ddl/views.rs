@@ -3,16 +3,16 @@
 
 use super::from_query::type_name_of;
 use super::statement_parts::{DroppedNames, end};
-use crate::parse::query_text::byte_of;
-use crate::text::errors::{from_parser, not_supported, sql_error};
-use crate::text::quoted_names::quoted;
-use crate::text::relation_kind::RelationKind;
-use crate::text::source_position::SourcePosition;
-use crate::text::words::leading_words;
 use arrow::datatypes::Schema;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Result, TableDefinition};
+use atsdb_dialect::parse::query_text::byte_of;
+use atsdb_dialect::text::errors::{from_parser, not_supported, sql_error};
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::{
     AlterTableOperation, ObjectName, Query, RenameTableNameKind, SelectItem, SetExpr,
 };

@@ -1,9 +1,9 @@
 //! `SET a = 1, (b, c) = (2, 3), (d, e) = (SELECT ...)`.
 
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::tree_walk::visit_expressions;
-use crate::text::volatile_functions::has_volatile_call;
 use atsdb_core::{Error, Result};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::tree_walk::visit_expressions;
+use atsdb_dialect::text::volatile_functions::has_volatile_call;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr,

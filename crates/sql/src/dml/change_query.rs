@@ -6,11 +6,11 @@ use super::returning::Returning;
 use super::returning_stars::OtherTables;
 use super::values::place_assigned;
 use crate::scan::row_numbers::{CHUNK, ROW, TARGET_SCHEMA, number_of};
-use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::identifiers::Spellings;
-use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
+use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
+use atsdb_dialect::text::identifiers::Spellings;
+use atsdb_dialect::text::table_names::{TableName, refuse_sequence, unknown_table};
 use datafusion::sql::sqlparser::ast::{
     Assignment, Delete, Expr, FromTable, Ident, LimitClause, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query,
     Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement as Ast, TableAlias, TableFactor,

@@ -1,9 +1,9 @@
 //! The clauses of an `INSERT` for rows whose key exists already, in the syntax of SQLite, MySQL and PostgreSQL.
 
 use super::assignments::assignments;
-use crate::text::errors::{not_supported, sql_error};
 use atsdb_core::name::same_name;
 use atsdb_core::{ConflictPolicy, Error, Result, Table, Unique};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
 use datafusion::sql::sqlparser::ast::{
     Assignment, ConflictTarget, DoUpdate, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert,
     ObjectName, OnConflictAction, OnInsert, SqliteOnConflict,
@@ -129,7 +129,7 @@ impl OnDuplicate {
             });
         };
         for (name, _) in &update.set {
-            definition.column(name).map_err(crate::text::errors::as_sql_error)?;
+            definition.column(name).map_err(atsdb_dialect::text::errors::as_sql_error)?;
         }
         match (key, definition.unique.len()) {
             // Without keys there are no conflicts.

@@ -1,10 +1,10 @@
 //! `LOAD DATA INFILE`: the file, its format, and the columns that it is loaded into. Not owned: reading the file.
 
-use crate::text::errors::{from_parser, not_supported};
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::TableName;
 use atsdb_core::Result;
 use atsdb_core::escapes::unescaped;
+use atsdb_dialect::text::errors::{from_parser, not_supported};
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};

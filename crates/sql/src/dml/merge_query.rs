@@ -9,15 +9,15 @@ use super::conflict::OnDuplicate;
 use super::target::{Overriding, Target};
 use super::values::row_with_defaults;
 use crate::scan::row_numbers::{CHUNK, ROW};
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::identifiers::Spellings;
-use crate::text::relations::name_of_relation;
-use crate::text::table_names::TableName;
-use crate::text::tree_walk::visit_outer_expressions_mut;
-use crate::text::volatile_functions::has_volatile_call;
-use crate::workarounds::{DEFAULT_VALUES, NOTHING, OVERRIDING_SYSTEM, OVERRIDING_USER, is_default};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::identifiers::Spellings;
+use atsdb_dialect::text::relations::name_of_relation;
+use atsdb_dialect::text::table_names::TableName;
+use atsdb_dialect::text::tree_walk::visit_outer_expressions_mut;
+use atsdb_dialect::text::volatile_functions::has_volatile_call;
+use atsdb_dialect::workarounds::{DEFAULT_VALUES, NOTHING, OVERRIDING_SYSTEM, OVERRIDING_USER, is_default};
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     AssignmentTarget, BinaryOperator, CaseWhen, Expr, Ident, Join, JoinConstraint, JoinOperator, Merge as MergeSyntax,

@@ -1,10 +1,10 @@
 //! The clause `RETURNING`. Values of other tables in it, as in `UPDATE t ... FROM u ... RETURNING u.name`, are read by
 //! the query for the rows that change, and follow the columns of each row.
 
-use crate::text::tree_walk::visit_outer_expressions_mut;
-use crate::workarounds::output_names::{distinct, text_of};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
+use atsdb_dialect::text::tree_walk::visit_outer_expressions_mut;
+use atsdb_dialect::workarounds::output_names::{distinct, text_of};
 use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, Expr, Ident, ObjectName, SelectItem};
 use std::ops::ControlFlow;
 

@@ -1,10 +1,10 @@
 //! `*` and `u.*` in `RETURNING` beside other tables, as in `UPDATE t ... FROM u ... RETURNING *`: they are written as
 //! the columns of these tables.
 
-use crate::text::identifiers::Spellings;
-use crate::text::table_names::TableName;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
+use atsdb_dialect::text::identifiers::Spellings;
+use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, TableWithJoins,
     WildcardAdditionalOptions,

@@ -2,11 +2,11 @@
 
 use super::conflict::OnDuplicate;
 use super::returning::Returning;
-use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::table_names::{TableName, refuse_sequence, unknown_table};
-use crate::workarounds::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Error, Result, Table};
+use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
+use atsdb_dialect::text::table_names::{TableName, refuse_sequence, unknown_table};
+use atsdb_dialect::workarounds::{OVERRIDING_SYSTEM, OVERRIDING_USER};
 use datafusion::sql::sqlparser::ast::{Expr, Insert, ObjectName, SelectItem, SetExpr, TableObject};
 
 /// The table and the columns that an `INSERT` adds rows to.

@@ -4,12 +4,12 @@
 
 use super::target::{Overriding, Target, first_columns};
 use crate::ddl::defaults::{call_of, value_sql};
-use crate::parse::parameter_types::numeric_parameter;
-use crate::text::errors::{as_sql_error, sql_error};
-use crate::text::sequence_names::{qualified_sequence_name, sequence_text};
-use crate::text::time_text::TimeWord;
-use crate::workarounds::{is_default, select_rows};
 use atsdb_core::{Column, ColumnType, Error, Result, Table, decimal};
+use atsdb_dialect::parse::parameter_types::numeric_parameter;
+use atsdb_dialect::text::errors::{as_sql_error, sql_error};
+use atsdb_dialect::text::sequence_names::{qualified_sequence_name, sequence_text};
+use atsdb_dialect::text::time_text::TimeWord;
+use atsdb_dialect::workarounds::{is_default, select_rows};
 use datafusion::sql::sqlparser::ast::{
     ArrayElemTypeDef, CastKind, DataType, Expr, Ident, Insert, Parens, Query, SelectItem, SetExpr, Statement as Ast,
     TimezoneInfo, UnaryOperator, Value, ValueWithSpan, Values,

@@ -1,11 +1,11 @@
 //! The buckets of a rollup, as times of its source: the whole buckets around stale times.
 
-use crate::functions::bucketing::cut::Cut;
-use crate::functions::bucketing::time_bucket::TimeBucket;
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::sql_error;
-use crate::text::plan_walk::DynWalk;
 use atsdb_core::{Result, Table};
+use atsdb_dialect::functions::bucketing::cut::Cut;
+use atsdb_dialect::functions::bucketing::time_bucket::TimeBucket;
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::times::Times;
 use atsdb_engine::times::joined;
 use datafusion::common::tree_node::TreeNodeRecursion;

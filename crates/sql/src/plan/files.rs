@@ -3,13 +3,13 @@
 
 use crate::dml::files::{FileReader, FileRows, FileTable, FileTableRequest, no_files};
 use crate::plan::stored_rows::StoredTable;
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::sql_error;
-use crate::text::identifiers::Spellings;
-use crate::text::tree_walk::visit_mut;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 use atsdb_core::{Error, Result};
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::identifiers::Spellings;
+use atsdb_dialect::text::tree_walk::visit_mut;
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Statement as Ast, TableAlias, TableFactor,

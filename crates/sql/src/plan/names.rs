@@ -8,24 +8,24 @@ use super::views::{Expansion, view_plan};
 use super::work_table::{WORK_SCHEMA, WorkTable};
 use crate::catalogue::provider::CatalogueTable;
 use crate::catalogue::schemas;
-use crate::functions::place_named_arguments;
-use crate::parse::headings::Headings;
-use crate::parse::parameter_types::{close_expression, close_parameters, open_parameters};
-use crate::parse::statement::parse_over;
-use crate::parse::with_steps::ITEM_SCHEMA;
 use crate::resident::provider::ResidentTable;
 use crate::scan::provider::SnapshotTable;
 use crate::scan::row_numbers::{TARGET_SCHEMA, number_of};
-use crate::text::datafusion_errors::external;
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
-use crate::workarounds::{
+use atsdb_core::{Rollup, Table, View};
+use atsdb_dialect::functions::place_named_arguments;
+use atsdb_dialect::parse::headings::Headings;
+use atsdb_dialect::parse::parameter_types::{close_expression, close_parameters, open_parameters};
+use atsdb_dialect::parse::statement::parse_over;
+use atsdb_dialect::parse::with_steps::ITEM_SCHEMA;
+use atsdb_dialect::text::datafusion_errors::external;
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
+use atsdb_dialect::workarounds::{
     checked, compute_sets, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners,
     type_planner, with_postgres_casts, write_array_constants, write_numbers,
 };
-use atsdb_core::{Rollup, Table, View};
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};

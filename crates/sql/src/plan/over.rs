@@ -3,8 +3,8 @@
 
 use crate::scan::provider::SnapshotTable;
 use crate::scan::text_of_index::TextOfIndex;
-use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_codec::enumeration_of;
+use atsdb_dialect::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};

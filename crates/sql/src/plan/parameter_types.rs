@@ -2,12 +2,12 @@
 //! they are assigned to, from casts, from functions that take one type, or from the other arguments of functions whose
 //! arguments are of one type, or are an array and its elements.
 
-use crate::functions::session::advisory_locks::lock_argument_type;
-use crate::functions::session::sleep::SLEEP;
-use crate::text::params::number;
-use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_codec::{declared_type, is_jsonb};
 use atsdb_core::{ColumnType, ElementType};
+use atsdb_dialect::functions::session::advisory_locks::lock_argument_type;
+use atsdb_dialect::functions::session::sleep::SLEEP;
+use atsdb_dialect::text::params::number;
+use atsdb_dialect::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, Result, ScalarValue};

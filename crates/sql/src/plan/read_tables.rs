@@ -1,11 +1,11 @@
 //! The error for a column of a table that the statement does not read: `SELECT x.a FROM t`. The planner says only that
 //! there is no such column.
 
-use crate::text::datafusion_errors::external;
-use crate::text::errors::sql_error;
-use crate::text::relations::alias_of;
-use crate::text::tree_walk::visit;
 use atsdb_core::name::same_name;
+use atsdb_dialect::text::datafusion_errors::external;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::relations::alias_of;
+use atsdb_dialect::text::tree_walk::visit;
 use datafusion::common::{DataFusionError, SchemaError, TableReference};
 use datafusion::sql::sqlparser::ast::{Statement as Ast, TableFactor, Visitor};
 use std::ops::ControlFlow;

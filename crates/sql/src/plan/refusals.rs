@@ -1,8 +1,8 @@
 //! Looking for what a plan may not contain.
 
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use atsdb_core::{Error, Result};
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 

@@ -3,14 +3,14 @@
 //! query.
 
 use super::buckets::{at_most, bucketing_of};
-use crate::parse::statement::parse_over;
 use crate::scan::provider::SnapshotTable;
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::Scope;
 use atsdb_codec::arrow_schema;
 use atsdb_core::{Error, Result, Rollup, Table, TableId, TimeRange};
+use atsdb_dialect::parse::statement::parse_over;
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::Scope;
 use atsdb_engine::ReadSnapshot;
 use atsdb_engine::times::Times;
 use atsdb_engine::times::without;
@@ -93,7 +93,7 @@ where
         parts
             .try_fold(LogicalPlanBuilder::from(first), LogicalPlanBuilder::union)
             .and_then(LogicalPlanBuilder::build)
-            .map_err(crate::text::datafusion_errors::from_datafusion)
+            .map_err(atsdb_dialect::text::datafusion_errors::from_datafusion)
     }
 
     /// The times whose rows are stored, and those whose rows are to be computed.
@@ -116,7 +116,7 @@ where
             None,
         )
         .and_then(LogicalPlanBuilder::build)
-        .map_err(crate::text::datafusion_errors::from_datafusion)
+        .map_err(atsdb_dialect::text::datafusion_errors::from_datafusion)
     }
 
     fn computed(&self, source: &Table, times: Times) -> Result<LogicalPlan> {
@@ -132,7 +132,7 @@ where
             })
             .collect();
         let named = LogicalPlanBuilder::from(plan).project(columns).and_then(LogicalPlanBuilder::build);
-        named.map_err(crate::text::datafusion_errors::from_datafusion)
+        named.map_err(atsdb_dialect::text::datafusion_errors::from_datafusion)
     }
 
     /// The plan of the rollup's query over the rows of some times.
@@ -140,12 +140,12 @@ where
         let (mut statement, spellings) =
             parse_over(&self.rollup.query, SourcePosition::START, &Parameters::none(), Scope::of(self.snapshot))?;
         let spellings = SharedSpellings::new(spellings);
-        crate::functions::place_named_arguments(&mut statement)?;
+        atsdb_dialect::functions::place_named_arguments(&mut statement)?;
         if let Ast::Query(query) = &mut statement {
-            crate::parse::headings::Headings::take(query, &spellings);
+            atsdb_dialect::parse::headings::Headings::take(query, &spellings);
         }
         let focus = Focus { within: Some((source.id, range)), ..Focus::default() };
-        (self.plan)(statement, &spellings, &focus).map_err(crate::text::datafusion_errors::from_datafusion)
+        (self.plan)(statement, &spellings, &focus).map_err(atsdb_dialect::text::datafusion_errors::from_datafusion)
     }
 }
 
@@ -158,8 +158,10 @@ pub(crate) fn refuse_change(table: &Table) -> Result<()> {
     match &table.definition.rollup {
         Some(Rollup { table: source, .. }) => {
             let name = &table.definition.name;
-            Err(crate::text::errors::sql_error(format!("{name} is a rollup: its rows are computed from {source}"))
-                .with_hint(format!("change the rows of {source}")))
+            Err(atsdb_dialect::text::errors::sql_error(format!(
+                "{name} is a rollup: its rows are computed from {source}"
+            ))
+            .with_hint(format!("change the rows of {source}")))
         }
         None => Ok(()),
     }

@@ -1,10 +1,10 @@
 //! Refuses to read materialized views that have not been refreshed yet.
 
 use crate::scan::provider::SnapshotTable;
-use crate::text::datafusion_errors::{external, from_datafusion};
-use crate::text::errors::sql_error;
-use crate::text::plan_walk::DynPlanWalk;
 use atsdb_core::Result;
+use atsdb_dialect::text::datafusion_errors::{external, from_datafusion};
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::plan_walk::DynPlanWalk;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;

@@ -1,15 +1,15 @@
 //! Views: replaces a view that a statement names by its query.
 
-use crate::parse::headings::Headings;
-use crate::parse::statement::{RELATIONS_MAX, parse_over};
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::sql_error;
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::Scope;
 use atsdb_core::name::name_key;
 use atsdb_core::{Result, Table, TableId, View};
+use atsdb_dialect::parse::headings::Headings;
+use atsdb_dialect::parse::statement::{RELATIONS_MAX, parse_over};
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::Scope;
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::Statement as Ast;

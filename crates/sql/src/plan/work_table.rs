@@ -2,12 +2,12 @@
 //! for `RETURNING` and for `ON CONFLICT DO UPDATE`. The rows may be replaced after the query has read them. It then
 //! processes the new ones without being planned again, like the recursive part of a `WITH RECURSIVE`.
 
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::logical_field;
 use atsdb_core::{Error, Result, Table};
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::common::Result as DataFusionResult;

@@ -2,7 +2,7 @@
 //! is built.
 
 use super::scan::{ResidentScan, piece};
-use crate::text::datafusion_errors::external;
+use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_resident::{RowKeys, TableMatches};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use datafusion::arrow::compute::take;

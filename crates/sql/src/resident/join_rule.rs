@@ -2,7 +2,7 @@
 
 use super::join::{IndexJoin, ResidentJoinKind};
 use super::scan::ResidentScan;
-use crate::text::plan_walk::DynWalk;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{NullEquality, Result};

@@ -2,12 +2,12 @@
 //! query that does not have exactly this form is planned as usual.
 
 use super::lookup::array_of;
-use crate::text::quoted_names::quoted;
-use crate::text::table_names::{Scope, TableName};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_codec::arrow_schema;
 use atsdb_core::{ColumnType, Error, Result, Table};
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::table_names::{Scope, TableName};
 use atsdb_engine::{ReadSnapshot, Value};
 use atsdb_resident::RowKeys;
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use super::lookup::Lookup;
 use super::scan::ResidentScan;
 use crate::scan::row_numbers::RowNumbers;
-use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
 use atsdb_codec::arrow_schema;
 use atsdb_core::{Result as AtsdbResult, Table};
+use atsdb_dialect::text::identifiers::SharedSpellings;
 use atsdb_engine::ReadSnapshot;
 use atsdb_resident::TableState;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};

@@ -1,7 +1,7 @@
 //! The leaf of a physical plan that reads a table in memory: all of it, or the rows that an index finds.
 
 use super::lookup::Lookup;
-use crate::text::datafusion_errors::external;
+use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_resident::{TableMatches, TableState};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use datafusion::arrow::datatypes::SchemaRef;

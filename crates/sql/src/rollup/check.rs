@@ -1,21 +1,21 @@
 //! Checks the query of a rollup: it must always give the same answer for the same rows of a bucket.
 
-use crate::operators::gapfill::is_gapfill_mark;
-use crate::parse::headings::Headings;
-use crate::parse::statement::parse_over;
 use crate::plan::buckets::{Bucketing, bucketing_of};
 use crate::plan::names::{GivenTables, logical_plan};
 use crate::plan::refusals::check_plan;
 use crate::plan::rollups::Focus;
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
-use crate::text::plan_walk::DynPlanWalk;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::Scope;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
+use atsdb_dialect::operators::gapfill::is_gapfill_mark;
+use atsdb_dialect::parse::headings::Headings;
+use atsdb_dialect::parse::statement::parse_over;
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::plan_walk::DynPlanWalk;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::Scope;
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::session_state::SessionState;

@@ -1,14 +1,14 @@
 //! A rollup's query in normal form: one SELECT from one table, grouped by a bucket of its time, which is also a column.
 
-use crate::functions::times::interval::{nanos_of, parse_interval};
-use crate::parse::statement::parse_over;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::params::Parameters;
-use crate::text::quoted_names::quoted;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, TableName};
 use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result, SliceWidth, Table};
+use atsdb_dialect::functions::times::interval::{nanos_of, parse_interval};
+use atsdb_dialect::parse::statement::parse_over;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::{Scope, TableName};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, Query, Select, SelectItem,
     SetExpr, Statement as Ast, TableFactor, Value,
@@ -36,7 +36,7 @@ impl BucketedQuery {
         scope: Scope<'_>,
     ) -> Result<Self> {
         let (mut statement, _) = parse_over(text, position, &Parameters::none(), scope)?;
-        crate::functions::place_named_arguments(&mut statement)?;
+        atsdb_dialect::functions::place_named_arguments(&mut statement)?;
         let Ast::Query(mut query) = statement else { return Err(sql_error("the query of a rollup must be a SELECT")) };
         let select = only_select(&mut query)?;
         check_source(select, source)?;

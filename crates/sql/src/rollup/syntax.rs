@@ -1,11 +1,11 @@
 //! Parses `CREATE ROLLUP`, `DROP ROLLUP` and `REFRESH ROLLUP`.
 
-use crate::parse::query_text::byte_of;
-use crate::text::errors::from_parser;
-use crate::text::source_position::SourcePosition;
-use crate::text::words::leading_words;
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
+use atsdb_dialect::parse::query_text::byte_of;
+use atsdb_dialect::text::errors::from_parser;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::words::leading_words;
 use datafusion::sql::sqlparser::ast::{ObjectName, SqlOption};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;

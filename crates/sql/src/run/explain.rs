@@ -1,12 +1,12 @@
 //! EXPLAIN: its options, and its answer, which is one row for each line of a plan, or one JSON text.
 
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::{not_supported, sql_error};
-use crate::workarounds::output_names::without_marks;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb_codec::declared_field;
 use atsdb_core::{ColumnType, Error, Result};
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::workarounds::output_names::without_marks;
 use datafusion::common::display::{PlanType, StringifiedPlan};
 use datafusion::common::format::{ExplainAnalyzeCategories, ExplainFormat, MetricCategory};
 use datafusion::execution::session_state::SessionState;
@@ -204,9 +204,9 @@ fn without_marks_in_json(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::statement::parse_declaring;
-    use crate::text::params::Parameters;
-    use crate::text::source_position::SourcePosition;
+    use atsdb_dialect::parse::statement::parse_declaring;
+    use atsdb_dialect::text::params::Parameters;
+    use atsdb_dialect::text::source_position::SourcePosition;
 
     fn taken(sql: &str) -> Result<(Option<Explained>, bool)> {
         let mut statement = parse_declaring(sql, SourcePosition::START, &Parameters::none())?;

@@ -2,9 +2,9 @@
 
 use super::function_kind::FunctionKind;
 use super::function_list::{FunctionInfo, functions};
-use crate::text::errors::{ALL_FUNCTIONS, sql_error};
 use atsdb_core::Error;
 use atsdb_core::name::nearest_name;
+use atsdb_dialect::text::errors::{ALL_FUNCTIONS, sql_error};
 
 /// The longest example that a hint shows.
 const EXAMPLE_CHARACTERS_MAX: usize = 80;
@@ -108,7 +108,7 @@ fn usage_of(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::errors::unknown_function;
+    use atsdb_dialect::text::errors::unknown_function;
 
     fn hint_of(error: Error) -> String {
         with_function_hint(error).to_string()

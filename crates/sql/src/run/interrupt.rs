@@ -3,9 +3,9 @@
 
 use super::permission::Restriction;
 use super::statement_waits::StatementWaits;
-use crate::functions::session::identity::SessionIdentity;
-use crate::functions::session::lock_table::SessionLocks;
 use atsdb_core::{CurrentTimes, Error, ErrorKind, Result};
+use atsdb_dialect::functions::session::identity::SessionIdentity;
+use atsdb_dialect::functions::session::lock_table::SessionLocks;
 use atsdb_engine::SessionNumbers;
 use parking_lot::Mutex;
 use std::sync::Arc;

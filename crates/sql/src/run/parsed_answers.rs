@@ -1,8 +1,8 @@
 //! Statements that were executed lately, parsed to see what their answers show.
 
 use super::recently_used::RecentlyUsed;
-use crate::parse::statement::parse_answer;
-use crate::text::template::Template;
+use atsdb_dialect::parse::statement::parse_answer;
+use atsdb_dialect::text::template::Template;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use parking_lot::Mutex;
 use std::fmt;

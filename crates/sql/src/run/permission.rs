@@ -1,7 +1,7 @@
 //! The rights of a session's statements.
 
-use crate::text::verbs::{VerbKind, verb_kind};
 use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_dialect::text::verbs::{VerbKind, verb_kind};
 use parking_lot::Mutex;
 
 /// The right that a statement needs.

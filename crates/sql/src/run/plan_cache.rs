@@ -6,13 +6,13 @@
 use super::describe::TypesAndColumns;
 use super::query::{DefinitionScope, Query};
 use super::recently_used::RecentlyUsed;
-use crate::parse::headings::Headings;
 use crate::scan::direct::{DirectGroups, DirectRead, GroupsForm};
-use crate::text::params::Parameters;
-use crate::text::template::{Constant, Template};
 use arrow::datatypes::DataType;
 use atsdb_core::name::name_key;
 use atsdb_core::{SearchPath, Table, TableId};
+use atsdb_dialect::parse::headings::Headings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::template::{Constant, Template};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;

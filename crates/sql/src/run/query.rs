@@ -1,8 +1,8 @@
 //! A query that is sent to a worker.
 
 use crate::plan::files::QueryFiles;
-use crate::text::params::Parameters;
-use crate::text::source_position::SourcePosition;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::source_position::SourcePosition;
 use atsdb_engine::ReadSnapshot;
 
 /// A query that is sent to a worker.

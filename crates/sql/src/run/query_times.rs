@@ -1,8 +1,8 @@
 //! The times that a query sees: when its transaction began, and when its statement began.
 
-use crate::functions::session::statement_time::statement_timestamp;
-use crate::text::datafusion_errors::from_datafusion;
 use atsdb_core::{CurrentTimes, Result};
+use atsdb_dialect::functions::session::statement_time::statement_timestamp;
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use chrono::DateTime;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::session_state::SessionState;

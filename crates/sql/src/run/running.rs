@@ -5,8 +5,8 @@
 //! that have gone into operators of these kinds count as reserved.
 
 use super::memory::QueryMemory;
-use crate::text::datafusion_errors::MORE_MEMORY;
 use atsdb_core::{Error, ErrorKind};
+use atsdb_dialect::text::datafusion_errors::MORE_MEMORY;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricValue;
 use parking_lot::Mutex;

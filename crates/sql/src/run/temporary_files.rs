@@ -1,7 +1,7 @@
 //! The temporary files of queries, as DataFusion writes and reads them.
 
-use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, ErrorKind};
+use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_temporary::{TemporaryFile, TemporarySpace};
 use bytes::Bytes;
 use datafusion::common::{DataFusionError, Result};

@@ -1,13 +1,13 @@
 //! The rows of items of `WITH` that were executed before the other parts of their statement.
 
-use crate::parse::with_steps::{WithItem, WithStep};
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::errors::sql_error;
-use crate::text::identifiers::Spellings;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_dialect::parse::with_steps::{WithItem, WithStep};
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::identifiers::Spellings;
 use datafusion::catalog::{MemTable, TableProvider};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! of a window function: the rows of earlier chunks are then dropped.
 
 use super::operator::AtsdbScan;
-use crate::operators::partition_top::PartitionTopExec;
-use crate::text::plan_walk::DynWalk;
+use atsdb_dialect::operators::partition_top::PartitionTopExec;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};

@@ -3,10 +3,10 @@
 use super::operator::AtsdbScan;
 use super::pushdown::{Pushdown, is_exact, predicates};
 use super::row_numbers::RowNumbers;
-use crate::text::identifiers::SharedSpellings;
 use async_trait::async_trait;
 use atsdb_codec::{arrow_schema, stored_type};
 use atsdb_core::{Table, TableDefinition, TimeRange};
+use atsdb_dialect::text::identifiers::SharedSpellings;
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};

@@ -1,9 +1,9 @@
 //! Statistics of a scan that are known without reading rows, in DataFusion's form. Statistics that are marked as exact
 //! must be exact, because aggregates are answered from them.
 
-use crate::functions::times::types::timestamp;
 use atsdb_codec::{logical_type, time_unit_of};
 use atsdb_core::{Bound, Column, Table};
+use atsdb_dialect::functions::times::types::timestamp;
 use atsdb_engine::{Scan, ScanRequest};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::stats::Precision;

@@ -5,13 +5,13 @@ use crate::dml::change::{Change, ChangeKind, Merge};
 use crate::run::answer::{Answer, Rows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
-use crate::text::params::Parameters;
-use crate::text::script::Statement;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
 use crate::write::merge::{MergedRows, append_new_rows};
 use crate::write::resident_change::change_resident;
 use crate::write::returning::StatementContext;
 use atsdb_core::{Error, Result};
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::script::Statement;
 use atsdb_engine::Batch;
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 
 use super::state::Session;
 use crate::run::answer::Answer;
-use crate::text::errors::{from_parser, not_supported, sql_error};
-use crate::text::source_position::SourcePosition;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::{Result, Table};
+use atsdb_dialect::text::errors::{from_parser, not_supported, sql_error};
+use atsdb_dialect::text::source_position::SourcePosition;
 use atsdb_engine::TemporaryTables;
 use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::dialect::GenericDialect;

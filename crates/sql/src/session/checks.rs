@@ -2,8 +2,8 @@
 
 use super::state::Session;
 use crate::check::compiler::compiled;
-use crate::text::errors::as_sql_error;
 use atsdb_core::{Result, TableDefinition};
+use atsdb_dialect::text::errors::as_sql_error;
 
 impl Session {
     /// Refuses conditions that cannot be computed for a row by itself.

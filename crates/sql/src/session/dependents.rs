@@ -1,13 +1,13 @@
 //! The materialized views that read tables which are to be dropped.
 
 use super::state::Session;
-use crate::parse::query_text::relations_of;
-use crate::parse::statement::parse_declaring;
-use crate::text::errors::sql_error;
-use crate::text::params::Parameters;
-use crate::text::relation_kind::RelationKind;
-use crate::text::source_position::SourcePosition;
 use atsdb_core::{Result, Table, TableDefinition, TableId};
+use atsdb_dialect::parse::query_text::relations_of;
+use atsdb_dialect::parse::statement::parse_declaring;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::source_position::SourcePosition;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 use std::collections::BTreeSet;
 

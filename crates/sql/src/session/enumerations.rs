@@ -8,11 +8,11 @@ use crate::ddl::enumerations::{
     EnumerationChange, EnumerationStatement, check_default, names_type, unknown_type, with_label, with_renamed_label,
 };
 use crate::run::answer::Answer;
-use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::skipped::Skipped;
-use crate::text::table_names::TableName;
 use atsdb_core::search_path::is_public;
 use atsdb_core::{Enumeration, Error, QualifiedName, Result, Table, TableDefinition};
+use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
+use atsdb_dialect::text::skipped::Skipped;
+use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::ObjectName;
 
 /// The definitions of tables before and after a change.

@@ -4,10 +4,10 @@
 use super::open_transaction::{Transaction, usable};
 use super::state::Session;
 use crate::run::interrupt::Interrupt;
-use crate::text::params::Parameters;
-use crate::text::table_names::{NamedSchema, TableName};
 use crate::write::insert_run::{InsertRun, PushOutcome};
 use atsdb_core::{Error, ErrorKind, Result, SearchPath, Table};
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use std::sync::atomic::Ordering;
 
 /// The maximum text of waiting statements in bytes, for all forms together.

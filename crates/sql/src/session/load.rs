@@ -7,10 +7,10 @@ use crate::dml::load::load_data;
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::Answer;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::TableName;
 use crate::write::insert::append_named;
 use atsdb_core::{Column, Result, Table, TableDefinition};
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::TableName;
 use atsdb_temporary::TemporarySpace;
 use std::sync::Arc;
 

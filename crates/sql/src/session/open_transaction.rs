@@ -1,9 +1,9 @@
 //! The open transaction: its batch, and whether it can continue.
 
 use super::insert_runs::InsertRuns;
-use crate::functions::session::lock_table::OpenScope;
-use crate::text::errors::sql_error;
 use atsdb_core::{Index, Result, SearchPath, Table};
+use atsdb_dialect::functions::session::lock_table::OpenScope;
+use atsdb_dialect::text::errors::sql_error;
 use atsdb_engine::{Batch, Engine, SealingHold};
 
 /// An open transaction.

@@ -1,21 +1,21 @@
 //! Values of parameters, and their conversion to the types that a statement was prepared with.
 
 use crate::ddl::from_query::type_name_of;
-use crate::functions::base::arguments::is_text;
-use crate::functions::times::types::timestamp;
-use crate::text::bytes_text::bytes_of;
-use crate::text::decimals;
-use crate::text::errors::sql_error;
-use crate::text::literal::Literal;
-use crate::text::literal_columns::boolean;
-use crate::text::literal_numbers::{float32, float64};
-use crate::text::time_text::{Rest, parse_date, parse_time, read_time};
 use arrow::array::Array;
 use arrow::compute::CastOptions;
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit};
 use atsdb_codec::time_unit_of;
 use atsdb_core::interval::parse_interval;
 use atsdb_core::{Error, Result, TimeUnit, array_text};
+use atsdb_dialect::functions::base::arguments::is_text;
+use atsdb_dialect::functions::times::types::timestamp;
+use atsdb_dialect::text::bytes_text::bytes_of;
+use atsdb_dialect::text::decimals;
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::literal::Literal;
+use atsdb_dialect::text::literal_columns::boolean;
+use atsdb_dialect::text::literal_numbers::{float32, float64};
+use atsdb_dialect::text::time_text::{Rest, parse_date, parse_time, read_time};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 //! mean for its children.
 
 use super::state::Session;
-use crate::text::errors::{as_sql_error, sql_error};
-use crate::text::table_names::TableName;
 use atsdb_core::{Error, ForeignKey, Result, Table, TableDefinition, TableId};
+use atsdb_dialect::text::errors::{as_sql_error, sql_error};
+use atsdb_dialect::text::table_names::TableName;
 use atsdb_engine::TemporaryTables;
 
 /// The number of the table that is declared, among those of the store.

@@ -8,12 +8,12 @@ use crate::rollup::query::{BucketedQuery, default_slice};
 use crate::rollup::refresh::{Effort, Refresh, RefreshReport, rollups_named};
 use crate::rollup::syntax::{CreateRollup, RollupStatement};
 use crate::run::answer::Answer;
-use crate::text::errors::{as_sql_error, not_supported, sql_error};
-use crate::text::relation_kind::RelationKind;
-use crate::text::table_names::{Scope, TableName};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, MapWidth, Result, Rollup, RollupState, Table, TableDefinition, TableId};
+use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
+use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::table_names::{Scope, TableName};
 use datafusion::sql::sqlparser::ast::ObjectName;
 use std::sync::Arc;
 

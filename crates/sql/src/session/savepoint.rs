@@ -7,8 +7,8 @@ use super::insert_runs::InsertRuns;
 use super::open_transaction::{SavepointMark, Transaction, usable};
 use super::state::Session;
 use crate::run::answer::Answer;
-use crate::text::errors::sql_error;
 use atsdb_core::{ErrorKind, Result, SearchPath};
+use atsdb_dialect::text::errors::sql_error;
 
 /// A statement about savepoints.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,16 +4,16 @@ use super::open_transaction::{flushed, usable};
 use super::state::Session;
 use crate::ddl::schemas::{Moved, SchemaChange};
 use crate::run::answer::{Answer, Rows};
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::quoted_names::quoted;
-use crate::text::relation_kind::RelationKind;
-use crate::text::table_names::{NamedSchema, TableName};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb_core::name::{check_name, same_name, unknown_name};
 use atsdb_core::search_path::is_public;
 use atsdb_core::{
     DefinitionVersion, Error, ErrorKind, PUBLIC_SCHEMA, Result, SearchPath, Table, TableDefinition, TableId,
 };
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::quoted_names::quoted;
+use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{ContextModifier, Expr, ObjectName, SchemaName};
 use std::collections::BTreeMap;

@@ -4,11 +4,11 @@ use super::schemas::require_same;
 use super::state::Session;
 use crate::ddl::sequences::{CreateSequence, SequenceStatement};
 use crate::run::answer::Answer;
-use crate::text::errors::{as_sql_error, not_supported, sql_error, unknown_sequence};
-use crate::text::sequence_names::{find_sequence, sequence_name};
-use crate::text::table_names::{Scope, TEMPORARY_SCHEMA, TableName};
 use atsdb_core::search_path::is_public;
 use atsdb_core::{Error, ErrorKind, QualifiedName, Result, Table, TableDefinition};
+use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error, unknown_sequence};
+use atsdb_dialect::text::sequence_names::{find_sequence, sequence_name};
+use atsdb_dialect::text::table_names::{Scope, TEMPORARY_SCHEMA, TableName};
 use atsdb_engine::{OnCommit, TemporaryTables};
 use datafusion::sql::sqlparser::ast::ObjectName;
 

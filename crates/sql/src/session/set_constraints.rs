@@ -4,9 +4,9 @@ use super::open_transaction::in_transaction;
 use super::state::Session;
 use crate::ddl::set_constraints::SetConstraints;
 use crate::run::answer::Answer;
-use crate::text::errors::sql_error;
-use crate::text::table_names::TableName;
 use atsdb_core::{Result, TableDefinition, TableId};
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::ObjectName;
 
 impl Session {

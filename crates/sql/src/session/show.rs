@@ -6,12 +6,12 @@ use crate::ddl::identity::identity_sql;
 use crate::ddl::print::{column_type_sql, declaration_of};
 use crate::run::answer::{Answer, Rows};
 use crate::run::function_list::{FunctionInfo, functions};
-use crate::text::errors::not_supported;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow::compute::{filter_record_batch, ilike, like};
 use arrow::datatypes::SchemaRef;
 use atsdb_core::name::name_key;
 use atsdb_core::{Result, Table, TableDefinition};
+use atsdb_dialect::text::errors::not_supported;
 use datafusion::sql::sqlparser::ast::ShowStatementFilter;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Notes what statements with `IF EXISTS` and `IF NOT EXISTS` leave out.
 
 use super::state::Session;
-use crate::text::skipped::{Skipped, folded};
-use crate::text::table_names::{NamedSchema, TableName};
+use atsdb_dialect::text::skipped::{Skipped, folded};
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::ObjectName;
 
 impl Session {

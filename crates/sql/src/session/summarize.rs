@@ -3,15 +3,15 @@
 use super::state::Session;
 use crate::ddl::from_query::type_name_of;
 use crate::run::answer::{Answer, Rows};
-use crate::text::errors::sql_error;
-use crate::text::params::Parameters;
-use crate::text::script::Statement;
-use crate::text::source_position::SourcePosition;
-use crate::text::verbs::verb_of;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
 use atsdb_core::{Error, Result};
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::script::Statement;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::verbs::verb_of;
 use std::fmt::Write;
 use std::sync::Arc;
 

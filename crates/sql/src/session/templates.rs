@@ -3,19 +3,19 @@
 
 use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
-use crate::functions::base::arguments::is_text;
 use crate::run::answer::{Answer, Rows};
 use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
 use crate::run::query::{DefinitionScope, Query};
 use crate::run::worker::read_directly;
-use crate::text::params::Parameters;
-use crate::text::script::Statement;
-use crate::text::template::{Constant, Template};
-use crate::text::time_text::{Rest, read_time};
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_codec::time_unit_of;
 use atsdb_core::Result;
+use atsdb_dialect::functions::base::arguments::is_text;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::script::Statement;
+use atsdb_dialect::text::template::{Constant, Template};
+use atsdb_dialect::text::time_text::{Rest, read_time};
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;

@@ -7,9 +7,9 @@ use super::savepoint::Savepoint;
 use super::state::Session;
 use crate::run::answer::Answer;
 use crate::run::query::DefinitionScope;
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::{CurrentTimes, Error, ErrorKind, Index, Result, Table};
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_engine::{Batch, ReadSnapshot};
 
 /// How often a statement is retried if others change the same chunks at the same time.

@@ -4,10 +4,10 @@ use super::enumerations::no_type;
 use super::state::Session;
 use crate::ddl::unkept::{ChangedObject, UnkeptChange};
 use crate::run::answer::Answer;
-use crate::text::errors::sql_error;
-use crate::text::skipped::Skipped;
 use atsdb_core::search_path::is_public;
 use atsdb_core::{ErrorKind, Result};
+use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::skipped::Skipped;
 
 impl Session {
     pub(super) fn leave_out(&self, change: &UnkeptChange) -> Result<Answer> {

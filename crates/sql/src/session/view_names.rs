@@ -4,12 +4,12 @@ use super::state::Session;
 use crate::ddl::alter::altered;
 use crate::ddl::views::{RenameView, materialized_as, with_columns};
 use crate::run::answer::Answer;
-use crate::text::errors::{as_sql_error, sql_error};
-use crate::text::relation_kind::RelationKind;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::exact_name;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{CurrentTimes, ErrorKind, Result, Table, TableDefinition};
+use atsdb_dialect::text::errors::{as_sql_error, sql_error};
+use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::exact_name;
 use datafusion::sql::sqlparser::ast::{AlterTableOperation, Ident};
 
 impl Session {

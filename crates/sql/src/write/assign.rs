@@ -2,18 +2,18 @@
 //! times are rounded to the column's unit, decimals and floats to integers, text is parsed, floats are narrowed. Exact
 //! conversions are left to the engine.
 
-use crate::functions::base::arguments::is_text;
-use crate::text::decimals::nearest_floats;
-use crate::text::errors::unfit;
-use crate::text::literal::Literal;
-use crate::text::literal_columns::LiteralColumn;
-use crate::workarounds::array_texts;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, new_null_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Date32Type, Field, Float32Type, Float64Type, TimeUnit as ArrowUnit};
 use atsdb_codec::logical_type;
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Column, ColumnType, ElementType, Error, Result, TableDefinition, TimeUnit};
+use atsdb_dialect::functions::base::arguments::is_text;
+use atsdb_dialect::text::decimals::nearest_floats;
+use atsdb_dialect::text::errors::unfit;
+use atsdb_dialect::text::literal::Literal;
+use atsdb_dialect::text::literal_columns::LiteralColumn;
+use atsdb_dialect::workarounds::array_texts;
 use std::sync::Arc;
 
 /// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error.

@@ -1,20 +1,20 @@
 //! The `WHERE` of a `COPY ... FROM`: a query over each batch of complete rows, which returns the numbers of the rows
 //! that satisfy the condition. It is planned once.
 
-use crate::parse::statement::parse_over;
 use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
 use crate::run::interrupt::Interrupt;
 use crate::run::worker::{QueryRows, Worker};
-use crate::text::errors::{not_supported, sql_error};
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
-use crate::text::source_position::SourcePosition;
-use crate::text::table_names::{Scope, exact_name};
-use crate::text::tree_walk::visit;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::take_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, UInt32Type};
 use atsdb_core::{Error, Result, Table};
+use atsdb_dialect::parse::statement::parse_over;
+use atsdb_dialect::text::errors::{not_supported, sql_error};
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::table_names::{Scope, exact_name};
+use atsdb_dialect::text::tree_walk::visit;
 use atsdb_engine::ReadSnapshot;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Ast, Visitor};
 use std::ops::ControlFlow;

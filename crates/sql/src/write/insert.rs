@@ -5,10 +5,10 @@ use super::assign::assign;
 use crate::ddl::defaults::{default_array, default_type};
 use crate::dml::target::Target;
 use crate::run::answer::Rows;
-use crate::text::errors::sql_error;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
+use atsdb_dialect::text::errors::sql_error;
 use atsdb_engine::Batch;
 use std::sync::Arc;
 

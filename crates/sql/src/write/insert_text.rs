@@ -2,10 +2,10 @@
 //! or plan. Any other statement is "not plain" and is parsed as usual.
 
 use crate::dml::conflict::OnDuplicate;
-use crate::text::literal::Literal;
-use crate::text::params::{Parameters, bound, is_number};
-use crate::text::table_names::TableName;
 use atsdb_core::{ConflictPolicy, Result, hex};
+use atsdb_dialect::text::literal::Literal;
+use atsdb_dialect::text::params::{Parameters, bound, is_number};
+use atsdb_dialect::text::table_names::TableName;
 use std::borrow::Cow;
 
 /// The next item in the text.

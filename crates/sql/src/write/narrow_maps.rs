@@ -1,8 +1,8 @@
 //! Counts the new strings for mapped columns of 8 and 16 bits. When a dictionary may be full, the rows are passed to
 //! the engine at once, so that the statement with one string too many gets the error.
 
-use crate::text::literal::Literal;
 use atsdb_core::{Column, MapWidth, Result, Table};
+use atsdb_dialect::text::literal::Literal;
 use atsdb_engine::Batch;
 use std::collections::HashSet;
 

@@ -6,12 +6,12 @@ use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
 use crate::run::answer::Rows;
 use crate::run::interrupt::Interrupt;
 use crate::run::worker::Worker;
-use crate::text::identifiers::SharedSpellings;
-use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Column, Error, ErrorKind, Result, Table};
+use atsdb_dialect::text::identifiers::SharedSpellings;
+use atsdb_dialect::text::params::Parameters;
 use atsdb_engine::ReadSnapshot;
 use std::sync::Arc;
 

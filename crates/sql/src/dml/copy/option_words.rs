@@ -1,8 +1,8 @@
 //! The words of `COPY`'s options: a list in parentheses, or the older form without them.
 
 use super::options::{CopyColumns, CopyFormat, CopyHeader, GivenOptions};
-use crate::text::statement_error::StatementError;
-use crate::text::words::{Word, Words};
+use atsdb_dialect::text::statement_error::StatementError;
+use atsdb_dialect::text::words::{Word, Words};
 
 /// The value of an option in a list.
 enum OptionValue {

@@ -1,7 +1,7 @@
 //! The options of `COPY`, and what they may be together.
 
-use crate::text::statement_error::StatementError;
 use atsdb_core::name::same_name;
+use atsdb_dialect::text::statement_error::StatementError;
 
 /// The format of the rows, and its options. They agree with each other.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::option_words::{names_up_to_parenthesis, quoted_text, read};
 use super::options::{CopyFormat, CopyOptions, GivenOptions, check_names};
-use crate::text::statement_error::StatementError;
-use crate::text::words::{Word, Words};
+use atsdb_dialect::text::statement_error::StatementError;
+use atsdb_dialect::text::words::{Word, Words};
 
 /// A parsed COPY.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Turns a call of `time_bucket`, `date_bin` or `date_trunc` in a physical plan into buckets of a column.
 
-use crate::functions::bucketing::cut::Cut;
-use crate::functions::bucketing::time_bucket::TimeBucket;
-use crate::workarounds::{DateTrunc, cut_by_unit};
+use atsdb_dialect::functions::bucketing::cut::Cut;
+use atsdb_dialect::functions::bucketing::time_bucket::TimeBucket;
+use atsdb_dialect::workarounds::{DateTrunc, cut_by_unit};
 use atsdb_engine::BucketOf;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;

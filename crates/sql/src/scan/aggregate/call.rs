@@ -2,7 +2,7 @@
 
 use super::moment::Moment;
 use crate::scan::operator::AtsdbScan;
-use crate::workarounds::{AVERAGE, Fraction, PERCENTILE, WIDE_SUM, average, fitting_sum, sums_as};
+use atsdb_dialect::workarounds::{AVERAGE, Fraction, PERCENTILE, WIDE_SUM, average, fitting_sum, sums_as};
 use atsdb_engine::{Measure, MeasureKind, Measured};
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, UInt64Array};
 use datafusion::arrow::buffer::NullBuffer;

@@ -2,8 +2,8 @@
 
 use super::call::Call;
 use crate::scan::operator::AtsdbScan;
-use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, ErrorKind};
+use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{GroupKey, Groups, Measure, Scan};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;

@@ -4,7 +4,7 @@ use super::bucket::bucket_of_call;
 use super::call::calls_of;
 use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation};
 use crate::scan::operator::AtsdbScan;
-use crate::text::plan_walk::DynWalk;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::GroupKey;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

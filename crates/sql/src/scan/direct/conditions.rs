@@ -1,13 +1,13 @@
 //! The conditions of a direct read, which may contain parameters.
 
-use crate::functions::base::arguments::is_text;
-use crate::parse::parameter_types::close_expression;
 use crate::scan::pushdown::{Pushdown, is_exact};
-use crate::text::datafusion_errors::from_datafusion;
-use crate::text::params::Parameters;
-use crate::text::plan_walk::DynWalk;
 use atsdb_codec::logical_type;
 use atsdb_core::{Result, Table, TableDefinition};
+use atsdb_dialect::functions::base::arguments::is_text;
+use atsdb_dialect::parse::parameter_types::close_expression;
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
+use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::{ReadSnapshot, Scan, ScanRequest};
 use datafusion::common::Column;
 use datafusion::common::tree_node::Transformed;

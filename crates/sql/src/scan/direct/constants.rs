@@ -1,8 +1,8 @@
 //! Direct reads of constants: one row whose values are known when a query is planned, as that of `SELECT 1`.
 
-use crate::parse::headings::Headings;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
+use atsdb_dialect::parse::headings::Headings;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::sync::Arc;
 

@@ -14,10 +14,10 @@ pub(crate) use constants::DirectConstants;
 pub(crate) use groups::{DirectGroups, GroupsForm};
 pub(crate) use rows::DirectRows;
 
-use crate::text::params::Parameters;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Result, Table, TableDefinition, TableId};
+use atsdb_dialect::text::params::Parameters;
 use atsdb_engine::ReadSnapshot;
 use watch::Watch;
 

@@ -4,15 +4,15 @@
 
 use super::conditions::OpenConditions;
 use super::watch::Watch;
-use crate::parse::headings::Headings;
-use crate::parse::parameter_types::close_expression;
 use crate::scan::provider::SnapshotTable;
-use crate::text::params::Parameters;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch};
 use arrow::datatypes::{DataType, Int64Type, Schema, SchemaRef};
 use atsdb_codec::logical_type;
 use atsdb_core::{Error, Result, Table, TableDefinition, TableId, TimeRange};
+use atsdb_dialect::parse::headings::Headings;
+use atsdb_dialect::parse::parameter_types::close_expression;
+use atsdb_dialect::text::params::Parameters;
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;

@@ -2,10 +2,10 @@
 //! aggregate, which are applied to all groups at once.
 
 use crate::scan::text_of_index::TextOfIndex;
-use crate::text::plan_walk::DynWalk;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{SortColumn, filter_record_batch, lexsort_to_indices, take_record_batch};
 use arrow::datatypes::SchemaRef;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult};

@@ -1,7 +1,7 @@
 //! A group of inner joins: its tables and conditions, and the plan that joins them in another order.
 
 use super::estimate::Estimate;
-use crate::text::plan_walk::DynWalk;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result, internal_datafusion_err};
 use datafusion::logical_expr::utils::{can_hash, conjunction, find_valid_equijoin_key_pair, split_conjunction};
 use datafusion::logical_expr::{

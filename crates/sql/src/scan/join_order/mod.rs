@@ -12,7 +12,7 @@
 mod estimate;
 mod group;
 
-use crate::text::plan_walk::DynWalk;
+use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::LogicalPlan;

@@ -1,0 +1,21 @@
+//! Times and intervals: [made of their parts](moments), [at a zone](at_zone), with [fewer
+//! digits](digits), and [what lies between them](ages).
+
+mod ages;
+mod at_zone;
+pub mod difference;
+mod digits;
+pub mod interval;
+mod moments;
+pub mod types;
+
+use datafusion::prelude::SessionContext;
+
+pub(super) fn register(context: &SessionContext) {
+    for functions in [ages::functions(), at_zone::functions(), moments::functions()] {
+        for function in functions {
+            context.register_udf(function);
+        }
+    }
+    context.register_udf(digits::function());
+}

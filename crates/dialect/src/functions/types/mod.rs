@@ -1,0 +1,21 @@
+//! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
+//! [enumerated types](enumerations), the dimensions of an array ([`array_dims`]), and its
+//! [first elements](trimmed_arrays).
+
+mod array_dims;
+pub mod declared;
+pub mod enumerations;
+mod trimmed_arrays;
+pub mod type_names;
+pub mod uuids;
+
+use datafusion::prelude::SessionContext;
+
+pub(super) fn register(context: &SessionContext) {
+    for function in declared::functions().into_iter().chain(uuids::functions()).chain(enumerations::functions()) {
+        context.register_udf(function);
+    }
+    context.register_udf(type_names::function());
+    context.register_udf(trimmed_arrays::function());
+    array_dims::register(context);
+}

@@ -1,0 +1,150 @@
+//! The operator that joins by time. Both sides are sorted by the columns that must be equal, then by time.
+
+use super::matcher::{Matcher, SideReader};
+use super::node::Task;
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
+    Partitioning, PlanProperties,
+};
+use futures::stream;
+use std::fmt;
+use std::sync::Arc;
+
+/// The sort order of both sides.
+pub(super) const ORDER: SortOptions = SortOptions { descending: false, nulls_first: false };
+
+/// One side of the join.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    pub input: Arc<dyn ExecutionPlan>,
+    /// The expressions that must be equal, with the same types on both sides.
+    pub keys: Vec<Arc<dyn PhysicalExpr>>,
+    pub time: Arc<dyn PhysicalExpr>,
+    /// The length of one unit of the time.
+    pub tick: i64,
+}
+
+impl Side {
+    fn ordering(&self) -> Option<LexOrdering> {
+        let columns = self.keys.iter().chain([&self.time]);
+        LexOrdering::new(columns.map(|expr| PhysicalSortExpr::new(Arc::clone(expr), ORDER)))
+    }
+}
+
+/// The operator.
+#[derive(Debug)]
+pub(crate) struct AsofJoinExec {
+    left: Side,
+    right: Side,
+    task: Task,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl AsofJoinExec {
+    pub(crate) fn try_new(left: Side, right: Side, task: Task, schema: SchemaRef) -> Result<Self> {
+        let partition_count = left.input.output_partitioning().partition_count();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(partition_count),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(Self { left, right, task, schema, properties: Arc::new(properties) })
+    }
+}
+
+impl DisplayAs for AsofJoinExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.left.keys.iter().zip(&self.right.keys).map(|(left, right)| format!("{left} = {right}"));
+        let keys: Vec<String> = keys.collect();
+        let (left, right) = (&self.left.time, &self.right.time);
+        write!(f, "AsofJoinExec: {left} {} {right}, on=[{}], {}", self.task.operator, keys.join(", "), self.task)
+    }
+}
+
+impl ExecutionPlan for AsofJoinExec {
+    fn name(&self) -> &str {
+        "AsofJoinExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        match self.left.keys.is_empty() {
+            true => InputDistributionRequirements::new(vec![Distribution::SinglePartition; 2]),
+            false => InputDistributionRequirements::co_partitioned(vec![
+                Distribution::KeyPartitioned(self.left.keys.clone()),
+                Distribution::KeyPartitioned(self.right.keys.clone()),
+            ]),
+        }
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        [&self.left, &self.right].map(|side| side.ordering().map(OrderingRequirements::from)).to_vec()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.left.input, &self.right.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for side in [&self.left, &self.right] {
+            for expr in side.keys.iter().chain([&side.time]) {
+                if visit(expr)? == TreeNodeRecursion::Stop {
+                    return Ok(TreeNodeRecursion::Stop);
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let [left, right] = children.as_slice() else { return internal_err!("AsofJoinExec has two inputs") };
+        let side = |side: &Side, input: &Arc<dyn ExecutionPlan>| Side { input: Arc::clone(input), ..side.clone() };
+        let (left, right) = (side(&self.left, left), side(&self.right, right));
+        Ok(Arc::new(Self::try_new(left, right, self.task, Arc::clone(&self.schema))?))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let reader = |side: &Side| -> Result<SideReader> {
+            let schema = side.input.schema();
+            let field = |key: &Arc<dyn PhysicalExpr>| Ok(SortField::new_with_options(key.data_type(&schema)?, ORDER));
+            let fields = side.keys.iter().map(field).collect::<Result<Vec<_>>>()?;
+            let converter = if fields.is_empty() { None } else { Some(RowConverter::new(fields)?) };
+            let input = side.input.execute(partition, Arc::clone(&context))?;
+            Ok(SideReader::new(input, side.keys.clone(), Arc::clone(&side.time), side.tick, converter))
+        };
+        let matcher = Matcher::new(reader(&self.left)?, reader(&self.right)?, self.task, Arc::clone(&self.schema));
+        let batches = stream::try_unfold(matcher, |mut matcher| async move {
+            Ok(matcher.next().await?.map(|batch| (batch, matcher)))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
+    }
+}

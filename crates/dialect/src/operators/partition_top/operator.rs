@@ -1,0 +1,110 @@
+//! The operator.
+
+use super::part::{RankBound, ThreadFilter, first_rows};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use futures::{TryStreamExt, stream};
+use std::fmt;
+use std::sync::Arc;
+
+/// Drops rows that are not among the first of their partition. Each thread drops rows of its own, so a row that passes
+/// may still be superfluous.
+#[derive(Debug, Clone)]
+pub struct PartitionTopExec {
+    input: Arc<dyn ExecutionPlan>,
+    wanted: Arc<RankBound>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl PartitionTopExec {
+    pub(super) fn new(input: Arc<dyn ExecutionPlan>, wanted: Arc<RankBound>) -> Self {
+        let properties = PlanProperties::new(
+            input.equivalence_properties().clone(),
+            input.output_partitioning().clone(),
+            EmissionType::Final,
+            input.boundedness(),
+        );
+        Self { input, wanted, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// The first order key.
+    pub fn first_order_key(&self) -> &PhysicalSortExpr {
+        &self.wanted.order[0]
+    }
+}
+
+impl DisplayAs for PartitionTopExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RankBound { partition, order, limit, keeps_ties } = self.wanted.as_ref();
+        let partition: Vec<String> = partition.iter().map(ToString::to_string).collect();
+        let order: Vec<String> = order.iter().map(ToString::to_string).collect();
+        let ties = if *keeps_ties { " with ties" } else { "" };
+        write!(f, "PartitionTopExec: first {limit}{ties} of [{}] by [{}]", partition.join(", "), order.join(", "))
+    }
+}
+
+impl ExecutionPlan for PartitionTopExec {
+    fn name(&self) -> &str {
+        "PartitionTopExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for expr in self.wanted.partition.iter().chain(self.wanted.order.iter().map(|key| &key.expr)) {
+            if visit(expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(input) = children.pop() else { return internal_err!("PartitionTopExec has one input") };
+        Ok(Arc::new(Self::new(input, Arc::clone(&self.wanted))))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, Arc::clone(&context))?;
+        let schema = input.schema();
+        let reservation = MemoryConsumer::new(self.name()).with_can_spill(true).register(context.memory_pool());
+        let rows_dropped = MetricBuilder::new(&self.metrics).counter("rows_dropped", partition);
+        let batch_rows = context.session_config().batch_size().max(1);
+        let part = ThreadFilter::new(&self.wanted, &schema, batch_rows, reservation, rows_dropped)?;
+        let batches = stream::once(first_rows(part, input)).try_flatten();
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}

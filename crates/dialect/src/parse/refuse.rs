@@ -1,0 +1,172 @@
+//! Statements that are recognised but not supported.
+
+use crate::text::errors::{not_supported, sql_error};
+use crate::text::words::leading_words;
+use atsdb_core::{Error, Result};
+use datafusion::sql::sqlparser::ast::Statement as Ast;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// Whether a statement is `LOAD DATA`.
+pub fn is_load_data(text: &str) -> bool {
+    let words = leading_words(text, 2);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    matches!(words.as_slice(), ["LOAD", "DATA"])
+}
+
+/// Refuses statements about files by their first words, because the parser knows only some forms of them.
+pub fn refuse_files(text: &str) -> Result<()> {
+    let words = leading_words(text, 2);
+    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["CREATE", "EXTERNAL"] | ["LOAD" | "UNLOAD" | "ATTACH" | "INSTALL", ..] => {
+            Err(sql_error("SQL may not read or write files").with_hint("use `atsdb import` and `atsdb export`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Statements of PostgreSQL that are not supported: their first words, and what to do instead.
+const UNSUPPORTED: [(&[&str], &str); 48] = [
+    (&["CREATE", "DOMAIN"], NO_DOMAINS),
+    (&["ALTER", "DOMAIN"], NO_DOMAINS),
+    (&["DROP", "DOMAIN"], NO_DOMAINS),
+    (&["CREATE", "FUNCTION"], NO_CODE),
+    (&["DROP", "FUNCTION"], NO_CODE),
+    (&["CREATE", "PROCEDURE"], NO_CODE),
+    (&["DROP", "PROCEDURE"], NO_CODE),
+    (&["CREATE", "AGGREGATE"], NO_CODE),
+    (&["DROP", "AGGREGATE"], NO_CODE),
+    (&["CREATE", "TRIGGER"], NO_CODE),
+    (&["CREATE", "CONSTRAINT", "TRIGGER"], NO_CODE),
+    (&["CREATE", "EVENT", "TRIGGER"], NO_CODE),
+    (&["DROP", "TRIGGER"], NO_CODE),
+    (&["CREATE", "RULE"], NO_CODE),
+    (&["DROP", "RULE"], NO_CODE),
+    (&["CALL"], NO_CODE),
+    (&["DO"], NO_CODE),
+    (&["CREATE", "EXTENSION"], "leave it out: SHOW FUNCTIONS lists the functions, which cannot be extended"),
+    (&["DROP", "EXTENSION"], "leave it out: there are no extensions"),
+    (&["GRANT"], RIGHTS),
+    (&["REVOKE"], RIGHTS),
+    (&["CREATE", "POLICY"], RIGHTS),
+    (&["CREATE", "ROLE"], RIGHTS),
+    (&["CREATE", "USER"], RIGHTS),
+    (&["ALTER", "ROLE"], RIGHTS),
+    (&["ALTER", "USER"], RIGHTS),
+    (&["DROP", "ROLE"], RIGHTS),
+    (&["DROP", "USER"], RIGHTS),
+    (&["ALTER", "DEFAULT", "PRIVILEGES"], RIGHTS),
+    (&["REASSIGN", "OWNED"], RIGHTS),
+    (&["LOCK"], "leave it out: a transaction sees one state, and fails at COMMIT if another one changed the same rows"),
+    (&["CREATE", "DATABASE"], ONE_STORE),
+    (&["ALTER", "DATABASE"], ONE_STORE),
+    (&["DROP", "DATABASE"], ONE_STORE),
+    (&["CREATE", "TABLESPACE"], ONE_STORE),
+    (&["CREATE", "SERVER"], OTHER_SERVERS),
+    (&["CREATE", "FOREIGN"], OTHER_SERVERS),
+    (&["IMPORT", "FOREIGN"], OTHER_SERVERS),
+    (&["CREATE", "UNLOGGED"], "write CREATE TABLE, or CREATE TEMPORARY TABLE"),
+    (&["VACUUM"], BY_ITSELF),
+    (&["CLUSTER"], BY_ITSELF),
+    (&["REINDEX"], BY_ITSELF),
+    (&["NOTIFY"], "leave it out: there are no messages between clients"),
+    (&["LISTEN"], CONNECTION),
+    (&["PREPARE"], CONNECTION),
+    (&["EXECUTE"], CONNECTION),
+    (&["DECLARE"], CONNECTION),
+    (&["FETCH"], CONNECTION),
+];
+
+const NO_DOMAINS: &str = "declare the columns with the type itself, and the condition as a CHECK of the table";
+const NO_CODE: &str = "the store runs no code: compute values in the queries, in a view or a rollup, or in the program";
+const RIGHTS: &str = "rights are the roles of users: atsdb user add STORE USER --role read, write or admin";
+const ONE_STORE: &str = "a database is a store, such as a file: atsdb NAME.db creates one, atsdb serve serves several";
+const OTHER_SERVERS: &str = "copy the table: atsdb import STORE TABLE postgresql://USER@HOST/DATABASE#TABLE";
+const BY_ITSELF: &str = "leave it out: the store seals, merges and frees by itself";
+const CONNECTION: &str = "it is for connections of PostgreSQL's protocol: atsdb serve";
+
+/// Refuses statements by their first words, whether or not the parser knows them.
+pub fn refuse_unsupported(text: &str) -> Result<()> {
+    let mut words = leading_words(text, 5);
+    if words.get(..3).is_some_and(|first| first == ["CREATE", "OR", "REPLACE"]) {
+        words.drain(1..3);
+    }
+    let is_of = |names: &[&str]| words.get(..names.len()).is_some_and(|first| first == names);
+    match UNSUPPORTED.iter().find(|(names, _)| is_of(names)) {
+        Some((names, instead)) => Err(not_supported(names.join(" ")).with_hint(*instead)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses columns after `ON DELETE SET NULL` and `SET DEFAULT`, which the parser does not know.
+pub fn refuse_set_columns(tokens: &[TokenWithSpan]) -> Result<()> {
+    let tokens = tokens.iter().map(|token| &token.token);
+    let tokens: Vec<&Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
+    let keyword = |token: &Token| match token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let has_columns = |next: &[&Token]| {
+        let [on, event, set, value, open] = next else { return false };
+        keyword(on) == Keyword::ON
+            && matches!(keyword(event), Keyword::DELETE | Keyword::UPDATE)
+            && keyword(set) == Keyword::SET
+            && matches!(keyword(value), Keyword::NULL | Keyword::DEFAULT)
+            && **open == Token::LParen
+    };
+    if tokens.windows(5).any(has_columns) {
+        return Err(not_supported("a list of columns after SET NULL or SET DEFAULT")
+            .with_hint("leave it out: all columns of the foreign key are set"));
+    }
+    Ok(())
+}
+
+/// The error for an unsupported statement.
+pub fn refused(statement: &Ast) -> Error {
+    match statement {
+        Ast::Update { .. } | Ast::Delete { .. } => {
+            not_supported("UPDATE or DELETE inside another statement").with_hint("write it as a statement of its own")
+        }
+        Ast::StartTransaction { .. } | Ast::Commit { .. } | Ast::Rollback { .. } => {
+            not_supported("BEGIN, COMMIT and ROLLBACK").with_hint("each statement is a transaction of its own")
+        }
+        Ast::Savepoint { .. } | Ast::ReleaseSavepoint { .. } => not_supported("SAVEPOINT"),
+        other => {
+            let text = other.to_string();
+            let verb: Vec<&str> = text.split_whitespace().take(2).collect();
+            let error = not_supported(verb.join(" "));
+            match verb.first() {
+                Some(&"SHOW") => error.with_hint("there are SHOW TABLES, COLUMNS FROM, FUNCTIONS and CREATE TABLE"),
+                _ => error,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_statement_is_named_with_what_to_do_instead() {
+        for (text, name, instead) in [
+            ("CREATE DOMAIN positive AS INT CHECK (VALUE > 0)", "CREATE DOMAIN", "a CHECK"),
+            ("create or replace function f() returns int", "CREATE FUNCTION", "a view"),
+            ("/* x */ NOTIFY channel", "NOTIFY", "no messages"),
+            ("GRANT SELECT ON t TO me", "GRANT", "atsdb user"),
+            ("DO $$ BEGIN END $$", "DO", "no code"),
+        ] {
+            let error = refuse_unsupported(text).unwrap_err();
+            assert_eq!(error.message(), format!("{name} is not supported yet"));
+            assert!(error.hint().is_some_and(|hint| hint.contains(instead)), "{error}");
+        }
+        for text in [
+            "CREATE TABLE type (a INT)",
+            "CREATE OR REPLACE VIEW v AS SELECT 1",
+            "REFRESH ROLLUP r",
+            "REFRESH MATERIALIZED VIEW v",
+        ] {
+            refuse_unsupported(text).unwrap();
+        }
+    }
+}

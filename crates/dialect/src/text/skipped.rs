@@ -1,0 +1,17 @@
+//! A part of a statement that was left out.
+
+use datafusion::sql::sqlparser::ast::Ident;
+
+/// Something that a statement with `IF EXISTS` or `IF NOT EXISTS` has left out, in PostgreSQL's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The SQLSTATE of the notice.
+    pub sqlstate: &'static str,
+    /// The text of the notice.
+    pub message: String,
+}
+
+/// A name as PostgreSQL keeps it: in lower case unless it is quoted.
+pub fn folded(name: &Ident) -> String {
+    if name.quote_style.is_none() { name.value.to_lowercase() } else { name.value.clone() }
+}

@@ -1,0 +1,20 @@
+//! Functions that return another value each time they are called.
+
+use super::tree_walk::visit_expressions;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Visit};
+use std::ops::ControlFlow;
+
+/// `clock_timestamp()` is none of them: it is the time at which the statement began.
+const NAMES: [&str; 5] = ["gen_random_uuid", "nextval", "random", "setval", "uuid"];
+
+/// Whether a part of a statement calls such a function.
+pub fn has_volatile_call(node: &impl Visit) -> bool {
+    let is_known = |name: &Ident| NAMES.iter().any(|known| name.value.eq_ignore_ascii_case(known));
+    let found = visit_expressions(node, |expr| match expr {
+        Expr::Function(call) if call.name.0.last().and_then(|part| part.as_ident()).is_some_and(is_known) => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
