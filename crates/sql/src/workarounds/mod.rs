@@ -134,6 +134,7 @@ pub(crate) fn type_planner(snapshot: &ReadSnapshot) -> Arc<dyn TypePlanner> {
 pub(crate) fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
         Arc::new(subqueries::order::SubqueryOrder),
+        Arc::new(plans::computed_once::ComputedOnce),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),
         Arc::new(enumerations::rule::EnumValues),

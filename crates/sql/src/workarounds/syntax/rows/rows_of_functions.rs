@@ -19,13 +19,15 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
+use crate::workarounds::syntax::literals::instants::marked;
 use crate::workarounds::syntax::literals::integers::{are_narrow, make_int, widen};
+use crate::workarounds::syntax::literals::times::is_instant;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
     ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor,
-    TableWithJoins, Value, ValueWithSpan, Visit, VisitorMut,
+    TableWithJoins, TimezoneInfo, Value, ValueWithSpan, Visit, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -74,7 +76,7 @@ fn unnest(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Function(call) if call.over.is_none() && is_series(&call.name) => {
             if let FunctionArguments::List(list) = &mut call.args {
-                type_texts(&mut list.args);
+                type_bounds(&mut list.args)?;
             }
             let has_ints = matches!(&call.args, FunctionArguments::List(list) if are_narrow(&list.args));
             let mut rows = expression("unnest(NULL)")?;
@@ -191,8 +193,8 @@ pub(crate) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
 /// `unnest` like the alias or the function.
 pub(crate) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
     match factor {
-        TableFactor::Table { name, args: Some(args), .. } if is_series(name) => type_texts(&mut args.args),
-        TableFactor::Function { name, args, .. } if is_series(name) => type_texts(args),
+        TableFactor::Table { name, args: Some(args), .. } if is_series(name) => type_bounds(&mut args.args)?,
+        TableFactor::Function { name, args, .. } if is_series(name) => type_bounds(args)?,
         _ => {}
     }
     let (name, args, alias, with_ordinality) = match factor {
@@ -280,8 +282,9 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     }
 }
 
-/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step.
-fn type_texts(args: &mut [FunctionArg]) {
+/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step. If a
+/// bound is an instant, so are both, and the times of the series.
+fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
     let mut args: Vec<&mut Expr> = args
         .iter_mut()
         .filter_map(|arg| match arg {
@@ -289,11 +292,19 @@ fn type_texts(args: &mut [FunctionArg]) {
             _ => None,
         })
         .collect();
-    let [first, last, step] = args.as_mut_slice() else { return };
+    let [first, last, step] = args.as_mut_slice() else { return Ok(()) };
     set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
     let (of_first, of_last) = (type_of_time(first).cloned(), type_of_time(last).cloned());
     set_type(first, of_last.as_ref());
     set_type(last, of_first.as_ref());
+    if is_instant(first) || is_instant(last) {
+        let instant = DataType::Timestamp(None, TimezoneInfo::Tz);
+        for bound in [first, last] {
+            set_type(bound, Some(&instant));
+            **bound = marked(bound)?;
+        }
+    }
+    Ok(())
 }
 
 /// The type of a time that an expression is cast to.
