@@ -20,6 +20,7 @@ pub(crate) mod literal_columns;
 pub(crate) mod literal_numbers;
 pub(crate) mod numbered_text;
 pub(crate) mod params;
+pub(crate) mod pattern_escapes;
 pub(crate) mod plan_walk;
 pub(crate) mod question_marks;
 pub(crate) mod quoted_names;

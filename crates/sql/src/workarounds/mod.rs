@@ -75,6 +75,7 @@ use std::sync::Arc;
 
 /// Rewrites the tokens of a statement before they are parsed.
 pub(crate) fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
+    syntax::tokens::catalogue_types::drop_catalogue(tokens);
     syntax::tokens::texts::refuse_letters_after_numbers(tokens)?;
     syntax::tokens::distinct_from::words_to_operators(tokens);
     syntax::tokens::texts::write_plain_texts(tokens);

@@ -17,7 +17,7 @@
 //! [#11773](https://github.com/apache/datafusion/issues/11773) (`EXISTS`); of the name and the type no upstream issue
 //! is known.
 
-use crate::text::errors::{not_supported, sql_error};
+use crate::text::errors::{not_supported, sql_error, too_many_names};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
 use crate::workarounds::syntax::literals::instants::marked;
 use crate::workarounds::syntax::literals::integers::{are_narrow, make_int, widen};
@@ -170,8 +170,12 @@ fn name_factor(factor: &mut TableFactor) {
 /// Makes `FROM generate_series(1, 3) AS id` a series of INTs if its bounds are INTs, and names its column `id`.
 pub(crate) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
-    if let Some(alias) = alias.as_mut().filter(|alias| alias.columns.is_empty() && has_one_column(name)) {
-        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    if let Some(alias) = alias.as_mut().filter(|_| has_one_column(name)) {
+        match alias.columns.len() {
+            0 => alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None }),
+            1 => {}
+            names => return Err(too_many_names(&alias.name.value, 1, names)),
+        }
     }
     let is_of_ints = is_series(name) && are_narrow(&args.args);
     // Functions in FROM only accept integers of 64 bits.
@@ -209,6 +213,9 @@ pub(crate) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
             (name, args, alias, with_ordinality)
         }
         TableFactor::UNNEST { alias, array_exprs, with_ordinality: false, .. } => {
+            if let Some(alias) = alias.as_ref().filter(|alias| alias.columns.len() > array_exprs.len()) {
+                return Err(too_many_names(&alias.name.value, array_exprs.len(), alias.columns.len()));
+            }
             if array_exprs.len() == 1 {
                 name_column(alias, UNNEST);
             }
@@ -419,6 +426,11 @@ pub(super) fn named(name: Ident) -> TableAlias {
 /// Whether it is the name of a function whose tables have a single column.
 fn has_one_column(name: &ObjectName) -> bool {
     is_series(name) || name.to_string().eq_ignore_ascii_case("range")
+}
+
+/// Whether it is the name of a function that only returns rows in FROM, or is planned there in its own way.
+pub(super) fn is_table_function(name: &ObjectName) -> bool {
+    has_one_column(name) || is_unnest(name)
 }
 
 fn is_unnest(name: &ObjectName) -> bool {
