@@ -1,7 +1,7 @@
 //! Functions that return another value each time they are called, such as `random()`, in the operands of `BETWEEN`,
-//! `IN` and `coalesce`. DataFusion 55.2 writes `x BETWEEN a AND b` as `x >= a AND x <= b`, and `coalesce(x, y)` as `CASE
-//! WHEN x IS NOT NULL THEN x ELSE y END`, and other rules repeat operands, too: each copy would have a value of its own.
-//! So such a call becomes a column before, which has one value for each row.
+//! `IN` and `coalesce`. DataFusion 55.2 writes `x BETWEEN a AND b` as `x >= a AND x <= b`, and `coalesce(x, y)` as
+//! `CASE WHEN x IS NOT NULL THEN x ELSE y END`, and other rules repeat operands, too: each copy would have a value of
+//! its own. So such a call becomes a column before, which has one value for each row.
 //!
 //! No upstream issue known.
 

@@ -1,6 +1,6 @@
-//! `sum` and `avg` of floats in a sliding frame, such as `ROWS BETWEEN 9 PRECEDING AND CURRENT ROW`. DataFusion subtracts
-//! what leaves the frame. So an infinite value or a NaN stays in all later frames, and a large value takes the digits of
-//! small ones with it. PostgreSQL adds the values of each frame, and nothing is subtracted here either.
+//! `sum` and `avg` of floats in a sliding frame, such as `ROWS BETWEEN 9 PRECEDING AND CURRENT ROW`. DataFusion
+//! subtracts what leaves the frame. So an infinite value or a NaN stays in all later frames, and a large value takes the
+//! digits of small ones with it. PostgreSQL adds the values of each frame, and nothing is subtracted here either.
 //!
 //! Part of [`overflow`](super).
 
@@ -15,7 +15,8 @@ pub(super) fn are_floats(fields: &[FieldRef]) -> bool {
 }
 
 /// The values of a frame as two stacks. Values enter on top of the second one. When the first one is empty, the second
-/// one is turned over onto it, so that the value that entered first is on top and leaves next. Each value is moved once.
+/// one is turned over onto it, so that the value that entered first is on top and leaves next. Each value is moved
+/// once.
 #[derive(Debug)]
 pub(super) struct SlidingFloats {
     is_average: bool,
