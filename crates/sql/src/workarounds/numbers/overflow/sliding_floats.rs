@@ -1,6 +1,6 @@
 //! `sum` and `avg` of floats in a sliding frame, such as `ROWS BETWEEN 9 PRECEDING AND CURRENT ROW`. DataFusion
-//! subtracts what leaves the frame. So an infinite value or a NaN stays in all later frames, and a large value takes the
-//! digits of small ones with it. PostgreSQL adds the values of each frame, and nothing is subtracted here either.
+//! subtracts what leaves the frame. So an infinite value or a NaN stays in all later frames, and a large value takes
+//! the digits of small ones with it. PostgreSQL adds the values of each frame, and nothing is subtracted here either.
 //!
 //! Part of [`overflow`](super).
 
