@@ -137,6 +137,11 @@ pub fn too_deep() -> Error {
         .with_hint(format!("the maximum is {} levels", atsdb_core::limits::SQL_DEPTH_MAX))
 }
 
+/// The error for an alias with names for more columns than its table has.
+pub(crate) fn too_many_names(table: &str, columns: usize, names: usize) -> Error {
+    sql_error(format!("table \"{table}\" has {columns} columns available but {names} columns specified"))
+}
+
 /// The error for a statement that would become too large while it is planned, because parts of it are repeated.
 pub fn too_complex() -> Error {
     sql_error("the statement is too complex: planning would repeat its parts more than 200,000 times")

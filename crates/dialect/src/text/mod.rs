@@ -20,6 +20,7 @@ pub mod literal_columns;
 pub mod literal_numbers;
 pub mod numbered_text;
 pub mod params;
+pub mod pattern_escapes;
 pub mod plan_walk;
 pub mod question_marks;
 pub mod quoted_names;

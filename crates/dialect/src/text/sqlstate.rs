@@ -78,6 +78,7 @@ const OF_SQL: &[Rule] = &[
     (&["frame must not be negative"], "22013"),
     (&["is not in select list"], "42P10"),
     (&["has no such position"], "42P10"),
+    (&["columns available but"], "42P10"),
     (&["SELECT DISTINCT", "ORDER BY expressions"], "42P10"),
     (&["has no key that matches ON CONFLICT"], "42P10"),
     (&["condition must be of type BOOLEAN"], "42804"),

@@ -75,6 +75,7 @@ use std::sync::Arc;
 
 /// Rewrites the tokens of a statement before they are parsed.
 pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()> {
+    syntax::tokens::catalogue_types::drop_catalogue(tokens);
     syntax::tokens::texts::refuse_letters_after_numbers(tokens)?;
     syntax::tokens::distinct_from::words_to_operators(tokens);
     syntax::tokens::texts::write_plain_texts(tokens);
@@ -134,6 +135,7 @@ pub fn type_planner(snapshot: &ReadSnapshot) -> Arc<dyn TypePlanner> {
 pub fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
         Arc::new(subqueries::order::SubqueryOrder),
+        Arc::new(plans::computed_once::ComputedOnce),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),
         Arc::new(enumerations::rule::EnumValues),

@@ -22,4 +22,5 @@ pub(crate) mod set_constraints;
 mod statement_parts;
 pub(crate) mod type_names;
 pub(crate) mod unkept;
+pub(crate) mod view_stars;
 pub(crate) mod views;

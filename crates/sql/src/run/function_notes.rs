@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 52] = [
+pub(super) const INTERNAL: [&str; 53] = [
     "as_instant",
     "asof_match",
     "cut_elements",
@@ -55,6 +55,7 @@ pub(super) const INTERNAL: [&str; 52] = [
     "like_open_end",
     "plain_text",
     "regexp_all_matches",
+    "regexp_pattern",
     "round_time",
     "row_text",
     "timezone_as_of",

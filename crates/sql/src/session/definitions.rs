@@ -97,6 +97,7 @@ impl Session {
             return Err(sql_error(format!("view {name} would read the temporary table {read}"))
                 .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));
         }
+        let query = self.with_present_columns(query, &columns)?;
         let definition = new.give(TableDefinition::new_view("", query));
         let existing = self.of_same_kind(&new, create.temporary)?;
         match &existing {

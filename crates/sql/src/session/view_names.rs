@@ -1,16 +1,19 @@
-//! `ALTER VIEW` and `ALTER MATERIALIZED VIEW`: other names of views and of their columns.
+//! `ALTER VIEW` and `ALTER MATERIALIZED VIEW`: other names of views and of their columns. Also the columns for which a
+//! `*` stands in the query of a new view.
 
 use super::state::Session;
 use crate::ddl::alter::altered;
+use crate::ddl::view_stars::with_written_stars;
 use crate::ddl::views::{RenameView, materialized_as, with_columns};
 use crate::run::answer::Answer;
+use arrow::datatypes::Schema;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{CurrentTimes, ErrorKind, Result, Table, TableDefinition};
 use atsdb_dialect::text::errors::{as_sql_error, sql_error};
 use atsdb_dialect::text::relation_kind::RelationKind;
 use atsdb_dialect::text::source_position::SourcePosition;
-use atsdb_dialect::text::table_names::exact_name;
-use datafusion::sql::sqlparser::ast::{AlterTableOperation, Ident};
+use atsdb_dialect::text::table_names::{TableName, exact_name};
+use datafusion::sql::sqlparser::ast::{AlterTableOperation, Ident, ObjectName};
 
 impl Session {
     pub(super) fn rename_view(&self, rename: &RenameView) -> Result<Answer> {
@@ -61,5 +64,29 @@ impl Session {
         names[position].clone_from(&to.value);
         view.query = with_columns(&view.query, names.iter().map(String::as_str));
         Ok(definition)
+    }
+
+    /// The query of a new view with these columns, with the columns of tables and views in place of each `*`. A query
+    /// that would then show other columns stays as it is.
+    pub(super) fn with_present_columns(&self, query: &str, columns: &Schema) -> Result<String> {
+        let tables = self.tables()?;
+        let written = with_written_stars(query, &|name: &ObjectName| {
+            let table = TableName::of(name).ok()?.find(&tables)?;
+            let all = format!("SELECT * FROM {}", exact_name(table));
+            let columns = self.columns_of(&all, SourcePosition::START).ok()?;
+            Some(columns.fields().iter().map(|field| field.name().clone()).collect())
+        });
+        if written == query {
+            return Ok(written);
+        }
+        let is_same = |after: &Schema| {
+            let names =
+                |schema: &Schema| -> Vec<String> { schema.fields().iter().map(|field| field.name().clone()).collect() };
+            names(after) == names(columns)
+        };
+        match self.columns_of(&written, SourcePosition::START) {
+            Ok(after) if is_same(&after) => Ok(written),
+            _ => Ok(query.to_owned()),
+        }
     }
 }

@@ -169,6 +169,11 @@ impl Moment {
         self.micros / 3_600_000_000
     }
 
+    /// A year without its era. Years before Christ are counted from 1.
+    fn shown_year(&self, year: i64) -> i64 {
+        if year <= 0 && !self.is_interval { 1 - year } else { year }
+    }
+
     fn day_of_year(&self) -> i64 {
         self.days - days_from_civil(self.year, 1, 1) + 1
     }
@@ -275,7 +280,10 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
     let written = match pattern.field {
         Field::HalfOfDay { has_points } => letters(&format!("{half}m"), has_points),
         Field::Era { has_points } => letters(if era == "b" { "bc" } else { "ad" }, has_points),
-        Field::YearWithComma => format!("{},{:03}", of.year / 1_000, of.year.abs() % 1_000),
+        Field::YearWithComma => {
+            let year = of.shown_year(of.year);
+            format!("{},{:03}", year / 1_000, year % 1_000)
+        }
         Field::MonthName => name(MONTHS[month], 9),
         Field::MonthShort => name(&MONTHS[month][..3], 3),
         Field::MonthRoman => name(ROMAN[month], 4),
@@ -293,8 +301,6 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
 /// The number that a field shows, and its width; `None` for names.
 fn number_of(field: Field, of: &Moment) -> Option<(i64, usize)> {
     let last = |year: i64, digits: u32| if digits == 4 { year } else { year % 10_i64.pow(digits) };
-    // Years before Christ are counted from 1.
-    let shown = |year: i64| if year <= 0 && !of.is_interval { 1 - year } else { year };
     let fraction = of.micros % 1_000_000;
     Some(match field {
         Field::Hour12 => (if of.hour() % 12 == 0 { 12 } else { of.hour() % 12 }, 2),
@@ -305,8 +311,8 @@ fn number_of(field: Field, of: &Moment) -> Option<(i64, usize)> {
         Field::Microsecond => (fraction, 6),
         Field::Fraction(digits) => (fraction / 10_i64.pow(6 - digits), digits as usize),
         Field::SecondOfDay => (of.micros / 1_000_000, 0),
-        Field::Year(digits) => (last(shown(of.year), digits), digits as usize),
-        Field::IsoYear(digits) => (last(shown(of.iso_year().0), digits), digits as usize),
+        Field::Year(digits) => (last(of.shown_year(of.year), digits), digits as usize),
+        Field::IsoYear(digits) => (last(of.shown_year(of.iso_year().0), digits), digits as usize),
         Field::Month => (of.month, 2),
         Field::DayOfYear => (of.day_of_year(), 3),
         Field::IsoDayOfYear => (of.iso_year().1 + 1, 3),

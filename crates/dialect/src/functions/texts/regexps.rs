@@ -1,8 +1,10 @@
 //! Functions of regular expressions that PostgreSQL has and DataFusion lacks: `regexp_split_to_array`, and the lists
 //! behind `regexp_matches` and `regexp_split_to_table`, which return rows; and `regexp_substr`, and `regexp_instr`,
-//! which has other arguments in DataFusion.
+//! which has other arguments in DataFusion. `regexp_pattern` is a computed pattern with the escapes of Rust's regular
+//! expressions.
 
 use crate::functions::base::plain::Plain;
+use crate::text::pattern_escapes::with_rust_escapes;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
@@ -25,11 +27,17 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     let all = [TEXT, TEXT, BIGINT, BIGINT, TEXT, BIGINT];
     let of_part: Vec<&[DataType]> = (2..=all.len()).map(|count| &all[..count]).collect();
     vec![
+        Plain::new("regexp_pattern", &[&[TEXT]], TEXT, rust_patterns).udf(),
         Plain::new("regexp_substr", &of_part, TEXT, parts).udf(),
         Plain::new("regexp_instr", &of_position, BIGINT, positions).udf(),
         Plain::new("regexp_split_to_array", &takes, texts.clone(), split).udf(),
         Plain::new("regexp_all_matches", &takes, DataType::new_list(texts, true), all_matches).udf(),
     ]
+}
+
+fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let patterns = args[0].as_string::<i32>().iter();
+    Ok(Arc::new(patterns.map(|pattern| pattern.map(with_rust_escapes)).collect::<StringArray>()))
 }
 
 /// A row's text, its expression, and whether all matches are wanted.

@@ -1,5 +1,6 @@
 //! Logical plans: steps that are planned or optimized wrongly.
 
+pub(super) mod computed_once;
 pub(super) mod computed_order;
 pub(super) mod computed_sets;
 pub(super) mod constant_order;

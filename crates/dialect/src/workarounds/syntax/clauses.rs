@@ -68,7 +68,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     order_by_positions(statement, tables);
     name_beside_rows(statement)?;
     name_series(statement);
-    complete_aliases(statement, tables);
+    complete_aliases(statement, tables)?;
     settle_order_names(statement, tables)?;
     complete_groups(statement, tables);
     tell_groups_apart(statement);

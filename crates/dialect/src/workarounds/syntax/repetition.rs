@@ -1,6 +1,7 @@
 //! Refuses statements that would become too large while they are rewritten and planned, because parts of them are
 //! repeated. Some forms are written with others that repeat their operands: `(a, b) < (c, d)` as `a < c OR (a = c AND
-//! b < d)`. And DataFusion plans an item of `WITH` anew wherever it is named.
+//! b < d)`. And DataFusion plans an item of `WITH` anew wherever it is named. An operand that would be repeated and
+//! calls `random()` or the like is refused, too: each copy would have a value of its own.
 //!
 //! Waits for [#8777](https://github.com/apache/datafusion/issues/8777) (`WITH`). For the others no upstream issue is
 //! known: the repetition is how these forms are defined.
@@ -10,10 +11,11 @@
 
 use super::forms::other_forms::has_point;
 use super::tokens::between::MARK;
-use crate::text::errors::too_complex;
+use crate::text::errors::{not_supported, too_complex};
 use crate::text::tree_walk::visit;
+use crate::text::volatile_functions::has_volatile_call;
 use crate::workarounds::resources::repeated_parts::REPEATED_MAX;
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Array, BinaryOperator, Expr, Function, FunctionArguments, Ident, ObjectName, Query, Statement, Visitor,
 };
@@ -25,7 +27,7 @@ const RELATIONS_MAX: u64 = 4_096;
 /// Refuses a statement that would become too large. It has not been rewritten yet.
 pub(crate) fn refuse_repetition(statement: &Statement) -> Result<()> {
     match visit(statement, &mut Counter::default()) {
-        ControlFlow::Break(()) => Err(too_complex()),
+        ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
@@ -59,19 +61,19 @@ struct QueryCount {
 }
 
 impl Visitor for Counter {
-    type Break = ();
+    type Break = Error;
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
         let items = query.with.iter().flat_map(|with| &with.cte_tables);
         let names = items.map(|item| (std::ptr::from_ref(item.query.as_ref()), item.alias.name.clone())).collect();
         self.queries.push(QueryCount { names, ..QueryCount::default() });
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<Error> {
         let relations = self.queries.pop().unwrap_or_default().relations;
         if relations > RELATIONS_MAX {
-            return ControlFlow::Break(());
+            return ControlFlow::Break(too_complex());
         }
         let Some(outer) = self.queries.last_mut() else { return ControlFlow::Continue(()) };
         let address = std::ptr::from_ref(query);
@@ -82,7 +84,7 @@ impl Visitor for Counter {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Error> {
         let name = match relation.0.as_slice() {
             [name] => name.as_ident(),
             _ => None,
@@ -96,19 +98,23 @@ impl Visitor for Counter {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<Error> {
         self.written = self.written.saturating_add(1);
         self.outer.push(Operands::default());
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+    fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Error> {
         let Operands { first, others } = self.outer.pop().unwrap_or_default();
         let (first_times, other_times) = times(expr);
+        if repeats_volatile(expr, (first_times, other_times)) {
+            let error = not_supported("random(), nextval() or the like in an operand that is compared more than once");
+            return ControlFlow::Break(error.with_hint("compute it in a subquery: FROM (SELECT random() AS x) AS q"));
+        }
         let first = first.unwrap_or(0).saturating_mul(first_times);
         let size = others.saturating_mul(other_times).saturating_add(first).saturating_add(1);
         if size.saturating_sub(self.written) > REPEATED_MAX {
-            return ControlFlow::Break(());
+            return ControlFlow::Break(too_complex());
         }
         if let Some(outer) = self.outer.last_mut() {
             match outer.first {
@@ -117,6 +123,25 @@ impl Visitor for Counter {
             }
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Whether an operand that is written more than once has another value each time.
+fn repeats_volatile(expr: &Expr, (first_times, other_times): (u64, u64)) -> bool {
+    if first_times < 2 && other_times < 2 {
+        return false;
+    }
+    match expr {
+        Expr::InList { expr: operand, .. }
+        | Expr::InSubquery { expr: operand, .. }
+        | Expr::Like { expr: operand, .. }
+        | Expr::ILike { expr: operand, .. } => has_volatile_call(operand.as_ref()),
+        Expr::AnyOp { left, compare_op, right, .. } | Expr::AllOp { left, compare_op, right } => {
+            let is_looked_up = matches!(compare_op, BinaryOperator::Eq | BinaryOperator::NotEq)
+                && !matches!(right.as_ref(), Expr::Subquery(_) | Expr::Array(_));
+            !is_looked_up && has_volatile_call(left.as_ref())
+        }
+        other => has_volatile_call(other),
     }
 }
 

@@ -4,7 +4,8 @@
 //! Owned here: `+`, `-` and `*` of integers and their negation ([`integer_operation`]) and arithmetic of floats
 //! ([`float_operation`]), which replace DataFusion's operators as soon as types are known, so that constants are
 //! checked too ([`CheckNumbers`]); `sum` of integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of
-//! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), and functions of floats ([`float_functions`]).
+//! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), and
+//! `sum` and `avg` of floats in sliding frames ([`sliding_floats`]).
 //! Not owned: division of integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks, and
 //! sums of floats, which become infinite.
 //!
@@ -18,6 +19,7 @@ mod float_operation;
 mod float_range;
 mod integer_operation;
 mod rule;
+mod sliding_floats;
 mod sum;
 mod sum_distinct;
 mod sum_groups;

@@ -1,12 +1,13 @@
 //! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
-//! flag `s`. So patterns get these flags. Escapes that stand for a position have other letters there, too: the ends of
-//! words, `\y`, `\m` and `\M`, and the end of the text, `\Z`. They are replaced in patterns in quotes.
+//! flag `s`. So patterns get these flags. Escapes have other letters there, too ([`with_rust_escapes`]): those of
+//! patterns in quotes are replaced here, and those of other patterns where the pattern is computed.
 //!
 //! No upstream issue known.
 
 use super::quantifiers::refuse_repeated_quantifiers;
-use crate::workarounds::syntax::expression;
+use crate::text::pattern_escapes::with_rust_escapes;
+use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
@@ -88,94 +89,22 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
             ..
         }) => {
             refuse_repeated_quantifiers(text)?;
-            replace_escapes(text);
+            *text = with_rust_escapes(text);
             if !flags.is_empty() && (flags != "s" || text.contains('.')) {
                 text.insert_str(0, &format!("(?{flags})"));
             }
         }
-        _ if flags.is_empty() => {}
         other => {
-            let mut flagged = expression(&format!("('(?{flags})' || NULL)"))?;
-            if let Expr::Nested(inner) = &mut flagged
-                && let Expr::BinaryOp { right, .. } = inner.as_mut()
-            {
+            let prefix = if flags.is_empty() { String::new() } else { format!("(?{flags})") };
+            // The operator gives a parameter the type of a text.
+            let mut flagged = expression(&format!("'{prefix}' || NULL"))?;
+            if let Expr::BinaryOp { right, .. } = &mut flagged {
                 **right = Expr::Nested(Box::new(other.clone()));
             }
-            *other = flagged;
+            let mut written = expression("regexp_pattern(NULL)")?;
+            set_first_argument(&mut written, flagged);
+            *other = written;
         }
     }
     Ok(())
-}
-
-/// Writes the escapes for positions as Rust's regular expressions do. Between brackets there are none: PostgreSQL
-/// refuses them there, and so do Rust's regular expressions, in which they mean nothing.
-fn replace_escapes(pattern: &mut String) {
-    let mut written = String::with_capacity(pattern.len());
-    let mut letters = pattern.chars().peekable();
-    let mut is_in_brackets = false;
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' if is_in_brackets => {
-                written.push(letter);
-                written.extend(letters.next());
-            }
-            '\\' => match letters.next() {
-                Some('y') => written.push_str(r"\b"),
-                Some('Y') => written.push_str(r"\B"),
-                Some('m') => written.push_str(r"\b{start}"),
-                Some('M') => written.push_str(r"\b{end}"),
-                Some('Z') => written.push_str(r"\z"),
-                other => {
-                    written.push(letter);
-                    written.extend(other);
-                }
-            },
-            '[' if !is_in_brackets => {
-                is_in_brackets = true;
-                written.push(letter);
-                written.extend(letters.next_if_eq(&'^'));
-                // A closing bracket in the first position is a plain character.
-                written.extend(letters.next_if_eq(&']'));
-            }
-            // A class such as `[:digit:]`.
-            '[' if letters.peek() == Some(&':') => {
-                written.push(letter);
-                for inner in letters.by_ref() {
-                    written.push(inner);
-                    if inner == ']' {
-                        break;
-                    }
-                }
-            }
-            ']' => {
-                is_in_brackets = false;
-                written.push(letter);
-            }
-            _ => written.push(letter),
-        }
-    }
-    *pattern = written;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::replace_escapes;
-
-    #[test]
-    fn escapes_for_positions_are_replaced_outside_of_brackets() {
-        for (pattern, expected) in [
-            (r"\yfoo\y", r"\bfoo\b"),
-            (r"\m\w+\M\Z", r"\b{start}\w+\b{end}\z"),
-            (r"[\y.]\Y", r"[\y.]\B"),
-            (r"[^]\m]\m", r"[^]\m]\b{start}"),
-            (r"[[:alpha:]\y]\y", r"[[:alpha:]\y]\b"),
-            (r"\[\y]", r"\[\b]"),
-            (r"[\]\y]\y", r"[\]\y]\b"),
-            (r"a]\y\", r"a]\b\"),
-        ] {
-            let mut replaced = pattern.to_owned();
-            replace_escapes(&mut replaced);
-            assert_eq!(replaced, expected, "{pattern}");
-        }
-    }
 }

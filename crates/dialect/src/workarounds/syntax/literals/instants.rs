@@ -78,7 +78,8 @@ fn in_rows(values: &mut Values) -> Result<()> {
     Ok(())
 }
 
-fn marked(instant: &Expr) -> Result<Expr> {
+/// A time with the zone of columns of tables.
+pub(crate) fn marked(instant: &Expr) -> Result<Expr> {
     let mut call = expression("as_instant(NULL)")?;
     set_arguments(&mut call, vec![instant.clone()]);
     Ok(call)

@@ -1,18 +1,22 @@
 //! `t AS u(x)` with fewer names than columns: the others keep theirs. DataFusion wants a name for each column. A
-//! subquery or a view still needs all names.
+//! subquery or a view still needs all names. More names than columns are an error that counts both.
 //!
 //! No upstream issue known.
 
 use super::named_tables::NamedTables;
+use crate::text::errors::too_many_names;
 use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
-use atsdb_core::Table;
+use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement, TableAliasColumnDef, TableFactor, VisitorMut};
 use std::ops::ControlFlow;
 
 /// Adds the names that aliases leave out.
-pub(crate) fn complete_aliases(statement: &mut Statement, tables: &[Table]) {
-    let _ = visit_mut(statement, &mut Completing { tables: NamedTables::new(tables) });
+pub(crate) fn complete_aliases(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    match visit_mut(statement, &mut Completing { tables: NamedTables::new(tables) }) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 struct Completing<'a> {
@@ -20,14 +24,14 @@ struct Completing<'a> {
 }
 
 impl VisitorMut for Completing<'_> {
-    type Break = ();
+    type Break = Error;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.tables.hide(query);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         let (names, alias) = match factor {
             TableFactor::Table { name, alias: Some(alias), args: None, .. } => {
                 let columns = self.tables.columns_of(name);
@@ -42,8 +46,11 @@ impl VisitorMut for Completing<'_> {
             }
             _ => return ControlFlow::Continue(()),
         };
-        let names: Vec<String> = names.unwrap_or_default();
-        if !alias.columns.is_empty() && alias.columns.len() < names.len() {
+        let Some(names) = names else { return ControlFlow::Continue(()) };
+        if alias.columns.len() > names.len() {
+            return ControlFlow::Break(too_many_names(&alias.name.value, names.len(), alias.columns.len()));
+        }
+        if !alias.columns.is_empty() {
             let missing = names.into_iter().skip(alias.columns.len());
             alias.columns.extend(missing.map(TableAliasColumnDef::from_name));
         }

@@ -1,14 +1,17 @@
 //! Functions of JSON and of texts that return rows in FROM, as in `FROM t, jsonb_each(t.doc)` and `FROM t,
-//! string_to_table(t.s, ',')`: each is a subquery that unnests lists of the same length, one for each column.
+//! string_to_table(t.s, ',')`: each is a subquery that unnests lists of the same length, one for each column. A
+//! function of one value, as in `FROM t, lower(t.s) AS l`, is a subquery of one row.
 //!
 //! No upstream issue known.
 
-use super::rows_of_functions::mentions_column;
-use crate::text::errors::sql_error;
+use super::rows_of_functions::{is_table_function, mentions_column};
+use crate::text::errors::{sql_error, too_many_names};
+use crate::workarounds::syntax::forms::composed_functions::returns_rows_of_list;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, SelectItem, SetExpr, TableAlias, TableFactor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, SelectItem, SetExpr,
+    TableAlias, TableFactor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -62,6 +65,11 @@ fn columns_of(name: &ObjectName) -> Option<&'static [RowColumn]> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, columns)| *columns)
 }
 
+/// Whether it is the name of a function that returns one value.
+fn returns_value(name: &ObjectName) -> bool {
+    name.0.len() == 1 && !is_table_function(name) && !returns_rows_of_list(name)
+}
+
 /// The name of a relation of such rows and the names of its columns; `None` if it is another relation.
 pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)> {
     let (TableFactor::Table { name, args: Some(_), alias, with_ordinality, .. }
@@ -69,13 +77,17 @@ pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)>
     else {
         return None;
     };
-    let columns = columns_of(name)?;
     let relation = match alias {
         Some(alias) => alias.name.clone(),
         None => name.0.last()?.as_ident()?.clone(),
     };
-    let of_function = columns.iter().map(|column| column.name.map_or_else(|| relation.clone(), Ident::new));
-    let mut names: Vec<Ident> = of_function.chain(with_ordinality.then(|| Ident::new(ORDINALITY))).collect();
+    let name_of = |column: &RowColumn| column.name.map_or_else(|| relation.clone(), Ident::new);
+    let mut names: Vec<Ident> = match columns_of(name) {
+        Some(columns) => columns.iter().map(name_of).collect(),
+        None if returns_value(name) => vec![relation.clone()],
+        None => return None,
+    };
+    names.extend(with_ordinality.then(|| Ident::new(ORDINALITY)));
     for (name, given) in names.iter_mut().zip(alias.iter().flat_map(|alias| &alias.columns)) {
         name.clone_from(&given.name);
     }
@@ -85,12 +97,50 @@ pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)>
 /// Writes such a function as a subquery. One that begins a FROM can only mention columns of an outer query.
 pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Result<()> {
     let Some((relation, names)) = names_of_rows(factor) else { return Ok(()) };
-    let (name, args) = match &*factor {
-        TableFactor::Table { name, args: Some(args), .. } => (name, &args.args),
-        TableFactor::Function { name, args, .. } => (name, args),
+    let (name, args, alias) = match &*factor {
+        TableFactor::Table { name, args: Some(args), alias, .. } => (name, &args.args, alias),
+        TableFactor::Function { name, args, alias, .. } => (name, args, alias),
         _ => return Ok(()),
     };
-    let Some(columns) = columns_of(name) else { return Ok(()) };
+    if let Some(alias) = alias.as_ref().filter(|alias| alias.columns.len() > names.len()) {
+        return Err(too_many_names(&relation.value, names.len(), alias.columns.len()));
+    }
+    let is_lateral = !is_first && args.iter().any(mentions_column);
+    let values = match columns_of(name) {
+        Some(columns) => elements(name, args, columns, names.len() > columns.len())?,
+        None => value(name, args, names.len() > 1)?,
+    };
+    let text = "(SELECT 1)";
+    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
+    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
+    if let TableFactor::Derived { lateral, subquery, alias, .. } = &mut selected
+        && let SetExpr::Select(select) = subquery.body.as_mut()
+    {
+        let item = |(expr, alias)| SelectItem::ExprWithAlias { expr, alias };
+        select.projection = values.into_iter().zip(names).map(item).collect();
+        *lateral = is_lateral;
+        *alias = Some(TableAlias { explicit: true, name: relation, columns: Vec::new(), at: None });
+    }
+    *factor = selected;
+    Ok(())
+}
+
+/// The value of a function as a SELECT list, with the number of its only row.
+fn value(name: &ObjectName, args: &[FunctionArg], is_numbered: bool) -> Result<Vec<Expr>> {
+    let mut call = expression("coalesce(NULL)")?;
+    if let Expr::Function(Function { name: called, args: FunctionArguments::List(list), .. }) = &mut call {
+        called.clone_from(name);
+        list.args = args.to_vec();
+    }
+    let mut values = vec![call];
+    if is_numbered {
+        values.push(expression("CAST(1 AS BIGINT)")?);
+    }
+    Ok(values)
+}
+
+/// The columns of a function's rows as a SELECT list, with the numbers of the rows.
+fn elements(name: &ObjectName, args: &[FunctionArg], columns: &[RowColumn], is_numbered: bool) -> Result<Vec<Expr>> {
     let value = |argument: &FunctionArg| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
         _ => None,
@@ -117,7 +167,7 @@ pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Resu
         set_arguments(&mut list, arguments.clone());
         Ok(list)
     };
-    let mut values = Vec::with_capacity(names.len());
+    let mut values = Vec::with_capacity(columns.len() + 1);
     for column in columns {
         let elements = call("unnest", list(column)?)?;
         values.push(match column.declaration {
@@ -125,21 +175,8 @@ pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Resu
             None => elements,
         });
     }
-    if let Some(column) = columns.first().filter(|_| names.len() > columns.len()) {
+    if let Some(column) = columns.first().filter(|_| is_numbered) {
         values.push(call("unnest", call("json_positions", list(column)?)?)?);
     }
-    let is_lateral = !is_first && arguments.iter().any(mentions_column);
-    let text = "(SELECT 1)";
-    let parsed = Parser::new(&GenericDialect).try_with_sql(text).and_then(|mut parser| parser.parse_table_factor());
-    let mut selected = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
-    if let TableFactor::Derived { lateral, subquery, alias, .. } = &mut selected
-        && let SetExpr::Select(select) = subquery.body.as_mut()
-    {
-        let item = |(expr, alias)| SelectItem::ExprWithAlias { expr, alias };
-        select.projection = values.into_iter().zip(names).map(item).collect();
-        *lateral = is_lateral;
-        *alias = Some(TableAlias { explicit: true, name: relation, columns: Vec::new(), at: None });
-    }
-    *factor = selected;
-    Ok(())
+    Ok(values)
 }

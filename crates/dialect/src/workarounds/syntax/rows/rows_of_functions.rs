@@ -17,15 +17,17 @@
 //! [#11773](https://github.com/apache/datafusion/issues/11773) (`EXISTS`); of the name and the type no upstream issue
 //! is known.
 
-use crate::text::errors::{not_supported, sql_error};
+use crate::text::errors::{not_supported, sql_error, too_many_names};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
+use crate::workarounds::syntax::literals::instants::marked;
 use crate::workarounds::syntax::literals::integers::{are_narrow, make_int, widen};
+use crate::workarounds::syntax::literals::times::is_instant;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
     ObjectName, Query, Select, SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor,
-    TableWithJoins, Value, ValueWithSpan, Visit, VisitorMut,
+    TableWithJoins, TimezoneInfo, Value, ValueWithSpan, Visit, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -74,7 +76,7 @@ fn unnest(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Function(call) if call.over.is_none() && is_series(&call.name) => {
             if let FunctionArguments::List(list) = &mut call.args {
-                type_texts(&mut list.args);
+                type_bounds(&mut list.args)?;
             }
             let has_ints = matches!(&call.args, FunctionArguments::List(list) if are_narrow(&list.args));
             let mut rows = expression("unnest(NULL)")?;
@@ -168,8 +170,12 @@ fn name_factor(factor: &mut TableFactor) {
 /// Makes `FROM generate_series(1, 3) AS id` a series of INTs if its bounds are INTs, and names its column `id`.
 pub(crate) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
     let TableFactor::Table { name, args: Some(args), alias, .. } = factor else { return Ok(()) };
-    if let Some(alias) = alias.as_mut().filter(|alias| alias.columns.is_empty() && has_one_column(name)) {
-        alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None });
+    if let Some(alias) = alias.as_mut().filter(|_| has_one_column(name)) {
+        match alias.columns.len() {
+            0 => alias.columns.push(TableAliasColumnDef { name: alias.name.clone(), data_type: None }),
+            1 => {}
+            names => return Err(too_many_names(&alias.name.value, 1, names)),
+        }
     }
     let is_of_ints = is_series(name) && are_narrow(&args.args);
     // Functions in FROM only accept integers of 64 bits.
@@ -191,8 +197,8 @@ pub(crate) fn narrow_series(factor: &mut TableFactor) -> Result<()> {
 /// `unnest` like the alias or the function.
 pub(crate) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
     match factor {
-        TableFactor::Table { name, args: Some(args), .. } if is_series(name) => type_texts(&mut args.args),
-        TableFactor::Function { name, args, .. } if is_series(name) => type_texts(args),
+        TableFactor::Table { name, args: Some(args), .. } if is_series(name) => type_bounds(&mut args.args)?,
+        TableFactor::Function { name, args, .. } if is_series(name) => type_bounds(args)?,
         _ => {}
     }
     let (name, args, alias, with_ordinality) = match factor {
@@ -207,6 +213,9 @@ pub(crate) fn unnest_lists(factor: &mut TableFactor) -> Result<()> {
             (name, args, alias, with_ordinality)
         }
         TableFactor::UNNEST { alias, array_exprs, with_ordinality: false, .. } => {
+            if let Some(alias) = alias.as_ref().filter(|alias| alias.columns.len() > array_exprs.len()) {
+                return Err(too_many_names(&alias.name.value, array_exprs.len(), alias.columns.len()));
+            }
             if array_exprs.len() == 1 {
                 name_column(alias, UNNEST);
             }
@@ -280,8 +289,9 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     }
 }
 
-/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step.
-fn type_texts(args: &mut [FunctionArg]) {
+/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step. If a
+/// bound is an instant, so are both, and the times of the series.
+fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
     let mut args: Vec<&mut Expr> = args
         .iter_mut()
         .filter_map(|arg| match arg {
@@ -289,11 +299,19 @@ fn type_texts(args: &mut [FunctionArg]) {
             _ => None,
         })
         .collect();
-    let [first, last, step] = args.as_mut_slice() else { return };
+    let [first, last, step] = args.as_mut_slice() else { return Ok(()) };
     set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
     let (of_first, of_last) = (type_of_time(first).cloned(), type_of_time(last).cloned());
     set_type(first, of_last.as_ref());
     set_type(last, of_first.as_ref());
+    if is_instant(first) || is_instant(last) {
+        let instant = DataType::Timestamp(None, TimezoneInfo::Tz);
+        for bound in [first, last] {
+            set_type(bound, Some(&instant));
+            **bound = marked(bound)?;
+        }
+    }
+    Ok(())
 }
 
 /// The type of a time that an expression is cast to.
@@ -408,6 +426,11 @@ pub(super) fn named(name: Ident) -> TableAlias {
 /// Whether it is the name of a function whose tables have a single column.
 fn has_one_column(name: &ObjectName) -> bool {
     is_series(name) || name.to_string().eq_ignore_ascii_case("range")
+}
+
+/// Whether it is the name of a function that only returns rows in FROM, or is planned there in its own way.
+pub(super) fn is_table_function(name: &ObjectName) -> bool {
+    has_one_column(name) || is_unnest(name)
 }
 
 fn is_unnest(name: &ObjectName) -> bool {

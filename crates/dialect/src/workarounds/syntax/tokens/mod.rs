@@ -2,6 +2,7 @@
 
 pub(crate) mod between;
 pub(crate) mod binding;
+pub(crate) mod catalogue_types;
 pub(crate) mod column_names;
 pub(crate) mod created_columns;
 pub(crate) mod dialect;

@@ -158,6 +158,6 @@ pub(crate) fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
 }
 
-fn blank(token: &mut TokenWithSpan) {
+pub(super) fn blank(token: &mut TokenWithSpan) {
     token.token = Token::Whitespace(Whitespace::Space);
 }

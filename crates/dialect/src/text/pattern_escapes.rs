@@ -1,0 +1,120 @@
+//! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
+//! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
+//! `\m` and `\M`.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// A pattern with the escapes of Rust's regular expressions. Between brackets there are no positions: PostgreSQL
+/// refuses them there, and so do Rust's regular expressions, in which they mean nothing.
+pub(crate) fn with_rust_escapes(pattern: &str) -> String {
+    let mut written = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars().peekable();
+    let mut is_in_brackets = false;
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => push_escape(&mut written, &mut letters, is_in_brackets),
+            '[' if !is_in_brackets => {
+                if let Some(position) = end_of_word(&letters) {
+                    written.push_str(position);
+                    letters.by_ref().take(WORD_CLASS.len()).for_each(drop);
+                    continue;
+                }
+                is_in_brackets = true;
+                written.push(letter);
+                written.extend(letters.next_if_eq(&'^'));
+                // A closing bracket in the first position is a plain character.
+                written.extend(letters.next_if_eq(&']'));
+            }
+            // A class such as `[:digit:]`.
+            '[' if letters.peek() == Some(&':') => {
+                written.push(letter);
+                for inner in letters.by_ref() {
+                    written.push(inner);
+                    if inner == ']' {
+                        break;
+                    }
+                }
+            }
+            ']' => {
+                is_in_brackets = false;
+                written.push(letter);
+            }
+            _ => written.push(letter),
+        }
+    }
+    written
+}
+
+/// What follows the first bracket of an end of a word.
+const WORD_CLASS: &str = "[:<:]]";
+
+/// The end of a word that is written as a class, behind its first bracket.
+fn end_of_word(letters: &Peekable<Chars<'_>>) -> Option<&'static str> {
+    let class: String = letters.clone().take(WORD_CLASS.len()).collect();
+    match class.as_str() {
+        WORD_CLASS => Some(r"\b{start}"),
+        "[:>:]]" => Some(r"\b{end}"),
+        _ => None,
+    }
+}
+
+/// Appends what follows a backslash.
+fn push_escape(written: &mut String, letters: &mut Peekable<Chars<'_>>, is_in_brackets: bool) {
+    match letters.next() {
+        Some('b') => written.push_str(r"\x08"),
+        Some('B') => written.push_str(r"\\"),
+        Some('e') => written.push_str(r"\x1b"),
+        Some('0') => written.push_str(r"\x00"),
+        Some('x') if letters.peek().is_some_and(char::is_ascii_hexdigit) => {
+            written.push_str(r"\x{");
+            while let Some(digit) = letters.next_if(char::is_ascii_hexdigit) {
+                written.push(digit);
+            }
+            written.push('}');
+        }
+        Some('y') if !is_in_brackets => written.push_str(r"\b"),
+        Some('Y') if !is_in_brackets => written.push_str(r"\B"),
+        Some('m') if !is_in_brackets => written.push_str(r"\b{start}"),
+        Some('M') if !is_in_brackets => written.push_str(r"\b{end}"),
+        Some('Z') if !is_in_brackets => written.push_str(r"\z"),
+        other => {
+            written.push('\\');
+            written.extend(other);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_rust_escapes;
+
+    #[test]
+    fn escapes_for_positions_are_replaced_outside_of_brackets() {
+        for (pattern, expected) in [
+            (r"\yfoo\y", r"\bfoo\b"),
+            (r"\m\w+\M\Z", r"\b{start}\w+\b{end}\z"),
+            (r"[\y.]\Y", r"[\y.]\B"),
+            (r"[^]\m]\m", r"[^]\m]\b{start}"),
+            (r"[[:alpha:]\y]\y", r"[[:alpha:]\y]\b"),
+            (r"[[:<:]]a[[:>:]]", r"\b{start}a\b{end}"),
+            (r"\[\y]", r"\[\b]"),
+            (r"[\]\y]\y", r"[\]\y]\b"),
+            (r"a]\y\", r"a]\b\"),
+        ] {
+            assert_eq!(with_rust_escapes(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn escapes_for_characters_are_replaced_everywhere() {
+        for (pattern, expected) in [
+            (r"a\b[\b\e]", r"a\x08[\x08\x1b]"),
+            (r"a\Bd[\B]", r"a\\d[\\]"),
+            (r"\x41\x1F600g\xg", r"\x{41}\x{1F600}g\xg"),
+            (r"\0\d\s\w\A\n", r"\x00\d\s\w\A\n"),
+        ] {
+            assert_eq!(with_rust_escapes(pattern), expected, "{pattern}");
+        }
+    }
+}
