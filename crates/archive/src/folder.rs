@@ -52,21 +52,22 @@ impl Folder {
         }
     }
 
-    fn make_folder(&self, path: &Path) -> io::Result<()> {
-        if path.is_dir() {
-            return Ok(());
+    /// Makes a folder and those above it that are missing. Each is synced into its own parent: a manifest counts on
+    /// the whole path.
+    fn make_folder(path: &Path) -> io::Result<()> {
+        let Some(parent) = path.parent().filter(|_| !path.is_dir()) else { return Ok(()) };
+        Self::make_folder(parent)?;
+        match DirBuilder::new().mode(0o700).create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            made => made?,
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-        match path.parent() {
-            Some(parent) => File::open(parent)?.sync_all(),
-            None => Ok(()),
-        }
+        File::open(parent)?.sync_all()
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.path.join(name);
         let folder = path.parent().unwrap_or(&self.path);
-        self.make_folder(folder)?;
+        Self::make_folder(folder)?;
         let number = self.unfinished.fetch_add(1, Ordering::Relaxed);
         let unfinished = folder.join(format!("{}-{number}{UNFINISHED}", std::process::id()));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
@@ -82,7 +83,7 @@ impl Folder {
 
     fn take_lock(&self) -> Result<FolderLock> {
         let open = || {
-            self.make_folder(&self.path)?;
+            Self::make_folder(&self.path)?;
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
         };
         let file = open().map_err(|error| self.at("write", LOCK, error))?;

@@ -12,6 +12,7 @@ mod full_disk;
 mod golden;
 mod hostile;
 mod incremental;
+mod indexes;
 mod kills;
 mod refusals;
 mod rollups;

@@ -81,6 +81,8 @@ impl Batch {
                 let encoded = self.chunks.encode(newer.id, &writer.definition, chunk);
                 self.note_half_done(encoded)?;
             }
+            // The rows are valid under this definition, whether or not more of them follow: the next is compared with it.
+            self.chunks.writer(newer);
         }
         self.changes.rely_on_newer(newer.id, newer.version);
         Ok(())

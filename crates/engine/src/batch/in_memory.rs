@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 impl Batch {
     /// Removes rows of a table in memory, given as part and number in the part, and adds others. `found_in` is the
-    /// state in which the rows were found.
+    /// state in which the rows were found. After an error the batch cannot be committed.
     ///
     /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has changed since,
     /// [`CheckViolation`](atsdb_core::ErrorKind::CheckViolation) for a row that violates a constraint.
@@ -32,7 +32,8 @@ impl Batch {
         for (columns, row_count) in &rows {
             check_stored_rows(&self.handle.shared, table, columns, *row_count)?;
         }
-        self.draft(table)?.change(found_in, gone, rows)
+        let done = self.draft(table).and_then(|draft| draft.change(found_in, gone, rows));
+        self.note_half_done(done)
     }
 
     /// The draft of a table in memory. It starts from the state that the batch sees.

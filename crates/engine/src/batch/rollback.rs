@@ -94,8 +94,11 @@ impl Batch {
     /// The chunks of the stage, including the hidden ones.
     fn staged(&mut self) -> Result<BTreeSet<ChunkId>> {
         let Some(stage) = self.chunks.stage() else { return Ok(BTreeSet::new()) };
-        // The stage may hold rows of a table that the commit drops.
-        let mut tables: BTreeSet<TableId> = self.stored_tables()?.iter().map(|table| table.id).collect();
+        // The stage may hold rows of a table that the commit drops, and entries of change logs.
+        let base = self.base()?;
+        let visible = self.changes.tables(&base);
+        let all = visible.iter().chain(&base.inner.hidden).chain(self.changes.created());
+        let mut tables: BTreeSet<TableId> = all.map(|table| table.id).collect();
         tables.extend(self.changes.dropped());
         let snapshot = self.handle.shared.store.stage_snapshot(stage)?;
         let mut staged = BTreeSet::new();

@@ -1,9 +1,9 @@
 //! Encodes the rows of one chunk into its pages and descriptor.
 
-use crate::chunk::index_columns::index_columns;
+use crate::chunk::index_columns::{encode_index, index_columns};
 use crate::chunk::slice_buffer::ChunkRows;
 use arrow::array::ArrayRef;
-use atsdb_codec::{Effort, encode_descriptor, encode_membership, encode_page};
+use atsdb_codec::{Effort, encode_descriptor, encode_page};
 use atsdb_core::{ChunkDescriptor, ChunkUid, NewChunk, Result, TableDefinition, TableId};
 
 /// Encodes appended rows as a fresh chunk.
@@ -22,7 +22,7 @@ pub(crate) fn encode_fresh(
     }
     for index in definition.filtered_indexes() {
         let columns = index_columns(definition, index, |position| Ok(ArrayRef::clone(chunk.rows.column(position))))?;
-        let page = encode_membership(uid, index.id, &columns)?;
+        let page = encode_index(uid, definition, index, &columns)?;
         pages.push(page.bytes);
         descriptors.push(page.descriptor);
     }

@@ -1,14 +1,12 @@
 //! Reads the chunks of a cut, and checks their pages.
 
 use crate::chunk::encode::{encode_fresh, new_chunk};
-use crate::chunk::index_columns::index_columns;
+use crate::chunk::index_columns::{encode_index, index_columns};
 use crate::chunk::slice_buffer::{SliceBuffer, times_from};
 use crate::copy::cut::{Cut, CutChunk, CutSnapshot, CutTable};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::compute::{filter, max, min};
-use atsdb_codec::{
-    Effort, check_page, decode_descriptor, decode_page, encode_membership, encode_page, stored_schema, to_stored,
-};
+use atsdb_codec::{Effort, check_page, decode_descriptor, decode_page, encode_page, stored_schema, to_stored};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, NewChunk, Result, TableDefinition, TableId};
 use atsdb_resident::TableState;
 use std::ops::Range;
@@ -88,7 +86,7 @@ impl Cut {
             let columns = index_columns(definition, index, |position| {
                 left(definition.columns[position].id)?.ok_or_else(|| Error::internal("an index without its column"))
             })?;
-            let page = encode_membership(uid, index.id, &columns)?;
+            let page = encode_index(uid, definition, index, &columns)?;
             new_pages.push(page.bytes);
             descriptors.push(page.descriptor);
         }

@@ -1,7 +1,7 @@
 //! Verification: reads everything and reports damage and its location. If something cannot be read because a resource
 //! is unavailable (file handles, memory, a server), that is not damage: it is reported as such and ends the check.
 
-use crate::chunk::index_columns::index_positions;
+use crate::chunk::index_columns::{index_meaning, index_positions};
 use crate::chunk::missing::{column_statistics, missing_array};
 use crate::chunk::slice_buffer::times_from;
 use crate::read::snapshot::ReadSnapshot;
@@ -152,8 +152,10 @@ fn verify_filter(
     descriptor: &ChunkDescriptor,
     index: &Index,
 ) -> Result<u64> {
-    let Some(filter) = snapshot.inner.filter(table, entry, descriptor, index, false)? else { return Ok(0) };
     let definition = &table.definition;
+    let meaning = index_meaning(definition, index)?;
+    let filter = snapshot.inner.filter(table, entry, descriptor, (index, meaning), false)?;
+    let Some(filter) = filter else { return Ok(0) };
     let columns: Vec<_> =
         index_positions(definition, index)?.into_iter().map(|position| &definition.columns[position]).collect();
     // Damaged columns have been reported already.

@@ -3,7 +3,7 @@
 //! An index is used if each of its columns must have one of a few values. Its filters may prune chunks that the
 //! statistics could not. A chunk that is older than the index has no filter and is kept.
 
-use crate::chunk::index_columns::index_positions;
+use crate::chunk::index_columns::{index_meaning, index_positions};
 use crate::chunk::missing::scalar_of;
 use crate::read::condition::Condition;
 use crate::read::predicate::Comparison;
@@ -27,6 +27,8 @@ pub(crate) struct IndexPruning {
 /// A lookup in one index: rows must have one of these tuples.
 struct IndexLookup {
     index: Index,
+    /// The [meaning](index_meaning) of the index's pages.
+    meaning: u64,
     hashes: Vec<u64>,
 }
 
@@ -38,7 +40,8 @@ impl IndexPruning {
             let values = positions.iter().map(|position| candidates(definition, *position, conditions, range));
             let Some(values) = values.collect::<Result<Option<Vec<ArrayRef>>>>()? else { continue };
             if let Some(tuples) = product(&values)? {
-                lookups.push(IndexLookup { index: index.clone(), hashes: tuple_hashes(&tuples)?.iter().collect() });
+                let (index, meaning) = (index.clone(), index_meaning(definition, index)?);
+                lookups.push(IndexLookup { index, meaning, hashes: tuple_hashes(&tuples)?.iter().collect() });
             }
         }
         Ok(Self { lookups })
@@ -54,11 +57,11 @@ impl IndexPruning {
         use_cache: bool,
     ) -> Result<Vec<(String, usize)>> {
         let mut pruned = Vec::with_capacity(self.lookups.len());
-        for IndexLookup { index, hashes } in &self.lookups {
+        for IndexLookup { index, meaning, hashes } in &self.lookups {
             let before = chunks.len();
             let mut kept = Vec::with_capacity(before);
             for chunk in chunks.drain(..) {
-                match snapshot.filter(table, &chunk.entry, &chunk.descriptor, index, use_cache)? {
+                match snapshot.filter(table, &chunk.entry, &chunk.descriptor, (index, *meaning), use_cache)? {
                     Some(filter) if !hashes.iter().any(|hash| filter.may_contain(*hash)) => {}
                     _ => kept.push(chunk),
                 }
@@ -71,22 +74,22 @@ impl IndexPruning {
 }
 
 impl Inner {
-    /// The filter of a chunk for an index. `None` if the chunk is older than the index.
+    /// The filter of a chunk for an index, given with its [meaning](index_meaning). `None` if the chunk is older than
+    /// the index.
     pub(crate) fn filter(
         &self,
         table: &Table,
         entry: &ChunkEntry,
         descriptor: &ChunkDescriptor,
-        index: &Index,
+        (index, meaning): (&Index, u64),
         use_cache: bool,
     ) -> Result<Option<Membership>> {
         if descriptor.page(index.id).is_none() {
             return Ok(None);
         }
-        if let Some(words) = self.in_memory(descriptor.uid, index.id, use_cache)
-            && let Some(words) = words.as_primitive_opt::<UInt32Type>()
-        {
-            return Ok(Some(Membership::from(words.clone())));
+        let known = self.in_memory(descriptor.uid, index.id, use_cache);
+        if let Some(filter) = known.and_then(|array| filter_in_memory(&array, meaning)) {
+            return Ok(Some(filter));
         }
         let location = || format!("table {}, chunk {}, index {}", table.definition.name, entry.id.0, index.name);
         let pages = self.pages(table, entry, descriptor, &[index.id]).map_err(|error| error.context(location()))?;
@@ -94,10 +97,29 @@ impl Inner {
         let filter = decode_membership(descriptor.uid, index.id, entry.row_count as usize, page)
             .map_err(|error| error.context(location()))?;
         if use_cache {
-            self.shared.cache.put(descriptor.uid, index.id, &(Arc::new(filter.words().clone()) as ArrayRef));
+            self.shared.cache.put(descriptor.uid, index.id, &in_memory_form(&filter, meaning));
         }
         Ok(Some(filter))
     }
+}
+
+/// A filter as the caches of this process keep it under the names of chunk and index: its words, and then the meaning
+/// of the page.
+pub(crate) fn in_memory_form(filter: &Membership, meaning: u64) -> ArrayRef {
+    let words = filter.words().values().iter().copied();
+    Arc::new(UInt32Array::from_iter_values(words.chain(halves(meaning))))
+}
+
+/// The filter in an array of a cache; `None` if it is that of an index with another meaning.
+fn filter_in_memory(array: &ArrayRef, meaning: u64) -> Option<Membership> {
+    let array = array.as_primitive_opt::<UInt32Type>()?;
+    let word_count = array.len().checked_sub(2)?;
+    (array.values()[word_count..] == halves(meaning)).then(|| Membership::from(array.slice(0, word_count)))
+}
+
+fn halves(meaning: u64) -> [u32; 2] {
+    let [a, b, c, d, e, f, g, h] = meaning.to_le_bytes();
+    [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
 }
 
 /// The values that a column can have in a matching row. `None` if the conditions do not determine them exactly.

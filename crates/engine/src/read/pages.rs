@@ -3,10 +3,11 @@
 //! A cached page is used if its checksum, which is bound to the chunk's name and the column, is valid. Otherwise the
 //! page is read from the store and cached again.
 
+use crate::chunk::index_columns::index_signature;
 use crate::read::snapshot::Inner;
 use atsdb_codec::check_page;
 use atsdb_core::limits::INDEX_ID_MIN;
-use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, Result, Table, TableDefinition};
+use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, Result, Table};
 use atsdb_pagecache::{PageFile, PageRange};
 
 impl Inner {
@@ -59,7 +60,11 @@ fn file_of(table: &Table, entry: &ChunkEntry, descriptor: &ChunkDescriptor, ids:
     match ids {
         _ if entry.id.0 < 0 => None,
         _ if ids.iter().all(is_column) => Some(PageFile::of_columns(descriptor.uid)),
-        [index] => Some(PageFile::of_index(descriptor.uid, &index_signature(&table.definition, *index)?)),
+        [id] => {
+            let index = table.definition.indexes.iter().find(|index| index.id == *id)?;
+            let signature = index_signature(&table.definition, index).ok()?;
+            Some(PageFile::of_index(descriptor.uid, &signature))
+        }
         _ => None,
     }
 }
@@ -80,16 +85,4 @@ fn location_of(descriptor: &ChunkDescriptor, id: ColumnId) -> Result<PageRange> 
         offset += u64::from(page.byte_count);
     }
     Err(Error::internal(format!("the chunk has no page of column {}", id.0)))
-}
-
-/// The properties that determine a filter's page besides the chunk's own pages: the index's number, to which its
-/// checksum is bound, and the columns with their types and with the values of older chunks.
-fn index_signature(definition: &TableDefinition, id: ColumnId) -> Option<String> {
-    let index = definition.indexes.iter().find(|index| index.id == id)?;
-    let of_column = |id: &ColumnId| {
-        let column = definition.column_by_id(*id)?;
-        Some(format!("{} {:?} {:?} {:?}", id.0, column.column_type, column.map, column.missing))
-    };
-    let columns = index.columns.iter().map(of_column).collect::<Option<Vec<String>>>()?;
-    Some(format!("{}: {}", id.0, columns.join(", ")))
 }

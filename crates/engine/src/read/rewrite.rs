@@ -5,14 +5,14 @@
 //! writers rewrite a chunk at the same time, one of them is refused.
 
 use crate::chunk::encode::new_chunk;
-use crate::chunk::index_columns::index_positions;
+use crate::chunk::index_columns::{encode_index, index_positions};
 use crate::chunk::long_values::LongValues;
 use crate::chunk::slice_buffer::times_from;
 use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow::compute::{filter, interleave, max, min};
-use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page, rebind_page, stored_type};
+use atsdb_codec::{Effort, EncodedPage, encode_page, rebind_page, stored_type};
 use atsdb_core::limits::{CHUNK_TEXT_BYTES_MAX, VALUE_BYTES_MAX};
 use atsdb_core::{ChunkDescriptor, ChunkUid, Column, ColumnId, Error, ErrorKind, Index, NewChunk, Result};
 use std::collections::HashMap;
@@ -216,9 +216,10 @@ impl Successor<'_> {
     }
 
     fn index_page(&self, index: &Index) -> Result<EncodedPage> {
-        let positions = index_positions(&self.scan.table.definition, index)?;
+        let definition = &self.scan.table.definition;
+        let positions = index_positions(definition, index)?;
         let columns = positions.into_iter().map(|position| self.rows_of(position)).collect::<Result<Vec<_>>>()?;
-        encode_membership(self.uid, index.id, &columns)
+        encode_index(self.uid, definition, index, &columns)
     }
 
     fn is_set(&self, position: usize) -> bool {

@@ -3,12 +3,12 @@
 //! Each step is one commit, whose result stays even if a later step fails. If another writer replaces a chunk in the
 //! meantime, its successor has the pages already or gets them in a later step.
 
-use crate::chunk::index_columns::index_columns;
+use crate::chunk::index_columns::{encode_index, index_columns};
 use crate::chunk::missing::missing_array;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::commit::RefusedChange;
-use atsdb_codec::{EncodedPage, encode_descriptor, encode_membership};
+use atsdb_codec::{EncodedPage, encode_descriptor};
 use atsdb_core::parallel::parallel_map;
 use atsdb_core::{
     Amendment, Change, ChunkDescriptor, ChunkEntry, ChunkId, Error, ErrorKind, Index, Result, Table, TimeRange,
@@ -196,5 +196,5 @@ fn build_page(
             None => missing_array(&table.definition, column, entry.row_count as usize),
         }
     })?;
-    encode_membership(descriptor.uid, index.id, &columns)
+    encode_index(descriptor.uid, definition, index, &columns)
 }

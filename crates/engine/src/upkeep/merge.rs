@@ -2,7 +2,7 @@
 //! sort keys.
 
 use crate::chunk::encode::new_chunk;
-use crate::chunk::index_columns::index_columns;
+use crate::chunk::index_columns::{encode_index, index_columns};
 use crate::chunk::missing::missing_array;
 use crate::chunk::series_key::choose_key;
 use crate::chunk::slice_buffer::times_from;
@@ -13,7 +13,7 @@ use crate::upkeep::key_choice::KeyChoice;
 use crate::upkeep::seal_group::Group;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
 use arrow::compute::{concat, max, min, take};
-use atsdb_codec::{Effort, EncodedPage, encode_membership, encode_page};
+use atsdb_codec::{Effort, EncodedPage, encode_page};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::parallel::parallel_map;
 use atsdb_core::{
@@ -178,7 +178,7 @@ impl<'a> Merge<'a> {
         let mut pages = Vec::with_capacity(lengths.len());
         for (length, uid) in lengths.iter().zip(uids) {
             let part: Vec<ArrayRef> = columns.iter().map(|column| column.slice(start, *length)).collect();
-            pages.push(encode_membership(*uid, index.id, &part)?);
+            pages.push(encode_index(*uid, definition, index, &part)?);
             start += length;
         }
         Ok(pages)

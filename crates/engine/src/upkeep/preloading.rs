@@ -3,6 +3,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "a pause of the thread is measured")]
 
+use crate::chunk::index_columns::index_meaning;
+use crate::read::index_pruning::in_memory_form;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::background::{Background, Nudges};
@@ -106,6 +108,7 @@ fn filter_of(
     (entry, descriptor): (&atsdb_core::ChunkEntry, &atsdb_core::ChunkDescriptor),
     index: &Index,
 ) -> Result<Option<(ColumnId, ArrayRef)>> {
-    let filter = snapshot.inner.filter(table, entry, descriptor, index, false)?;
-    Ok(filter.map(|filter| (index.id, Arc::new(filter.words().clone()) as ArrayRef)))
+    let meaning = index_meaning(&table.definition, index)?;
+    let filter = snapshot.inner.filter(table, entry, descriptor, (index, meaning), false)?;
+    Ok(filter.map(|filter| (index.id, in_memory_form(&filter, meaning))))
 }

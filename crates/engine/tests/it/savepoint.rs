@@ -3,7 +3,7 @@
 
 use crate::support::engines;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use atsdb_core::{ColumnType, ErrorKind, TableDefinition};
+use atsdb_core::{ChunkId, ColumnType, ErrorKind, Rollup, RollupState, Table, TableDefinition, TimeUnit};
 use atsdb_engine::{Batch, Engine, ReadSnapshot, ScanRequest};
 use std::sync::Arc;
 
@@ -41,6 +41,18 @@ fn batch_with_savepoint(engine: &Engine) -> Batch {
     (0..10).for_each(|step| batch.append(&table, &rows(step * 4_000 + 1..step * 4_000 + 4_001)).unwrap());
     batch.savepoint("one").unwrap();
     batch
+}
+
+/// Gives a table a rollup, and so a log of its changes.
+fn add_rollup(engine: &Engine, source: &Table) {
+    let state = RollupState::new(ChunkId(0));
+    let (table, every, query) = ("t".into(), "1 hour".into(), "SELECT".into());
+    let rollup = Rollup { source: source.id, schema: None, table, every, query, state };
+    let definition = TableDefinition::new("r").with_column("time", ColumnType::Timestamp(TimeUnit::Second), None);
+    let definition = definition.with_time("time", TimeUnit::Second).unwrap();
+    let mut batch = engine.batch(None);
+    batch.create_rollup(source, TableDefinition { rollup: Some(rollup), ..definition }).unwrap();
+    batch.commit().unwrap();
 }
 
 #[test]
@@ -89,5 +101,29 @@ fn rows_hidden_before_a_savepoint_are_removed_by_the_commit() {
             assert!(engine.verify(None).unwrap().findings.is_empty());
             engine.drop_table(&table).unwrap();
         }
+    }
+}
+
+#[test]
+fn the_log_of_changes_before_a_savepoint_is_committed_once() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        add_rollup(&engine, &engine.create_table(&definition()).unwrap());
+        let table = engine.table("t").unwrap();
+        let mut first = engine.batch(None);
+        first.append(&table, &rows(0..1)).unwrap();
+        first.commit().unwrap();
+        let mut batch = engine.batch(None);
+        assert_eq!(batch.truncate(&table).unwrap(), 1);
+        batch.savepoint("one").unwrap();
+        // So many rows that they are written ahead, and the entry of the log with them.
+        (0..10).for_each(|step| batch.append(&table, &rows(step * 4_000 + 1..step * 4_000 + 4_001)).unwrap());
+        batch.savepoint("two").unwrap();
+        batch.rollback_to_savepoint("one").unwrap();
+        batch.commit().unwrap();
+        let snapshot = engine.snapshot().unwrap();
+        assert_eq!(count(&snapshot), 0);
+        let rollup = snapshot.table("r").unwrap().definition.rollup.clone().unwrap();
+        assert_eq!(snapshot.log_length(&rollup).unwrap(), 1);
     }
 }

@@ -73,6 +73,21 @@ fn range(ids: std::ops::Range<i32>) -> Vec<i32> {
 }
 
 #[test]
+fn a_change_that_was_refused_halfway_is_not_committed() {
+    let engine = engine(Arc::new(MemoryStore::new([7; 16])), SystemEnvironment);
+    let table = engine.create_table(&things()).unwrap();
+    append(&engine, &table, 0..10);
+    let mut batch = engine.batch(None);
+    let state = batch.snapshot().unwrap().resident(&table).unwrap();
+    // A row gets the key of another one.
+    let changed = vec![(rows(7..8).columns().to_vec(), 1)];
+    let error = batch.change_resident(&table, &state, [(0, 3)], changed).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::DuplicateKey);
+    assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(ids(&engine, &table), range(0..10));
+}
+
+#[test]
 fn a_process_begins_with_the_saved_rows_and_their_indexes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.db");

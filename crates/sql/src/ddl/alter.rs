@@ -357,6 +357,10 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
             "a column takes a wider type of its family; for another one ADD COLUMN, UPDATE it, and DROP the old",
         ));
     }
+    if let (T::Float32, T::Float64, Some(Value::Float(value))) = (from, to, &mut column.missing) {
+        // Older rows have the number that 32 bits hold.
+        *value = f64::from(*value as f32);
+    }
     column.column_type = to;
     Ok(())
 }

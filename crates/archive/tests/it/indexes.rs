@@ -1,0 +1,79 @@
+//! Two indexes may have the same number: one that a store had, and one that was declared after the store was restored from
+//! an older backup. The filters of one are never taken for those of the other.
+
+use crate::backups::{back_up, restore};
+use crate::support::{append, copy, copy_with, memory};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use atsdb_archive::{Archive, BackupSelector};
+use atsdb_core::{Change, ColumnId, ColumnType, Redefinition, TableDefinition, Value};
+use atsdb_engine::{Comparison, CopyOptions, Engine, Predicate, ScanRequest};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The values of each column. No value is in both.
+const COLUMNS: [(&str, Range<i64>); 2] = [("a", 0..20), ("b", 100..120)];
+
+fn fill(engine: &Engine) {
+    let definition = COLUMNS.iter().fold(TableDefinition::new("t"), |definition, (name, _)| {
+        definition.with_column(*name, ColumnType::Int64, None)
+    });
+    let table = engine.create_table(&definition).unwrap();
+    let columns = COLUMNS.map(|(name, values)| (name, Arc::new(Int64Array::from_iter_values(values)) as ArrayRef));
+    append(engine, &table, &RecordBatch::try_from_iter(columns).unwrap());
+}
+
+/// Declares an index over one column, and builds it.
+fn add_index(engine: &Engine, column: u16) {
+    let table = engine.table("t").unwrap();
+    let mut to = table.definition.clone();
+    let index = to.add_index(None, vec![ColumnId(column)]);
+    let redefine = vec![Redefinition { table: table.id, from: table.definition, to }];
+    engine.store().commit(&[Change { redefine, ..Change::default() }], 0).unwrap().remove(0).unwrap();
+    engine.build_index(&engine.table("t").unwrap(), &index).unwrap();
+}
+
+/// How many of the values of a column are found.
+fn found(engine: &Engine, column: usize) -> usize {
+    let (table, snapshot) = (engine.table("t").unwrap(), engine.snapshot().unwrap());
+    let rows_with = |value: i64| {
+        let predicates = vec![Predicate::new(column, Comparison::Equal, Value::Int(value))];
+        let request = ScanRequest { predicates, use_cache: true, ..ScanRequest::all(&table) };
+        let batches = snapshot.scan(&table, &request).unwrap().batches();
+        batches.map(|rows| rows.unwrap().num_rows()).sum::<usize>()
+    };
+    COLUMNS[column].1.clone().map(rows_with).sum()
+}
+
+#[test]
+fn a_backup_has_the_filters_of_its_own_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
+    let store = memory();
+    fill(&store);
+    let before = back_up(&store, &archive, None).unwrap();
+    add_index(&store, 0);
+    back_up(&store, &archive, None).unwrap();
+    let restored = memory();
+    restore(&archive, &BackupSelector::Id(before.id), &restored).unwrap();
+    add_index(&restored, 1);
+    assert_eq!(found(&restored, 1), 20);
+    let after = back_up(&restored, &archive, None).unwrap();
+    assert!(archive.verify().unwrap().findings.is_empty());
+    let target = memory();
+    restore(&archive, &BackupSelector::Id(after.id), &target).unwrap();
+    assert_eq!(found(&target, 1), 20);
+    assert!(target.verify(None).unwrap().findings.is_empty());
+}
+
+#[test]
+fn a_process_that_has_used_an_index_does_not_take_its_filters_for_those_of_another() {
+    let (source, target) = (memory(), memory());
+    fill(&source);
+    copy(&source, &target).unwrap();
+    add_index(&target, 0);
+    assert_eq!(found(&target, 0), 20);
+    // The table is as it was before, with the same chunks.
+    copy_with(&source, &target, &CopyOptions { overwrite: true, ..CopyOptions::default() }).unwrap();
+    add_index(&target, 1);
+    assert_eq!(found(&target, 1), 20);
+}
