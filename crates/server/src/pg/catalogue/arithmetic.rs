@@ -63,9 +63,28 @@ pub(super) fn of_numerics(
 
 /// The exact sum of numbers.
 pub(super) fn sum_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
+    of_all(context, "sum(x)", values)
+}
+
+/// The exact average of numbers.
+pub(super) fn average_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
+    let are_whole = values.iter().all(|value| matches!(value, Value::Int(_)));
+    of_all(context, if are_whole { "avg(CAST(x AS BIGINT))" } else { "avg(x)" }, values)
+}
+
+/// An aggregate of numbers `x`, which the store computes.
+fn of_all(context: &Context<'_>, aggregate: &str, values: &[Value]) -> Result<Value, PgError> {
     let items = values.iter().map(|value| digits(value).map(|digits| format!("({digits})")));
     let items = items.collect::<Result<Vec<String>, PgError>>()?;
-    exact(context, &format!("sum(x) FROM (VALUES {}) AS v(x)", items.join(", ")))
+    exact(context, &format!("{aggregate} FROM (VALUES {}) AS v(x)", items.join(", ")))
+}
+
+/// The sum of lengths of time, in microseconds; `None` if they are others.
+pub(super) fn sum_of_intervals(values: &[Value]) -> Option<i64> {
+    values.iter().try_fold(0_i64, |sum, value| match value {
+        Value::Interval(microseconds) => Some(sum.saturating_add(*microseconds)),
+        _ => None,
+    })
 }
 
 fn exact(context: &Context<'_>, expression: &str) -> Result<Value, PgError> {
