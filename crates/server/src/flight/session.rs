@@ -129,7 +129,7 @@ impl Flight {
     }
 
     /// The session for a statement of a caller, with the caller's rights.
-    async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> Answered<StatementSession> {
+    pub(super) async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> Answered<StatementSession> {
         let session = if scope.id.is_empty() {
             self.refuse_late()?;
             StatementSession::Own(Box::new(self.state().session_of(caller.user.as_deref())))

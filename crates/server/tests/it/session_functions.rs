@@ -146,6 +146,30 @@ fn functions_about_the_catalogue_take_parameters_of_their_types() {
 }
 
 #[test]
+fn functions_about_the_session_take_parameters_beside_tables() {
+    let served = Served::with_tables();
+    let port = served.pg().port();
+    let mut client = Client::connect(&format!("host=127.0.0.1 port={port} user=me dbname=air"), NoTls).unwrap();
+    let text = "SELECT current_setting($2), name, has_table_privilege($3, 'select') FROM sensors WHERE id = $1";
+    let statement = client.prepare(text).unwrap();
+    assert_eq!(statement.params(), [Type::INT4, Type::TEXT, Type::TEXT]);
+    let names: Vec<&str> = statement.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(names, ["current_setting", "name", "has_table_privilege"]);
+    client.batch_execute("SET my.own = 'one'; SET my.other = 'two'").unwrap();
+    for (setting, id, expected) in [("my.own", 1, ("one", "s1")), ("my.other", 2, ("two", "s2"))] {
+        let row = client.query_one(&statement, &[&id, &setting, &"sensors"]).unwrap();
+        assert_eq!((row.get::<_, &str>(0), row.get::<_, &str>(1)), expected);
+        assert!(row.get::<_, bool>(2));
+    }
+    let text = "SELECT set_config($1, $2, false) FROM sensors WHERE id = 1";
+    assert_eq!(client.query_one(text, &[&"my.own", &"three"]).unwrap().get::<_, &str>(0), "three");
+    let rows = client.query("SELECT id FROM sensors WHERE name = current_setting($1)", &[&"my.own"]).unwrap();
+    assert!(rows.is_empty());
+    let missing = client.query("SELECT current_setting($1) FROM sensors", &[&"my.missing"]).unwrap_err();
+    assert_eq!(missing.code().unwrap().code(), "42704");
+}
+
+#[test]
 fn values_of_the_catalogue_are_sent_in_binary() {
     let served = Served::with_tables();
     let port = served.pg().port();

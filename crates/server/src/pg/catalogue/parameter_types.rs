@@ -17,9 +17,9 @@ pub(super) fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
     let mut note = |expr: &Expr, type_id: Option<u32>| {
         if let Expr::Value(value) = expr
             && let Literal::Placeholder(name) = &value.value
-            && let Some(number) = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok())
+            && let Some(number) = name.strip_prefix('$').and_then(|number| number.parse::<u16>().ok())
         {
-            let noted = found.entry(number).or_default();
+            let noted = found.entry(usize::from(number)).or_default();
             *noted = noted.or(type_id);
         }
     };

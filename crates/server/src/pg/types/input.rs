@@ -1,6 +1,7 @@
 //! Parameters of statements as values, in both formats.
 
 use super::array_elements::{elements_of, malformed_array};
+use super::bytea::bytea;
 use super::calendar::{DAY_US, days_since_1970, microseconds_since_1970};
 use super::{known, numeric};
 use crate::pg::error::{PgError, Severity};
@@ -294,28 +295,6 @@ fn boolean(text: &str) -> Option<bool> {
         beginning if "false".starts_with(beginning) || "no".starts_with(beginning) => Some(false),
         _ => None,
     }
-}
-
-/// `\x` and hexadecimal digits, or the older form with `\\` and `\` with three octal digits.
-pub(in crate::pg) fn bytea(text: &str) -> Option<Vec<u8>> {
-    if let Some(digits) = text.strip_prefix("\\x") {
-        return hex::decode(digits);
-    }
-    let (mut out, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'\\' {
-            out.push(byte);
-        } else if let Some(after) = rest.strip_prefix(b"\\") {
-            out.push(b'\\');
-            rest = after;
-        } else {
-            let (octal, after) = rest.split_at_checked(3)?;
-            out.push(u8::from_str_radix(str::from_utf8(octal).ok()?, 8).ok()?);
-            rest = after;
-        }
-    }
-    Some(out)
 }
 
 pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
