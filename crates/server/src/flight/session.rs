@@ -115,8 +115,8 @@ impl Drop for StatementSession {
 }
 
 impl Flight {
-    /// The session for a statement of a caller, and its permit. The session comes first: a statement that has the session
-    /// of a transaction may wait for a permit, so none with a permit may wait for that session.
+    /// The session for a statement of a caller, and its permit. The session comes first: a statement that has the
+    /// session of a transaction may wait for a permit, so none with a permit may wait for that session.
     pub(super) async fn admit(
         &self,
         caller: &Caller,

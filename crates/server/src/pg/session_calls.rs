@@ -1,6 +1,6 @@
 //! Calls about the session and the catalogue in statements over the user's tables: `pg_backend_pid()`,
-//! `current_setting('x')`, `$1::regclass`. The store does not know them. If their arguments are constants and parameters,
-//! the catalogue computes them before the statement is executed, and their values stand in it.
+//! `current_setting('x')`, `$1::regclass`. The store does not know them. If their arguments are constants and
+//! parameters, the catalogue computes them before the statement is executed, and their values stand in it.
 
 use super::catalogue::value::Value;
 use super::catalogue::{has_sign, is_about_the_server, type_ids};

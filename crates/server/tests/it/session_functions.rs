@@ -138,8 +138,8 @@ fn functions_about_the_catalogue_take_parameters_of_their_types() {
     let rows = client.query(text, &[&"pg_namespace"]).unwrap();
     let rows: Vec<(&str, Option<&str>)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     assert_eq!(rows, [("pg_catalog", None), ("public", Some("standard public schema"))]);
-    let text = "SELECT n, to_regclass(n)::oid = $1 FROM (VALUES (1, 'sensors'), (2, NULL), (3, 'nowhere'), (4, 'readings'), \
-                (5, 'sensors')) AS v(i, n) ORDER BY i";
+    let text = "SELECT n, to_regclass(n)::oid = $1 FROM (VALUES (1, 'sensors'), (2, NULL), (3, 'nowhere'), \
+                (4, 'readings'), (5, 'sensors')) AS v(i, n) ORDER BY i";
     let rows = client.query(text, &[&number]).unwrap();
     let found: Vec<Option<bool>> = rows.iter().map(|row| row.get(1)).collect();
     assert_eq!(found, [Some(true), None, None, Some(false), Some(true)]);

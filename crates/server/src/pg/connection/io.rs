@@ -83,8 +83,8 @@ impl Io {
         self.gate.enter()
     }
 
-    /// Enlarges a room, on a thread that may block. Others use the statement's permit meanwhile: whoever has the room may
-    /// wait for a permit.
+    /// Enlarges a room, on a thread that may block. Others use the statement's permit meanwhile: whoever has the room
+    /// may wait for a permit.
     pub(in crate::pg) fn grow(&mut self, room: &mut Room, byte_count: usize) -> Result<(), PgError> {
         let (runtime, held_bytes) = (self.runtime.clone(), self.holds.byte_count());
         let permit = self.permit.as_mut();

@@ -178,8 +178,8 @@ impl Connection {
         Ok("COMMIT".to_owned())
     }
 
-    /// Commits the store's transaction. It is over whether this succeeds or not, so that no later statement can become a
-    /// part of it.
+    /// Commits the store's transaction. It is over whether this succeeds or not, so that no later statement can become
+    /// a part of it.
     fn commit_store(&self) -> Result<(), Failure> {
         let committed = self.session.execute("COMMIT");
         if committed.is_err() && self.session.in_transaction() {
