@@ -215,9 +215,9 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
         ("SELECT replace(relname, 's', 'S') FROM pg_class WHERE relname = 'sensors'", "SenSorS"),
         ("SELECT count(DISTINCT relnatts * 1.0), sum(relnatts * 0.5) FROM pg_class WHERE relname = 'sensors'", "1|1.5"),
         (
-            "SELECT avg(relnatts), avg(relnatts * 0.5), avg(relnatts::float8) FROM pg_class WHERE relname IN \
-             ('sensors', 'readings')",
-            "4.0000000000000000|2.0000000000000000|4",
+            "SELECT avg(relnatts), avg(relnatts * 0.5), avg(relnatts::float8), avg(relnatts::numeric) FROM pg_class \
+             WHERE relname IN ('sensors', 'readings')",
+            "4.0000000000000000|2.0000000000000000|4|4.0000000000000000",
         ),
         (
             "SELECT avg(n) FROM (SELECT 9007199254740993 AS n FROM pg_namespace WHERE nspname = 'public') AS x",

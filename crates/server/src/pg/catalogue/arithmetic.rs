@@ -2,7 +2,7 @@
 
 use super::casts::is_plain_number;
 use super::context::{Context, Purpose};
-use super::value::Value;
+use super::value::{DIGITS_MAX, Value};
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
@@ -68,8 +68,17 @@ pub(super) fn sum_of_numerics(context: &Context<'_>, values: &[Value]) -> Result
 
 /// The exact average of numbers.
 pub(super) fn average_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
-    let are_whole = values.iter().all(|value| matches!(value, Value::Int(_)));
-    of_all(context, if are_whole { "avg(CAST(x AS BIGINT))" } else { "avg(x)" }, values)
+    let (mut whole, mut places) = (1, 0);
+    for value in values {
+        let digits = digits(value)?;
+        let (before, after) = digits.split_once('.').unwrap_or((digits.as_str(), ""));
+        (whole, places) = (before.trim_start_matches('-').len().max(whole), after.len().max(places));
+    }
+    if whole + places > usize::from(DIGITS_MAX) {
+        return Err(too_long());
+    }
+    // A type without spare digits leaves room for those of the average.
+    of_all(context, &format!("avg(CAST(x AS DECIMAL({}, {places})))", whole + places), values)
 }
 
 /// An aggregate of numbers `x`, which the store computes.
