@@ -42,9 +42,7 @@ pub(super) fn of_batch(batch: &RecordBatch) -> Answered<FlightStream> {
 
 /// The rows of a statement, for a caller. Errors are known as soon as the first batch is computed.
 pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementHandle) -> Answered<FlightStream> {
-    let permit = flight.permit().await?;
-    let session = flight.session(caller, handle.scope()).await?;
-    permit.follow_waits(&session);
+    let (session, permit) = flight.admit(caller, handle.scope()).await?;
     flight.metrics().statements.increment();
     let stop = Stop::new(session.interrupt_handle());
     let guard = StopOnDrop(stop.clone());

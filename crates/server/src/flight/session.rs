@@ -6,6 +6,7 @@ use super::handle::TransactionScope;
 use super::transactions::Transaction;
 use crate::access::caller::Caller;
 use crate::shared::clock;
+use crate::shared::permits::StatementPermit;
 use crate::shared::phase::Phase;
 use crate::shared::unknown_verb::explained;
 use atsdb::sql::{Answer, Prepared, Session, Statement, VerbKind, verb_kind, verb_of};
@@ -114,6 +115,19 @@ impl Drop for StatementSession {
 }
 
 impl Flight {
+    /// The session for a statement of a caller, and its permit. The session comes first: a statement that has the
+    /// session of a transaction may wait for a permit, so none with a permit may wait for that session.
+    pub(super) async fn admit(
+        &self,
+        caller: &Caller,
+        scope: TransactionScope<'_>,
+    ) -> Answered<(StatementSession, StatementPermit)> {
+        let session = self.session(caller, scope).await?;
+        let permit = self.permit().await?;
+        permit.follow_waits(&session);
+        Ok((session, permit))
+    }
+
     /// The session for a statement of a caller, with the caller's rights.
     pub(super) async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> Answered<StatementSession> {
         let session = if scope.id.is_empty() {
@@ -133,5 +147,45 @@ impl Flight {
             Phase::Draining | Phase::Stopping => Err(Status::unavailable("the server is shutting down")),
             Phase::Starting | Phase::Ready => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::state::Access;
+    use crate::shared::log::{Log, LogOptions};
+    use crate::shared::phase::PhaseOwner;
+    use crate::shared::state::{ServerState, State};
+    use crate::shared::statement_options::StatementOptions;
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn a_statement_that_waits_for_its_transaction_has_no_permit() {
+        let (_owner, follower) = PhaseOwner::new();
+        let statements = StatementOptions { running_max: 1, ..StatementOptions::default() };
+        let server = ServerState::new(statements, follower, Log::new(LogOptions::default()));
+        let state = State::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
+        let flight = Flight::new(&state, &Access::open(&state).unwrap(), TIME_MAX);
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let id = flight.transactions().open(None, 1).unwrap();
+            let scope = TransactionScope { id: &id, connection: 0 };
+            let (session, permit) = flight.admit(&Caller::ANYBODY, scope).await.unwrap();
+            // The statement waits for its client, so that others use its permit, and another one begins.
+            drop(permit);
+            let next = {
+                let flight = flight.clone();
+                tokio::spawn(async move {
+                    let scope = TransactionScope { id: &id, connection: 0 };
+                    flight.admit(&Caller::ANYBODY, scope).await.map(drop)
+                })
+            };
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let back = tokio::time::timeout(Duration::from_secs(1), flight.permit()).await;
+            assert!(back.is_ok(), "a statement holds the only permit while it waits for the session of another one");
+            drop((session, back));
+            next.await.unwrap().unwrap();
+        });
     }
 }

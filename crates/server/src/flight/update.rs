@@ -22,9 +22,7 @@ impl Flight {
         text: &str,
         work: impl FnOnce(&mut StatementSession, StatementPermit) -> Answered<(T, u64)> + Send + 'static,
     ) -> Answered<T> {
-        let permit = self.permit().await?;
-        let mut session = self.session(caller, transaction).await?;
-        permit.follow_waits(&session);
+        let (mut session, permit) = self.admit(caller, transaction).await?;
         self.metrics().statements.increment();
         let stop = Stop::new(session.interrupt_handle());
         let _guard = StopOnDrop(stop.clone());

@@ -149,7 +149,14 @@ impl<W: GroupWriter> Worker<W> {
 
 impl<W: GroupWriter> Drop for Worker<W> {
     fn drop(&mut self) {
-        self.queue.waiting.lock().worker_count -= usize::from(self.is_counted);
+        let mut waiting = self.queue.waiting.lock();
+        // After a panic, the requests that wait need another worker.
+        if self.is_counted && std::thread::panicking() && !waiting.requests.is_empty() {
+            let worker = Self { queue: Arc::clone(&self.queue), is_counted: true };
+            drop(tokio::task::spawn_blocking(move || worker.work()));
+        } else {
+            waiting.worker_count -= usize::from(self.is_counted);
+        }
     }
 }
 
@@ -159,4 +166,58 @@ fn shared(error: &Error) -> SharedError {
         None => error.message().to_owned(),
     };
     SharedError { kind: error.kind(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::future::join3;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+    use tokio::runtime::Builder;
+
+    /// Begins to store when it may. A request says whether storing it panics.
+    #[derive(Default)]
+    struct PanickingWriter(AtomicBool);
+
+    impl GroupWriter for PanickingWriter {
+        type Request = bool;
+        type Report = ();
+
+        fn worker_count_max(&self) -> usize {
+            1
+        }
+
+        fn byte_count(_: &bool) -> usize {
+            1
+        }
+
+        fn stands_alone(_: &bool) -> bool {
+            true
+        }
+
+        fn store(&self, group: &[bool]) -> Result<Vec<()>> {
+            while !self.0.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            assert!(!group[0], "this request cannot be stored");
+            Ok(vec![(); group.len()])
+        }
+    }
+
+    #[test]
+    fn a_panic_leaves_no_request_without_an_answer() {
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let queue = GroupQueue::new(PanickingWriter::default());
+            // Both wait before the first one is stored.
+            let begin = async { queue.0.writer.0.store(true, Ordering::Release) };
+            let all = join3(queue.store(true), queue.store(false), begin);
+            let (first, second, ()) = tokio::time::timeout(Duration::from_secs(10), all)
+                .await
+                .expect("a request waits, and no thread stores it");
+            assert!(first.is_err());
+            second.unwrap();
+        });
+    }
 }

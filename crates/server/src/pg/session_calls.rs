@@ -1,6 +1,6 @@
 //! Calls about the session and the catalogue in statements over the user's tables: `pg_backend_pid()`,
-//! `current_setting('x')`, `'t'::regclass`. The store does not know them. If their arguments are constants, the
-//! catalogue computes them before the statement is executed, and their values stand in it.
+//! `current_setting('x')`, `$1::regclass`. The store does not know them. If their arguments are constants and
+//! parameters, the catalogue computes them before the statement is executed, and their values stand in it.
 
 use super::catalogue::value::Value;
 use super::catalogue::{has_sign, is_about_the_server, type_ids};
@@ -24,7 +24,7 @@ const OF_STORE: [&str; 12] = [
     "version",
 ];
 
-/// Words of expressions that are constants.
+/// Words of expressions that depend on no column.
 const CONSTANTS: [&str; 11] = [
     "as",
     "cast",
@@ -45,7 +45,7 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 /// The maximum length of the arguments of a call in bytes. This bounds the time to look for calls in calls.
 const ARGUMENTS_BYTES_MAX: usize = 1 << 10;
 
-/// A call with constant arguments.
+/// A call whose arguments are constants and parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionCall {
     /// Where it is written.
@@ -70,6 +70,14 @@ enum Clause {
     Columns,
     Tables,
     Other,
+}
+
+/// The numbers of the parameters in an expression.
+pub(super) fn parameter_numbers(expression: &str) -> impl Iterator<Item = usize> {
+    Words::new(expression).filter_map(|word| match word {
+        Word::Number(digits) => digits.strip_prefix('$')?.parse::<u16>().ok().map(usize::from),
+        _ => None,
+    })
 }
 
 /// Finds the calls of a statement.
@@ -133,8 +141,7 @@ pub(super) fn session_calls(text: &str) -> Vec<SessionCall> {
 /// The words after the call that begins here, if one does.
 fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
     let mut is_found = match words.next()? {
-        Word::Text(_) => false,
-        Word::Number(digits) if !digits.starts_with('$') => false,
+        Word::Text(_) | Word::Number(_) => false,
         Word::Name(name) if name == "cast" => {
             let inside = end_of_brackets(&mut words)?;
             let is_named =
@@ -204,13 +211,12 @@ fn end_of_brackets<'a>(words: &mut Words<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whether an expression, or several with commas between them, depend on no column and no parameter.
+/// Whether an expression, or several with commas between them, depend on no column.
 fn is_constant(text: &str) -> bool {
     let (mut words, mut is_type) = (Words::new(text), false);
     while let Some(word) = words.next() {
         let is_part_of_constant = match &word {
-            Word::Text(_) | Word::Symbol(_) => true,
-            Word::Number(digits) => !digits.starts_with('$'),
+            Word::Text(_) | Word::Symbol(_) | Word::Number(_) => true,
             Word::Quoted(_) => false,
             Word::Name(name) => {
                 let is_call = words.peek() == Some(Word::Symbol('(')) && is_about_the_server(name);
@@ -309,6 +315,10 @@ mod tests {
                 vec![("has_table_privilege(current_user, 't'::regclass, 'select')", true)],
             ),
             ("SELECT (SELECT to_regclass('t') ) FROM t", vec![("to_regclass('t')", true)]),
+            (
+                "SELECT current_setting($1), $2::regclass, $3::int FROM t WHERE set_config('a', $4, true) = $5",
+                vec![("current_setting($1)", true), ("$2::regclass", true), ("set_config('a', $4, true)", false)],
+            ),
             ("SELECT CAST('t' AS regclass) FROM t", vec![("CAST('t' AS regclass)", true)]),
             ("SELECT x IS DISTINCT FROM current_setting('a') FROM t", vec![("current_setting('a')", false)]),
             (
@@ -325,10 +335,16 @@ mod tests {
     }
 
     #[test]
-    fn what_depends_on_rows_or_parameters_is_none() {
+    fn parameters_are_numbered() {
+        let numbers: Vec<usize> = parameter_numbers("f($2, '$3', $1::int, 4, $70000, $2)").collect();
+        assert_eq!(numbers, [2, 1, 2]);
+    }
+
+    #[test]
+    fn what_depends_on_rows_is_none() {
         for text in [
             "SELECT to_regclass(name) FROM t",
-            "SELECT current_setting($1) FROM t",
+            "SELECT obj_description(id, $1) FROM t",
             "INSERT INTO t VALUES (nextval('s'::regclass), setval(CAST('s' AS regclass), 1))",
             "SELECT x::regclass FROM t",
             "SELECT 'a'::text, current_user, version() FROM t",

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedSemaphorePermit, Semaphore};
 
 /// How long a statement waits before its permit is returned. Clients that read all the time pause for less.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
@@ -52,6 +52,8 @@ pub(crate) struct StatementPermit {
 struct HeldPermit {
     permits: StatementPermits,
     state: Mutex<HeldState>,
+    /// Held by the part that waits for the permit, so that a statement never waits for two.
+    turn: AsyncMutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +63,9 @@ struct HeldState {
     wait_count: usize,
     has_ended: bool,
 }
+
+/// A part of a statement that waits. Others may have the statement's permit meanwhile.
+struct WaitingPart<'a>(&'a HeldPermit);
 
 /// Too many statements are running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +103,7 @@ impl StatementPermits {
         match tokio::time::timeout(self.0.hold_time, free).await {
             Ok(Ok(permit)) => {
                 let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
-                let held = Arc::new(HeldPermit { permits: self.clone(), state });
+                let held = Arc::new(HeldPermit { permits: self.clone(), state, turn: AsyncMutex::default() });
                 Ok(StatementPermit { held, _counted: self.0.running.hold() })
             }
             _ => {
@@ -150,10 +155,10 @@ impl StatementPermit {
             return Ok(done);
         }
         let waiting = self.held.permits.wait(byte_count);
-        self.held.leave();
+        let part = self.held.leave();
         let back = async {
             let done = client.await;
-            self.held.come_back().await;
+            part.come_back().await;
             done
         };
         tokio::select! {
@@ -170,29 +175,49 @@ impl Drop for StatementPermit {
     }
 }
 
+impl HeldState {
+    /// Whether the statement runs without a permit.
+    fn lacks_permit(&self) -> bool {
+        self.wait_count == 0 && !self.has_ended && self.permit.is_none()
+    }
+}
+
 impl HeldPermit {
     /// A part of the statement begins to wait: others may have the permit.
-    fn leave(&self) {
+    fn leave(&self) -> WaitingPart<'_> {
         let mut state = self.state.lock();
         state.wait_count += 1;
         state.permit = None;
+        WaitingPart(self)
     }
+}
 
-    /// A part of the statement has waited. It continues when the statement has a permit again, or if others of its
-    /// parts still wait.
-    async fn come_back(&self) {
-        {
-            let mut state = self.state.lock();
-            state.wait_count -= 1;
-            if state.wait_count > 0 || state.has_ended {
-                return;
-            }
+impl WaitingPart<'_> {
+    /// The part has waited. It continues when the statement has a permit again, or if others of its parts still wait.
+    ///
+    /// One part takes the permit for all. If each took its own, the second one could wait for the permit that the first
+    /// one has, and the first one for rows of the second.
+    async fn come_back(self) {
+        let held = self.0;
+        drop(self);
+        if !held.state.lock().lacks_permit() {
+            return;
         }
-        let permit = Arc::clone(&self.permits.0.free).acquire_owned().await;
-        let mut state = self.state.lock();
-        if state.wait_count == 0 && !state.has_ended {
+        let _turn = held.turn.lock().await;
+        if !held.state.lock().lacks_permit() {
+            return;
+        }
+        let permit = Arc::clone(&held.permits.0.free).acquire_owned().await;
+        let mut state = held.state.lock();
+        if state.lacks_permit() {
             state.permit = permit.ok();
         }
+    }
+}
+
+impl Drop for WaitingPart<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().wait_count -= 1;
     }
 }
 
@@ -202,9 +227,9 @@ impl StatementWaits for HeldPermit {
             if tokio::time::timeout(PAUSE_MAX, until.as_mut()).await.is_ok() {
                 return;
             }
-            self.leave();
+            let part = self.leave();
             until.await;
-            self.come_back().await;
+            part.come_back().await;
         })
     }
 }
@@ -212,6 +237,7 @@ impl StatementWaits for HeldPermit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt;
     use tokio::sync::oneshot;
 
     fn permits(running_max: usize, memory_bytes: usize) -> StatementPermits {
@@ -299,6 +325,40 @@ mod tests {
             end.send(()).unwrap();
             last.await.unwrap();
             assert!(permits.take().await.is_ok());
+        });
+    }
+
+    #[test]
+    fn parts_of_a_statement_that_come_back_together_need_one_permit() {
+        run(async {
+            let permits = permits(1, 100);
+            let first = permits.take().await.unwrap();
+            let held = Arc::clone(&first.held);
+            let part = held.leave();
+            let second = permits.take().await.unwrap();
+            let mut one = pin!(part.come_back());
+            assert!(one.as_mut().now_or_never().is_none());
+            // Another part waits and comes back while the first one still waits for the permit.
+            let mut other = pin!(held.leave().come_back());
+            assert!(other.as_mut().now_or_never().is_none());
+            drop(second);
+            let both = futures::future::join(one, other);
+            let in_time = tokio::time::timeout(Duration::from_secs(10), both).await;
+            assert!(in_time.is_ok(), "a part of the statement waits for a permit that another part of it has");
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            drop(first);
+            assert!(permits.take().await.is_ok());
+        });
+    }
+
+    #[test]
+    fn a_part_that_ends_while_it_waits_is_not_waited_for() {
+        run(async {
+            let permits = permits(1, 100);
+            let first = permits.take().await.unwrap();
+            drop(first.held.leave());
+            first.held.wait(Box::pin(tokio::time::sleep(2 * PAUSE_MAX))).await;
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit, "the statement runs without a permit");
         });
     }
 

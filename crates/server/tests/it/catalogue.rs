@@ -342,6 +342,10 @@ fn clauses_of_foreign_keys_are_described_as_by_postgresql() {
              two|t|f|t|n|a|s|FOREIGN KEY (b) REFERENCES sensors(id) ON UPDATE SET NULL DEFERRABLE",
         ),
         (
+            "SELECT pg_get_constraintdef(oid, true) FROM pg_constraint WHERE conname = 'three'",
+            "CHECK (n > 0) NOT VALID",
+        ),
+        (
             "SELECT constraint_name, is_deferrable, initially_deferred FROM information_schema.table_constraints WHERE \
              table_name = 'lines' ORDER BY 1",
             "four|NO|NO\none|YES|YES\nthree|NO|NO\ntwo|YES|NO",

@@ -1,6 +1,6 @@
 //! Aggregate functions over the catalogue.
 
-use super::arithmetic::sum_of_numerics;
+use super::arithmetic::{average_of_numerics, sum_of_intervals, sum_of_numerics};
 use super::context::Context;
 use super::names::function_name;
 use super::value::Value;
@@ -86,19 +86,24 @@ pub(super) fn aggregate(context: &Context<'_>, name: &str, rows: Vec<Vec<Value>>
     let extreme = |wanted: Ordering| {
         values.iter().cloned().reduce(|best, value| if value.compare(&best) == Some(wanted) { value } else { best })
     };
+    let length = sum_of_intervals(&values);
+    let has_floats = values.iter().any(|value| matches!(value, Value::Float(_)));
     Ok(match name {
         _ if values.is_empty() => Value::Null,
         "min" => extreme(Ordering::Less).unwrap_or(Value::Null),
         "max" => extreme(Ordering::Greater).unwrap_or(Value::Null),
-        "sum" if values.iter().any(|value| matches!(value, Value::Float(_))) => {
-            Value::Float(values.iter().filter_map(Value::float).sum())
-        }
+        "sum" if has_floats => Value::Float(values.iter().filter_map(Value::float).sum()),
+        "sum" if length.is_some() => length.map_or(Value::Null, Value::Interval),
         "sum" if values.iter().any(|value| matches!(value, Value::Numeric(_))) => sum_of_numerics(context, &values)?,
         "sum" => {
             let sum = values.iter().filter_map(Value::int).try_fold(0_i64, i64::checked_add);
             Value::Int(sum.ok_or_else(|| PgError::error("22003", "bigint out of range"))?)
         }
-        "avg" => Value::Float(values.iter().filter_map(Value::float).sum::<f64>() / values.len() as f64),
+        "avg" if has_floats => Value::Float(values.iter().filter_map(Value::float).sum::<f64>() / values.len() as f64),
+        "avg" => match length {
+            Some(length) => Value::Interval(length / values.len() as i64),
+            None => average_of_numerics(context, &values)?,
+        },
         "bool_and" | "every" => Value::Bool(values.iter().all(Value::is_true)),
         "bool_or" => Value::Bool(values.iter().any(Value::is_true)),
         _ => return Err(PgError::not_supported(format_args!("{name} in a catalogue query"))),

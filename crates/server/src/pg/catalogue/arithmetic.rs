@@ -2,7 +2,7 @@
 
 use super::casts::is_plain_number;
 use super::context::{Context, Purpose};
-use super::value::Value;
+use super::value::{DIGITS_MAX, Value};
 use crate::pg::error::PgError;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
@@ -63,9 +63,37 @@ pub(super) fn of_numerics(
 
 /// The exact sum of numbers.
 pub(super) fn sum_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
+    of_all(context, "sum(x)", values)
+}
+
+/// The exact average of numbers.
+pub(super) fn average_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
+    let (mut whole, mut places) = (1, 0);
+    for value in values {
+        let digits = digits(value)?;
+        let (before, after) = digits.split_once('.').unwrap_or((digits.as_str(), ""));
+        (whole, places) = (before.trim_start_matches('-').len().max(whole), after.len().max(places));
+    }
+    if whole + places > usize::from(DIGITS_MAX) {
+        return Err(too_long());
+    }
+    // A type without spare digits leaves room for those of the average.
+    of_all(context, &format!("avg(CAST(x AS DECIMAL({}, {places})))", whole + places), values)
+}
+
+/// An aggregate of numbers `x`, which the store computes.
+fn of_all(context: &Context<'_>, aggregate: &str, values: &[Value]) -> Result<Value, PgError> {
     let items = values.iter().map(|value| digits(value).map(|digits| format!("({digits})")));
     let items = items.collect::<Result<Vec<String>, PgError>>()?;
-    exact(context, &format!("sum(x) FROM (VALUES {}) AS v(x)", items.join(", ")))
+    exact(context, &format!("{aggregate} FROM (VALUES {}) AS v(x)", items.join(", ")))
+}
+
+/// The sum of lengths of time, in microseconds; `None` if they are others.
+pub(super) fn sum_of_intervals(values: &[Value]) -> Option<i64> {
+    values.iter().try_fold(0_i64, |sum, value| match value {
+        Value::Interval(microseconds) => Some(sum.saturating_add(*microseconds)),
+        _ => None,
+    })
 }
 
 fn exact(context: &Context<'_>, expression: &str) -> Result<Value, PgError> {

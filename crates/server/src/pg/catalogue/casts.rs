@@ -97,7 +97,8 @@ pub(super) fn interval_of(value: &Value) -> Result<Value, PgError> {
     }
 }
 
-fn no_such(kind: &str, name: &str) -> PgError {
+/// The error for a name that no object of this kind has.
+pub(super) fn no_such(kind: &str, name: &str) -> PgError {
     match kind {
         "regclass" => PgError::error("42P01", format!("relation \"{name}\" does not exist")),
         "regtype" => PgError::error("42704", format!("type \"{name}\" does not exist")),

@@ -1,5 +1,6 @@
 //! PostgreSQL's functions about the session and the catalogue.
 
+use super::casts::no_such;
 use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
@@ -132,6 +133,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_cancel_backend" | "pg_terminate_backend" => end_process(context, name, arguments)?,
         "pg_export_snapshot" if context.purpose == Purpose::Columns => Value::Null,
         "pg_export_snapshot" => Value::Text(context.activity.export_snapshot()?),
+        // Its value may be set before the query is executed.
+        "current_setting" if context.purpose == Purpose::Columns => Value::Null,
         "current_setting" => {
             let (Some(setting), is_missing_ok) = (text(0), argument(1).is_true()) else { return Ok(Value::Null) };
             let settings = context.settings.borrow();
@@ -195,13 +198,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         }
         "pg_table_is_visible" => is_visible(context, argument(0))?,
         "pg_type_is_visible" => is_visible_type(context, argument(0))?,
-        "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => {
-            let table = match argument(0) {
-                Value::Text(_) => named(context, "regclass", text(0))?,
-                number => number.clone(),
-            };
-            by_number(context, ("internal", "sizes"), &table, "bytes")?
-        }
+        "pg_relation_size" if arguments.len() > 1 => size_of_fork(context, argument(0), argument(1))?,
+        "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => size(context, argument(0))?,
         "pg_indexes_size" => Value::Int(0),
         "pg_database_size" => database_size(context, argument(0))?,
         // The database is in the only tablespace.
@@ -285,6 +283,32 @@ fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Valu
         Some(number) => Value::Named(number, parts(&name).pop().unwrap_or_default()),
         None => Value::Null,
     })
+}
+
+/// The size of a table or an index, by its number or its name; NULL if there is none with the number.
+fn size(context: &Context<'_>, relation: &Value) -> Result<Value, PgError> {
+    let number = match relation {
+        Value::Text(name) => {
+            Value::Int(number_of(context, "regclass", name)?.ok_or_else(|| no_such("regclass", name))?)
+        }
+        number => number.clone(),
+    };
+    by_number(context, ("internal", "sizes"), &number, "bytes")
+}
+
+/// The size of a part of a table or an index, called fork by PostgreSQL. The store has only the main one.
+fn size_of_fork(context: &Context<'_>, relation: &Value, fork: &Value) -> Result<Value, PgError> {
+    let (size, fork) = (size(context, relation)?, fork.shown());
+    match fork.as_deref() {
+        None => Ok(Value::Null),
+        Some(_) if size.is_null() => Ok(Value::Null),
+        Some("main") => Ok(size),
+        Some("fsm" | "vm" | "init") => Ok(Value::Int(0)),
+        Some(_) => {
+            let hint = "Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\".";
+            Err(PgError::error("22023", "invalid fork name").with_hint(hint))
+        }
+    }
 }
 
 /// Functions about values. The store computes those that are not among them.
@@ -405,8 +429,12 @@ fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Val
 
 /// The definition of a constraint for people: `CHECK (a > 0)` for `CHECK ((a > 0))`.
 fn without_spare_parentheses(definition: String) -> String {
-    match definition.strip_prefix("CHECK ((").and_then(|rest| rest.strip_suffix("))")) {
-        Some(condition) => format!("CHECK ({condition})"),
+    let (check, not_valid) = match definition.strip_suffix(" NOT VALID") {
+        Some(check) => (check, " NOT VALID"),
+        None => (definition.as_str(), ""),
+    };
+    match check.strip_prefix("CHECK ((").and_then(|rest| rest.strip_suffix("))")) {
+        Some(condition) => format!("CHECK ({condition}){not_valid}"),
         None => definition,
     }
 }

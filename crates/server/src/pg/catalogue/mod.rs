@@ -26,6 +26,7 @@ mod lookup;
 mod name_parts;
 mod names;
 mod not_tables;
+mod parameter_types;
 mod patterns;
 mod privileges;
 mod procedures;

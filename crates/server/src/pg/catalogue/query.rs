@@ -7,31 +7,28 @@ use super::functions::{is_about_the_server, special_name};
 use super::limits::Limits;
 use super::names::{function_name, ident, schema_and_name};
 use super::not_tables::NotTables;
+use super::parameter_types::parameter_types;
 use super::relation::Row;
 use super::select::Executor;
-use super::store_functions::StoreFunctions;
+use super::store_functions::{StoreFunctions, value_at};
 use super::type_names::type_id;
 use super::value::Value;
 use crate::access::state::Access;
 use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
 use crate::pg::store::StoreSession;
-use crate::pg::types::cells::Cells;
-use crate::pg::types::{known, text};
+use crate::pg::types::known;
 use crate::pg::wire::outgoing::ResultColumn;
-use arrow::array::{Array, ArrayRef};
 use atsdb::sql::is_of_sequences;
 use atsdb::sql::tree_walk::{visit_expressions, visit_relations};
+use atsdb::{Error, ErrorKind};
 use datafusion::common::ScalarValue;
-use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Query, Statement, Value as Literal,
-};
+use datafusion::sql::sqlparser::ast::{Expr, ObjectName, Query, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use regex::Regex;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
@@ -110,8 +107,8 @@ impl CatalogueQuery {
         purpose: Purpose,
     ) -> Result<CatalogueAnswer, PgError> {
         let Surroundings { database, user, process, settings, session, access, activity } = surroundings;
-        let parameters: Vec<Value> =
-            values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id)).collect();
+        let parameters = values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id));
+        let parameters = parameters.collect::<Result<Vec<Value>, PgError>>()?;
         let source = Contents::new(session, (database, user), &settings, access, activity);
         let context = Context {
             parameters: &parameters,
@@ -230,95 +227,10 @@ fn is_about_the_catalogue(query: &Query, is_sequence: IsSequence<'_>) -> bool {
     asked.is_break()
 }
 
-/// The types of the parameters: the declared ones, or else those of the expressions they are compared with, or else
-/// text.
-fn parameter_types(query: &Query, declared: &[u32]) -> Vec<u32> {
-    let mut found: BTreeMap<usize, Option<u32>> = BTreeMap::new();
-    let mut note = |expr: &Expr, type_id: Option<u32>| {
-        if let Expr::Value(value) = expr
-            && let Literal::Placeholder(name) = &value.value
-            && let Some(number) = name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok())
-        {
-            let noted = found.entry(number).or_default();
-            *noted = noted.or(type_id);
-        }
-    };
-    let column_type = |expr: &Expr| match expr {
-        Expr::Identifier(name) => contents::type_of_column(&ident(name)),
-        Expr::CompoundIdentifier(parts) => parts.last().and_then(|name| contents::type_of_column(&ident(name))),
-        _ => None,
-    };
-    let _: ControlFlow<()> = visit_expressions(query, |expr| {
-        match expr {
-            Expr::Cast { expr, data_type, .. } => {
-                note(expr, Some(type_id(data_type).unwrap_or(known::TEXT)));
-            }
-            Expr::BinaryOp { left, right, .. } => {
-                note(left, column_type(right));
-                note(right, column_type(left));
-            }
-            Expr::InList { expr, list, .. } => {
-                let column = column_type(expr);
-                list.iter().for_each(|item| note(item, column));
-            }
-            Expr::AnyOp { left, right, .. } => {
-                let element = column_type(left).and_then(known::by_id);
-                note(right, element.map(|element| element.array));
-            }
-            Expr::Function(function) => {
-                if let FunctionArguments::List(list) = &function.args
-                    && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(last))) = list.args.last()
-                {
-                    note(last, last_parameter_type(&function_name(function), list.args.len()));
-                }
-            }
-            Expr::Value(_) => note(expr, None),
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    });
-    let count = found.keys().next_back().copied().unwrap_or(0).max(declared.len());
-    let type_of = |number: usize| {
-        let declared = declared.get(number - 1).copied().filter(|id| *id != 0 && *id != known::UNKNOWN);
-        declared.or_else(|| found.get(&number).copied().flatten()).unwrap_or(known::TEXT)
-    };
-    (1..=count).map(type_of).collect()
-}
-
-/// The type of the last argument of a function, if it is the flag for pretty-printing.
-fn last_parameter_type(function: &str, argument_count: usize) -> Option<u32> {
-    let is_pretty = match function {
-        "pg_get_constraintdef" | "pg_get_viewdef" | "pg_get_ruledef" | "pg_get_triggerdef" => argument_count == 2,
-        "pg_get_indexdef" | "pg_get_expr" => argument_count == 3,
-        _ => false,
-    };
-    is_pretty.then_some(known::BOOL)
-}
-
 /// Converts a parameter's value.
-fn of_scalar(value: &ScalarValue, type_id: u32) -> Value {
-    match value {
-        value if value.is_null() => Value::Null,
-        ScalarValue::Boolean(Some(value)) => Value::Bool(*value),
-        ScalarValue::Int16(Some(value)) => Value::Int(i64::from(*value)),
-        ScalarValue::Int32(Some(value)) => Value::Int(i64::from(*value)),
-        ScalarValue::Int64(Some(value)) => Value::Int(*value),
-        ScalarValue::Float32(Some(value)) => Value::Float(f64::from(*value)),
-        ScalarValue::Float64(Some(value)) => Value::Float(*value),
-        ScalarValue::Utf8(Some(text)) => Value::text(text.as_str()),
-        ScalarValue::List(list) => {
-            let items: ArrayRef = list.value(0);
-            let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
-            let cells = Cells::new(&items);
-            let item = |row: usize| match cells.get(row) {
-                crate::pg::types::cells::Cell::Null => Value::Null,
-                crate::pg::types::cells::Cell::Int(value) => Value::Int(value),
-                cell => Value::maybe(text::of(element, &cell)),
-            };
-            Value::Array((0..items.len()).map(item).collect())
-        }
-        other => Value::Text(other.to_string()),
-    }
+fn of_scalar(value: &ScalarValue, type_id: u32) -> Result<Value, PgError> {
+    let array = value.to_array().map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+    Ok(value_at(&array, 0, type_id))
 }
 
 #[cfg(test)]

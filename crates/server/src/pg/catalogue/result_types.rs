@@ -3,7 +3,7 @@
 use crate::pg::types::known;
 
 /// Functions that return texts, besides those whose names begin with `pg_`.
-const OF_TEXTS: [&str; 29] = [
+const OF_TEXTS: [&str; 27] = [
     "array",
     "array_to_string",
     "btrim",
@@ -28,8 +28,6 @@ const OF_TEXTS: [&str; 29] = [
     "string_agg",
     "substr",
     "substring",
-    "to_regnamespace",
-    "to_regrole",
     "trim",
     "upper",
     "version",
@@ -68,6 +66,10 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
         "pg_my_temp_schema" => known::OID,
         "to_regclass" | "pg_partition_ancestors" => known::REGCLASS,
         "to_regtype" | "pg_typeof" => known::REGTYPE,
+        "to_regnamespace" => known::REGNAMESPACE,
+        "to_regrole" => known::REGROLE,
+        "to_regproc" => known::REGPROC,
+        "to_regprocedure" => known::REGPROCEDURE,
         "pg_postmaster_start_time" | "pg_conf_load_time" | "pg_last_xact_replay_timestamp" => known::TIMESTAMPTZ,
         "pg_blocking_pids" => 1007,
         name if is_present_time(name) => known::TIMESTAMPTZ,
@@ -81,18 +83,23 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
         "_pg_expandarray" => 2249,
         "min" | "max" | "abs" | "nullif" | "array_append" | "array_remove" => first,
         "sum" => match first {
-            known::NUMERIC => known::NUMERIC,
+            known::NUMERIC | known::INTERVAL => first,
             known::FLOAT4 | known::FLOAT8 => known::FLOAT8,
             _ => known::INT8,
         },
-        "avg" | "date_part" => known::FLOAT8,
+        "avg" => match first {
+            known::FLOAT4 | known::FLOAT8 => known::FLOAT8,
+            known::INTERVAL => known::INTERVAL,
+            _ => known::NUMERIC,
+        },
+        "date_part" => known::FLOAT8,
         "coalesce" | "greatest" | "least" => {
             arguments.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)
         }
         "string_to_array" | "parse_ident" => 1009,
         "json_build_object" => known::JSON,
         name if is_condition(name) => known::BOOL,
-        name if name.starts_with("pg_") || name.starts_with("to_regproc") || OF_TEXTS.contains(&name) => known::TEXT,
+        name if name.starts_with("pg_") || OF_TEXTS.contains(&name) => known::TEXT,
         _ => return None,
     })
 }

@@ -212,8 +212,8 @@ fn scalar(value: &Value) -> Result<ScalarValue, PgError> {
     })
 }
 
-/// Converts a value of the store to a value of this type.
-fn value_at(array: &ArrayRef, row: usize, type_id: u32) -> Value {
+/// Converts a value of the store, or of a parameter, to a value of this type.
+pub(super) fn value_at(array: &ArrayRef, row: usize, type_id: u32) -> Value {
     let cells = Cells::new(array);
     match cells.get(row) {
         Cell::Null => Value::Null,

@@ -2,11 +2,9 @@
 
 use crate::pg::types::cells::Cell;
 use crate::pg::types::{calendar, known, text};
-use arrow::array::{ArrayRef, Int64Array, StringArray};
 use atsdb::interval_text::interval_text;
 use atsdb::{array_text, decimal};
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 /// The maximum number of digits of a number.
 pub(super) const DIGITS_MAX: u8 = 38;
@@ -92,27 +90,31 @@ impl Value {
         match self {
             Self::Null => Cell::Null,
             Self::Bool(value) => Cell::Bool(*value),
-            // An integer in a column of texts or decimals, which CASE may produce.
-            Self::Int(value) if is_text(type_id) || type_id == known::NUMERIC => Cell::Numeric(value.to_string()),
-            Self::Int(value) => Cell::Int(*value),
-            // Digits without an exponent.
-            Self::Float(value) if type_id == known::NUMERIC => Cell::Numeric(value.to_string()),
-            Self::Float(value) => Cell::Float64(*value),
-            Self::Numeric(digits) => Cell::Numeric(digits.clone()),
+            Self::Int(_) | Self::Float(_) | Self::Numeric(_) => self.number_cell(type_id),
             Self::Text(text) => Cell::Text(text),
             Self::Time(microseconds) => Cell::Timestamp(Some(*microseconds)),
             Self::Interval(microseconds) => Cell::Interval { months: 0, days: 0, microseconds: *microseconds },
             Self::Named(number, name) => Cell::Named(*number, name),
             Self::Array(items) => {
-                let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);
-                // int2vector and oidvector are written with spaces between the elements.
-                if type_id == 22 || type_id == 30 {
-                    let items: Vec<String> = items.iter().filter_map(Self::shown).collect();
-                    return Cell::Numeric(items.join(" "));
-                }
-                Cell::List(element, array(items))
+                let (element, _) = known::elements_of(type_id).unwrap_or((known::TEXT, 1));
+                Cell::Items(items.iter().map(|item| item.cell(element)).collect())
             }
-            Self::Record(_) => Cell::Numeric(self.shown().unwrap_or_default()),
+            Self::Record(_) => Cell::Record(self.shown().unwrap_or_default()),
+        }
+    }
+
+    /// Converts a number for a column of this type, which CASE may give a number of another type.
+    fn number_cell(&self, type_id: u32) -> Cell<'static> {
+        let float = self.float().unwrap_or_default();
+        match (self, type_id) {
+            (_, known::FLOAT8) => Cell::Float64(float),
+            (_, known::FLOAT4) => Cell::Float32(float as f32),
+            // Digits without an exponent.
+            (Self::Float(value), known::NUMERIC) if value.is_finite() => Cell::Numeric(value.to_string()),
+            (_, known::NUMERIC) => Cell::Numeric(self.shown().unwrap_or_default()),
+            (Self::Int(value), _) => Cell::Int(*value),
+            (Self::Float(value), _) => Cell::Float64(*value),
+            _ => Cell::Numeric(self.shown().unwrap_or_default()),
         }
     }
 
@@ -175,18 +177,6 @@ fn rounded(digits: &str) -> Option<i64> {
     let away = i64::from(fraction.starts_with(['5', '6', '7', '8', '9']));
     let whole: i64 = if matches!(whole, "" | "-") { 0 } else { whole.parse().ok()? };
     if digits.starts_with('-') { whole.checked_sub(away) } else { whole.checked_add(away) }
-}
-
-fn is_text(type_id: u32) -> bool {
-    matches!(type_id, known::TEXT | known::VARCHAR | known::NAME | known::CHAR | known::UNKNOWN)
-}
-
-fn array(items: &[Value]) -> ArrayRef {
-    let is_number = |item: &Value| matches!(item, Value::Null | Value::Int(_));
-    match items.iter().all(is_number) {
-        true => Arc::new(items.iter().map(Value::int).collect::<Int64Array>()),
-        false => Arc::new(items.iter().map(Value::element_text).collect::<StringArray>()),
-    }
 }
 
 impl From<bool> for Value {

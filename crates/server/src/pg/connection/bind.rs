@@ -37,7 +37,7 @@ pub(super) enum Plan {
     Connection,
     Store(Prepared),
     /// The store. Each execution computes the calls about the session and plans the statement anew. Contains the types
-    /// of parameters that the client has declared.
+    /// of parameters that the client has declared, and of those of the calls.
     StoreWithSessionValues(Vec<u32>),
     Catalogue(Arc<CatalogueQuery>),
 }

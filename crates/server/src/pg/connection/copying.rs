@@ -48,7 +48,7 @@ impl Connection {
                                 batch = reader.batch()?;
                             }
                             room.shrink(reader.byte_count());
-                            io.runtime().block_on(room.grow(reader.byte_count())).map_err(|_| PgError::full())?;
+                            io.grow(&mut room, reader.byte_count())?;
                             io.holds.set(reader.byte_count());
                             if batch.is_some() {
                                 return Ok(batch);

@@ -5,7 +5,7 @@ use super::block::Block;
 use super::deadline::Deadline;
 use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
-use super::session_values::error_in;
+use super::session_values::{CallParameters, error_in};
 use crate::pg::answer::complete_columns;
 use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
@@ -54,7 +54,7 @@ impl Connection {
                     Some(query) => self.run_catalogue(&query, &[]),
                     None => {
                         self.take_permit()?;
-                        let bound = self.with_session_values(text, kind, false)?;
+                        let bound = self.with_session_values(text, kind, CallParameters::NONE)?;
                         let bound = bound.as_deref();
                         let executed = self.session.execute(bound.unwrap_or(text));
                         let answer = executed.map_err(|error| error_in(bound, error))?;
@@ -87,11 +87,23 @@ impl Connection {
             }
             Plan::StoreWithSessionValues(types) => {
                 self.take_permit()?;
-                let bound = self.with_session_values(&statement.text, &statement.kind, false)?;
+                let parameters = CallParameters { types, values: Some(values) };
+                let bound = self.with_session_values(&statement.text, &statement.kind, parameters)?;
                 let bound = bound.as_deref();
                 let prepared = self.session.prepare(bound.unwrap_or(&statement.text), types);
                 let prepared = prepared.map_err(|error| error_in(bound, error))?;
-                let answer = self.session.execute_prepared(&prepared, values);
+                // The store takes the numbers of objects as texts, if it takes them at all.
+                let values: Vec<ScalarValue> = values
+                    .iter()
+                    .enumerate()
+                    .map(|(position, value)| match (types.get(position), value) {
+                        (Some(id), ScalarValue::Int64(Some(number))) if known::is_named(*id) => {
+                            ScalarValue::from(number.to_string())
+                        }
+                        _ => value.clone(),
+                    })
+                    .collect();
+                let answer = self.session.execute_prepared(&prepared, &values);
                 let answer = answer.map_err(|error| error_in(bound, error))?;
                 self.of_prepared(statement, answer)
             }

@@ -1,6 +1,6 @@
 //! The stream to a client: frames in, messages out.
 
-use crate::ingest::gate::{Gate, Room};
+use crate::ingest::gate::{Full, Gate, Room};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::sessions::Termination;
 use crate::pg::wire::incoming::{self, Incoming};
@@ -81,6 +81,20 @@ impl Io {
     /// Room for what is made of frames, which is empty.
     pub(in crate::pg) fn further_room(&self) -> Room {
         self.gate.enter()
+    }
+
+    /// Enlarges a room, on a thread that may block. Others use the statement's permit meanwhile: whoever has the room
+    /// may wait for a permit.
+    pub(in crate::pg) fn grow(&mut self, room: &mut Room, byte_count: usize) -> Result<(), PgError> {
+        let (runtime, held_bytes) = (self.runtime.clone(), self.holds.byte_count());
+        let permit = self.permit.as_mut();
+        let grown = runtime.block_on(async {
+            match permit {
+                Some(permit) => permit.wait_for(held_bytes, room.grow(byte_count)).await.unwrap_or(Err(Full)),
+                None => room.grow(byte_count).await,
+            }
+        });
+        grown.map_err(|Full| PgError::full())
     }
 
     /// Waits no longer when the session is ended.

@@ -4,9 +4,11 @@ use super::session::Connection;
 use crate::pg::catalogue::CatalogueQuery;
 use crate::pg::catalogue::value::Value;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::session_calls::session_calls;
+use crate::pg::session_calls::{parameter_numbers, session_calls};
 use crate::pg::statement::kind::StatementKind;
+use crate::pg::types::known;
 use atsdb::Error;
+use datafusion::common::ScalarValue;
 use std::collections::BTreeMap;
 
 /// The maximum number of different calls in a statement.
@@ -14,6 +16,20 @@ const CALLS_MAX: usize = 1_000;
 
 /// Calls that do something. A report about a statement does not make them.
 const ACTING: [&str; 4] = ["set_config", "pg_cancel_backend", "pg_terminate_backend", "pg_export_snapshot"];
+
+/// The parameters of a statement that has calls.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallParameters<'a> {
+    /// Their types, as far as they are known.
+    pub(super) types: &'a [u32],
+    /// Their values; `None` if the statement is only prepared.
+    pub(super) values: Option<&'a [ScalarValue]>,
+}
+
+impl CallParameters<'_> {
+    /// The statement has none.
+    pub(super) const NONE: Self = Self { types: &[], values: Some(&[]) };
+}
 
 /// The value of a call, with its type and its heading.
 struct SessionValue {
@@ -29,7 +45,7 @@ impl Connection {
         &mut self,
         text: &str,
         kind: &StatementKind,
-        is_prepared: bool,
+        parameters: CallParameters<'_>,
     ) -> Result<Option<String>, Failure> {
         if !matches!(kind, StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_)) {
             return Ok(None);
@@ -44,8 +60,10 @@ impl Connection {
             let found = match known.get(written) {
                 Some(found) => found,
                 None => {
-                    let is_dry = is_prepared || matches!(kind, StatementKind::Report(_)) && acts(written);
-                    let Some(found) = self.session_value(written, is_dry)? else { continue };
+                    let is_report = matches!(kind, StatementKind::Report(_)) && acts(written);
+                    let values = parameters.values.filter(|_| !is_report);
+                    let parameters = CallParameters { values, ..parameters };
+                    let Some(found) = self.session_value(written, parameters)? else { continue };
                     &*known.entry(written).or_insert(found)
                 }
             };
@@ -58,20 +76,46 @@ impl Connection {
         Ok((copied > 0).then(|| bound + &text[copied..]))
     }
 
-    /// The value of a call; `None` if the catalogue does not know it. If `is_dry`, the call is not made, and its value
-    /// is NULL.
-    fn session_value(&mut self, call: &str, is_dry: bool) -> Result<Option<SessionValue>, Failure> {
-        let Some(query) = CatalogueQuery::read(&format!("SELECT {call}"), &[], &|_, _| false) else { return Ok(None) };
-        let (columns, value) = if is_dry {
-            (query.columns(self.surroundings())?, Value::Null)
-        } else {
-            let (columns, rows) = self.answered(&query, &[])?;
-            let value = rows.into_iter().next().and_then(|row| row.into_iter().next());
-            (columns, value.unwrap_or(Value::Null))
+    /// The types of a statement's parameters: the declared ones, and those of the parameters of calls.
+    pub(super) fn types_with_calls(&self, text: &str, declared: &[u32]) -> Vec<u32> {
+        let mut types = declared.to_vec();
+        for call in session_calls(text) {
+            let written = &text[call.range];
+            let mut numbers = parameter_numbers(written).peekable();
+            if numbers.peek().is_none() {
+                continue;
+            }
+            let Some(query) = call_query(written, declared) else { continue };
+            for position in numbers.filter_map(|number| number.checked_sub(1)) {
+                types.resize(types.len().max(position + 1), known::UNKNOWN);
+                if matches!(types[position], 0 | known::UNKNOWN) {
+                    types[position] = query.parameter_types.get(position).copied().unwrap_or(known::UNKNOWN);
+                }
+            }
+        }
+        types
+    }
+
+    /// The value of a call; `None` if the catalogue does not know it. If the parameters have no values, the call is not
+    /// made, and its value is NULL.
+    fn session_value(&mut self, call: &str, parameters: CallParameters<'_>) -> Result<Option<SessionValue>, Failure> {
+        let Some(query) = call_query(call, parameters.types) else { return Ok(None) };
+        let (columns, value) = match parameters.values {
+            None => (query.columns(self.surroundings())?, Value::Null),
+            Some(values) => {
+                let (columns, rows) = self.answered(&query, values)?;
+                let value = rows.into_iter().next().and_then(|row| row.into_iter().next());
+                (columns, value.unwrap_or(Value::Null))
+            }
         };
         let column = columns.into_iter().next();
         Ok(column.map(|column| SessionValue { value, type_id: column.type_id, heading: column.name }))
     }
+}
+
+/// The query that computes a call; `None` if the catalogue does not know it.
+fn call_query(call: &str, types: &[u32]) -> Option<CatalogueQuery> {
+    CatalogueQuery::read(&format!("SELECT {call}"), types, &|_, _| false)
 }
 
 /// The error of a statement. If calls were replaced by values, it names no line and column, because they refer to the

@@ -49,7 +49,7 @@ impl Connection {
         }
         if self.block == Block::Implicit {
             self.block = Block::None;
-            self.session.execute("COMMIT")?;
+            self.commit_store()?;
         }
         match self.block {
             Block::None => self.end_settings(true),
@@ -171,14 +171,21 @@ impl Connection {
         } else if block == Block::None {
             self.end_settings(true)?;
         } else {
-            let committed = self.session.execute("COMMIT");
-            if committed.is_err() && self.session.in_transaction() {
-                self.session.execute("ROLLBACK")?;
-            }
+            let committed = self.commit_store();
             self.end_settings(committed.is_ok())?;
             committed?;
         }
         Ok("COMMIT".to_owned())
+    }
+
+    /// Commits the store's transaction. It is over whether this succeeds or not, so that no later statement can become
+    /// a part of it.
+    fn commit_store(&self) -> Result<(), Failure> {
+        let committed = self.session.execute("COMMIT");
+        if committed.is_err() && self.session.in_transaction() {
+            self.session.execute("ROLLBACK")?;
+        }
+        Ok(committed.map(drop)?)
     }
 
     fn warn_without_begin(&mut self) {

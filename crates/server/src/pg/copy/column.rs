@@ -3,6 +3,7 @@
 use super::wrong_values::{float, invalid, out_of_range, overflow};
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::{array_elements, malformed_array};
+use crate::pg::types::bytea::bytea;
 use crate::pg::types::calendar::{days_since_1970, microseconds_since_1970};
 use crate::pg::types::{input, known, numeric};
 use arrow::array::ArrayRef;
@@ -135,7 +136,7 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
         ColumnValues::Float32(builder) => builder.append_value(float(type_id, text)?),
         ColumnValues::Float64(builder) => builder.append_value(float(type_id, text)?),
         ColumnValues::Text(builder) => builder.append_value(checked),
-        ColumnValues::Binary(builder) => builder.append_value(input::bytea(text).ok_or_else(invalid)?),
+        ColumnValues::Binary(builder) => builder.append_value(bytea(text).ok_or_else(invalid)?),
         ColumnValues::Timestamp(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
         ColumnValues::Date(builder) => builder.append_value(parse_date(text).ok_or_else(invalid)?),
         ColumnValues::Decimal(builder) => {

@@ -28,7 +28,7 @@ pub(in crate::pg) enum Cell<'a> {
     Int(i64),
     Float32(f32),
     Float64(f64),
-    /// A number as text: digits, a sign, a decimal point.
+    /// A number as text: digits, a sign, a decimal point; or `NaN`, `Infinity`, `-Infinity`.
     Numeric(String),
     Text(&'a str),
     Bytes(&'a [u8]),
@@ -45,8 +45,12 @@ pub(in crate::pg) enum Cell<'a> {
     },
     /// The type of the elements, and the elements.
     List(u32, ArrayRef),
+    /// An array or a vector of the catalogue.
+    Items(Vec<Cell<'a>>),
     /// An object of the catalogue: its number in binary, its name in text.
     Named(i64, &'a str),
+    /// Several values in one.
+    Record(String),
     /// Anything else, as JSON.
     Json(String),
 }

@@ -1,7 +1,8 @@
 //! Parameters of statements as values, in both formats.
 
 use super::array_elements::{elements_of, malformed_array};
-use super::calendar::{days_since_1970, microseconds_since_1970};
+use super::bytea::bytea;
+use super::calendar::{DAY_US, days_since_1970, microseconds_since_1970};
 use super::{known, numeric};
 use crate::pg::error::{PgError, Severity};
 use crate::pg::wire::fields::Fields;
@@ -100,7 +101,8 @@ pub(in crate::pg) fn invalid(type_id: u32, text: &str) -> PgError {
     PgError::error("22P02", format!("invalid input syntax for type {name}: \"{text}\""))
 }
 
-fn out_of_range(type_id: u32, text: &str) -> PgError {
+/// The error for a value that a type cannot have.
+pub(in crate::pg) fn out_of_range(type_id: u32, text: &str) -> PgError {
     let name = known::sql_name(type_id).unwrap_or_else(|| type_id.to_string());
     PgError::error("22003", format!("value \"{text}\" is out of range for type {name}"))
 }
@@ -181,7 +183,13 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
             let days = days_since_1970(fields.i32()?).map_err(|infinity| out_of_range(type_id, infinity))?;
             ScalarValue::Date32(Some(days))
         }
-        known::TIME => ScalarValue::Time64Microsecond(Some(fields.i64()?)),
+        known::TIME => {
+            let microseconds = fields.i64()?;
+            if !(0..DAY_US).contains(&microseconds) {
+                return Err(PgError::error("22008", "time out of range"));
+            }
+            ScalarValue::Time64Microsecond(Some(microseconds))
+        }
         known::TIMESTAMP | known::TIMESTAMPTZ => {
             let time = microseconds_since_1970(fields.i64()?);
             timestamp(time.map_err(|infinity| out_of_range(type_id, infinity))?)
@@ -194,6 +202,8 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::NUMERIC => return decimal(&numeric::read(bytes)?),
         known::BYTEA => return Ok(ScalarValue::Binary(Some(bytes.to_vec()))),
         known::UUID => return uuid(bytes),
+        // An empty "char" is a zero.
+        known::CHAR => return text(bytes.strip_suffix(&[0]).unwrap_or(bytes)),
         known::JSONB => return text(bytes.strip_prefix(&[known::JSONB_VERSION]).unwrap_or(bytes)),
         other => match known::element_of(other) {
             Some(element) => array(element.id, &mut fields)?,
@@ -285,28 +295,6 @@ fn boolean(text: &str) -> Option<bool> {
         beginning if "false".starts_with(beginning) || "no".starts_with(beginning) => Some(false),
         _ => None,
     }
-}
-
-/// `\x` and hexadecimal digits, or the older form with `\\` and `\` with three octal digits.
-pub(in crate::pg) fn bytea(text: &str) -> Option<Vec<u8>> {
-    if let Some(digits) = text.strip_prefix("\\x") {
-        return hex::decode(digits);
-    }
-    let (mut out, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte != b'\\' {
-            out.push(byte);
-        } else if let Some(after) = rest.strip_prefix(b"\\") {
-            out.push(b'\\');
-            rest = after;
-        } else {
-            let (octal, after) = rest.split_at_checked(3)?;
-            out.push(u8::from_str_radix(str::from_utf8(octal).ok()?, 8).ok()?);
-            rest = after;
-        }
-    }
-    Some(out)
 }
 
 pub(in crate::pg) fn parse_boolean(text: &str) -> Option<bool> {
@@ -447,6 +435,7 @@ mod tests {
         let text = ScalarValue::from("1.2.3.4");
         assert_eq!(parameter(869, Format::Text, Some(b"1.2.3.4")).unwrap(), text);
         assert_eq!(parameter(known::VARCHAR, Format::Binary, Some(b"1.2.3.4")).unwrap(), text);
+        assert_eq!(parameter(known::CHAR, Format::Binary, Some(&[0])).unwrap(), ScalarValue::from(""));
     }
 
     #[test]
@@ -481,6 +470,10 @@ mod tests {
         ] {
             let error = parameter(id, Format::Binary, Some(&bytes)).unwrap_err();
             assert!(error.code == "22003" && error.message.contains("infinity"), "{id} {bytes:?}");
+        }
+        for microseconds in [-1, DAY_US] {
+            let error = parameter(known::TIME, Format::Binary, Some(&microseconds.to_be_bytes())).unwrap_err();
+            assert_eq!(error.code, "22008", "{microseconds}");
         }
         assert!(parameter(known::INT8, Format::Binary, Some(&[1, 2])).is_err());
         assert!(

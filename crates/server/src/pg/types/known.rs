@@ -29,15 +29,18 @@ pub(in crate::pg) const CHAR: u32 = 18;
 pub(in crate::pg) const NAME: u32 = 19;
 pub(in crate::pg) const INT8: u32 = 20;
 pub(in crate::pg) const INT2: u32 = 21;
+pub(in crate::pg) const INT2VECTOR: u32 = 22;
 pub(in crate::pg) const INT4: u32 = 23;
 pub(in crate::pg) const REGPROC: u32 = 24;
 pub(in crate::pg) const TEXT: u32 = 25;
 pub(in crate::pg) const OID: u32 = 26;
+pub(in crate::pg) const OIDVECTOR: u32 = 30;
 pub(in crate::pg) const JSON: u32 = 114;
 const XML: u32 = 142;
 pub(in crate::pg) const FLOAT4: u32 = 700;
 pub(in crate::pg) const FLOAT8: u32 = 701;
 pub(in crate::pg) const UNKNOWN: u32 = 705;
+pub(in crate::pg) const INET: u32 = 869;
 pub(in crate::pg) const BPCHAR: u32 = 1042;
 pub(in crate::pg) const VARCHAR: u32 = 1043;
 pub(in crate::pg) const DATE: u32 = 1082;
@@ -46,12 +49,16 @@ pub(in crate::pg) const TIMESTAMP: u32 = 1114;
 pub(in crate::pg) const TIMESTAMPTZ: u32 = 1184;
 pub(in crate::pg) const INTERVAL: u32 = 1186;
 pub(in crate::pg) const NUMERIC: u32 = 1700;
+pub(in crate::pg) const REGPROCEDURE: u32 = 2202;
 pub(in crate::pg) const REGCLASS: u32 = 2205;
 pub(in crate::pg) const REGTYPE: u32 = 2206;
+pub(in crate::pg) const RECORD: u32 = 2249;
 const CSTRING: u32 = 2275;
 pub(in crate::pg) const UUID: u32 = 2950;
 pub(in crate::pg) const UUID_ARRAY: u32 = 2951;
 pub(in crate::pg) const JSONB: u32 = 3802;
+pub(in crate::pg) const REGNAMESPACE: u32 = 4089;
+pub(in crate::pg) const REGROLE: u32 = 4096;
 /// The version of the binary form of `jsonb`, which stands before its text.
 pub(in crate::pg) const JSONB_VERSION: u8 = 1;
 
@@ -74,7 +81,7 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(NAME, "name", "name", 64, 'S', (1003, "_name")),
     plain(INT8, "int8", "bigint", 8, 'N', (1016, "_int8")),
     plain(INT2, "int2", "smallint", 2, 'N', (1005, "_int2")),
-    plain(22, "int2vector", "int2vector", -1, 'A', (1006, "_int2vector")),
+    plain(INT2VECTOR, "int2vector", "int2vector", -1, 'A', (1006, "_int2vector")),
     plain(INT4, "int4", "integer", 4, 'N', (1007, "_int4")),
     plain(REGPROC, "regproc", "regproc", 4, 'N', (1008, "_regproc")),
     plain(TEXT, "text", "text", -1, 'S', (1009, "_text")),
@@ -82,14 +89,14 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(27, "tid", "tid", 6, 'U', (1010, "_tid")),
     plain(28, "xid", "xid", 4, 'U', (1011, "_xid")),
     plain(29, "cid", "cid", 4, 'U', (1012, "_cid")),
-    plain(30, "oidvector", "oidvector", -1, 'A', (1013, "_oidvector")),
+    plain(OIDVECTOR, "oidvector", "oidvector", -1, 'A', (1013, "_oidvector")),
     plain(JSON, "json", "json", -1, 'U', (199, "_json")),
     plain(XML, "xml", "xml", -1, 'U', (143, "_xml")),
     plain(194, "pg_node_tree", "pg_node_tree", -1, 'Z', (0, "")),
     plain(FLOAT4, "float4", "real", 4, 'N', (1021, "_float4")),
     plain(FLOAT8, "float8", "double precision", 8, 'N', (1022, "_float8")),
     plain(UNKNOWN, "unknown", "unknown", -2, 'X', (0, "")),
-    plain(869, "inet", "inet", -1, 'I', (1041, "_inet")),
+    plain(INET, "inet", "inet", -1, 'I', (1041, "_inet")),
     plain(1033, "aclitem", "aclitem", 12, 'U', (1034, "_aclitem")),
     plain(BPCHAR, "bpchar", "character", -1, 'S', (1014, "_bpchar")),
     plain(VARCHAR, "varchar", "character varying", -1, 'S', (1015, "_varchar")),
@@ -100,13 +107,13 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(INTERVAL, "interval", "interval", 16, 'T', (1187, "_interval")),
     plain(1266, "timetz", "time with time zone", 12, 'D', (1270, "_timetz")),
     plain(NUMERIC, "numeric", "numeric", -1, 'N', (1231, "_numeric")),
-    plain(2202, "regprocedure", "regprocedure", 4, 'N', (2207, "_regprocedure")),
+    plain(REGPROCEDURE, "regprocedure", "regprocedure", 4, 'N', (2207, "_regprocedure")),
     plain(2204, "regoperator", "regoperator", 4, 'N', (2209, "_regoperator")),
     plain(REGCLASS, "regclass", "regclass", 4, 'N', (2210, "_regclass")),
     plain(REGTYPE, "regtype", "regtype", 4, 'N', (2211, "_regtype")),
-    plain(4089, "regnamespace", "regnamespace", 4, 'N', (4090, "_regnamespace")),
-    plain(4096, "regrole", "regrole", 4, 'N', (4097, "_regrole")),
-    plain(2249, "record", "record", -1, 'P', (2287, "_record")),
+    plain(REGNAMESPACE, "regnamespace", "regnamespace", 4, 'N', (4090, "_regnamespace")),
+    plain(REGROLE, "regrole", "regrole", 4, 'N', (4097, "_regrole")),
+    plain(RECORD, "record", "record", -1, 'P', (2287, "_record")),
     plain(CSTRING, "cstring", "cstring", -2, 'P', (1263, "_cstring")),
     plain(2276, "any", "\"any\"", 4, 'P', (0, "")),
     plain(2277, "anyarray", "anyarray", -1, 'P', (0, "")),
@@ -118,7 +125,7 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
 
 /// Whether values of a type are numbers of objects that are written by their names: `regclass` and its like.
 pub(in crate::pg) fn is_named(id: u32) -> bool {
-    matches!(id, REGPROC | 2_202 | REGCLASS | REGTYPE | 4_089 | 4_096)
+    matches!(id, REGPROC | REGPROCEDURE | REGCLASS | REGTYPE | REGNAMESPACE | REGROLE)
 }
 
 /// Whether values of a type are sent as their texts in the binary format, too.
@@ -135,6 +142,15 @@ pub(in crate::pg) fn by_id(id: u32) -> Option<&'static PgType> {
 /// The type of the elements of the arrays of this type.
 pub(in crate::pg) fn element_of(array: u32) -> Option<&'static PgType> {
     TYPES.iter().find(|known| known.array == array && array != 0)
+}
+
+/// The type of the elements of arrays and vectors of this type, and the number of the first one.
+pub(in crate::pg) fn elements_of(id: u32) -> Option<(u32, i32)> {
+    match id {
+        INT2VECTOR => Some((INT2, 0)),
+        OIDVECTOR => Some((OID, 0)),
+        array => element_of(array).map(|element| (element.id, 1)),
+    }
 }
 
 /// A type by its name in `pg_type` or in SQL.

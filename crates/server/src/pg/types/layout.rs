@@ -4,12 +4,8 @@
 use super::known;
 
 const TID: u32 = 27;
-const INT2VECTOR: u32 = 22;
-const OIDVECTOR: u32 = 30;
 const PG_NODE_TREE: u32 = 194;
-const INET: u32 = 869;
 const TIMETZ: u32 = 1266;
-const RECORD: u32 = 2249;
 const CSTRING: u32 = 2275;
 const ANYARRAY: u32 = 2277;
 
@@ -23,7 +19,7 @@ pub(in crate::pg) fn alignment_of(id: u32) -> &'static str {
         known::BOOL | known::CHAR | known::NAME | known::UNKNOWN | known::UUID | CSTRING => "c",
         known::INT2 | TID => "s",
         known::INT8 | known::FLOAT8 | known::TIME | known::TIMESTAMP | known::TIMESTAMPTZ | known::INTERVAL => "d",
-        TIMETZ | RECORD | ANYARRAY => "d",
+        TIMETZ | known::RECORD | ANYARRAY => "d",
         _ => "i",
     }
 }
@@ -31,8 +27,8 @@ pub(in crate::pg) fn alignment_of(id: u32) -> &'static str {
 /// How a type's values may be stored: as they are (`p`), compressed (`m`), or elsewhere, too (`x`).
 pub(in crate::pg) fn storage_of(id: u32) -> &'static str {
     match (id, known::width_of(id)) {
-        (INT2VECTOR | OIDVECTOR, _) => "p",
-        (known::NUMERIC | INET, _) => "m",
+        (known::INT2VECTOR | known::OIDVECTOR, _) => "p",
+        (known::NUMERIC | known::INET, _) => "m",
         (_, -1) => "x",
         _ => "p",
     }
@@ -54,5 +50,8 @@ pub(in crate::pg) fn collation_of(id: u32) -> i64 {
 
 /// Whether a type is preferred to others of its category.
 pub(in crate::pg) fn is_preferred(id: u32) -> bool {
-    matches!(id, known::BOOL | known::TEXT | known::OID | known::FLOAT8 | known::TIMESTAMPTZ | known::INTERVAL | INET)
+    matches!(
+        id,
+        known::BOOL | known::TEXT | known::OID | known::FLOAT8 | known::TIMESTAMPTZ | known::INTERVAL | known::INET
+    )
 }

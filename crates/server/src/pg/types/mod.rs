@@ -4,6 +4,7 @@
 
 pub(in crate::pg) mod array_elements;
 pub(in crate::pg) mod binary;
+pub(in crate::pg) mod bytea;
 pub(in crate::pg) mod calendar;
 pub(in crate::pg) mod cells;
 pub(in crate::pg) mod enumerations;

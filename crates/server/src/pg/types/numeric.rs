@@ -11,8 +11,20 @@ const NEGATIVE_INFINITY: u16 = 0xf000;
 /// The maximum number of decimal digits that is accepted.
 const DIGITS_MAX: usize = 20_000;
 
-/// Appends a number that is given as text with digits, a sign and a decimal point.
+/// Appends a number that is given as text with digits, a sign and a decimal point, or as `NaN`, `Infinity` or
+/// `-Infinity`.
 pub(in crate::pg) fn push(out: &mut Vec<u8>, text: &str) {
+    let special = match text {
+        "NaN" => Some(NAN),
+        "Infinity" => Some(INFINITY),
+        "-Infinity" => Some(NEGATIVE_INFINITY),
+        _ => None,
+    };
+    if let Some(sign) = special {
+        // It has no digits, no weight and no scale.
+        [0, 0, sign, 0].iter().for_each(|part| out.extend(part.to_be_bytes()));
+        return;
+    }
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (NEGATIVE, digits),
         None => (0, text),
@@ -89,7 +101,8 @@ mod tests {
 
     #[test]
     fn numbers_come_back() {
-        for text in ["0", "1", "-1", "10000", "18446744073709551615", "0.5", "-123456.789", "0.00001", "1.50", "0.00"] {
+        let plain = ["0", "1", "-1", "10000", "18446744073709551615", "0.5", "-123456.789", "0.00001", "1.50", "0.00"];
+        for text in plain.into_iter().chain(["NaN", "Infinity", "-Infinity"]) {
             let mut bytes = Vec::new();
             push(&mut bytes, text);
             assert_eq!(read(&bytes).unwrap(), text);
@@ -101,6 +114,11 @@ mod tests {
         let mut bytes = Vec::new();
         push(&mut bytes, "-12345.678");
         assert_eq!(bytes, [0, 3, 0, 1, 0x40, 0, 0, 3, 0, 1, 9, 41, 26, 124]);
+        for (text, sign) in [("NaN", 0xc0), ("Infinity", 0xd0), ("-Infinity", 0xf0)] {
+            let mut bytes = Vec::new();
+            push(&mut bytes, text);
+            assert_eq!(bytes, [0, 0, 0, 0, sign, 0, 0, 0], "{text}");
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         Cell::Float64(value) => out.extend(float64(*value).as_bytes()),
         Cell::Numeric(digits) => out.extend(digits.as_bytes()),
         Cell::Text(text) | Cell::Named(_, text) => out.extend(text.as_bytes()),
-        Cell::Json(text) => out.extend(text.as_bytes()),
+        Cell::Json(text) | Cell::Record(text) => out.extend(text.as_bytes()),
         Cell::Bytes(bytes) => {
             const DIGITS: &[u8; 16] = b"0123456789abcdef";
             out.extend(b"\\x");
@@ -48,6 +48,16 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         }
         Cell::List(element, list) => {
             out.extend(array(known::element_of(type_id).map_or(*element, |known| known.id), list).as_bytes());
+        }
+        Cell::Items(items) => {
+            let (element, first) = known::elements_of(type_id).unwrap_or((known::TEXT, 1));
+            let items = items.iter().map(|item| of(element, item));
+            // A vector has spaces between its elements.
+            let text = match first {
+                0 => items.flatten().collect::<Vec<_>>().join(" "),
+                _ => array_text::format(items),
+            };
+            out.extend(text.as_bytes());
         }
     }
     Ok(true)

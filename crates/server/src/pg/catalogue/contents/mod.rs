@@ -131,19 +131,30 @@ impl<'a> Contents<'a> {
         let objects = self.objects()?;
         Ok(match name {
             "sizes" => {
-                let engine = self.session.engine();
-                let sizes = objects.tables.iter().filter_map(|object| {
+                let snapshot = self.session.engine().snapshot()?;
+                let stored = snapshot.table_bytes()?;
+                let mut rows = Vec::new();
+                for object in &objects.tables {
                     let bytes = match &object.table {
-                        Some(table) if table.definition.view.is_none() => {
-                            engine.stats(Some(table)).ok()?.first()?.bytes
+                        Some(table) if table.definition.view.is_some() => Some(0),
+                        Some(table) if table.definition.is_in_memory() => {
+                            snapshot.stats(Some(table))?.first().map(|stats| stats.bytes)
                         }
-                        _ => 0,
+                        Some(table) => stored.get(&table.id).copied(),
+                        None => Some(0),
                     };
-                    Some(vec![Value::Int(object.number), Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX))])
-                });
+                    // A table that is not committed yet, or was dropped in the meantime, has none.
+                    if let Some(bytes) = bytes {
+                        rows.push(vec![
+                            Value::Int(object.number),
+                            Value::Int(i64::try_from(bytes).unwrap_or(i64::MAX)),
+                        ]);
+                    }
+                }
                 // The size of an index is 0, because its pages belong to the table.
                 let indexes = objects.tables.iter().flat_map(|object| &object.indexes);
-                sizes.chain(indexes.map(|index| vec![Value::Int(index.number), Value::Int(0)])).collect()
+                rows.extend(indexes.map(|index| vec![Value::Int(index.number), Value::Int(0)]));
+                rows
             }
             "functions" => procedures::signatures(),
             name => indexes::internal(name, objects),

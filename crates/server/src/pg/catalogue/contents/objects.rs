@@ -11,7 +11,7 @@ use crate::pg::types::known;
 use crate::pg::types::modifiers::{self, NO_MODIFIER};
 use atsdb::name::same_name;
 use atsdb::sql::identifier;
-use atsdb::{ColumnType, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema, hex};
+use atsdb::{ColumnType, ErrorKind, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema, hex};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
@@ -192,7 +192,8 @@ impl Objects {
     pub(super) fn of(session: &StoreSession) -> Result<Self, PgError> {
         let stored = session.tables()?;
         let schemas = numbered(session.schemas()?, stored.iter().any(TemporaryTables::contain));
-        let mut tables: Vec<Object> = stored.into_iter().map(|table| object(session, table)).collect();
+        let tables = stored.into_iter().map(|table| object(session, table));
+        let mut tables = tables.collect::<Result<Vec<Object>, PgError>>()?;
         let sequences: Vec<Object> = tables.iter().flat_map(identity_sequences).collect();
         tables.extend(sequences);
         tables.sort_by(|one, two| one.name.cmp(&two.name));
@@ -289,7 +290,7 @@ pub(in crate::pg) fn number_of_table(table: &Table) -> i64 {
     }
 }
 
-fn object(session: &StoreSession, table: Table) -> Object {
+fn object(session: &StoreSession, table: Table) -> Result<Object, PgError> {
     let definition = &table.definition;
     let number = number_of_table(&table);
     let schema = match TemporaryTables::contain(&table) {
@@ -305,10 +306,8 @@ fn object(session: &StoreSession, table: Table) -> Object {
         (None, None, None) => ('r', None),
     };
     let attributes = match &definition.view {
-        // A view whose query refers to something that no longer exists has no columns.
-        Some(_) => session.columns_of_view(&table).map_or_else(
-            |_| Vec::new(),
-            |schema| {
+        Some(_) => match session.columns_of_view(&table) {
+            Ok(schema) => {
                 let plain = |column: crate::pg::wire::outgoing::ResultColumn| Attribute {
                     name: column.name,
                     type_id: column.type_id,
@@ -320,8 +319,11 @@ fn object(session: &StoreSession, table: Table) -> Object {
                     identity: None,
                 };
                 columns_of(&schema).into_iter().map(plain).collect()
-            },
-        ),
+            }
+            Err(error) if is_passing(error.kind()) => return Err(error.into()),
+            // A view whose query refers to something that no longer exists has no columns.
+            Err(_) => Vec::new(),
+        },
         None if definition.sequence => sequence_attributes(),
         None => {
             let types = arrow_schema(definition);
@@ -355,7 +357,12 @@ fn object(session: &StoreSession, table: Table) -> Object {
     let indexes = indexes(number, &table);
     let name = definition.local_name().to_owned();
     let (namespace, numbered) = (0, None);
-    Object { number, name, schema, namespace, kind, attributes, indexes, query, table: Some(table), numbered }
+    Ok(Object { number, name, schema, namespace, kind, attributes, indexes, query, table: Some(table), numbered })
+}
+
+/// Whether an error says nothing about a definition, but that the query was ended or cannot be answered now.
+fn is_passing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Interrupted | ErrorKind::Resources | ErrorKind::Busy | ErrorKind::Unavailable)
 }
 
 fn indexes(number: i64, table: &Table) -> Vec<IndexObject> {
