@@ -107,11 +107,25 @@ impl Session {
                 .with_hint("retry it from BEGIN on"),
             _ => rolled_back(error),
         })?;
-        open.indexes.iter().try_for_each(|(table, index)| match self.engine.build_index(table, index) {
-            // It was dropped after it had been declared, in the transaction or since.
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            built => built.map(drop),
-        })
+        self.build_after_commit(&open.indexes);
+        Ok(())
+    }
+
+    /// Builds the indexes that the transaction declared. It is durable already, so no failure may become one of COMMIT: a
+    /// client would repeat the transaction. An index that is not complete only prunes less.
+    fn build_after_commit(&self, indexes: &[(Table, Index)]) {
+        for (table, index) in indexes {
+            match self.engine.build_index(table, index) {
+                Ok(_) => {}
+                // It was dropped after it had been declared, in the transaction or since.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    *self.notice.lock() = Some(format!(
+                        "the transaction is committed, but not all rows are indexed, and the others are found by reading: {error}"
+                    ));
+                }
+            }
+        }
     }
 
     /// The state that a statement reads, which is the transaction's or the store's, and the definitions that it sees.

@@ -180,12 +180,16 @@ impl Connection {
 
     /// Commits the store's transaction. It is over whether this succeeds or not, so that no later statement can become
     /// a part of it.
-    fn commit_store(&self) -> Result<(), Failure> {
+    fn commit_store(&mut self) -> Result<(), Failure> {
         let committed = self.session.execute("COMMIT");
         if committed.is_err() && self.session.in_transaction() {
             self.session.execute("ROLLBACK")?;
         }
-        Ok(committed.map(drop)?)
+        committed?;
+        if let Some(notice) = self.session.take_notice() {
+            self.warn("01000", notice);
+        }
+        Ok(())
     }
 
     fn warn_without_begin(&mut self) {
@@ -214,7 +218,7 @@ impl Connection {
         self.follow_search_path()
     }
 
-    pub(super) fn warn(&mut self, code: &'static str, message: &'static str) {
+    pub(super) fn warn(&mut self, code: &'static str, message: impl Into<String>) {
         self.io.out.error(&PgError::new(Severity::Warning, code, message));
     }
 }
