@@ -5,6 +5,7 @@ use super::block::Block;
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::statement::kind::StatementKind;
+use std::borrow::Cow;
 
 impl Connection {
     /// Prepares for a statement: checks that it may run, and begins the transaction that it needs.
@@ -218,7 +219,7 @@ impl Connection {
         self.follow_search_path()
     }
 
-    pub(super) fn warn(&mut self, code: &'static str, message: impl Into<String>) {
+    pub(super) fn warn(&mut self, code: &'static str, message: impl Into<Cow<'static, str>>) {
         self.io.out.error(&PgError::new(Severity::Warning, code, message));
     }
 }
