@@ -124,11 +124,11 @@ class Pushdown(Case):
             connection.execute(f"SELECT n FROM v WHERE {where}").fetchall()
             return chunks_read(connection) - before
         self.assertEqual(reads("n >= 0"), 6)
-        for where in ["price = 10.5", "price > 1000", "price BETWEEN '-100' AND -3.5", "price IN (9, '450.00')", "exact < -5",
-                      "whole = '12345678901234567891'", "whole > 1e30", "at < '01'", "at >= '12:30:00.500'", "at IN ('01:30:00')",
+        for where in ["price = 10.5", "price > '1000'", "price BETWEEN '-100' AND -3.5", "price IN (9, '450.00')", "exact < -5",
+                      "whole = '12345678901234567891'", "whole > '1e30'", "at < '01'", "at >= '12:30:00.500'", "at IN ('01:30:00')",
                       "day = '2024-02-29'", "seen > '2024-03-01'", "id = '90eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"]:
             self.assertLess(reads(where), 6, where)
-        for where in ["price = '10.505'", "price > 1e20", "at > '24'", "day = '2024-02-29 12:00'"]:
+        for where in ["price = '10.505'", "price > '1e20'", "at > '24'", "day = '2024-02-29 12:00'"]:
             self.assertEqual(reads(where), 0, where)
 
 
