@@ -45,7 +45,9 @@ type Appender[T any] struct {
 	sealed, done uint64
 	closing      bool
 	failure      error
-	stats        Stats
+	// abandonedRows counts the rows of batches that were not done when the context of Close ended.
+	abandonedRows int64
+	stats         Stats
 }
 
 // Stats are the figures of an [Appender] since it was created.
@@ -250,11 +252,11 @@ func (a *Appender[T]) Close(ctx context.Context) error {
 	a.cancel()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if ended == nil || a.stats.FailedRows == 0 {
+	if ended == nil || a.abandonedRows == 0 {
 		return a.failure
 	}
 	return errors.Join(fmt.Errorf("atsdb: %d rows for table %s are not known to be stored: %w",
-		a.stats.FailedRows, a.table, ended), a.failure)
+		a.abandonedRows, a.table, ended), a.failure)
 }
 
 // Stats returns the figures since the appender was created.

@@ -289,6 +289,63 @@ func TestCloseGivesUpWithItsContext(t *testing.T) {
 	})
 }
 
+func TestCloseCountsOnlyTheRowsThatItGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newFakeServer[small](t)
+		server.before = func(count int, request *http.Request) (*http.Response, error) {
+			if count == 0 {
+				return answer(400, `no`), nil
+			}
+			// The server answers although the request is cancelled.
+			<-request.Context().Done()
+			return nil, nil
+		}
+		refused := 0
+		a := open(t, server, Options{
+			BatchRows: 2, FlushTime: -1, OnFailure: func(err *BatchError) { refused += err.Rows },
+		}, ClientOptions{})
+		appendRows(t, a, 4)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := a.Close(ctx); err != nil || refused != 2 {
+			t.Error(err, refused)
+		}
+		if got := server.batches(); !reflect.DeepEqual(got, []int64{2}) {
+			t.Error(got)
+		}
+	})
+}
+
+func TestEachBatchThatIsRefusedIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newFakeServer[small](t)
+		appended := make(chan struct{})
+		server.before = func(count int, _ *http.Request) (*http.Response, error) {
+			<-appended
+			if count != 1 {
+				return answer(422, `{"kind": "limit", "message": "the dictionary is full"}`), nil
+			}
+			return nil, nil
+		}
+		a := open(t, server, Options{BatchRows: 2, FlushTime: -1}, ClientOptions{})
+		appendRows(t, a, 6)
+		close(appended)
+		err := a.Close(t.Context())
+		var failed *BatchError
+		if !errors.As(err, &failed) || !strings.HasSuffix(failed.ID, "-1") {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"-1)", "-3)"} {
+			if !strings.Contains(err.Error(), id) {
+				t.Errorf("no batch %s in %v", id, err)
+			}
+		}
+		if got := server.batches(); !reflect.DeepEqual(got, []int64{2}) {
+			t.Error(got)
+		}
+	})
+}
+
 func TestGoroutinesAppendAtOnce(t *testing.T) {
 	server := newFakeServer[small](t)
 	server.after = func(count int, _ *http.Request) (*http.Response, error) {

@@ -1,6 +1,8 @@
 package atsdb
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -64,8 +66,10 @@ func (a *Appender[T]) settle(next *batch) {
 		err = fmt.Errorf("atsdb: the server counts %d rows", answer.Rows)
 	}
 	var failed *BatchError
+	// An answer that arrives although Close has given up counts.
+	isAbandoned := errors.Is(err, context.Canceled) && a.sending.Err() != nil
 	if err != nil {
-		if a.sending.Err() != nil {
+		if isAbandoned {
 			err = fmt.Errorf("%w: %w", ErrClosed, err)
 		}
 		failed = &BatchError{Table: a.table, ID: next.id, Rows: int(rowCount), Stream: stream, Err: err}
@@ -79,8 +83,16 @@ func (a *Appender[T]) settle(next *batch) {
 	a.queuedBytes -= next.bytes
 	if failed != nil {
 		a.stats.FailedRows += rowCount
-		if a.options.OnFailure == nil && a.failure == nil {
+		if isAbandoned {
+			a.abandonedRows += rowCount
+		}
+		switch {
+		case a.options.OnFailure != nil:
+		case a.failure == nil:
 			a.failure = failed
+		default:
+			// The batches behind a refused one are sent, too, and each that fails has rows that the caller may want.
+			a.failure = errors.Join(a.failure, failed)
 		}
 	} else {
 		a.stats.Batches++

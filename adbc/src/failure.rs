@@ -28,8 +28,10 @@ pub(crate) fn status_of(kind: ErrorKind) -> Status {
 
 /// An error of a store.
 pub(crate) fn of_store(error: atsdb::Error) -> Error {
-    let kind = error.kind();
-    let mut failure = with_state(status_of(kind), sqlstate_of(&error), error.to_string());
+    let (kind, sqlstate) = (error.kind(), sqlstate_of(&error));
+    // The class of broken constraints. A NULL in a NOT NULL column has no kind of its own.
+    let status = if sqlstate.starts_with("23") { Status::Integrity } else { status_of(kind) };
+    let mut failure = with_state(status, sqlstate, error.to_string());
     let mut details = vec![("atsdb.kind".to_owned(), kind.name().as_bytes().to_vec())];
     details.extend(error.hint().map(|hint| ("atsdb.hint".to_owned(), hint.as_bytes().to_vec())));
     failure.details = Some(details);
@@ -88,6 +90,13 @@ mod tests {
         let details = error.details.unwrap();
         assert_eq!(details[0], ("atsdb.kind".to_owned(), b"not_found".to_vec()));
         assert_eq!(details[1].1, b"did you mean ab?");
+    }
+
+    #[test]
+    fn a_null_where_none_may_be_breaks_the_integrity() {
+        let error = of_store(atsdb::Error::invalid("table t, column x: row 1: a value is NULL"));
+        assert_eq!((error.status, error.sqlstate.map(|letter| letter as u8)), (Status::Integrity, *b"23502"));
+        assert_eq!(of_store(atsdb::Error::invalid("division by zero")).status, Status::InvalidData);
     }
 
     #[test]

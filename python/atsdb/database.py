@@ -463,6 +463,9 @@ def _arrow(data: Any) -> Any:
     if module == "pandas" and hasattr(data, "columns"):
         import pyarrow
 
+        repeated = data.columns[data.columns.duplicated()]
+        if len(repeated):
+            raise BY_KIND["usage"](f"column {repeated[0]} is given twice", "give each column once")
         table = pyarrow.Table.from_pandas(data)
         # Levels of the index without a name, such as those that a filter leaves, are no columns.
         return table.drop_columns([name for name in table.column_names if _UNNAMED_LEVEL.fullmatch(name)])

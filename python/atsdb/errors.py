@@ -51,7 +51,7 @@ class OperationalError(DatabaseError):
 
 
 class IntegrityError(DatabaseError):
-    """A key already exists."""
+    """A row breaks a constraint: a key, a NOT NULL, a CHECK, a foreign key."""
 
 
 class InternalError(DatabaseError):

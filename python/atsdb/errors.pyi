@@ -42,6 +42,9 @@ class CheckViolationError(IntegrityError):
 class ForeignKeyViolationError(IntegrityError):
     """A row refers to a row that does not exist."""
 
+class NotNullViolationError(IntegrityError):
+    """A row has no value in a column that is NOT NULL."""
+
 class LimitError(DataError):
     """A limit is reached."""
 
@@ -93,6 +96,7 @@ __all__ = [
     "NewerFormatError",
     "NotAStoreError",
     "NotFoundError",
+    "NotNullViolationError",
     "NotSupportedError",
     "OperationalError",
     "ProgrammingError",

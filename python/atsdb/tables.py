@@ -14,8 +14,9 @@
 ...     note: Annotated[str, atsdb.column(skip=True)] = ""
 
 Each field is a column. ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``datetime``, ``date``, ``time``, ``timedelta``,
-``Decimal`` and lists of them have a type of SQL. ``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower
-one, and ``atsdb.column`` any other, such as ``UUID`` and ``JSON`` for a ``str``. ``| None`` makes a column that takes NULL.
+``Decimal`` and lists of them have a type of SQL. An ``enum.Enum`` has the type of its members' values, and the values are
+what rows have when they are read. ``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower type, and
+``atsdb.column`` any other, such as ``UUID`` and ``JSON`` for a ``str``. ``| None`` makes a column that takes NULL.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import enum
 import types
 import typing
 from collections.abc import Callable, Sequence
@@ -225,6 +227,10 @@ def _sql_type(python_type: Any, options: TableOptions) -> str | None:
         named = [one.type for one in said if one.type is not None]
         of_element = named[0] if named else _sql_type(element, options)
         return None if of_element is None else f"{of_element}[]"
+    if isinstance(python_type, enum.EnumMeta):
+        # A member stands for its value.
+        types_of_values = {type(member.value) for member in typing.cast("type[enum.Enum]", python_type)}
+        return _sql_type(types_of_values.pop(), options) if len(types_of_values) == 1 else None
     return _TIMESTAMPS.get(options.unit) if python_type is datetime.datetime else _SQL_TYPES.get(python_type)
 
 

@@ -2,10 +2,10 @@
 
 use crate::time_value::{date, datetime, with_nanosecond};
 use atsdb::arrow::array::{Array, ArrayRef, AsArray};
-use atsdb::arrow::compute::cast;
+use atsdb::arrow::compute::{cast, filter, is_not_null};
 use atsdb::arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, DurationMicrosecondType, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64NanosecondType, TimeUnit,
+    ArrowPrimitiveType, DataType, Date32Type, DurationMicrosecondType, FieldRef, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64NanosecondType, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
@@ -13,6 +13,7 @@ use atsdb::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyDict, PyList, PyTime};
 use pyo3::{IntoPyObject, IntoPyObjectExt};
+use std::sync::Arc;
 
 /// The values of a column as Python objects; NULL is `None`.
 pub(crate) fn objects(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {
@@ -48,7 +49,9 @@ pub(crate) fn objects(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAn
             decimals(py, column)
         }
         DataType::Dictionary(..) => of_dictionary(py, column),
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => lists(py, column),
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+            lists(py, column, element)
+        }
         DataType::Struct(_) => structs(py, column),
         other => Err(refused(py, &format!("a column of type {other} cannot be converted to Python objects"))),
     }
@@ -187,15 +190,22 @@ fn of_dictionary(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> 
         .collect()
 }
 
-fn lists(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {
-    let list = |row: usize| -> ArrayRef {
-        match column.data_type() {
-            DataType::List(_) => column.as_list::<i32>().value(row),
-            DataType::LargeList(_) => column.as_list::<i64>().value(row),
-            _ => column.as_fixed_size_list().value(row),
-        }
+/// The elements of all lists are converted together: decimals, for instance, need preparations for each conversion.
+fn lists(py: Python<'_>, column: &ArrayRef, element: &FieldRef) -> PyResult<Vec<Py<PyAny>>> {
+    // What is behind a NULL is no value.
+    let present = is_not_null(column).and_then(|present| filter(column, &present));
+    let present = present.map_err(|error| refused(py, &error.to_string()))?;
+    let present = converted(py, &present, &DataType::LargeList(Arc::clone(element)))?;
+    let present = present.as_list::<i64>();
+    let (first, end) = (present.value_offsets()[0], present.value_offsets()[present.len()]);
+    let elements = objects(py, &present.values().slice(first as usize, (end - first) as usize))?;
+    let (mut elements, mut lengths) = (elements.into_iter(), present.offsets().lengths());
+    let list = |row: usize| -> PyResult<Py<PyAny>> {
+        let length = if column.is_valid(row) { lengths.next() } else { None };
+        let Some(length) = length else { return Ok(py.None()) };
+        PyList::new(py, elements.by_ref().take(length).collect::<Vec<_>>())?.into_py_any(py)
     };
-    each(py, column, column, |_, row| PyList::new(py, objects(py, &list(row))?)?.into_py_any(py))
+    (0..column.len()).map(list).collect()
 }
 
 fn structs(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {

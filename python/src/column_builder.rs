@@ -1,6 +1,6 @@
 //! Columns of Arrow from Python objects: each value fits the column's type exactly, or is refused.
 
-use crate::special_value::{is_document, is_missing, json_text};
+use crate::special_value::{is_document, is_missing, json_text, member_value};
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::ArrayRef;
 use atsdb::{ColumnType, ColumnValues, ElementType};
@@ -39,7 +39,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Adds a value; `None` is NULL, and so is what pandas and NumPy have for it.
+    /// Adds a value; `None` is NULL, and so is what pandas and NumPy have for it. A member of an `enum.Enum` stands for
+    /// its value.
     pub(crate) fn push(&mut self, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         push(&mut self.values, self.form, value)
     }
@@ -51,7 +52,8 @@ impl ColumnBuilder {
 }
 
 fn push(values: &mut ColumnValues, form: ValueForm, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let Some(value) = value.filter(|value| !value.is_none()) else {
+    let member = value.map(member_value).transpose()?.flatten();
+    let Some(value) = member.as_ref().or(value).filter(|value| !value.is_none()) else {
         values.append_null();
         return Ok(());
     };

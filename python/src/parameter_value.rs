@@ -1,7 +1,8 @@
 //! Python values as values of parameters, each with the SQL type that follows from its Python type. A text has no type:
-//! like a quoted text, it is parsed as the type that the statement needs at its place.
+//! like a quoted text, it is parsed as the type that the statement needs at its place. A member of an enumeration is its
+//! value.
 
-use crate::special_value::{is_missing, json_text};
+use crate::special_value::{is_missing, json_text, member_value};
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::{
     Array, Date32Array, Decimal128Array, IntervalMonthDayNanoArray, Time64MicrosecondArray, TimestampMicrosecondArray,
@@ -19,6 +20,9 @@ const DECIMAL_DIGITS_MAX: i64 = 38;
 
 /// A value with its type.
 pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
+    if let Some(value) = member_value(value)? {
+        return parameter_value(&value);
+    }
     if value.is_none() || is_missing(value) {
         return Ok(ParameterValue::null());
     }

@@ -1,15 +1,16 @@
 //! Rows of Python as batches of Arrow: tuples by position, mappings by name, and objects by their attributes.
 
 use crate::column_builder::ColumnBuilder;
+use crate::failure::{exception, raised};
 use atsdb::arrow::array::{RecordBatch, RecordBatchOptions};
 use atsdb::arrow::datatypes::{Field, Schema};
 use atsdb::name::{same_name, unknown_name};
 use atsdb::{Column, ColumnType, Error, ErrorKind, TableDefinition, Value};
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PySequence, PyString, PyTuple};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The number of rows that are converted together.
@@ -53,8 +54,9 @@ impl<'py> RowSource<'py> {
                 .iter()
                 .map(|name| definition.column(name).cloned())
                 .collect::<atsdb::Result<_>>()
-                .map_err(|error| crate::failure::exception(py, &error))?,
+                .map_err(|error| exception(py, &error))?,
         };
+        raised(py, refuse_repeated(definition, &columns))?;
         let builders = columns.iter().map(|column| ColumnBuilder::new(column.column_type)).collect();
         let attributes = attributes.map(|names| names.into_iter().map(Bound::unbind).collect());
         let defaults = columns.iter().map(|column| default_of(py, column)).collect::<PyResult<Vec<_>>>()?;
@@ -148,7 +150,9 @@ impl<'py> RowSource<'py> {
         let mut values: Vec<Option<Bound<'py, PyAny>>> = vec![None; self.columns.len()];
         for (key, value) in row {
             let position = self.position(row.py(), key.cast::<PyString>()?.to_str()?)?;
-            values[position] = Some(value);
+            if values[position].replace(value).is_some() {
+                return Err(self.at(row.py(), position, &PyValueError::new_err("the dict has two values for it")));
+            }
         }
         for (position, value) in values.iter().enumerate() {
             let value = value.as_ref().or(self.defaults[position].as_ref());
@@ -163,7 +167,7 @@ impl<'py> RowSource<'py> {
         }
         let Some(position) = self.columns.iter().position(|column| same_name(&column.name, key)) else {
             let error = unknown_name("column", key, self.columns.iter().map(|column| column.name.as_str()));
-            return Err(crate::failure::exception(py, &error.context(format_args!("table {}", self.table))));
+            return Err(exception(py, &error.context(format_args!("table {}", self.table))));
         };
         self.keys.insert(key.to_owned(), position);
         Ok(position)
@@ -193,6 +197,18 @@ fn default_of<'py>(py: Python<'py>, column: &Column) -> PyResult<Option<Bound<'p
     Ok(Some(object))
 }
 
+/// Refuses rows with two values for one column.
+fn refuse_repeated(definition: &TableDefinition, columns: &[Column]) -> atsdb::Result<()> {
+    let mut seen = HashSet::new();
+    match columns.iter().find(|column| !seen.insert(column.id)) {
+        Some(column) => {
+            let message = format!("table {}: column {} is given twice", definition.name, column.name);
+            Err(Error::usage(message).with_hint("name each column once: names that differ only in case are the same"))
+        }
+        None => Ok(()),
+    }
+}
+
 fn refused(py: Python<'_>, message: &str) -> PyErr {
-    crate::failure::exception(py, &Error::new(ErrorKind::InvalidValue, message))
+    exception(py, &Error::new(ErrorKind::InvalidValue, message))
 }

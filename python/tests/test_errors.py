@@ -12,7 +12,7 @@ from atsdb._atsdb import ERROR_KINDS
 
 
 def test_each_kind_of_error_has_a_class():
-    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 19
+    assert len(errors.BY_KIND) == len(ERROR_KINDS) == 20
     for kind, base, sqlstate in ERROR_KINDS:
         error = errors.BY_KIND[kind]
         assert (error.kind, error.sqlstate) == (kind, sqlstate)
@@ -87,6 +87,56 @@ def test_a_row_that_breaks_a_check_is_an_integrity_error(db):
     assert (raised.value.kind, raised.value.sqlstate) == ("check_violation", "23514")
     assert raised.value.message == 'new row for relation "t" violates check constraint "t_a_check"'
     assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
+
+
+#: Statements after which a constraint of the table would be broken, and their exceptions.
+BROKEN = [
+    ("INSERT INTO c VALUES (2, NULL, 1)", "NotNullViolationError", "23502"),
+    ("INSERT INTO c (id) VALUES (2)", "NotNullViolationError", "23502"),
+    ("UPDATE c SET a = NULL", "NotNullViolationError", "23502"),
+    ("ALTER TABLE c ALTER COLUMN p SET NOT NULL", "NotNullViolationError", "23502"),
+    ("INSERT INTO c VALUES (1, 1, 1)", "DuplicateKeyError", "23505"),
+    ("INSERT INTO c VALUES (2, 0, 1)", "CheckViolationError", "23514"),
+    ("INSERT INTO c VALUES (2, 1, 9)", "ForeignKeyViolationError", "23503"),
+    ("DELETE FROM p", "ForeignKeyViolationError", "23503"),
+]
+
+
+@pytest.mark.parametrize(("statement", "name", "sqlstate"), BROKEN, ids=[statement for statement, *_ in BROKEN])
+def test_what_breaks_a_constraint_is_an_integrity_error(db, statement, name, sqlstate):
+    db.sql("CREATE TABLE p (id INT PRIMARY KEY)")
+    db.sql("CREATE TABLE c (id INT PRIMARY KEY, a INT NOT NULL CHECK (a > 0), p INT REFERENCES p)")
+    db.sql("INSERT INTO p VALUES (1)")
+    db.sql("INSERT INTO c VALUES (1, 1, 1), (7, 1, NULL)")
+    with pytest.raises(atsdb.IntegrityError) as raised:
+        db.sql(statement)
+    assert (type(raised.value), raised.value.sqlstate) == (getattr(atsdb, name), sqlstate)
+    connection = dbapi.connect(db)
+    with pytest.raises(dbapi.IntegrityError):
+        connection.execute(statement)
+        connection.commit()
+    connection.close()
+    assert db.sql("SELECT count(*) FROM c").fetchone() == (2,)
+
+
+def test_a_row_without_a_value_that_it_needs_is_an_integrity_error(db):
+    db.sql("CREATE TABLE t (a INT NOT NULL, b INT)")
+    cursor = dbapi.connect(db).cursor()
+    for append in [
+        lambda: db.append("t", [(None, 1)]),
+        lambda: db.append("t", [{"b": 1}]),
+        lambda: db.append("t", [(1,)], columns=["b"]),
+        lambda: cursor.executemany("INSERT INTO t VALUES (?, ?)", [(None, 1), (None, 2)]),
+        lambda: cursor.executemany("INSERT INTO t (b) VALUES (?)", [(1,), (2,)]),
+    ]:
+        with pytest.raises(atsdb.NotNullViolationError) as raised:
+            append()
+        assert (raised.value.kind, raised.value.sqlstate) == ("not_null_violation", "23502")
+        cursor.connection.rollback()
+    # A wrong value is none of integrity, also beside a column that is NOT NULL.
+    with pytest.raises(atsdb.InvalidValueError):
+        db.append("t", [("x", 1)])
+    assert db.sql("SELECT count(*) FROM t").fetchone() == (0,)
 
 
 def test_a_conflict_is_an_operational_error(db):

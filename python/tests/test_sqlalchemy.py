@@ -77,6 +77,15 @@ def test_a_key_that_is_there_is_an_integrity_error(engine, readings):
     assert isinstance(raised.value.orig, atsdb.DuplicateKeyError)
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_null_where_none_may_be_is_an_integrity_error(engine, rows):
+    strict = sa.Table("strict", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("a", sa.Text, nullable=False))
+    strict.create(engine)
+    with pytest.raises(sa.exc.IntegrityError) as raised, engine.begin() as connection:
+        connection.execute(strict.insert(), [{"id": number, "a": None} for number in range(rows)])
+    assert isinstance(raised.value.orig, atsdb.NotNullViolationError)
+
+
 def test_rows_come_back_from_an_insert(engine, readings):
     with engine.begin() as connection:
         statement = readings.insert().returning(readings.c.count, readings.c.sensor)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import enum
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
@@ -165,6 +166,57 @@ def test_types_of_python_are_types_of_columns(db):
     assert sorted(db.rows(Row), key=lambda row: row.number) == rows
 
 
+class Status(enum.Enum):
+    OK = "ok"
+    LATE = "late"
+
+
+class Floor(enum.IntEnum):
+    CELLAR = -1
+    ROOF = 3
+
+
+class Kind(str, enum.Enum):
+    AIR = "air"
+    WATER = "water"
+
+
+def test_an_enumeration_has_the_type_of_its_values(db):
+    @atsdb.table("t", time=None)
+    @dataclass
+    class Row:
+        status: Status
+        level: Floor
+        kind: Annotated[Kind | None, atsdb.mapped("u8")]
+        short: Annotated[Floor, atsdb.column("SMALLINT")]
+        seen: list[Status]
+
+    statement = db.create_table(Row)
+    for part in ["status TEXT NOT NULL", "level BIGINT NOT NULL", "kind TEXT,", "kind:u8", "short SMALLINT", "seen TEXT[]"]:
+        assert part in statement, (part, statement)
+    db.append([Row(Status.OK, Floor.ROOF, Kind.AIR, Floor.CELLAR, [Status.OK, Status.LATE])])
+    db.append([Row(Status.LATE, Floor.CELLAR, None, Floor.ROOF, [])])
+    # Values come back, not members.
+    found = db.sql("SELECT * FROM t ORDER BY level").fetchall()
+    assert found == [("late", -1, None, 3, []), ("ok", 3, "air", -1, ["ok", "late"])]
+    assert [type(value) for value in found[1]] == [str, int, str, int, list]
+    assert list(db.rows(Row, "status = ? AND kind = ?", (Status.OK, Kind.AIR))) == [Row(*found[1])]
+
+
+def test_a_field_of_an_enumeration_fits_a_column_of_an_enumerated_type(db):
+    db.sql("CREATE TYPE mood AS ENUM ('ok', 'late')")
+    db.sql("CREATE TABLE t (status mood NOT NULL)")
+
+    @atsdb.table("t", time=None)
+    @dataclass
+    class Row:
+        status: Status
+
+    db.append([Row(Status.LATE), Row(Status.OK)])
+    assert db.sql("SELECT status FROM t ORDER BY status").fetchall() == [("ok",), ("late",)]
+    assert db.sql("SELECT count(*) FROM t WHERE status > ?", (Status.OK,)).fetchone() == (1,)
+
+
 def test_wrong_declarations_are_refused_with_the_reason(db):
     with pytest.raises(atsdb.UsageError, match="not a dataclass"):
         atsdb.table("t")(int)
@@ -186,6 +238,8 @@ def test_wrong_declarations_are_refused_with_the_reason(db):
     assert "has a type that no column can have" in refusal(complex)
     assert "has a type that no column can have" in refusal(int | str)
     assert "has a type that no column can have" in refusal(list[complex])
+    assert "has a type that no column can have" in refusal(enum.Enum("Mixed", {"A": "a", "B": 1}))
+    assert "has a type that no column can have" in refusal(enum.Enum("Empty", {}))
     assert "there are no arrays of BLOB" in refusal(list[bytes])
     assert "there are no arrays of BIGINT[]" in refusal(list[list[int]])
     assert "unknown column type VARCHAR2" in refusal(Annotated[int, atsdb.column("VARCHAR2")])

@@ -3,6 +3,7 @@
 import copy
 import datetime as dt
 import decimal
+import enum
 import math
 import pathlib
 import pickle
@@ -68,6 +69,51 @@ def test_values_come_back_as_they_were(db, sql_type, values):
         create_table(other, sql_type)
         assert other.append("t", db.sql("SELECT * FROM t")) == (len(rows), True)
         assert other.sql("SELECT * FROM t ORDER BY n").fetchall() == rows
+
+
+@pytest.mark.parametrize(("sql_type", "values"), TYPES, ids=[name for name, _ in TYPES])
+def test_a_member_of_an_enumeration_stands_for_its_value(db, sql_type, values):
+    create_table(db, sql_type)
+    # Numbered names, since equal values are one member.
+    members = enum.Enum("Values", {f"VALUE_{number}": value for number, value in enumerate([*values, None])})
+    rows = [(number, member) for number, member in enumerate(members)]
+    expected = [(number, member.value) for number, member in rows]
+    db.append("t", rows)
+    assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == expected
+    db.sql("DELETE FROM t")
+    for row in rows:
+        db.sql("INSERT INTO t VALUES (?, ?)", row)
+    assert db.sql("SELECT * FROM t ORDER BY n").fetchall() == expected
+
+
+class Text(str, enum.Enum):
+    NOON = "12:00"
+    NUMBER = "1.50"
+    LENGTH = "1 day"
+    IDENTITY = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+    DOCUMENT = '{"a": 1}'
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "member", "expected"),
+    [
+        ("TIME", Text.NOON, dt.time(12)),
+        ("DECIMAL(8, 2)", Text.NUMBER, decimal.Decimal("1.50")),
+        ("DECIMAL(8, 2)", enum.IntEnum("Number", {"TWO": 2}).TWO, decimal.Decimal("2.00")),
+        ("INTERVAL", Text.LENGTH, dt.timedelta(days=1)),
+        ("UUID", Text.IDENTITY, Text.IDENTITY.value),
+        ("UUID", enum.Enum("Identity", {"A": uuid.UUID(int=7)}).A, str(uuid.UUID(int=7))),
+        ("JSON", Text.DOCUMENT, Text.DOCUMENT.value),
+        ("JSON", {"a": [Text.NOON, enum.Enum("Number", {"TWO": 2}).TWO]}, '{"a": ["12:00", 2]}'),
+        ("TIME[]", [Text.NOON, None], [dt.time(12), None]),
+    ],
+    ids=str,
+)
+def test_a_member_that_is_written_is_its_value(db, sql_type, member, expected):
+    db.sql(f"CREATE TABLE t (v {sql_type})")
+    db.append("t", [(member,)])
+    db.sql("INSERT INTO t VALUES (?)", (member,))
+    assert db.sql("SELECT v FROM t").fetchall() == [(expected,)] * 2
 
 
 def test_floats_keep_what_compares_unequal(db):

@@ -3,6 +3,7 @@
 //! With the collation it does not matter how a query writes a number: SQLite makes text of `9.5`, as of any operand
 //! that it compares with text.
 
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use rusqlite::{Connection, Result};
 use std::cmp::Ordering;
 
@@ -27,8 +28,11 @@ fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
+/// A number of this size has more digits than a decimal.
+const BEYOND_DECIMALS: i128 = 10_i128.pow(DECIMAL_DIGITS_MAX as u32);
+
 /// A number with any number of digits.
-struct Number<'a> {
+pub(crate) struct Number<'a> {
     is_negative: bool,
     /// The digits before the point.
     whole: &'a [u8],
@@ -40,7 +44,7 @@ struct Number<'a> {
 
 impl<'a> Number<'a> {
     /// Parses `-12.50`, `.5` or, as SQLite writes large and small ones, `1.0e+20`.
-    fn parse(text: &'a str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (is_negative, text) = match text.strip_prefix(['-', '+']) {
             Some(rest) => (text.starts_with('-'), rest),
             None => (false, text),
@@ -57,6 +61,28 @@ impl<'a> Number<'a> {
 
     fn digits(&self) -> impl Iterator<Item = u8> {
         self.whole.iter().chain(self.fraction).copied()
+    }
+
+    /// The number of digits from the first to the last one that is not a zero.
+    pub(crate) fn digit_count(&self) -> usize {
+        let mut positions = self.digits().enumerate().filter(|(_, digit)| *digit != b'0').map(|(position, _)| position);
+        positions.next().map_or(0, |first| positions.last().unwrap_or(first) - first + 1)
+    }
+
+    /// The number with its point moved by `scale` digits to the right, rounded down and rounded up. One that has more
+    /// digits than a decimal then is [`BEYOND_DECIMALS`].
+    pub(crate) fn scaled(&self, scale: u8) -> (i128, i128) {
+        let Some(magnitude) = self.magnitude() else { return (0, 0) };
+        let whole_digits = magnitude + i64::from(scale);
+        let mut digits = self.digits().skip_while(|digit| *digit == b'0').map(|digit| i128::from(digit - b'0'));
+        let (size, has_rest) = if whole_digits > i64::from(DECIMAL_DIGITS_MAX) {
+            (BEYOND_DECIMALS, false)
+        } else {
+            let size = (0..whole_digits).fold(0, |size, _| size * 10 + digits.next().unwrap_or(0));
+            (size, digits.any(|digit| digit != 0))
+        };
+        let rounded_up = size + i128::from(has_rest);
+        if self.is_negative { (-rounded_up, -size) } else { (size, rounded_up) }
     }
 
     /// The number of digits before the point, without leading zeros; negative if the fraction begins with zeros. `None`
@@ -133,6 +159,27 @@ mod tests {
                 };
                 assert_eq!(compare(a, b), expected, "{a} {b}");
             }
+        }
+    }
+
+    #[test]
+    fn a_moved_point_rounds_down_and_up() {
+        let beyond = BEYOND_DECIMALS;
+        for (text, scaled, digit_count) in [
+            ("10.5", (1_050, 1_050), 3),
+            ("-010.500", (-1_050, -1_050), 3),
+            ("10.505", (1_050, 1_051), 5),
+            ("-10.505", (-1_051, -1_050), 5),
+            ("0.001", (0, 1), 1),
+            ("-1e-400", (-1, 0), 1),
+            ("0.000", (0, 0), 0),
+            ("12e3", (1_200_000, 1_200_000), 2),
+            ("1e36", (beyond, beyond), 1),
+            ("-9e400", (-beyond, -beyond), 1),
+            ("999999999999999999999999999999999999.999", (beyond - 1, beyond), 39),
+        ] {
+            let number = Number::parse(text).unwrap();
+            assert_eq!((number.scaled(2), number.digit_count()), (scaled, digit_count), "{text}");
         }
     }
 

@@ -3,9 +3,11 @@
 //! SQLite tests each row again, by its own rules for types. So a request may return too many rows, but must not omit a
 //! matching one: a term is left out if SQLite would compare its operand by a rule that this module does not know.
 
+use crate::clock_text::clock_bounds;
+use crate::decimal_bounds::decimal_bounds;
 use crate::plan::{Operator, Plan, Term};
 use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
-use atsdb_core::{ColumnType, Table, TimeRange, Value};
+use atsdb_core::{ColumnType, Table, TimeRange, Value, decimal};
 use atsdb_engine::{Comparison, Predicate, ScanRequest};
 use rusqlite::types::{Value as Operand, ValueRef};
 use std::ops::RangeInclusive;
@@ -65,8 +67,15 @@ impl Request {
         let Operands::One(operand) = operands else { return Some(()) };
         let Some(position) = term.column else { return self.narrow_rowids(side, operand.into()) };
         let column = table.definition.columns.get(position)?;
-        if let Some(bounds) = bounds_of(column.column_type, side, operand.into(), format) {
-            return self.narrow_bounds(table, position, bounds?);
+        if is_time(table, position) {
+            return match bounds_of(column.column_type, side, operand.into(), format) {
+                Some(bounds) => self.narrow_time(table, bounds?),
+                None => Some(()),
+            };
+        }
+        if let Some(range) = range_of(column.column_type, side, operand.into(), format) {
+            self.narrow_range(position, range?);
+            return Some(());
         }
         if let Some(value) = value_of(column.column_type, operand) {
             let comparison = match side {
@@ -106,19 +115,21 @@ impl Request {
         let column = table.definition.columns.get(position)?;
         let (mut hull, mut values): (Option<StoredBounds>, Vec<Value>) = (None, Vec::new());
         for operand in operands.iter().filter(|operand| **operand != Operand::Null) {
-            match bounds_of(column.column_type, Side::Equal, operand.into(), format) {
-                Some(Some(bounds)) => {
-                    let joined = |hull: StoredBounds| StoredBounds {
-                        first: hull.first.min(bounds.first),
-                        last: hull.last.max(bounds.last),
-                    };
-                    hull = Some(hull.map_or(bounds, joined));
-                    // An IN list cannot contain bounds of several values.
-                    if bounds.first != bounds.last {
-                        return Some(());
-                    }
-                    values.extend(stored_value(column.column_type, bounds.first));
-                }
+            if is_time(table, position)
+                && let Some(Some(bounds)) = bounds_of(column.column_type, Side::Equal, operand.into(), format)
+            {
+                let joined = |hull: StoredBounds| StoredBounds {
+                    first: hull.first.min(bounds.first),
+                    last: hull.last.max(bounds.last),
+                };
+                hull = Some(hull.map_or(bounds, joined));
+            }
+            match range_of(column.column_type, Side::Equal, operand.into(), format) {
+                Some(Some(range)) => match range.only_value() {
+                    Some(value) => values.push(value),
+                    // An IN list cannot contain ranges of several values.
+                    None => return Some(()),
+                },
                 Some(None) => {}
                 None => match value_of(column.column_type, operand) {
                     Some(value) => values.push(value),
@@ -129,41 +140,71 @@ impl Request {
         if values.is_empty() {
             return None;
         }
-        if let Some(hull) = hull.filter(|_| is_time(table, position)) {
-            self.narrow_bounds(table, position, hull)?;
+        if let Some(hull) = hull {
+            self.narrow_time(table, hull)?;
         }
         self.scan.predicates.push(Predicate { column: position, operator: Comparison::In, values });
         Some(())
     }
 
-    /// Keeps the rows with stored values in these bounds.
-    fn narrow_bounds(&mut self, table: &Table, position: usize, bounds: StoredBounds) -> Option<()> {
-        if is_time(table, position) {
-            let scale = table.definition.time_scale();
-            let end = bounds.last.checked_add(1).and_then(|end| end.checked_mul(scale));
-            let start = (bounds.first > i64::MIN).then(|| bounds.first.saturating_mul(scale));
-            let range = self.scan.range.intersect(&TimeRange { start, end });
-            self.scan.range = range;
-            return (range.end.is_none_or(|end| range.start.is_none_or(|start| start < end))).then_some(());
-        }
-        let column_type = table.definition.columns.get(position)?.column_type;
-        let mut push = |comparison, bound| {
-            let value = stored_value(column_type, bound);
-            self.scan.predicates.extend(value.map(|value| Predicate::new(position, comparison, value)));
-        };
-        // Unsigned integers may exceed the largest bound, so it excludes nothing.
-        if bounds.first == bounds.last && bounds.last < i64::MAX {
-            push(Comparison::Equal, bounds.first);
-            return Some(());
-        }
-        if bounds.first > i64::MIN {
-            push(Comparison::GreaterOrEqual, bounds.first);
-        }
-        if bounds.last < i64::MAX {
-            push(Comparison::LessOrEqual, bounds.last);
-        }
-        Some(())
+    /// Keeps the rows whose time, as it is stored, is in these bounds.
+    fn narrow_time(&mut self, table: &Table, bounds: StoredBounds) -> Option<()> {
+        let scale = table.definition.time_scale();
+        let end = bounds.last.checked_add(1).and_then(|end| end.checked_mul(scale));
+        let start = (bounds.first > i64::MIN).then(|| bounds.first.saturating_mul(scale));
+        let range = self.scan.range.intersect(&TimeRange { start, end });
+        self.scan.range = range;
+        (range.end.is_none_or(|end| range.start.is_none_or(|start| start < end))).then_some(())
     }
+
+    /// Keeps the rows with values of a column in this range.
+    fn narrow_range(&mut self, position: usize, range: ValueRange) {
+        let mut push = |comparison, value| self.scan.predicates.push(Predicate::new(position, comparison, value));
+        if let Some(value) = range.only_value() {
+            return push(Comparison::Equal, value);
+        }
+        if let Some(least) = range.least {
+            push(Comparison::GreaterOrEqual, least);
+        }
+        if let Some(greatest) = range.greatest {
+            push(Comparison::LessOrEqual, greatest);
+        }
+    }
+}
+
+/// The stored values of a column for which a comparison can be true.
+struct ValueRange {
+    /// `None` if there is no smallest one.
+    least: Option<Value>,
+    greatest: Option<Value>,
+}
+
+impl ValueRange {
+    /// The value, if there is only one.
+    fn only_value(&self) -> Option<Value> {
+        self.least.clone().filter(|_| self.least == self.greatest)
+    }
+}
+
+/// The stored values of a column of integers, times or decimals for which a comparison can be true. `None` if there are
+/// none. The outer `None` means that the column has another type, or that the operand sets no bound.
+fn range_of(column: ColumnType, side: Side, operand: ValueRef<'_>, format: TimeFormat) -> Option<Option<ValueRange>> {
+    if let ColumnType::Decimal { precision, scale } = column {
+        let (first, last) = decimal_bounds(side, operand, scale)?;
+        let greatest = 10_i128.pow(precision.into()) - 1;
+        let is_empty = first > last || first > greatest || last < -greatest;
+        let stored = |value: i128| stored_decimal(column, value);
+        return Some((!is_empty).then(|| ValueRange {
+            least: if first > -greatest { stored(first) } else { None },
+            greatest: if last < greatest { stored(last) } else { None },
+        }));
+    }
+    let bounds = bounds_of(column, side, operand, format)?;
+    Some(bounds.map(|StoredBounds { first, last }| ValueRange {
+        least: if first > i64::MIN { stored_value(column, first) } else { None },
+        // Unsigned integers may exceed the largest bound, so it excludes nothing.
+        greatest: if last < i64::MAX { stored_value(column, last) } else { None },
+    }))
 }
 
 fn is_time(table: &Table, position: usize) -> bool {
@@ -171,8 +212,8 @@ fn is_time(table: &Table, position: usize) -> bool {
     table.definition.columns.get(position).map(|column| column.id) == time
 }
 
-/// The stored values of an integer or time column for which a comparison can be true. The outer `None` means that the
-/// column has another type, or that the operand sets no bound.
+/// The stored values of a column of integers, times or times of day for which a comparison can be true. The outer `None`
+/// means that the column has another type, or that the operand sets no bound.
 fn bounds_of(
     column: ColumnType,
     side: Side,
@@ -187,6 +228,7 @@ fn bounds_of(
         (T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32, operand) => {
             number_bounds(side, operand)
         }
+        (T::Time, operand) => clock_bounds(side, operand),
         // Values above the largest integer of SQLite are text, which is greater than any number.
         (T::UInt64, ValueRef::Integer(_)) => number_bounds(side, operand),
         _ => None,
@@ -199,6 +241,14 @@ fn stored_value(column: ColumnType, value: i64) -> Option<Value> {
     match column {
         T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64 => u64::try_from(value).ok().map(Value::UInt),
         _ => Some(Value::Int(value)),
+    }
+}
+
+/// A decimal without its point as an operand of the engine. `None` if no decimal of the column is that large.
+fn stored_decimal(column: ColumnType, value: i128) -> Option<Value> {
+    match column.stored() {
+        ColumnType::Int64 => i64::try_from(value).ok().map(Value::Int),
+        _ => Some(Value::Bytes(decimal::to_bytes(value).to_vec())),
     }
 }
 

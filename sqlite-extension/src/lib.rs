@@ -22,6 +22,8 @@
 //! | `plan` | the parts of a query that SQLite pushes down, as text |
 //! | `shape` | the columns as SQLite sees them |
 //! | `arguments` | the arguments in parentheses after `USING atsdb` |
+//! | `decimal_bounds` | the decimals for which a comparison can be true |
+//! | `clock_text` | times of day as text |
 //! | `time_format` | times as values of SQLite |
 //! | `time_text` | times that were written as text |
 //! | `decimal_text` | decimals as text, compared as numbers |
@@ -33,8 +35,10 @@
 
 mod arguments;
 mod attach;
+mod clock_text;
 mod connection;
 mod cursor;
+mod decimal_bounds;
 mod decimal_text;
 mod error;
 mod estimate;

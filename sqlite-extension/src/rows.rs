@@ -1,5 +1,6 @@
 //! The decoded rows of chunks, value by value.
 
+use crate::clock_text::clock_text;
 use crate::error::module_error;
 use crate::time_format::{TimeFormat, TimeScale, TimeValue, TimeWriter};
 use arrow::array::{
@@ -8,8 +9,8 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType, Float32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, UInt32Type,
-    UInt64Type,
+    DataType, Float32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    Time64MicrosecondType, UInt32Type, UInt64Type,
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -157,7 +158,11 @@ impl ColumnValues {
                 };
                 Self::Text(intervals.iter().map(|parts| parts.map(text)).collect())
             }
-            DataType::Decimal128(..) | DataType::Time64(_) => Self::Text(to(&DataType::Utf8)?.as_string().clone()),
+            DataType::Decimal128(..) => Self::Text(to(&DataType::Utf8)?.as_string().clone()),
+            DataType::Time64(_) => {
+                let times = array.as_primitive_opt::<Time64MicrosecondType>().ok_or_else(unexpected)?;
+                Self::Text(times.iter().map(|time| time.map(clock_text)).collect())
+            }
             DataType::Binary => Self::Binary(array.as_binary().clone()),
             DataType::List(element) if matches!(element.data_type(), DataType::Date32 | DataType::Timestamp(..)) => {
                 let arrays = array.as_list::<i32>().clone();

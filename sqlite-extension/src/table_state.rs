@@ -6,7 +6,7 @@ use crate::plan::{Operator, OrderBy, Plan, ScanOrder, Term};
 use crate::shape::{ColumnShape, declaration, find, shape_of};
 use crate::stores::{StoreFile, Stores};
 use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
-use crate::time_text::COLLATION;
+use crate::{decimal_bounds, decimal_text, time_text};
 use atsdb_core::{ColumnType, Table};
 use parking_lot::Mutex;
 use rusqlite::Result;
@@ -72,12 +72,15 @@ impl TableState {
     fn is_comparable(&self, info: &IndexInfo, constraint: usize, column: usize) -> Result<bool> {
         let column_type = self.shape.get(column).map(|column| column.column_type);
         let is_time_text = self.format == TimeFormat::Text && column_type.is_some_and(|ty| TimeScale::of(ty).is_some());
-        Ok(match column_type {
-            Some(ColumnType::Text | ColumnType::Uuid) => info.collation(constraint)?.eq_ignore_ascii_case("BINARY"),
-            Some(_) if is_time_text => info.collation(constraint)?.eq_ignore_ascii_case(COLLATION),
-            Some(_) => true,
-            None => false,
-        })
+        let collation = match column_type {
+            Some(ColumnType::Text | ColumnType::Uuid | ColumnType::Time) => "BINARY",
+            Some(ColumnType::Decimal { .. }) => decimal_text::COLLATION,
+            Some(_) if is_time_text => time_text::COLLATION,
+            // Numbers and bytes have no collation.
+            Some(_) => return Ok(true),
+            None => return Ok(false),
+        };
+        Ok(info.collation(constraint)?.eq_ignore_ascii_case(collation))
     }
 
     fn order(&self, info: &IndexInfo) -> Option<ScanOrder> {
@@ -173,11 +176,14 @@ fn is_unique(table: &Table, plan: &Plan, format: TimeFormat) -> bool {
 }
 
 /// Whether different values of a column differ in SQLite. Times that are written as floating point numbers are rounded,
-/// and the two zeros are equal there.
+/// long decimals are when they are compared with numbers, and the two zeros are equal there.
 fn is_distinct(column: ColumnType, format: TimeFormat) -> bool {
     match TimeScale::of(column) {
         Some(scale) => format == TimeFormat::Text || scale.is_integer(format),
-        None => !matches!(column, ColumnType::Float32 | ColumnType::Float64),
+        None => match column {
+            ColumnType::Decimal { precision, .. } => precision <= decimal_bounds::FLOAT_DIGITS,
+            other => !matches!(other, ColumnType::Float32 | ColumnType::Float64),
+        },
     }
 }
 

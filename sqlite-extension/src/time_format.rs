@@ -35,6 +35,21 @@ impl TimeFormat {
     }
 }
 
+/// A text as the number that SQLite compares with a column of numbers in its place, if it is one. Other values stay.
+fn as_number(operand: ValueRef<'_>) -> ValueRef<'_> {
+    let ValueRef::Text(text) = operand else { return operand };
+    let has_form = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'.' | b'e' | b'E');
+    let Some(text) = std::str::from_utf8(text.trim_ascii()).ok().filter(|text| text.as_bytes().iter().all(has_form))
+    else {
+        return operand;
+    };
+    match (text.parse::<i64>(), text.parse::<f64>()) {
+        (Ok(integer), _) => ValueRef::Integer(integer),
+        (Err(_), Ok(real)) => ValueRef::Real(real),
+        (Err(_), Err(_)) => operand,
+    }
+}
+
 /// The duration of one step of a time column's stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeScale {
@@ -116,6 +131,29 @@ pub(crate) enum Side {
     LessOrEqual,
 }
 
+impl Side {
+    /// The integers that satisfy the comparison with an operand between two adjacent integers, or at one: from the
+    /// first to the last one inclusive.
+    pub(crate) fn of_exact(self, below: i128, above: i128) -> (i128, i128) {
+        match self {
+            Self::Equal => (above, below),
+            Self::Greater => (below + 1, i128::MAX),
+            Self::GreaterOrEqual => (above, i128::MAX),
+            Self::Less => (i128::MIN, above - 1),
+            Self::LessOrEqual => (i128::MIN, below),
+        }
+    }
+
+    /// The integers that can satisfy the comparison with an operand that is somewhere from `low` to `high`.
+    pub(crate) fn of_inexact(self, low: i128, high: i128) -> (i128, i128) {
+        match self {
+            Self::Equal => (low, high),
+            Self::Greater | Self::GreaterOrEqual => (low, i128::MAX),
+            Self::Less | Self::LessOrEqual => (i128::MIN, high),
+        }
+    }
+}
+
 impl TimeScale {
     /// The scale of a timestamp or date; `None` for other columns.
     pub(crate) fn of(column: ColumnType) -> Option<Self> {
@@ -188,7 +226,7 @@ impl TimeScale {
 }
 
 fn real(operand: ValueRef<'_>) -> Option<f64> {
-    match operand {
+    match as_number(operand) {
         ValueRef::Integer(value) => Some(value as f64),
         ValueRef::Real(value) => Some(value),
         _ => None,
@@ -197,7 +235,7 @@ fn real(operand: ValueRef<'_>) -> Option<f64> {
 
 /// The integers that can satisfy `integer side operand`, or more.
 pub(crate) fn number_bounds(side: Side, operand: ValueRef<'_>) -> Option<Option<StoredBounds>> {
-    match operand {
+    match as_number(operand) {
         ValueRef::Integer(value) => Some(between(side, i128::from(value), i128::from(value))),
         ValueRef::Real(value) => near(side, value),
         _ => None,
@@ -214,23 +252,12 @@ fn widened(side: Side, value: f64, slack: f64) -> Option<Option<StoredBounds>> {
     let slack = slack + value.abs() * 1e-15 + 1.0;
     let (low, high) = ((value - slack).floor(), (value + slack).ceil());
     // Conversions saturate; a NaN is not a value of SQLite.
-    let bounds = match side {
-        Side::Equal => (low as i128, high as i128),
-        Side::Greater | Side::GreaterOrEqual => (low as i128, i128::MAX),
-        Side::Less | Side::LessOrEqual => (i128::MIN, high as i128),
-    };
-    Some(clamped(bounds))
+    Some(clamped(side.of_inexact(low as i128, high as i128)))
 }
 
 /// The integers for an operand between two adjacent integers, or at one.
-fn between(side: Side, below: i128, above: i128) -> Option<StoredBounds> {
-    clamped(match side {
-        Side::Equal => (above, below),
-        Side::Greater => (below + 1, i128::MAX),
-        Side::GreaterOrEqual => (above, i128::MAX),
-        Side::Less => (i128::MIN, above - 1),
-        Side::LessOrEqual => (i128::MIN, below),
-    })
+pub(crate) fn between(side: Side, below: i128, above: i128) -> Option<StoredBounds> {
+    clamped(side.of_exact(below, above))
 }
 
 fn clamped((first, last): (i128, i128)) -> Option<StoredBounds> {
@@ -262,6 +289,20 @@ mod tests {
         assert_eq!(bounds(ColumnType::Date, Side::GreaterOrEqual, "1970-01-02 12:00"), Some(Some((2, i64::MAX))));
         assert_eq!(bounds(MS, Side::Less, "yesterday"), None);
         assert_eq!(bounds(ColumnType::Timestamp(TimeUnit::Nanosecond), Side::Greater, "2500-01-01"), Some(None));
+    }
+
+    #[test]
+    fn a_text_that_is_a_number_bounds_numbers() {
+        let bounds = |text: &str| number_bounds(Side::Equal, ValueRef::Text(text.as_bytes()));
+        let is_seven = |text: &str| bounds(text).unwrap().is_some_and(|found| found.first <= 7 && 7 <= found.last);
+        for text in ["7", " +7\t", "7.0", "70e-1", "7."] {
+            assert!(is_seven(text), "{text}");
+        }
+        assert_eq!(bounds("7"), Some(Some(StoredBounds { first: 7, last: 7 })));
+        assert!(!is_seven("12"));
+        for text in ["", "seven", "7x", "7e", "inf", "nan", "0x7", "."] {
+            assert_eq!(bounds(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -66,14 +66,33 @@ def test_rows_that_do_not_fit_are_refused_with_row_and_column(connection):
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE t (x SMALLINT NOT NULL)")
         connection.commit()
-        for column, match in [([1, 70000], "row 2.*70000"), (["a"], "column x"), ([None], "NULL")]:
-            with pytest.raises(connection.DataError, match=match):
+        for column, error, match in [
+            ([1, 70000], connection.DataError, "row 2.*70000"),
+            (["a"], connection.DataError, "column x"),
+            ([None], connection.IntegrityError, "NULL"),
+        ]:
+            with pytest.raises(error, match=match):
                 cursor.adbc_ingest("t", pyarrow.table({"x": column}), mode="append")
             connection.rollback()
         with pytest.raises(connection.Error, match="no column named y"):
             cursor.adbc_ingest("t", pyarrow.table({"x": [1], "y": [1]}), mode="append")
         connection.rollback()
         assert cursor.adbc_ingest("t", pyarrow.table({"x": [1, -32768]}), mode="append") == 2
+
+
+@pytest.mark.parametrize("names", [["x", "x"], ["x", "X"]])
+def test_a_column_that_is_given_twice_is_refused(connection, names):
+    twice = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=names)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE t (x INT, y INT)")
+        connection.commit()
+        with pytest.raises(connection.ProgrammingError, match="column x is given twice"):
+            cursor.adbc_ingest("t", twice, mode="append")
+        connection.rollback()
+        with pytest.raises(connection.Error, match="(?i)column.* x"):
+            cursor.adbc_ingest("u", twice, mode="create")
+        connection.rollback()
+    assert count(connection) == 0 and not exists(connection, "u")
 
 
 def test_keys_are_kept(connection):

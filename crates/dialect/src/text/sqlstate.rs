@@ -236,6 +236,7 @@ const OF_VALUES: &[Rule] = &[
     (&["is NOT NULL"], "23502"),
     (&["is NULL"], "23502"),
     (&["contains null values"], "23502"),
+    (&[": column ", " is missing"], "23502"),
     (&["Cast"], "22P02"),
     (&["cast"], "22P02"),
     (&["parse"], "22P02"),
@@ -384,6 +385,7 @@ mod tests {
         assert_eq!(code(ErrorKind::Resources, "more than their limit for temporary files in /tmp: 1 GiB"), "53400");
         assert_eq!(code(ErrorKind::Resources, "no space is left for temporary files of queries in /tmp"), "53100");
         assert_eq!(code(ErrorKind::InvalidValue, "division by zero"), "22012");
+        assert_eq!(code(ErrorKind::InvalidValue, "table t: column c is missing"), "23502");
         assert_eq!(code(ErrorKind::InvalidValue, "invalid regular expression: unclosed group"), "2201B");
         assert_eq!(code(ErrorKind::InvalidValue, "step size cannot equal zero"), "22023");
         assert_eq!(code(ErrorKind::InvalidValue, "Scalar subquery returned more than one row"), "21000");

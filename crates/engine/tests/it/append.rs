@@ -199,6 +199,11 @@ fn values_that_do_not_fit_a_column_are_refused_with_their_place() {
     assert!(text.contains("sensro") && text.contains("did you mean sensor?"), "{text}");
     let text = refused(vec![("count", times(vec![Some(1)]))]);
     assert!(text.contains("column time is missing"), "{text}");
+    for second in ["count", "COUNT"] {
+        let of_one = || times(vec![Some(1)]);
+        let text = refused(vec![("count", of_one()), ("time", of_one()), (second, of_one())]);
+        assert!(text.contains("table readings: column count is given twice"), "{text}");
+    }
 }
 
 #[test]

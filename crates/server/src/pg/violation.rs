@@ -71,7 +71,8 @@ impl Violation {
             None => {
                 let rest = after_table(message)?;
                 let (table, rest) = rest.split_once(", column ").or_else(|| rest.split_once(": column "))?;
-                let end = rest.find(", row ").or_else(|| rest.find(':')).or_else(|| rest.find(" is NOT NULL"))?;
+                let end = rest.find(", row ").or_else(|| rest.find(':')).or_else(|| rest.find(" is NOT NULL"));
+                let end = end.or_else(|| rest.find(" is missing"))?;
                 (table, &rest[..end])
             }
         };
@@ -230,6 +231,7 @@ mod tests {
             "table t, column c: row 3: a value is NULL",
             "table t, column c: a value is NULL",
             "table t: column c is NOT NULL, and the INSERT gives it no value",
+            "table t: column c is missing",
             "column \"c\" of table \"t\" contains null values",
         ] {
             let found = Violation::of(&Error::invalid(message), "23502");

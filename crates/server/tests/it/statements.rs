@@ -2,7 +2,7 @@
 
 use crate::client::{Reply, TestServer, reply, server};
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, TimestampMicrosecondArray};
-use arrow::datatypes::Int64Type;
+use arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use serde_json::{Value, json};
@@ -191,6 +191,14 @@ fn arrow_batches_are_appended_once() {
     writer.write(&wrong).unwrap();
     let refused = server.post("/api/append?table=t", writer.into_inner().unwrap());
     assert!([404, 422].contains(&refused.status), "{}", refused.text());
+    let fields = ["time", "x", "X"].map(|name| Field::new(name, DataType::Int64, true));
+    let columns = [1, 2, 3].map(|value| Arc::new(Int64Array::from(vec![value])) as ArrayRef);
+    let twice = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns.to_vec()).unwrap();
+    let mut writer = StreamWriter::try_new(Vec::new(), &twice.schema()).unwrap();
+    writer.write(&twice).unwrap();
+    let refused = server.post("/api/append?table=t", writer.into_inner().unwrap());
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("column x is given twice"), "{}", refused.text());
     assert_eq!(server.rows("SELECT count(*) FROM t"), ["1013"]);
 }
 
