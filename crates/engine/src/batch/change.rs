@@ -250,6 +250,7 @@ impl Batch {
     pub(crate) fn forget_writer(&mut self, table: TableId) {
         self.keyed.forget(table);
         self.chunks.take_writer(table);
+        self.changes.references_mut().reread_added(table);
     }
 
     /// The table as the batch sees it, under any definition that the caller has: for operations on a whole table.
