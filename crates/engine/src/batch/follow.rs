@@ -81,6 +81,7 @@ impl Batch {
                 let encoded = self.chunks.encode(newer.id, &writer.definition, chunk);
                 self.note_half_done(encoded)?;
             }
+            self.changes.references_mut().reread_added(newer.id);
         }
         self.changes.rely_on_newer(newer.id, newer.version);
         Ok(())

@@ -172,3 +172,25 @@ fn a_foreign_key_that_is_dropped_and_added_again_holds_for_what_others_do_meanwh
         }
     }
 }
+
+#[test]
+fn rows_that_were_added_under_other_names_are_looked_up() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        for first in [1, 9] {
+            let (_, _, child) = both(&engine, 1);
+            let mut batch = engine.batch(None);
+            batch.append(&child, &row(&child.definition, &[first])).unwrap();
+            let mut renamed = child.definition.clone();
+            renamed.columns[0].name = "elder".to_owned();
+            committed(&engine, |batch| batch.redefine(&child, renamed).map(drop)).unwrap();
+            let present = engine.table("children").unwrap();
+            batch.append(&present, &row(&present.definition, &[1])).unwrap();
+            let done = batch.commit().map(drop);
+            let expected = (first == 9).then_some(ErrorKind::ForeignKeyViolation);
+            assert_eq!(done.as_ref().err().map(atsdb_core::Error::kind), expected, "{done:?}");
+            assert_eq!(row_count(&engine, "children"), if first == 9 { 0 } else { 2 });
+            drop_all(&engine);
+        }
+    }
+}
