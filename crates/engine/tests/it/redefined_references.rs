@@ -194,3 +194,24 @@ fn rows_that_were_added_under_other_names_are_looked_up() {
         }
     }
 }
+
+#[test]
+fn a_batch_that_could_rename_a_parent_but_not_its_child_is_not_committed() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut batch = engine.batch(None);
+        let parent = batch.create_table(&parents()).unwrap();
+        let child = batch.create_table(&children(1)).unwrap();
+        let none: ArrayRef = Arc::new(Int32Array::from(vec![None::<i32>]));
+        let rows = RecordBatch::try_from_iter_with_nullable([("parent0", none, true)]).unwrap();
+        batch.append(&child, &rows).unwrap();
+        batch.end_statement().unwrap();
+        let parent = batch.tables().unwrap().into_iter().find(|table| table.id == parent.id).unwrap();
+        let mut renamed = parent.definition.clone();
+        renamed.name = "elders".to_owned();
+        let refused = batch.redefine(&parent, renamed).unwrap_err();
+        assert!(refused.message().contains("holds rows"), "{refused}");
+        assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Usage);
+        assert!(engine.tables().unwrap().is_empty());
+    }
+}
