@@ -256,8 +256,9 @@ fn declare(clauses: KeyClauses) -> Vec<String> {
         format!("CREATE SEQUENCE {TICKETS}"),
         create_parents(),
         format!(
-            "CREATE TABLE {CHILDREN} (id INT PRIMARY KEY, parent INT DEFAULT {DEFAULT_PARENT}, mood mood DEFAULT {mood}, \
-             amount INT DEFAULT {DEFAULT_AMOUNT}, number BIGINT GENERATED ALWAYS AS IDENTITY, \
+            "CREATE TABLE {CHILDREN} (id INT PRIMARY KEY, parent INT DEFAULT {DEFAULT_PARENT}, \
+             mood mood DEFAULT {mood}, amount INT DEFAULT {DEFAULT_AMOUNT}, \
+             number BIGINT GENERATED ALWAYS AS IDENTITY, \
              ticket BIGINT DEFAULT nextval('{TICKETS}'), token UUID DEFAULT gen_random_uuid(), {check}, {key})"
         ),
         format!(
