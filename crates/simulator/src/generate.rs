@@ -1,10 +1,10 @@
 //! Generates histories from seeds.
 
 use crate::action::{Action, REFERENCES_FAMILY, Step, Trouble, TroubleKind};
-use crate::references::{AMOUNTS_END, Child, MOODS_END, ReferenceChange};
+use crate::references::{AMOUNTS_END, Child, KeyClauses, MOODS_END, ReferenceChange};
 use crate::setting::{Language, PROCESSES, SESSIONS};
 use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
-use atsdb_core::ReferentialAction;
+use atsdb_core::{Initially, ReferentialAction};
 use atsdb_testkit::sample::Random;
 
 /// The maximum number of steps of a history, after those that create its tables.
@@ -49,7 +49,7 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
     }
     if generator.theme == Theme::References {
         generator.families |= 1 << REFERENCES_FAMILY;
-        let declared = ReferenceChange::Declare(generator.on_delete());
+        let declared = ReferenceChange::Declare(generator.key_clauses(true));
         for change in [declared, ReferenceChange::AddParents((0..FIRST_PARENTS).collect())] {
             steps.push(Step { action: Action::Refer { session: 0, change }, trouble: None });
         }
@@ -254,30 +254,45 @@ impl Generator {
             9 => return Action::Seal { process: session % PROCESSES },
             10 | 11 => self.declaration(),
             12 | 13 => ReferenceChange::Refresh,
+            14 => ReferenceChange::SetConstraints { deferred: self.below(2) == 0 },
             _ => self.reference_change(),
         };
         Action::Refer { session, change }
     }
 
-    fn on_delete(&mut self) -> ReferentialAction {
+    fn referential_action(&mut self) -> ReferentialAction {
         self.one_of(&[
             ReferentialAction::NoAction,
             ReferentialAction::Restrict,
             ReferentialAction::Cascade,
             ReferentialAction::SetNull,
+            ReferentialAction::SetDefault,
         ])
     }
 
+    fn key_clauses(&mut self, is_valid: bool) -> KeyClauses {
+        KeyClauses {
+            on_delete: self.referential_action(),
+            on_update: self.referential_action(),
+            deferrable: self.one_of(&[None, Some(Initially::Immediate), Some(Initially::Deferred)]),
+            is_valid,
+        }
+    }
+
     fn declaration(&mut self) -> ReferenceChange {
-        match self.below(14) {
+        match self.below(16) {
             0 => ReferenceChange::Forget,
-            1 => ReferenceChange::Declare(self.on_delete()),
+            1 => ReferenceChange::Declare(self.key_clauses(true)),
             2 | 3 => ReferenceChange::DropParents { cascade: self.below(2) == 0 },
             4 | 5 => ReferenceChange::CreateParents,
             6 => ReferenceChange::DropKey,
-            7 | 8 => ReferenceChange::AddKey(self.on_delete()),
+            7 | 8 => {
+                let is_valid = self.below(2) == 0;
+                ReferenceChange::AddKey(self.key_clauses(is_valid))
+            }
             9 => ReferenceChange::DropCheck,
             10 | 11 => ReferenceChange::AddCheck,
+            12 | 13 => ReferenceChange::Validate,
             _ => ReferenceChange::AddMood(MOODS_END + self.below(2) as i64),
         }
     }

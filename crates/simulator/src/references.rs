@@ -4,7 +4,7 @@
 //! their SQL, and what is read of the tables.
 
 use crate::shape::{rows_of, text};
-use atsdb_core::{ReferentialAction, Result, Table};
+use atsdb_core::{ForeignKey, Initially, ReferentialAction, Result, Table};
 use atsdb_engine::{ReadSnapshot, ScanRequest};
 use std::collections::BTreeSet;
 
@@ -18,6 +18,8 @@ const SHARES: &str = "shares";
 const TICKETS: &str = "tickets";
 /// The number of columns of children whose values INSERT may name. The others get theirs from the table.
 const NAMED_COLUMNS: usize = 4;
+/// The parent that `SET DEFAULT` gives to children.
+pub(crate) const DEFAULT_PARENT: i64 = 0;
 /// The children's mood, if an INSERT does not name the column.
 pub(crate) const DEFAULT_MOOD: i64 = 0;
 /// The children's amount, if an INSERT does not name the column.
@@ -26,6 +28,31 @@ pub(crate) const DEFAULT_AMOUNT: i64 = 3;
 pub(crate) const AMOUNTS_END: i64 = 6;
 /// The enumerated type begins with a label for each number below this one.
 pub(crate) const MOODS_END: i64 = 3;
+
+/// What the children's foreign key says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyClauses {
+    /// What happens to children whose parent is deleted.
+    pub on_delete: ReferentialAction,
+    /// What happens to children whose parent gets another key.
+    pub on_update: ReferentialAction,
+    /// When it is checked, if it is deferrable.
+    pub deferrable: Option<Initially>,
+    /// Whether all children need a parent, and not only those that were written since it was added.
+    pub is_valid: bool,
+}
+
+impl KeyClauses {
+    /// Those of a foreign key that says only what happens to children whose parent is deleted.
+    pub fn deleting(on_delete: ReferentialAction) -> Self {
+        Self { on_delete, on_update: ReferentialAction::NoAction, deferrable: None, is_valid: true }
+    }
+
+    fn of(key: &ForeignKey) -> Self {
+        let ForeignKey { on_delete, on_update, deferrable, not_valid, .. } = *key;
+        Self { on_delete, on_update, deferrable, is_valid: !not_valid }
+    }
+}
 
 /// The values of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +70,8 @@ pub struct Child {
 /// A change of parents and children, or of their definitions. The latter are not part of transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceChange {
-    /// The type, the sequence, both tables and the view are created in one transaction.
-    Declare(ReferentialAction),
+    /// The type, the sequence, both tables and the view are created in one transaction. The foreign key is valid.
+    Declare(KeyClauses),
     /// All of them that exist are dropped in one transaction.
     Forget,
     /// The table of parents is created again.
@@ -55,7 +82,9 @@ pub enum ReferenceChange {
         cascade: bool,
     },
     /// The foreign key is added.
-    AddKey(ReferentialAction),
+    AddKey(KeyClauses),
+    /// The foreign key becomes valid.
+    Validate,
     /// The foreign key is dropped.
     DropKey,
     /// The CHECK constraint is added.
@@ -66,6 +95,11 @@ pub enum ReferenceChange {
     AddMood(i64),
     /// The materialized view is refreshed.
     Refresh,
+    /// A transaction decides when a deferrable foreign key is checked.
+    SetConstraints {
+        /// Whether that is at its end, instead of at the end of each statement.
+        deferred: bool,
+    },
     /// Parents are added.
     AddParents(Vec<i64>),
     /// Children are added.
@@ -123,6 +157,7 @@ impl ReferenceChange {
                 | Self::CreateParents
                 | Self::DropParents { .. }
                 | Self::AddKey(_)
+                | Self::Validate
                 | Self::DropKey
                 | Self::AddCheck
                 | Self::DropCheck
@@ -139,7 +174,7 @@ impl ReferenceChange {
     /// The statements that execute it.
     pub(crate) fn statements(&self) -> Vec<String> {
         match self {
-            Self::Declare(on_delete) => declare(*on_delete),
+            Self::Declare(clauses) => declare(*clauses),
             Self::Forget => {
                 let dropped = ["MATERIALIZED VIEW IF EXISTS shares", "TABLE IF EXISTS children"];
                 let dropped = dropped.into_iter().chain(["TABLE IF EXISTS parents", "TYPE IF EXISTS mood"]);
@@ -148,7 +183,14 @@ impl ReferenceChange {
             }
             Self::CreateParents => vec![create_parents()],
             Self::DropParents { cascade } => vec![format!("DROP TABLE {PARENTS}{}", cascading(*cascade))],
-            Self::AddKey(on_delete) => vec![format!("ALTER TABLE {CHILDREN} ADD {}", foreign_key(*on_delete))],
+            Self::AddKey(clauses) => {
+                let not_valid = if clauses.is_valid { "" } else { " NOT VALID" };
+                vec![format!("ALTER TABLE {CHILDREN} ADD {}{not_valid}", foreign_key(*clauses))]
+            }
+            Self::Validate => vec![format!("ALTER TABLE {CHILDREN} VALIDATE CONSTRAINT children_parent")],
+            Self::SetConstraints { deferred } => {
+                vec![format!("SET CONSTRAINTS ALL {}", if *deferred { "DEFERRED" } else { "IMMEDIATE" })]
+            }
             Self::DropKey => vec![format!("ALTER TABLE {CHILDREN} DROP CONSTRAINT children_parent")],
             Self::AddCheck => vec![format!("ALTER TABLE {CHILDREN} ADD {}", check())],
             Self::DropCheck => vec![format!("ALTER TABLE {CHILDREN} DROP CONSTRAINT few")],
@@ -188,26 +230,35 @@ fn create_parents() -> String {
     format!("CREATE TABLE {PARENTS} (id INT PRIMARY KEY)")
 }
 
-fn foreign_key(on_delete: ReferentialAction) -> String {
-    let action = on_delete.sql();
-    format!("CONSTRAINT children_parent FOREIGN KEY (parent) REFERENCES {PARENTS} (id) ON DELETE {action}")
+fn foreign_key(clauses: KeyClauses) -> String {
+    let (on_delete, on_update) = (clauses.on_delete.sql(), clauses.on_update.sql());
+    let deferrable = match clauses.deferrable {
+        None => "",
+        Some(Initially::Immediate) => " DEFERRABLE",
+        Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+    };
+    format!(
+        "CONSTRAINT children_parent FOREIGN KEY (parent) REFERENCES {PARENTS} (id) \
+         ON DELETE {on_delete} ON UPDATE {on_update}{deferrable}"
+    )
 }
 
 fn check() -> String {
     format!("CONSTRAINT few CHECK (amount < {AMOUNTS_END})")
 }
 
-fn declare(on_delete: ReferentialAction) -> Vec<String> {
+fn declare(clauses: KeyClauses) -> Vec<String> {
     // The order of the labels differs from that of their texts.
     let labels: Vec<String> = (0..MOODS_END).rev().map(|mood| label(Some(mood))).collect();
-    let (mood, check, key) = (label(Some(DEFAULT_MOOD)), check(), foreign_key(on_delete));
+    let (mood, check, key) = (label(Some(DEFAULT_MOOD)), check(), foreign_key(clauses));
     let statements = [
         format!("CREATE TYPE mood AS ENUM ({})", labels.join(", ")),
         format!("CREATE SEQUENCE {TICKETS}"),
         create_parents(),
         format!(
-            "CREATE TABLE {CHILDREN} (id INT PRIMARY KEY, parent INT, mood mood DEFAULT {mood}, \
-             amount INT DEFAULT {DEFAULT_AMOUNT}, number BIGINT GENERATED ALWAYS AS IDENTITY, \
+            "CREATE TABLE {CHILDREN} (id INT PRIMARY KEY, parent INT DEFAULT {DEFAULT_PARENT}, \
+             mood mood DEFAULT {mood}, amount INT DEFAULT {DEFAULT_AMOUNT}, \
+             number BIGINT GENERATED ALWAYS AS IDENTITY, \
              ticket BIGINT DEFAULT nextval('{TICKETS}'), token UUID DEFAULT gen_random_uuid(), {check}, {key})"
         ),
         format!(
@@ -256,8 +307,8 @@ pub(crate) struct SeenChildren {
     pub(crate) rows: ReadRows,
     /// What each row got from the table: a number, a ticket and a token, which is read as any number.
     pub(crate) supplied: ReadRows,
-    /// What each foreign key says of deletions, in the words of SQL.
-    pub(crate) keys: Vec<&'static str>,
+    /// What each foreign key says.
+    pub(crate) keys: Vec<KeyClauses>,
     /// The number of CHECK constraints.
     pub(crate) check_count: usize,
 }
@@ -291,7 +342,7 @@ impl SeenReferences {
             SHARES => self.shares = Some(read(snapshot, table)?),
             TICKETS => {}
             CHILDREN => {
-                let keys = definition.foreign_keys.iter().map(|key| key.on_delete.sql()).collect();
+                let keys = definition.foreign_keys.iter().map(KeyClauses::of).collect();
                 let (mut rows, check_count) = (read(snapshot, table)?, definition.checks.len());
                 let supplied = rows.iter_mut().map(|row| row.split_off(NAMED_COLUMNS.min(row.len()))).collect();
                 self.children = Some(SeenChildren { rows, supplied, keys, check_count });

@@ -1,8 +1,8 @@
 //! Runs a number of histories from one seed, all of which must keep the promises. `make simulate` runs more.
 
-use atsdb_core::ReferentialAction;
+use atsdb_core::{Initially, ReferentialAction};
 use atsdb_simulator::action::{Action, Step};
-use atsdb_simulator::references::{Child, ReferenceChange};
+use atsdb_simulator::references::{Child, KeyClauses, ReferenceChange};
 use atsdb_simulator::subject::{Cells, Policy, RowSelection, Shape};
 use atsdb_simulator::{Language, Limit, Setting, StoreKind, are_there, generate, run_history, simulate};
 
@@ -105,9 +105,10 @@ fn of_two_transactions_that_add_a_child_and_delete_its_parent_one_commits() {
         ReferentialAction::Restrict,
         ReferentialAction::Cascade,
         ReferentialAction::SetNull,
+        ReferentialAction::SetDefault,
     ] {
         let actions = [
-            refer(0, Declare(on_delete)),
+            refer(0, Declare(KeyClauses::deleting(on_delete))),
             refer(0, AddParents(vec![0, 1, 2])),
             child(1, 4, 0),
             refer(2, Refresh),
@@ -144,11 +145,81 @@ fn of_two_transactions_that_add_a_child_and_delete_its_parent_one_commits() {
             refer(0, DropParents { cascade: false }),
             refer(0, DropParents { cascade: true }),
             refer(1, CreateParents),
-            refer(1, AddKey(ReferentialAction::Cascade)),
+            refer(1, AddKey(KeyClauses::deleting(ReferentialAction::Cascade))),
             refer(1, AddParents(vec![0])),
-            refer(1, AddKey(ReferentialAction::Cascade)),
+            refer(1, AddKey(KeyClauses::deleting(ReferentialAction::Cascade))),
             refer(2, Forget),
-            refer(0, Declare(on_delete)),
+            refer(0, Declare(KeyClauses::deleting(on_delete))),
+        ];
+        let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, trouble: None }).collect();
+        for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {
+            let setting = Setting { store, language: Language::Sql };
+            run_history(setting, &steps).unwrap_or_else(|problem| panic!("{setting}, {on_delete:?}: {problem}"));
+        }
+    }
+}
+
+#[test]
+fn deferred_and_unvalidated_foreign_keys_are_as_promised() {
+    use ReferenceChange::{
+        AddChildren, AddKey, AddParents, Declare, DeleteChildren, DeleteParents, DropKey, MoveParent, SetChild,
+        SetConstraints, Validate,
+    };
+    let refer = |session: usize, change: ReferenceChange| Action::Refer { session, change };
+    let child = |session: usize, id: i64, parent: i64| {
+        let rows = vec![Child { id, parent: Some(parent), mood: Some(0), amount: None }];
+        refer(session, AddChildren { rows, has_mood: true, has_amount: true })
+    };
+    for on_delete in [ReferentialAction::NoAction, ReferentialAction::Restrict, ReferentialAction::SetDefault] {
+        let clauses = KeyClauses {
+            on_update: ReferentialAction::Cascade,
+            deferrable: Some(Initially::Deferred),
+            ..KeyClauses::deleting(on_delete)
+        };
+        let actions = [
+            refer(0, Declare(clauses)),
+            refer(0, AddParents(vec![0, 1, 2])),
+            child(1, 4, 1),
+            // A parent that is deleted comes back before the transaction ends, and then it does not.
+            Action::Begin { session: 0 },
+            refer(0, DeleteParents(Some(1))),
+            Action::ReadReferences { session: 0 },
+            refer(0, AddParents(vec![1])),
+            Action::Commit { session: 0 },
+            Action::Begin { session: 0 },
+            refer(0, DeleteParents(Some(1))),
+            Action::Commit { session: 0 },
+            // A child comes before its parent, while another session adds one, too.
+            Action::Begin { session: 0 },
+            child(0, 5, 7),
+            child(1, 6, 2),
+            refer(0, MoveParent { from: 2, to: 7 }),
+            Action::Commit { session: 0 },
+            Action::Begin { session: 0 },
+            refer(0, SetConstraints { deferred: false }),
+            child(0, 8, 9),
+            Action::Commit { session: 0 },
+            Action::Begin { session: 0 },
+            Action::Mark { session: 0, mark: 0 },
+            refer(0, SetConstraints { deferred: false }),
+            Action::ReturnTo { session: 0, mark: 0 },
+            child(0, 8, 9),
+            refer(0, AddParents(vec![9])),
+            refer(0, SetConstraints { deferred: false }),
+            Action::Commit { session: 0 },
+            // Older rows need no parent until the foreign key is valid.
+            refer(1, MoveParent { from: 9, to: 3 }),
+            refer(2, DropKey),
+            refer(2, DeleteParents(Some(3))),
+            refer(2, AddKey(KeyClauses { is_valid: false, ..clauses })),
+            child(2, 10, 3),
+            refer(2, Validate),
+            Action::Seal { process: 2 },
+            refer(2, SetChild { id: 8, mood: Some(1), amount: None }),
+            refer(1, DeleteChildren(Some(3))),
+            refer(2, Validate),
+            child(2, 10, 3),
+            refer(2, DeleteParents(Some(0))),
         ];
         let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, trouble: None }).collect();
         for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {

@@ -226,8 +226,8 @@ impl Batch {
         self.forget_writer(table.id);
         if self.changes.has_created(table.id) {
             let created = self.recreate(table, &to)?;
-            self.keep_references(&table.definition, &created)?;
-            return Ok(created);
+            let kept = self.keep_references(&table.definition, &created);
+            return self.note_half_done(kept).map(|()| created);
         }
         let visible = base.tables().iter().chain(base.entries()).find(|visible| visible.id == table.id);
         let from = visible.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
@@ -250,6 +250,7 @@ impl Batch {
     pub(crate) fn forget_writer(&mut self, table: TableId) {
         self.keyed.forget(table);
         self.chunks.take_writer(table);
+        self.changes.references_mut().reread_added(table);
     }
 
     /// The table as the batch sees it, under any definition that the caller has: for operations on a whole table.

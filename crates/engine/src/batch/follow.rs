@@ -83,6 +83,7 @@ impl Batch {
             }
             // The rows are valid under this definition, whether or not more of them follow: the next is compared with it.
             self.chunks.writer(newer);
+            self.changes.references_mut().reread_added(newer.id);
         }
         self.changes.rely_on_newer(newer.id, newer.version);
         Ok(())

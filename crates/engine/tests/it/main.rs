@@ -21,6 +21,7 @@ mod later;
 mod maintenance;
 mod materialized;
 mod page_cache;
+mod redefined_references;
 mod references;
 mod reslice;
 mod rewrite;

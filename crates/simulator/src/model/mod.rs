@@ -2,14 +2,15 @@
 //! and its result in the world lead to the states that are possible afterwards. If there is none, the world has broken
 //! a guarantee. Usually there is exactly one; two are possible if an answer was lost, a process ended, or another
 //! process acted in the middle of an action. `ends` owns the possible results of each action, `statement` its effect on
-//! tables, `transaction` and `pending` the changes that are not visible yet, and `database`, `table`, `rollup` and
-//! `references` the visible state.
+//! tables, `transaction` and `pending` the changes that are not visible yet, and `database`, `table`, `rollup`,
+//! `references` and `row_list` the visible state.
 
 mod database;
 mod ends;
 mod pending;
 mod references;
 mod rollup;
+mod row_list;
 mod state;
 mod statement;
 mod table;

@@ -2,10 +2,11 @@
 
 use super::database::Database;
 use super::pending::Pending;
-use super::references::{REFERENCES, References};
+use super::references::{Deferral, REFERENCES, References};
 use super::statement::{Verdict, cells_of, change};
 use super::table::{Row, TableModel};
 use crate::action::Action;
+use crate::references::ReferenceChange;
 use crate::setting::Language;
 use crate::shape::policy_of;
 use crate::subject::{rollup_name, table_name};
@@ -39,7 +40,9 @@ pub(crate) struct Transaction {
     /// Rows without keys that were added before its first read.
     pending: Vec<Pending>,
     looked: Option<TransactionView>,
-    marks: Vec<(u8, Vec<Pending>, Option<TransactionView>)>,
+    /// What it has set before its first read.
+    deferral: Deferral,
+    marks: Vec<(u8, Vec<Pending>, Deferral, Option<TransactionView>)>,
     has_failed: bool,
 }
 
@@ -84,8 +87,12 @@ impl Transaction {
             format!("{}{}{}{touched:?}{changed:?}", base.signature(), base.counters(), view.signature())
         };
         let marks = self.marks.iter();
-        let marks: Vec<_> = marks.map(|(mark, pending, looked)| (mark, pending, looked.as_ref().map(shown))).collect();
-        format!("{:?}{:?}{marks:?}{}", self.pending, self.looked.as_ref().map(shown), self.has_failed)
+        let shown_mark = |(mark, pending, deferral, looked): &(u8, Vec<Pending>, Deferral, Option<TransactionView>)| {
+            format!("{mark}{pending:?}{deferral:?}{:?}", looked.as_ref().map(shown))
+        };
+        let marks: Vec<String> = marks.map(shown_mark).collect();
+        let (pending, deferral, looked) = (&self.pending, self.deferral, self.looked.as_ref().map(shown));
+        format!("{pending:?}{deferral:?}{looked:?}{marks:?}{}", self.has_failed)
     }
 
     /// The possible results of a statement over the present state of the store. `unused` are the tables in memory that
@@ -112,7 +119,7 @@ impl Transaction {
             let Some(at) = self.marks.iter().rposition(|(name, ..)| name == mark) else { return vec![failed()] };
             let mut next = self.clone();
             next.marks.truncate(at + 1);
-            (next.pending, next.looked) = (next.marks[at].1.clone(), next.marks[at].2.clone());
+            (_, next.pending, next.deferral, next.looked) = next.marks[at].clone();
             next.has_failed = false;
             return vec![(Verdict::Done, next)];
         }
@@ -137,7 +144,7 @@ impl Transaction {
         may_conflict |= is_sql && looked.has_rows_to_be_refused(database);
         let mut ends = match action {
             Action::Mark { mark, .. } => {
-                next.marks.push((*mark, Vec::new(), Some(looked.clone())));
+                next.marks.push((*mark, Vec::new(), next.deferral, Some(looked.clone())));
                 vec![(Verdict::Done, next)]
             }
             Action::ReleaseMark { mark, .. } => match next.marks.iter().rposition(|(name, ..)| name == mark) {
@@ -189,7 +196,12 @@ impl Transaction {
                 pending.append_to(&mut database.clone())?;
                 next.pending.push(pending);
             }
-            Action::Mark { mark, .. } if is_sql => next.marks.push((*mark, self.pending.clone(), None)),
+            Action::Mark { mark, .. } if is_sql => {
+                next.marks.push((*mark, self.pending.clone(), self.deferral, None));
+            }
+            Action::Refer { change: ReferenceChange::SetConstraints { deferred }, .. } if is_sql => {
+                next.deferral = if *deferred { Deferral::Deferred } else { Deferral::Immediate };
+            }
             Action::ReleaseMark { mark, .. } if is_sql => {
                 let at = next.marks.iter().rposition(|(name, ..)| name == mark)?;
                 next.marks.truncate(at);
@@ -202,6 +214,7 @@ impl Transaction {
     /// Reads the store for the first time.
     fn look(&self, database: &Database, unused: &BTreeSet<u64>) -> Option<(TransactionView, bool)> {
         let (mut may_conflict, mut view) = (false, database.clone());
+        view.references.begin(self.deferral);
         let mut additions: BTreeMap<u64, Option<Vec<Addition>>> = BTreeMap::new();
         for pending in &self.pending {
             may_conflict |= pending.append_to(&mut view)?;
@@ -253,6 +266,7 @@ impl TransactionView {
         }
         if let Action::Refer { change, .. } = action
             && !change.is_addition()
+            && !matches!(change, ReferenceChange::SetConstraints { .. })
         {
             self.changed.insert(REFERENCES);
         }

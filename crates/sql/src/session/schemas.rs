@@ -276,14 +276,14 @@ impl Session {
             // The columns that take their numbers or have their labels name them by their new names.
             tables.sort_by_key(|table| !(table.definition.sequence || table.definition.is_entry()));
             tables.iter().try_for_each(|table| {
+                // Its foreign keys may have the new names of parents already.
+                let present = match table.definition.foreign_keys.is_empty() {
+                    true => None,
+                    false => batch.tables()?.into_iter().find(|present| present.id == table.id),
+                };
+                let table = present.as_ref().unwrap_or(table);
                 let mut definition = if is_in(&table) { renamed(table) } else { table.definition.clone() };
                 follow(&mut definition);
-                if !definition.foreign_keys.is_empty()
-                    && let Some(present) = batch.tables()?.into_iter().find(|present| present.id == table.id)
-                {
-                    // They may have the new names of parents already.
-                    definition.foreign_keys = present.definition.foreign_keys;
-                }
                 match definition == table.definition {
                     true => Ok(()),
                     false => batch.redefine(table, definition).map(drop),

@@ -76,7 +76,7 @@ impl Batch {
             let names_duplicates = self.keyed.names_duplicates_of(table.id);
             let snapshots = (&fresh, &own, &base);
             Recheck::new(table, &before.definition, guard, snapshots, removed, names_duplicates)?.run()?;
-            self.recheck_references(table, &before.definition, guard, &fresh)?;
+            self.recheck_references(table, guard, &fresh)?;
         }
         self.changes.raise_guards(newest);
         Ok(true)

@@ -27,10 +27,9 @@ impl Batch {
         let (side, other) = sides(&child.definition, key, &parent.definition)?;
         let scan = scan_of(&view, &child)?;
         let hits = WantedKeys::of(gone.keys.clone())?.rows_in(&side, &scan)?;
-        let references = self.changes.references_mut();
-        if !hits.is_empty() && references.take_added_to(child.id).is_some() {
+        if !hits.is_empty() {
             // Rows that the statement has added may be among them. They are looked up as they are then.
-            references.note_rewritten(child.id);
+            self.changes.references_mut().reread_added(child.id);
         }
         let deletes = gone.is_deletion && gone.action == ReferentialAction::Cascade;
         let was_deleting = self.set_deleting(deletes);

@@ -270,6 +270,7 @@ impl Batch {
         }
         let view = self.snapshot()?;
         self.guard_keys(table.id)?;
+        self.changes.references_mut().note_validated(table.id);
         let scan = scan_of(&view, table)?;
         added.into_iter().try_for_each(|key| self.require_parents(&view, table, key, NewRows::Chunks(&scan)))
     }

@@ -38,20 +38,12 @@ impl Batch {
         if !self.changes.has_foreign_keys(&base) {
             return Ok(());
         }
-        let tables = self.changes.tables(&base);
-        for reference in references_to(&tables, older) {
-            let Some(child) = tables.iter().find(|child| child.id == reference.child && child.id != table.id) else {
-                continue;
-            };
-            let key = renamed(&reference.key, older, &table.definition)
-                .and_then(|key| child.definition.check_reference(&key, &table.definition).map(|()| key))
-                .map_err(|error| depended_on(error, &child.definition, &reference.key, older, &table.definition))?;
-            if key == reference.key {
-                continue;
+        let refers = |child: &&Table| child.id != table.id && child.definition.foreign_keys_to(older).next().is_some();
+        for child in self.changes.tables(&base).iter().filter(refers) {
+            let to = with_present_names(older, &table.definition, child.definition.clone())?;
+            if to != child.definition {
+                self.rename_parent(child, to)?;
             }
-            let mut to = child.definition.clone();
-            to.foreign_keys.iter_mut().filter(|held| **held == reference.key).for_each(|held| *held = key.clone());
-            self.rename_parent(child, to)?;
         }
         Ok(())
     }
@@ -91,15 +83,29 @@ impl Batch {
 }
 
 /// Gives the foreign keys of a definition that refer to the table itself the new names of the table and its columns.
-pub(crate) fn renamed_in_itself(older: &TableDefinition, mut to: TableDefinition) -> Result<TableDefinition> {
-    let own: Vec<usize> = (0..to.foreign_keys.len()).filter(|at| to.foreign_keys[*at].parent.is_of(older)).collect();
-    for at in own {
-        let key = renamed(&to.foreign_keys[at], older, &to)
-            .and_then(|key| to.check_reference(&key, &to).map(|()| key))
-            .map_err(|error| depended_on(error, &to, &to.foreign_keys[at], older, &to))?;
-        to.foreign_keys[at] = key;
+pub(crate) fn renamed_in_itself(older: &TableDefinition, to: TableDefinition) -> Result<TableDefinition> {
+    if to.foreign_keys_to(older).next().is_none() {
+        return Ok(to);
     }
-    Ok(to)
+    with_present_names(older, &to.clone(), to)
+}
+
+/// Gives all foreign keys of a definition that refer to a parent the present names of the parent and its columns.
+fn with_present_names(
+    older: &TableDefinition,
+    parent: &TableDefinition,
+    mut child: TableDefinition,
+) -> Result<TableDefinition> {
+    for at in 0..child.foreign_keys.len() {
+        let key = &child.foreign_keys[at];
+        if key.parent.is_of(older) {
+            let present = renamed(key, older, parent)
+                .and_then(|present| child.check_reference(&present, parent).map(|()| present))
+                .map_err(|error| depended_on(error, &child, key, older, parent))?;
+            child.foreign_keys[at] = present;
+        }
+    }
+    Ok(child)
 }
 
 /// A foreign key with the present names of its parent.

@@ -14,7 +14,7 @@ use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::{cast, take};
 use arrow::datatypes::DataType;
 use arrow::util::display::array_value_to_string;
-use atsdb_codec::to_logical;
+use atsdb_codec::{stored_type, to_logical};
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkEntry, Column, Error, ForeignKey, Result, Table, TableDefinition, TimeRange};
 
@@ -59,6 +59,20 @@ impl Side<'_> {
                 None => Ok(array),
             };
         stored.into_iter().zip(&self.positions).zip(&self.widened).map(common).collect()
+    }
+
+    /// Keys to look up, which were read when the columns may have had narrower types.
+    pub(super) fn wanted(&self, keys: &[KeyColumns]) -> Result<WantedKeys> {
+        let converted = |((array, column), widened): ((&ArrayRef, &Column), &bool)| -> Result<ArrayRef> {
+            match column.map {
+                Some(_) => Ok(ArrayRef::clone(array)),
+                None if *widened => Ok(cast(array, &DataType::Int64)?),
+                None => Ok(cast(array, &stored_type(column))?),
+            }
+        };
+        let all =
+            keys.iter().map(|columns| columns.iter().zip(self.columns()).zip(&self.widened).map(converted).collect());
+        WantedKeys::of(all.collect::<Result<Vec<KeyColumns>>>()?)
     }
 
     pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {

@@ -5,7 +5,8 @@
 //! that went with the chunks that it has removed from parents in the child tables ([`parents`]). What `ON DELETE` and
 //! `ON UPDATE` say happens there ([`actions`]). A key is looked up once, however many rows have it ([`lookup`]).
 //! Rows of a parent that are removed and added again with other keys are noted ([`moved`]). The check of a deferred
-//! foreign key waits for the end of the transaction ([`postponed`]).
+//! foreign key waits for the end of the transaction ([`postponed`]). Keys that are gone are compared with newer rows
+//! after definitions may have changed ([`present`]).
 //!
 //! Two batches may do both at the same time: one adds a row, the other deletes the row that it refers to. Each sees a
 //! state in which that is allowed, so the commit of the later one must be refused ([`recheck`]):
@@ -28,6 +29,7 @@ mod lookup;
 mod moved;
 mod parents;
 mod postponed;
+mod present;
 mod recheck;
 mod settle;
 pub(crate) mod state;

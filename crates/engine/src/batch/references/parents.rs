@@ -7,11 +7,12 @@ use crate::batch::overlay::{Overlay, StageContents};
 use crate::batch::references::children::{own_table, references_to};
 use crate::batch::references::lookup::{Side, WantedKeys, scan_of, scan_over, sides};
 use crate::batch::references::moved::ChangedKeys;
+use crate::batch::references::present::PresentReference;
 use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference, RemovedChunk};
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::name::same_name;
-use atsdb_core::{ChunkEntry, ChunkId, Error, ReferentialAction, Result, Table, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ReferentialAction, Result, Table, TableId, TimeRange};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -93,7 +94,7 @@ impl Batch {
                     true => ChangedKeys::default(),
                     false => self.changed_keys(&parent, &side, moved)?,
                 };
-                let gone = gone_keys(&reference, is_deletion, lacking, &changed)?;
+                let gone = gone_keys(&reference, (&parent, &side), is_deletion, lacking, &changed)?;
                 if gone.is_empty() {
                     continue;
                 }
@@ -148,7 +149,7 @@ impl Batch {
         let view = self.snapshot()?;
         refused.try_for_each(|gone| {
             let Some(child) = own_table(&view, gone.reference.child) else { return Ok(()) };
-            match referred_to(&view, &child, gone, &scan_of(&view, &child)?)? {
+            match referred_to(&view, gone, &scan_of(&view, &child)?)? {
                 Some(error) => Err(error),
                 None => Ok(()),
             }
@@ -156,17 +157,14 @@ impl Batch {
     }
 }
 
-/// The error for rows of a scan that refer to keys that are gone, if there are any.
-pub(super) fn referred_to(view: &ReadSnapshot, child: &Table, gone: &GoneKeys, scan: &Scan) -> Result<Option<Error>> {
-    let key = &gone.reference.key;
-    let Some(parent) = view.inner.tables.iter().find(|table| key.parent.is_of(&table.definition)) else {
-        return Ok(None);
-    };
-    let (side, other) = sides(&child.definition, key, &parent.definition)?;
-    let wanted = WantedKeys::of(gone.keys.clone())?;
+/// The error for rows of the child in a scan that refer to keys that are gone, if there are any.
+pub(super) fn referred_to(view: &ReadSnapshot, gone: &GoneKeys, scan: &Scan) -> Result<Option<Error>> {
+    let Some(PresentReference { child, key, parent }) = gone.present_in(view) else { return Ok(None) };
+    let (side, other) = sides(&child.definition, &key, &parent.definition)?;
+    let wanted = side.wanted(&gone.keys)?;
     let (flags, _) = wanted.found_in(&side, scan)?;
     let values = wanted.first_text(&other, &flags, true)?;
-    Ok(values.map(|values| child.definition.still_referenced(key, &values)))
+    Ok(values.map(|values| child.definition.still_referenced(&key, &values)))
 }
 
 /// The keys of removed chunks that a parent does not have in a view of the batch.
@@ -180,10 +178,11 @@ fn lacking(view: &ReadSnapshot, parent: &Table, side: &Side<'_>, before: &Scan) 
     Ok(keys)
 }
 
-/// The keys that a parent lacks or that its rows have exchanged for others, each with what happens to the rows that
-/// refer to them.
+/// The keys that a parent, whose side of the foreign key is given, lacks or that its rows have exchanged for others,
+/// each with what happens to the rows that refer to them.
 fn gone_keys(
     reference: &Reference,
+    (parent, side): (&Table, &Side<'_>),
     is_deletion: bool,
     lacking: Vec<KeyColumns>,
     changed: &ChangedKeys,
@@ -200,5 +199,10 @@ fn gone_keys(
         (changed.before.clone(), WantedKeys::of(lacking)?.not_among(&changed.before)?)
     };
     let gone = [(action, followed), (Restrict, refused)].into_iter().filter(|(_, keys)| !keys.is_empty());
-    Ok(gone.map(|(action, keys)| GoneKeys { reference: reference.clone(), is_deletion, action, keys }).collect())
+    let parent_columns: Vec<ColumnId> = side.columns().map(|column| column.id).collect();
+    let of_action = |(action, keys)| {
+        let (reference, parent_columns) = (reference.clone(), parent_columns.clone());
+        GoneKeys { reference, parent: parent.id, parent_columns, is_deletion, action, keys }
+    };
+    Ok(gone.map(of_action).collect())
 }

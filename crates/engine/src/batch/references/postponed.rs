@@ -3,10 +3,10 @@
 
 use crate::batch::Batch;
 use crate::batch::references::children::own_table;
-use crate::batch::references::lookup::{WantedKeys, scan_of, sides};
+use crate::batch::references::lookup::{scan_of, sides};
+use crate::batch::references::present::PresentReference;
 use crate::batch::references::state::{GoneKeys, Reference};
 use crate::read::snapshot::ReadSnapshot;
-use atsdb_core::name::same_name;
 use atsdb_core::{Error, ErrorKind, ForeignKey, ReferentialAction, Result, Table, TableId};
 use std::collections::BTreeSet;
 
@@ -93,17 +93,11 @@ impl Batch {
 /// Those of some keys that a parent lacks in a view of the batch; `None` if there are none, or if the foreign key was
 /// dropped.
 fn still_gone(view: &ReadSnapshot, gone: GoneKeys) -> Result<Option<GoneKeys>> {
-    let GoneKeys { reference: Reference { child: id, key }, is_deletion, action, keys } = gone;
-    let Some(child) = own_table(view, id) else { return Ok(None) };
-    let is_it = |held: &&ForeignKey| same_name(&held.name, &key.name) && held.columns == key.columns;
-    let Some(key) = child.definition.foreign_keys.iter().find(is_it) else { return Ok(None) };
-    let Some(parent) = view.inner.tables.iter().find(|table| key.parent.is_of(&table.definition)) else {
-        return Ok(None);
-    };
-    let (_, side) = sides(&child.definition, key, &parent.definition)?;
-    let wanted = WantedKeys::of(keys)?;
-    let (flags, _) = wanted.found_in(&side, &scan_of(view, parent)?)?;
+    let Some(PresentReference { child, key, parent }) = gone.present_in(view) else { return Ok(None) };
+    let (_, side) = sides(&child.definition, &key, &parent.definition)?;
+    let wanted = side.wanted(&gone.keys)?;
+    let (flags, _) = wanted.found_in(&side, &scan_of(view, &parent)?)?;
     let keys = wanted.without(&flags)?;
-    let reference = Reference { child: id, key: key.clone() };
-    Ok((!keys.is_empty()).then_some(GoneKeys { reference, is_deletion, action, keys }))
+    let reference = Reference { child: child.id, key };
+    Ok((!keys.is_empty()).then_some(GoneKeys { reference, keys, ..gone }))
 }

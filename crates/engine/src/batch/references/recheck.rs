@@ -8,7 +8,7 @@ use crate::batch::references::parents::referred_to;
 use crate::batch::references::state::GoneKeys;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
-use atsdb_core::{ChunkEntry, ChunkGuard, Error, ErrorKind, Result, Table, TableDefinition, TableId, TimeRange};
+use atsdb_core::{ChunkEntry, ChunkGuard, Error, ErrorKind, Result, Table, TableId, TimeRange};
 use std::collections::BTreeSet;
 
 impl Batch {
@@ -60,20 +60,15 @@ impl Batch {
     }
 
     /// Compares the chunks of a child table that are newer than its guard with the keys that parents lack, and looks up
-    /// the keys of foreign keys that the batch adds. `older` is the table's definition without the batch.
+    /// the keys of foreign keys for which the batch has checked all rows of the table.
     ///
     /// Errors: what [`broken`](Self::broken) returns.
-    pub(crate) fn recheck_references(
-        &mut self,
-        table: &Table,
-        older: &TableDefinition,
-        guard: &ChunkGuard,
-        fresh: &ReadSnapshot,
-    ) -> Result<()> {
+    pub(crate) fn recheck_references(&mut self, table: &Table, guard: &ChunkGuard, fresh: &ReadSnapshot) -> Result<()> {
         let is_of_child = |gone: &&GoneKeys| gone.reference.child == table.id;
         let gone: Vec<_> = self.changes.references().gone().iter().filter(is_of_child).cloned().collect();
-        let added = table.definition.foreign_keys_validated_since(older);
-        if gone.is_empty() && added.is_empty() {
+        // The store may have the same foreign key: the batch may have dropped it, and added it again.
+        let is_validated = self.changes.references().has_validated(table.id);
+        if gone.is_empty() && !is_validated {
             return Ok(());
         }
         let removed = self.changes.removed_and_hidden();
@@ -82,12 +77,12 @@ impl Batch {
         let entries = fresh.inner.store.chunks(table.id, TimeRange::ALL)?.into_iter().filter(is_newer).collect();
         let scan = scan_over(fresh, table, entries)?;
         for gone in &gone {
-            if let Some(error) = referred_to(&view, table, gone, &scan)? {
+            if let Some(error) = referred_to(&view, gone, &scan)? {
                 // What `ON DELETE` or `ON UPDATE` says would also apply to the new row if the batch were repeated.
                 return Err(if gone.action.refuses() { self.broken(error) } else { as_conflict(&error) });
             }
         }
-        for key in added {
+        for key in table.definition.foreign_keys.iter().filter(|key| is_validated && !key.not_valid) {
             let checked = self.require_parents(&view, table, key, NewRows::Chunks(&scan));
             checked.map_err(|error| self.broken(error))?;
         }

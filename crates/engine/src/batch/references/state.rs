@@ -4,7 +4,8 @@ use crate::batch::collector::PendingChunk;
 use crate::batch::keys::key::KeyColumns;
 use arrow::array::RecordBatch;
 use atsdb_core::{
-    Amendment, Change, ChunkId, ChunkUid, DefinitionGuard, ForeignKey, Redefinition, ReferentialAction, Table, TableId,
+    Amendment, Change, ChunkId, ChunkUid, ColumnId, DefinitionGuard, ForeignKey, Redefinition, ReferentialAction,
+    Table, TableId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,15 +51,20 @@ pub(crate) struct MovedRows {
     pub(crate) after: RecordBatch,
 }
 
-/// Keys that rows of a parent do not have any more.
+/// Keys that rows of a parent do not have any more. Definitions may change while they are kept.
 #[derive(Clone)]
 pub(crate) struct GoneKeys {
+    /// The foreign key as it was when the keys went.
     pub(crate) reference: Reference,
+    /// The parent.
+    pub(crate) parent: TableId,
+    /// The parent's columns, in the order of the foreign key.
+    pub(crate) parent_columns: Vec<ColumnId>,
     /// Whether their rows were deleted, rather than changed.
     pub(crate) is_deletion: bool,
     /// The action that is applied to the rows that refer to these keys.
     pub(crate) action: ReferentialAction,
-    /// The values in the form in which they are looked up.
+    /// The values in the form in which they were looked up when they went.
     pub(crate) keys: Vec<KeyColumns>,
 }
 
@@ -78,12 +84,14 @@ pub(crate) struct KnownTable {
 /// What a batch has to check, and what it has found. A rollback to a savepoint restores it.
 #[derive(Clone, Default)]
 pub(crate) struct References {
-    /// The child tables that the batch has added rows to.
+    /// The child tables whose rows the batch has added or validated.
     children: BTreeSet<TableId>,
     /// Rows that were added and are not checked.
     added: BTreeMap<TableId, AddedRows>,
     /// Child tables of which chunks were rewritten since the last check.
     rewritten: BTreeSet<TableId>,
+    /// Child tables of which all rows were checked for a foreign key that the batch adds or makes valid.
+    validated: BTreeSet<TableId>,
     /// The batch's own chunks of rewritten tables that were checked.
     checked: BTreeSet<ChunkId>,
     /// Chunks of parents that were removed since the last check.
@@ -138,6 +146,25 @@ impl References {
         self.added.remove(&table)
     }
 
+    /// Has the rows that were added to a table and are not checked read again from their chunks: these or the table's
+    /// definition change.
+    pub(crate) fn reread_added(&mut self, table: TableId) {
+        if self.added.remove(&table).is_some() {
+            self.note_rewritten(table);
+        }
+    }
+
+    /// Notes that all rows of a child table were checked for a foreign key.
+    pub(crate) fn note_validated(&mut self, table: TableId) {
+        self.children.insert(table);
+        self.validated.insert(table);
+    }
+
+    /// Whether all rows of a child table were checked for a foreign key.
+    pub(crate) fn has_validated(&self, table: TableId) -> bool {
+        self.validated.contains(&table)
+    }
+
     /// Notes that a chunk of a child table was rewritten.
     pub(crate) fn note_rewritten(&mut self, table: TableId) {
         self.children.insert(table);
@@ -181,8 +208,7 @@ impl References {
 
     /// Whether checks that concern a table as child or parent wait for the end of the transaction.
     pub(crate) fn has_postponed(&self, table: &Table) -> bool {
-        let concerns =
-            |gone: &GoneKeys| gone.reference.child == table.id || gone.reference.key.parent.is_of(&table.definition);
+        let concerns = |gone: &GoneKeys| gone.reference.child == table.id || gone.parent == table.id;
         self.postponed_children.contains(&table.id) || self.postponed_gone.iter().any(concerns)
     }
 
@@ -206,7 +232,7 @@ impl References {
         std::mem::take(&mut self.removed)
     }
 
-    /// The child tables that the batch has added rows to.
+    /// The child tables whose rows the batch has added or validated.
     pub(crate) fn children(&self) -> Vec<TableId> {
         self.children.iter().copied().collect()
     }

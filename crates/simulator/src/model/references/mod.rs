@@ -1,39 +1,46 @@
 //! Parents and children as lists of rows, and what their definitions require of them.
 
-use super::table::number;
+use super::row_list::{NumberedRow, RowList};
 use crate::references::{
-    AMOUNTS_END, Child, DEFAULT_AMOUNT, DEFAULT_MOOD, MOODS_END, ReadRows, ReferenceChange, SeenReferences,
+    AMOUNTS_END, Child, DEFAULT_AMOUNT, DEFAULT_MOOD, DEFAULT_PARENT, KeyClauses, MOODS_END, ReadRows, ReferenceChange,
+    SeenReferences,
 };
-use atsdb_core::ReferentialAction;
+use atsdb_core::{Initially, ReferentialAction};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number under which transactions note that they use parents and children. No table has it.
 pub(crate) const REFERENCES: u64 = 0;
 
-/// A row. Its number distinguishes it from others with the same values: a changed row is another row.
-#[derive(Debug, Clone, Copy)]
-struct Row<T> {
-    number: u64,
-    cells: T,
+/// When a transaction has a deferrable foreign key checked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Deferral {
+    /// As its declaration says.
+    #[default]
+    Declared,
+    /// At the end of each statement.
+    Immediate,
+    /// At the end of the transaction.
+    Deferred,
 }
 
-/// The rows of a table, and a number that no other table has.
+/// The foreign key of the children.
 #[derive(Debug, Clone)]
-struct Rows<T> {
-    table: u64,
-    rows: Vec<Row<T>>,
+struct ChildKey {
+    clauses: KeyClauses,
+    /// The numbers of the rows that need no parent: they are older than the foreign key, which is not valid.
+    exempt: BTreeSet<u64>,
 }
 
 /// The children, and what was created with them.
 #[derive(Debug, Clone)]
 struct Children {
-    /// What the foreign key says of deletions, if there is one.
-    key: Option<ReferentialAction>,
+    /// The foreign key, if there is one.
+    key: Option<ChildKey>,
     /// Whether the table has its CHECK constraint.
     is_checked: bool,
     /// The numbers of the labels that the enumerated type has.
     moods: BTreeSet<i64>,
-    rows: Rows<Child>,
+    rows: RowList<Child>,
     /// The rows of the materialized view.
     shares: ReadRows,
 }
@@ -41,7 +48,7 @@ struct Children {
 /// Parents, children and the view, as far as they exist.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct References {
-    parents: Option<Rows<i64>>,
+    parents: Option<RowList<i64>>,
     children: Option<Children>,
     /// How often rows were added.
     added: u64,
@@ -51,55 +58,54 @@ pub(crate) struct References {
     rewritten: u64,
     /// How often definitions have changed.
     defined: u64,
-}
-
-impl<T: Copy> Rows<T> {
-    fn new() -> Self {
-        Self { table: number(), rows: Vec::new() }
-    }
-
-    fn add(&mut self, cells: T) {
-        self.rows.push(Row { number: number(), cells });
-    }
-
-    /// Changes the rows that are meant.
-    fn change(&mut self, is_meant: impl Fn(&T) -> bool, change: impl Fn(&mut T)) {
-        for row in self.rows.iter_mut().filter(|row| is_meant(&row.cells)) {
-            row.number = number();
-            change(&mut row.cells);
-        }
-    }
-
-    /// Removes and adds the rows of `now` that were removed and added from `before` to `after`. `None` if the table is
-    /// another one, or if a row is not there.
-    fn follow(now: Option<&mut Self>, before: &Self, after: &Self) -> Option<()> {
-        let lacks = |rows: &Self, row: &Row<T>| rows.rows.iter().all(|other| other.number != row.number);
-        let removed: Vec<&Row<T>> = before.rows.iter().filter(|row| lacks(after, row)).collect();
-        let added: Vec<Row<T>> = after.rows.iter().filter(|row| lacks(before, row)).copied().collect();
-        if removed.is_empty() && added.is_empty() {
-            return Some(());
-        }
-        let now = now.filter(|now| now.table == before.table)?;
-        if removed.iter().any(|row| lacks(now, row)) {
-            return None;
-        }
-        now.rows.retain(|row| removed.iter().all(|removed| removed.number != row.number));
-        now.rows.extend(added);
-        Some(())
-    }
+    /// What a transaction has set; `None` outside of one.
+    deferral: Option<Deferral>,
 }
 
 impl Children {
-    fn new(on_delete: ReferentialAction) -> Self {
+    fn new(clauses: KeyClauses) -> Self {
         let (moods, shares) = ((0..MOODS_END).collect(), Vec::new());
-        Self { key: Some(on_delete), is_checked: true, moods, rows: Rows::new(), shares }
+        let key = Some(ChildKey { clauses, exempt: BTreeSet::new() });
+        Self { key, is_checked: true, moods, rows: RowList::new(), shares }
+    }
+
+    /// Does what the foreign key says to the children whose parents are gone, or have the key `to` instead. `None` if
+    /// it forbids that, whenever it is checked.
+    fn follow(&mut self, gone: &BTreeSet<i64>, to: Option<i64>) -> Option<()> {
+        let Some(key) = &mut self.key else { return Some(()) };
+        let is_lost = |row: &Child| row.parent.is_some_and(|parent| gone.contains(&parent));
+        let has_lost = |rows: &RowList<Child>| rows.rows.iter().any(|row| is_lost(&row.cells));
+        let action = if to.is_some() { key.clauses.on_update } else { key.clauses.on_delete };
+        match action {
+            ReferentialAction::NoAction => {
+                for row in self.rows.rows.iter().filter(|row| is_lost(&row.cells)) {
+                    key.exempt.remove(&row.number);
+                }
+            }
+            ReferentialAction::Restrict if has_lost(&self.rows) => return None,
+            ReferentialAction::Restrict => {}
+            ReferentialAction::Cascade if to.is_some() => self.rows.change(is_lost, |row| row.parent = to),
+            ReferentialAction::Cascade => self.rows.rows.retain(|row| !is_lost(&row.cells)),
+            ReferentialAction::SetNull => self.rows.change(is_lost, |row| row.parent = None),
+            ReferentialAction::SetDefault => {
+                self.rows.change(is_lost, |row| row.parent = Some(DEFAULT_PARENT));
+                // The default may be a key that is gone.
+                if has_lost(&self.rows) {
+                    return None;
+                }
+            }
+        }
+        Some(())
     }
 }
 
 impl References {
     /// Executes a change. `None` means that it is refused; then this value is not used any more.
     pub(crate) fn apply(&mut self, change: &ReferenceChange) -> Option<()> {
-        if change.is_declaration() {
+        if let ReferenceChange::SetConstraints { deferred } = change {
+            let set = if *deferred { Deferral::Deferred } else { Deferral::Immediate };
+            self.deferral = self.deferral.map(|_| set);
+        } else if change.is_declaration() {
             self.declare(change)?;
             // A refresh changes no definition that the rows of children depend on.
             self.defined += u64::from(*change != ReferenceChange::Refresh);
@@ -110,21 +116,37 @@ impl References {
             self.change(change)?;
             self.changed += 1;
         }
-        self.is_sound().then_some(())
+        self.is_sound(self.defers()).then_some(())
+    }
+
+    /// Begins a transaction that has set this.
+    pub(crate) fn begin(&mut self, deferral: Deferral) {
+        self.deferral = Some(deferral);
+    }
+
+    /// Whether the foreign key is not checked now, but at the end of the transaction.
+    fn defers(&self) -> bool {
+        let key = self.children.as_ref().and_then(|children| children.key.as_ref());
+        let Some(initially) = key.and_then(|key| key.clauses.deferrable) else { return false };
+        match self.deferral {
+            None | Some(Deferral::Immediate) => false,
+            Some(Deferral::Deferred) => true,
+            Some(Deferral::Declared) => initially == Initially::Deferred,
+        }
     }
 
     fn declare(&mut self, change: &ReferenceChange) -> Option<()> {
         match change {
-            ReferenceChange::Declare(on_delete) => {
+            ReferenceChange::Declare(clauses) => {
                 if self.parents.is_some() || self.children.is_some() {
                     return None;
                 }
-                self.parents = Some(Rows::new());
-                self.children = Some(Children::new(*on_delete));
+                self.parents = Some(RowList::new());
+                self.children = Some(Children::new(*clauses));
             }
             ReferenceChange::Forget => (self.parents, self.children) = (None, None),
             ReferenceChange::CreateParents if self.parents.is_some() => return None,
-            ReferenceChange::CreateParents => self.parents = Some(Rows::new()),
+            ReferenceChange::CreateParents => self.parents = Some(RowList::new()),
             ReferenceChange::DropParents { cascade } => {
                 self.parents.take()?;
                 if let Some(children) = self.children.as_mut().filter(|children| children.key.is_some()) {
@@ -134,9 +156,15 @@ impl References {
                     children.key = None;
                 }
             }
-            ReferenceChange::AddKey(on_delete) => {
+            ReferenceChange::AddKey(clauses) => {
                 let children = self.children.as_mut().filter(|children| children.key.is_none())?;
-                children.key = Some(*on_delete);
+                let older = children.rows.rows.iter().filter(|_| !clauses.is_valid).map(|row| row.number);
+                children.key = Some(ChildKey { clauses: *clauses, exempt: older.collect() });
+            }
+            ReferenceChange::Validate => {
+                let key = self.children.as_mut()?.key.as_mut()?;
+                key.clauses.is_valid = true;
+                key.exempt.clear();
             }
             ReferenceChange::DropKey => {
                 self.children.as_mut()?.key.take()?;
@@ -183,11 +211,18 @@ impl References {
     fn change(&mut self, change: &ReferenceChange) -> Option<()> {
         match change {
             ReferenceChange::DeleteParents(id) => {
-                self.parents.as_mut()?.rows.retain(|row| id.is_some_and(|id| id != row.cells));
-                self.follow_deletion();
+                let parents = self.parents.as_mut()?;
+                let is_meant = |parent: i64| id.is_none_or(|id| id == parent);
+                let gone = parents.rows.iter().map(|row| row.cells).filter(|parent| is_meant(*parent)).collect();
+                parents.rows.retain(|row| !is_meant(row.cells));
+                self.follow(&gone, None)?;
             }
             ReferenceChange::MoveParent { from, to } => {
-                self.parents.as_mut()?.change(|id| id == from, |id| *id = *to);
+                let parents = self.parents.as_mut()?;
+                let is_moved = |row: &&NumberedRow<i64>| row.cells == *from && from != to;
+                let gone = parents.rows.iter().filter(is_moved).map(|row| row.cells).collect();
+                parents.change(|id| id == from, |id| *id = *to);
+                self.follow(&gone, Some(*to))?;
             }
             ReferenceChange::DeleteChildren(parent) => {
                 self.children.as_mut()?.rows.rows.retain(|row| row.cells.parent != *parent);
@@ -214,16 +249,9 @@ impl References {
         Some(())
     }
 
-    /// Deletes or changes the children whose parents were deleted, where the foreign key says so.
-    fn follow_deletion(&mut self) {
-        let known = self.known();
-        let Some(children) = &mut self.children else { return };
-        let is_lost = |row: &Child| row.parent.is_some_and(|parent| !known.contains(&parent));
-        match children.key {
-            Some(ReferentialAction::Cascade) => children.rows.rows.retain(|row| !is_lost(&row.cells)),
-            Some(ReferentialAction::SetNull) => children.rows.change(is_lost, |row| row.parent = None),
-            _ => {}
-        }
+    /// Does what the foreign key says to the children whose parents are gone, or have the key `to` instead.
+    fn follow(&mut self, gone: &BTreeSet<i64>, to: Option<i64>) -> Option<()> {
+        self.children.as_mut().map_or(Some(()), |children| children.follow(gone, to))
     }
 
     /// The keys of the parents.
@@ -232,8 +260,8 @@ impl References {
     }
 
     /// Whether the rows are as the definitions require: keys are unique, moods are labels, amounts are in bounds, and
-    /// each child that refers to a parent has it.
-    fn is_sound(&self) -> bool {
+    /// each child that refers to a parent has it, unless that is not checked yet.
+    fn is_sound(&self, defers: bool) -> bool {
         let known = self.known();
         let parent_count = self.parents.as_ref().map_or(0, |parents| parents.rows.len());
         let Some(children) = &self.children else { return known.len() == parent_count };
@@ -241,9 +269,12 @@ impl References {
         let is_label = |mood: Option<i64>| mood.is_none_or(|mood| children.moods.contains(&mood));
         let is_few = |amount: Option<i64>| !children.is_checked || amount.is_none_or(|amount| amount < AMOUNTS_END);
         let has_parent = |parent: Option<i64>| parent.is_none_or(|parent| known.contains(&parent));
-        let is_allowed = |row: &Row<Child>| {
+        let needs_none = |row: &NumberedRow<Child>| {
+            defers || children.key.as_ref().is_none_or(|key| key.exempt.contains(&row.number))
+        };
+        let is_allowed = |row: &NumberedRow<Child>| {
             let Child { parent, mood, amount, .. } = row.cells;
-            is_label(mood) && is_few(amount) && (children.key.is_none() || has_parent(parent))
+            is_label(mood) && is_few(amount) && (needs_none(row) || has_parent(parent))
         };
         // A foreign key needs its parents' table.
         (children.key.is_none() || self.parents.is_some())
@@ -265,19 +296,22 @@ impl References {
     /// whether the commit may also be refused; `None` if it must be. Rows that were only added conflict with other
     /// definitions and with deletions, but with no other addition and with no sealing.
     pub(crate) fn merge(base: &Self, view: &Self, present: &Self, only_adds: bool) -> Option<(Self, bool)> {
+        if !view.is_sound(false) {
+            return None;
+        }
         let is_added_to = (present.added, present.rewritten) != (base.added, base.rewritten);
         let is_changed = (present.changed, present.defined) != (base.changed, base.defined);
         let mut merged = present.clone();
         if let (Some(before), Some(after)) = (&base.parents, &view.parents) {
-            Rows::follow(merged.parents.as_mut(), before, after)?;
+            RowList::follow(merged.parents.as_mut(), before, after)?;
         }
         if let (Some(before), Some(after)) = (&base.children, &view.children) {
             let now = merged.children.as_mut().map(|children| &mut children.rows);
-            Rows::follow(now, &before.rows, &after.rows)?;
+            RowList::follow(now, &before.rows, &after.rows)?;
         }
         merged.added += view.added - base.added;
         merged.changed += view.changed - base.changed;
-        merged.is_sound().then_some((merged, is_changed || (is_added_to && !only_adds)))
+        merged.is_sound(false).then_some((merged, is_changed || (is_added_to && !only_adds)))
     }
 
     pub(crate) fn agrees(&self, seen: &SeenReferences) -> bool {
@@ -285,7 +319,7 @@ impl References {
         let is_same = match (&self.children, &seen.children) {
             (None, None) => true,
             (Some(own), Some(seen)) => {
-                let keys: Vec<&str> = own.key.iter().map(|key| key.sql()).collect();
+                let keys: Vec<KeyClauses> = own.key.iter().map(|key| key.clauses).collect();
                 seen.keys == keys
                     && seen.check_count == usize::from(own.is_checked)
                     && seen.rows == children_of(&own.rows)
@@ -315,22 +349,27 @@ impl References {
 
     /// The state, for people.
     pub(crate) fn shown(&self) -> String {
-        let Self { parents, children, .. } = self;
+        let Self { parents, children, deferral, .. } = self;
         let parents = parents.as_ref().map(|_| self.known());
         let children = children.as_ref().map(|Children { key, is_checked, moods, rows, shares }| {
-            format!("{key:?} checked {is_checked} moods {moods:?} {:?} shares {shares:?}", children_of(rows))
+            let clauses = key.as_ref().map(|key| key.clauses);
+            let is_exempt = |row: &&NumberedRow<Child>| key.iter().any(|key| key.exempt.contains(&row.number));
+            let mut exempt: Vec<i64> = rows.rows.iter().filter(is_exempt).map(|row| row.cells.id).collect();
+            exempt.sort_unstable();
+            let rows = children_of(rows);
+            format!("{clauses:?} exempt {exempt:?} checked {is_checked} moods {moods:?} {rows:?} shares {shares:?}")
         });
-        format!("  parents {parents:?} children {children:?}")
+        format!("  parents {parents:?} children {children:?} deferral {deferral:?}")
     }
 }
 
-fn children_of(rows: &Rows<Child>) -> ReadRows {
+fn children_of(rows: &RowList<Child>) -> ReadRows {
     let values = |Child { id, parent, mood, amount }: Child| vec![Some(id), parent, mood, amount];
     sorted(rows.rows.iter().map(|row| values(row.cells)))
 }
 
 /// The rows of the view: for each parent and mood, the number of children and the sum of their amounts.
-fn shares_of(rows: &Rows<Child>) -> ReadRows {
+fn shares_of(rows: &RowList<Child>) -> ReadRows {
     let mut groups: BTreeMap<_, (i64, Option<i64>)> = BTreeMap::new();
     for Child { parent, mood, amount, .. } in rows.rows.iter().map(|row| row.cells) {
         let (count, total) = groups.entry((parent, mood)).or_default();
@@ -349,96 +388,4 @@ fn sorted(rows: impl Iterator<Item = Vec<Option<i64>>>) -> ReadRows {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Parents 1 and 2, and a child of 1.
-    fn declared(on_delete: ReferentialAction) -> References {
-        let mut references = References::default();
-        let child = added(5, Some(1));
-        for change in [ReferenceChange::Declare(on_delete), ReferenceChange::AddParents(vec![1, 2]), child] {
-            references.apply(&change).expect("allowed");
-        }
-        references
-    }
-
-    fn added(id: i64, parent: Option<i64>) -> ReferenceChange {
-        let rows = vec![Child { id, parent, mood: None, amount: None }];
-        ReferenceChange::AddChildren { rows, has_mood: false, has_amount: true }
-    }
-
-    fn after(references: &References, changes: &[ReferenceChange]) -> Option<References> {
-        let mut next = references.clone();
-        changes.iter().try_for_each(|change| next.apply(change)).map(|()| next)
-    }
-
-    /// The ids of the children, and their parents.
-    fn children(references: &References) -> Vec<(i64, Option<i64>)> {
-        let rows = references.children.iter().flat_map(|children| &children.rows.rows);
-        rows.map(|row| (row.cells.id, row.cells.parent)).collect()
-    }
-
-    #[test]
-    fn a_deletion_does_what_the_foreign_key_says() {
-        let delete = [ReferenceChange::DeleteParents(Some(1))];
-        let deleted = |on_delete| after(&declared(on_delete), &delete).as_ref().map(children);
-        assert_eq!(deleted(ReferentialAction::NoAction), None);
-        assert_eq!(deleted(ReferentialAction::Restrict), None);
-        assert_eq!(deleted(ReferentialAction::Cascade), Some(vec![]));
-        assert_eq!(deleted(ReferentialAction::SetNull), Some(vec![(5, None)]));
-        let without = [ReferenceChange::DropKey, ReferenceChange::DeleteParents(Some(1))];
-        let lonely = after(&declared(ReferentialAction::Cascade), &without).expect("allowed");
-        assert_eq!(children(&lonely), [(5, Some(1))]);
-        assert!(after(&lonely, &[ReferenceChange::AddKey(ReferentialAction::SetNull)]).is_none());
-        // What a foreign key says of deletions does not hold for a parent that gets another key.
-        let moved = [ReferenceChange::MoveParent { from: 1, to: 3 }];
-        assert!(after(&declared(ReferentialAction::Cascade), &moved).is_none());
-    }
-
-    #[test]
-    fn rows_have_what_the_definitions_require() {
-        let references = declared(ReferentialAction::NoAction);
-        let set = |mood, amount| ReferenceChange::SetChild { id: 5, mood: Some(mood), amount: Some(amount) };
-        assert!(after(&references, &[added(5, None)]).is_none(), "the id exists");
-        assert!(after(&references, &[added(6, Some(9))]).is_none(), "there is no such parent");
-        assert!(after(&references, &[set(MOODS_END, 0)]).is_none(), "there is no such label");
-        assert!(after(&references, &[ReferenceChange::AddMood(MOODS_END), set(MOODS_END, 0)]).is_some());
-        assert!(after(&references, &[set(0, AMOUNTS_END)]).is_none(), "the constraint forbids it");
-        let unchecked = [ReferenceChange::DropCheck, set(0, AMOUNTS_END)];
-        assert!(after(&references, &unchecked).is_some());
-        let checked_again = [unchecked.to_vec(), vec![ReferenceChange::AddCheck]].concat();
-        assert!(after(&references, &checked_again).is_none());
-        let drop = |cascade| ReferenceChange::DropParents { cascade };
-        assert!(after(&references, &[drop(false)]).is_none());
-        assert_eq!(after(&references, &[drop(true)]).as_ref().map(children), Some(vec![(5, Some(1))]));
-    }
-
-    /// The children, each with its parent, and whether a transaction may be refused.
-    type Merged = (Vec<(i64, Option<i64>)>, bool);
-
-    /// The children after two transactions that began in the same state, and whether the second may be refused.
-    fn merged(first: &[ReferenceChange], second: &[ReferenceChange]) -> Option<Merged> {
-        let base = declared(ReferentialAction::Cascade);
-        let (mut present, view) = (after(&base, first).expect("allowed"), after(&base, second).expect("allowed"));
-        present.note_rewritten();
-        let only_adds = second.iter().all(ReferenceChange::is_addition);
-        let (merged, may_conflict) = References::merge(&base, &view, &present, only_adds)?;
-        Some((children(&merged), may_conflict))
-    }
-
-    #[test]
-    fn of_two_transactions_that_break_a_rule_together_the_second_is_refused() {
-        let delete = |id| ReferenceChange::DeleteParents(Some(id));
-        assert_eq!(merged(&[delete(2)], &[added(6, Some(2))]), None);
-        assert_eq!(merged(&[added(6, Some(2))], &[delete(2)]), None);
-        assert_eq!(merged(&[added(6, None)], &[added(6, Some(2))]), None, "both have the same id");
-        assert_eq!(merged(&[delete(1)], &[ReferenceChange::DeleteChildren(Some(1))]), None, "both delete a row");
-        let anew = [ReferenceChange::DropParents { cascade: true }, ReferenceChange::CreateParents];
-        assert_eq!(merged(&anew, &[ReferenceChange::AddParents(vec![3])]), None, "it is another table");
-        // Nothing but rows with other keys was added: there is no reason for a conflict.
-        let both = vec![(5, Some(1)), (6, Some(2)), (7, Some(1))];
-        assert_eq!(merged(&[added(6, Some(2))], &[added(7, Some(1))]), Some((both, false)));
-        let deleted = vec![(5, Some(1)), (7, Some(1))];
-        assert_eq!(merged(&[delete(2)], &[added(7, Some(1))]), Some((deleted, true)));
-    }
-}
+mod tests;
