@@ -64,38 +64,19 @@ pub(crate) fn names_by_position(
     options: &Options,
     existing: Option<&TableDefinition>,
 ) -> Result<(Option<Vec<String>>, Option<String>)> {
-    let is_numbered = |name: &String| name.strip_prefix("column").is_some_and(|rest| rest.parse::<u16>().is_ok());
-    let are_numbered = options.columns.iter().all(|choice| is_numbered(&choice.source));
-    if !options.columns.is_empty() && !are_numbered {
-        if let Some(choice) = options.columns.iter().find(|choice| choice.name != choice.source) {
-            let message = format!("{file} has no header with a column {}", choice.source);
-            let is_position = choice.source.parse::<usize>().is_ok_and(|number| (1..=width).contains(&number));
-            let example =
-                if is_position { format!(": {}=column{}", choice.name, choice.source) } else { String::new() };
-            return Err(Error::usage(message).with_hint(format!("its columns are column1 to column{width}{example}")));
-        }
-        if options.columns.len() != width {
-            let message = format!("{file} has no header and {width} fields, for {} columns", options.columns.len());
-            return Err(
-                Error::usage(message).with_hint("name all fields with --columns, and leave some out with --omit")
-            );
-        }
-        return Ok((Some(options.columns.iter().map(|choice| choice.name.clone()).collect()), None));
-    }
-    let Some(existing) = existing.filter(|_| options.columns.is_empty()) else { return Ok((None, None)) };
-    let is_file_name = |name: &str| options.file_column.as_ref().is_some_and(|column| same_name(column, name));
-    let of_files: Vec<&Column> = existing.columns.iter().filter(|column| !is_file_name(&column.name)).collect();
-    // The files may lack the columns that number the rows.
-    let lacks_numbers = of_files.len() != width;
-    let is_there = |column: &&&Column| !lacks_numbers || !takes_numbers(column);
-    let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
-    if names.len() != width {
-        let message =
-            format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, of_files.len());
-        return Err(Error::usage(message).with_hint("say which they are of: --columns NAME,..."));
-    }
-    let note = format!("no header: the fields are taken as the columns of {} in their order", existing.name);
-    Ok((Some(names), Some(note)))
+    let numbered: Vec<&str> = proper
+        .iter()
+        .zip(own)
+        .filter_map(|(name, own)| (!own.is_empty() && *name != own).then_some(name.as_str()))
+        .collect();
+    let (shown, more) = numbered.split_at(numbered.len().min(NAMES_SHOWN));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    (!shown.is_empty())
+        .then(|| format!("columns with a name that came before are numbered: {}{more}", shown.join(", ")))
+}
+
+fn cleaned(name: &str) -> String {
+    name.trim().replace(char::is_control, " ")
 }
 
 /// Names that are valid in a table: trimmed, without control characters, not empty, and distinct.
@@ -104,7 +85,7 @@ pub(crate) fn proper_names(raw: &[String]) -> Vec<String> {
     raw.iter()
         .enumerate()
         .map(|(position, name)| {
-            let cleaned = name.trim().replace(char::is_control, " ");
+            let cleaned = cleaned(name);
             let base = if cleaned.is_empty() { format!("column{}", position + 1) } else { cleaned };
             let mut unique = base.clone();
             let mut count = 1;

@@ -2,10 +2,11 @@
 
 use crate::facts::kind;
 use crate::facts::nulls::WordSet;
-use crate::infer::column_type::{column_type, has_decimal_commas, text_unit};
+use crate::infer::column_type::{column_type, has_decimal_commas, may_have_thousands, text_unit};
 use crate::infer::maps::{map_of, map_width};
+use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{TimeChoice, choose, clock_of, unknown_epoch};
+use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
 use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
@@ -179,6 +180,17 @@ impl Planner<'_> {
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
         }
+        let has_commas = |other: &Merged| has_decimal_commas(&other.facts, self.options);
+        if has_commas(column) && column.facts.has_point {
+            let name = &column.name;
+            self.notes.push(format!("column {name}: points in numbers such as 1.234 are read as between thousands"));
+        } else if may_have_thousands(&column.facts) && self.merged.iter().any(has_commas) {
+            self.notes.push(format!(
+                "column {}: the points in its numbers are read as decimal points, and other columns have decimal commas; if \
+                 its points stand between thousands, pass --decimal-comma",
+                column.name
+            ));
+        }
         column_type
     }
 
@@ -196,8 +208,13 @@ impl Planner<'_> {
                     .first_text
                     .as_ref()
                     .map_or(String::new(), |seen| format!(", as {} in line {}", shown(&seen.value), seen.line));
-                return Err(Error::invalid(format!("column {} contains no times{value}", column.name))
-                    .with_hint("name another column with --time, or --time none for a plain table"));
+                let has_zone = facts.first_text.as_ref().is_some_and(|seen| zone_of(&seen.value).is_some());
+                let hint = if has_zone {
+                    "write UTC or an offset such as +01:00 instead of the name of the zone, or leave it out and pass --zone"
+                } else {
+                    "name another column with --time, or --time none for a plain table"
+                };
+                return Err(Error::invalid(format!("column {} contains no times{value}", column.name)).with_hint(hint));
             }
             let is_date = facts.kinds & kind::STAMP == 0 && facts.value_count > 0;
             return Ok(match self.options.time_unit {
