@@ -40,7 +40,7 @@ pub(crate) fn second_header(records: &Records, text: &[u8], nulls: &NullTexts) -
     let is_header = |row: &usize| {
         let kinds = |row: usize| kinds_of(text, fields(row), nulls);
         let are_names = kinds(*row).iter().all(|own| *own == kind::TEXT) && are_distinct(text, fields(*row));
-        let is_typed = |(above, below): (&u16, &u16)| above & below & !kind::TEXT != 0;
+        let is_typed = |(above, below): (&u16, &u16)| above & !kind::TEXT != 0 && below & !kind::TEXT != 0;
         are_names && kinds(row - 1).iter().zip(&kinds(row + 1)).any(is_typed)
     };
     let starts = &records.starts;

@@ -82,7 +82,7 @@ fn why_text(facts: &Facts) -> Option<String> {
     if facts.kinds & kind::TEXT == 0 {
         return Some(match facts.kinds & kind::NUMBERS {
             kinds if kinds & kind::HUGE != 0 => "it has whole numbers beyond 64 bits".to_owned(),
-            kinds if kinds & kind::FLOAT != 0 && facts.kinds & !kinds & COMMAS == 0 && kinds != facts.kinds => {
+            kinds if kinds & kind::FLOAT != 0 && facts.kinds & !(kinds | COMMAS) == 0 && kinds != facts.kinds => {
                 "some of its numbers have commas, others decimal points; write them alike".to_owned()
             }
             kinds if kinds != 0 && kinds == facts.kinds => {

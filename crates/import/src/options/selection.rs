@@ -64,9 +64,49 @@ pub(crate) fn names_by_position(
     options: &Options,
     existing: Option<&TableDefinition>,
 ) -> Result<(Option<Vec<String>>, Option<String>)> {
+    let is_numbered = |name: &String| name.strip_prefix("column").is_some_and(|rest| rest.parse::<u16>().is_ok());
+    let are_numbered = options.columns.iter().all(|choice| is_numbered(&choice.source));
+    if !options.columns.is_empty() && !are_numbered {
+        if let Some(choice) = options.columns.iter().find(|choice| choice.name != choice.source) {
+            let message = format!("{file} has no header with a column {}", choice.source);
+            let is_position = choice.source.parse::<usize>().is_ok_and(|number| (1..=width).contains(&number));
+            let example =
+                if is_position { format!(": {}=column{}", choice.name, choice.source) } else { String::new() };
+            return Err(Error::usage(message).with_hint(format!("its columns are column1 to column{width}{example}")));
+        }
+        if options.columns.len() != width {
+            let message = format!("{file} has no header and {width} fields, for {} columns", options.columns.len());
+            return Err(
+                Error::usage(message).with_hint("name all fields with --columns, and leave some out with --omit")
+            );
+        }
+        return Ok((Some(options.columns.iter().map(|choice| choice.name.clone()).collect()), None));
+    }
+    let Some(existing) = existing.filter(|_| options.columns.is_empty()) else { return Ok((None, None)) };
+    let is_file_name = |name: &str| options.file_column.as_ref().is_some_and(|column| same_name(column, name));
+    let of_files: Vec<&Column> = existing.columns.iter().filter(|column| !is_file_name(&column.name)).collect();
+    // The files may lack the columns that number the rows.
+    let lacks_numbers = of_files.len() != width;
+    let is_there = |column: &&&Column| !lacks_numbers || !takes_numbers(column);
+    let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
+    if names.len() != width {
+        let message =
+            format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, of_files.len());
+        return Err(Error::usage(message).with_hint("say which they are of: --columns NAME,..."));
+    }
+    let note = format!("no header: the fields are taken as the columns of {} in their order", existing.name);
+    Ok((Some(names), Some(note)))
+}
+
+/// How many names a note shows.
+const NAMES_SHOWN: usize = 4;
+
+/// A note about names that occur several times, which get numbers.
+pub(crate) fn repeated_note(raw: &[String]) -> Option<String> {
+    let proper = proper_names(raw);
     let numbered: Vec<&str> = proper
         .iter()
-        .zip(own)
+        .zip(raw.iter().map(|name| cleaned(name)))
         .filter_map(|(name, own)| (!own.is_empty() && *name != own).then_some(name.as_str()))
         .collect();
     let (shown, more) = numbered.split_at(numbered.len().min(NAMES_SHOWN));

@@ -43,7 +43,7 @@ impl Zone {
                 let error = Error::usage(format!("no time zone named {name}"));
                 // The zones Etc/GMT+1 and the like have the other sign.
                 let is_offset = ["GMT", "UTC"].iter().any(|start| {
-                    let rest = name.get(start.len()..).filter(|_| name.to_ascii_uppercase().starts_with(start));
+                    let rest = name.get(start.len()..).filter(|_| name.to_ascii_uppercase().starts_with(*start));
                     rest.is_some_and(|rest| rest.starts_with(['+', '-']))
                 });
                 if is_offset {

@@ -2,9 +2,10 @@
 
 use crate::support::{run, text};
 use arrow::array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, StringArray, TimestampMillisecondArray,
+    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, IntervalDayTimeArray, ListArray, StringArray,
+    TimestampMillisecondArray,
 };
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Int8Type, Int32Type, Schema, UInt32Type};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Int8Type, Int32Type, IntervalDayTime, Schema, UInt32Type};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
@@ -121,6 +122,27 @@ fn uuids_of_parquet_need_no_arrow_schema() {
     let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
     assert_eq!(imported.columns()[1..], ["id uuid", "plain binary"]);
     assert_eq!(imported.texts("id"), ["a1".repeat(16), "∅".into()]);
+}
+
+#[test]
+fn enumerations_and_json_of_parquet_are_texts_and_json() {
+    let moods: ArrayRef = Arc::new(StringArray::from(vec![Some("calm"), None]));
+    let documents: ArrayRef = Arc::new(StringArray::from(vec![Some("{\"a\":[1]}"), Some("null")]));
+    let intervals: ArrayRef = Arc::new(IntervalDayTimeArray::from(vec![IntervalDayTime::new(1, 500); 2]));
+    let columns = [("mood", moods), ("document", documents), ("length", intervals)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let types = "message t { optional binary mood (ENUM); optional binary document (JSON); \
+                 optional fixed_len_byte_array(12) length (INTERVAL); }";
+    let types = SchemaDescriptor::new(Arc::new(parse_message_type(types).unwrap()));
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_parquet_schema(types);
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["mood text", "document json", "length interval"]);
+    assert_eq!(imported.texts("mood"), ["calm", "∅"]);
+    assert_eq!(imported.texts("document"), ["{\"a\":[1]}", "null"]);
 }
 
 #[test]
