@@ -205,7 +205,11 @@ fn files_have_the_types_in_queries_that_an_import_gives() {
             text.lines().skip(1).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(query(&format!("SELECT id, price, clock FROM '{file}'")), format!("{id},1.50,12:30:00"), "{file}");
-        assert_eq!(query(&format!("SELECT count(*) FROM '{file}' WHERE id = '{id}' AND ids[1] = '{id}'")), "1", "{file}");
+        assert_eq!(
+            query(&format!("SELECT count(*) FROM '{file}' WHERE id = '{id}' AND ids[1] = '{id}'")),
+            "1",
+            "{file}"
+        );
     }
 }
 
