@@ -56,7 +56,7 @@ pub(crate) fn has_types(head: &[u8]) -> bool {
 }
 
 /// Whether a name has one of these extensions, before that of a compression.
-pub(crate) fn has_ending(name: &str, endings: &[&str]) -> bool {
+fn has_ending(name: &str, endings: &[&str]) -> bool {
     let name = name.to_lowercase();
     let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))

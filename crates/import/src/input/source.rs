@@ -185,7 +185,8 @@ impl Source {
             }
         }
         if format == Some(Format::Sheet) {
-            return Err(Error::usage(format!("{} is not a workbook of Excel or OpenDocument", self.name)));
+            return Err(Error::usage(format!("{} is not a workbook of Excel or OpenDocument", self.name))
+                .with_hint("in SQL, FROM 'FILE' detects the format"));
         }
         if !has_types(&head) {
             self.encoding = encoding.or_else(|| Encoding::of_head(&head));

@@ -2,11 +2,11 @@
 
 use crate::facts::kind;
 use crate::facts::nulls::WordSet;
-use crate::infer::column_type::{column_type, has_decimal_commas, may_have_thousands, text_unit};
+use crate::infer::column_type::{column_type, has_decimal_commas, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
+use crate::infer::time_column::{TimeChoice, choose, clock_of, unknown_epoch};
 use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
@@ -137,7 +137,8 @@ impl Planner<'_> {
             if column.column.column_type != ColumnType::Text {
                 // The caller has declared that these numbers are names.
                 if column.is_time {
-                    return Err(Error::usage(format!("column {name} is the time and cannot be mapped")));
+                    return Err(Error::usage(format!("column {name} is the time and cannot be mapped"))
+                        .with_hint(format!("leave {name} out of --map, or name another time with --time")));
                 }
                 column.column.column_type = ColumnType::Text;
                 column.bindings.iter_mut().for_each(|binding| {
@@ -180,17 +181,7 @@ impl Planner<'_> {
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
         }
-        let has_commas = |other: &Merged| has_decimal_commas(&other.facts, self.options);
-        if has_commas(column) && column.facts.has_point {
-            let name = &column.name;
-            self.notes.push(format!("column {name}: points in numbers such as 1.234 are read as between thousands"));
-        } else if may_have_thousands(&column.facts) && self.merged.iter().any(has_commas) {
-            self.notes.push(format!(
-                "column {}: the points in its numbers are read as decimal points, and other columns have decimal commas; if \
-                 its points stand between thousands, pass --decimal-comma",
-                column.name
-            ));
-        }
+        self.note_points(position);
         column_type
     }
 
