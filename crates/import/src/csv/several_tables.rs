@@ -2,6 +2,7 @@
 //! them.
 
 use crate::csv::header::kinds_of;
+use crate::csv::separator::Separator;
 use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
 use crate::records::{Field, Records};
@@ -58,8 +59,18 @@ fn are_distinct(text: &[u8], fields: &[Field]) -> bool {
         .all(|(position, field)| fields[..position].iter().all(|other| other.bytes(text) != field.bytes(text)))
 }
 
+/// Whether a record with another number of fields may begin another table: it is behind an empty line, and has nothing
+/// but texts.
+pub(crate) fn may_begin_table(separator: Separator, text: &[u8], start: usize, nulls: &NullTexts) -> bool {
+    let record = &text[start..];
+    let record = &record[..separator.first_end(record)];
+    let (read, _) = separator.records(record, None);
+    let are_texts = || kinds_of(record, &read.fields, nulls).iter().all(|own| *own == kind::TEXT);
+    is_behind_empty_line(text, start) && !read.fields.is_empty() && are_texts()
+}
+
 /// Whether the line before a position is empty, and not the first one.
-pub(crate) fn is_behind_empty_line(text: &[u8], position: usize) -> bool {
+fn is_behind_empty_line(text: &[u8], position: usize) -> bool {
     let before = &text[..position];
     before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n")
 }

@@ -1,7 +1,7 @@
 //! Reads a block: checks UTF-8, skips the header, finds the records, and refuses or skips bad ones.
 
 use crate::csv::dialect::Dialect;
-use crate::csv::several_tables::{is_behind_empty_line, remove_headers, second_header};
+use crate::csv::several_tables::{may_begin_table, remove_headers, second_header};
 use crate::csv::unpivot::Unpivot;
 use crate::facts::nulls::NullTexts;
 use crate::input::blocks::{Block, RecordFormat};
@@ -118,10 +118,11 @@ impl RecordParser {
         let mut read = ReadBlock { file, text, first_line, own_bytes, records, names, skipped: Vec::new(), unknown };
         if let Some(first) = bad.first().filter(|_| !self.skip_bad) {
             let skipped = self.describe(&read, first);
-            // It has another number of fields.
-            let is_of_table = matches!(self.format, RecordFormat::Separated(_)) && first.value.is_empty();
-            let is_apart = is_of_table && is_behind_empty_line(read.text.as_bytes(), first.start);
-            let hint = is_apart.then(|| tables_hint(skipped.line));
+            let text = read.text.as_bytes();
+            let is_table = matches!(self.format, RecordFormat::Separated(separator)
+                if may_begin_table(separator, text, first.start, &self.nulls));
+            let hint =
+                is_table.then(|| format!("{}, or pass --skip-bad to leave such lines out", tables_hint(skipped.line)));
             return Err(RecordError { row: 0, skipped, hint }.into_error());
         }
         let skipped = bad.iter().map(|bad| self.describe(&read, bad)).collect();

@@ -43,6 +43,9 @@ fn a_second_table_below_an_empty_line_is_refused_with_its_line() {
     assert!(refused_with(same.clone(), &skipping).message().contains("line 5: another table begins"));
     let below = Options { skip: Some(4), ..Options::default() };
     assert_eq!(with(same, &below).columns(), ["*time date", "hum int64"]);
+    // Values behind an empty line are no header.
+    let error = refused(format!("{first}\n1,2,3\n"));
+    assert_eq!(error.hint(), Some("correct the line, or pass --skip-bad to leave such lines out"));
     // Empty lines between records are none, also above texts.
     assert_eq!(csv("a,b\n1,x\n\n2,y\n\nz,w\n").report.row_count, 3);
     assert_eq!(csv("a,b\nx,y\n\nz,w\n\nu,v\n").report.row_count, 3);
