@@ -12,7 +12,7 @@ use ::parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
 use ::parquet::basic::{ConvertedType, LogicalType};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
-use ::parquet::schema::types::BasicTypeInfo;
+use ::parquet::schema::types::{BasicTypeInfo, Type};
 use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use arrow::datatypes::{
     DataType, Field, IntervalDayTime, IntervalDayTimeType, IntervalMonthDayNano, IntervalUnit, IntervalYearMonthType,
@@ -130,44 +130,70 @@ fn with_intervals(schema: &SchemaRef, unit: IntervalUnit) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The schema with texts for the columns that are enumerations in Parquet.
+/// The schema with texts for the values that are enumerations in Parquet.
 fn with_enumerations(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
-    with_parquet_types(schema, metadata, |field, parquet_type| {
+    with_parquet_types(schema, metadata, |field, parquet_type, _| {
         let is_enumeration = parquet_type.logical_type_ref() == Some(&LogicalType::Enum)
             || parquet_type.converted_type() == ConvertedType::ENUM;
-        (is_enumeration && *field.data_type() == DataType::Binary).then(|| field.with_data_type(DataType::Utf8))
-    })
-}
-
-/// The schema with the types that only Parquet declares: UUIDs with Arrow's extension type, and JSON.
-fn with_declared_types(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
-    with_parquet_types(schema, metadata, |field, parquet_type| {
-        let logical_type = parquet_type.logical_type_ref();
-        let is_json = logical_type == Some(&LogicalType::Json) || parquet_type.converted_type() == ConvertedType::JSON;
-        if logical_type == Some(&LogicalType::Uuid) {
-            Some(uuid_bytes_field(field))
-        } else if is_json && declared_type(&field).is_none() {
-            Some(declared_field(field, ColumnType::Json))
+        if is_enumeration && *field.data_type() == DataType::Binary {
+            field.with_data_type(DataType::Utf8)
         } else {
-            None
+            field
         }
     })
 }
 
-/// The schema with other fields where `changed` returns one for a field and its type in Parquet.
+/// The schema with the types that only Parquet declares: UUIDs with Arrow's extension type, and JSON. Tables have no
+/// arrays of JSON.
+fn with_declared_types(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
+    with_parquet_types(schema, metadata, |field, parquet_type, is_element| {
+        let logical_type = parquet_type.logical_type_ref();
+        let is_json = logical_type == Some(&LogicalType::Json) || parquet_type.converted_type() == ConvertedType::JSON;
+        if logical_type == Some(&LogicalType::Uuid) {
+            uuid_bytes_field(field)
+        } else if is_json && !is_element && declared_type(&field).is_none() {
+            declared_field(field, ColumnType::Json)
+        } else {
+            field
+        }
+    })
+}
+
+/// The schema with a change of each field, or of the elements of a list, by the type of the values in Parquet. The
+/// change is told whether these are elements.
 fn with_parquet_types(
     schema: &SchemaRef,
     metadata: &ParquetMetaData,
-    changed: impl Fn(Field, &BasicTypeInfo) -> Option<Field>,
+    change: impl Fn(Field, &BasicTypeInfo, bool) -> Field,
 ) -> SchemaRef {
     let columns = metadata.file_metadata().schema_descr().root_schema().get_fields();
     let field = |field: &Arc<Field>| {
-        let column = columns.iter().find(|column| column.name() == field.name());
-        let changed = column.and_then(|column| changed(field.as_ref().clone(), column.get_basic_info()));
-        changed.map_or_else(|| Arc::clone(field), Arc::new)
+        let Some(column) = columns.iter().find(|column| column.name() == field.name()) else {
+            return Arc::clone(field);
+        };
+        let values = value_type(column).get_basic_info();
+        Arc::new(match field.data_type() {
+            DataType::List(element) => {
+                let element = change(element.as_ref().clone(), values, true);
+                field.as_ref().clone().with_data_type(DataType::List(Arc::new(element)))
+            }
+            DataType::Struct(_) | DataType::Map(..) => field.as_ref().clone(),
+            _ => change(field.as_ref().clone(), values, false),
+        })
     };
     let fields: Vec<Arc<Field>> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The type of the values of a column; of a list, that of its elements.
+fn value_type(column: &Type) -> &Type {
+    let mut inner = column;
+    while inner.is_group()
+        && let [only] = inner.get_fields()
+    {
+        inner = only.as_ref();
+    }
+    inner
 }
 
 /// The batch with the months of its intervals, which the columns of `months` hold in the same order.
