@@ -62,7 +62,7 @@ pub use atsdb_engine::{
     Appender, Batch, BuildReport, CacheFigures, CacheStats, ColumnStats, Comparison, ContentHash, CopyOptions,
     CopyProgress, CopyReport, Cut, Engine, Environment, IndexStats, Moment, PageCacheStats, Predicate, PreloadStats,
     ProgressCallback, ReadSnapshot, Record, RetainReport, Rewrite, Scan, ScanRequest, SealReport, Selection,
-    SliceStats, SystemEnvironment, TableStats, TemporaryTables, Value, VerifyReport,
+    SliceStats, SystemEnvironment, TableStats, TemporaryTables, Value, VerifyReport, logical_arrays,
 };
 pub use atsdb_foreign::{ForeignColumn, ForeignTable};
 #[cfg(feature = "archive")]

@@ -10,6 +10,22 @@ pub fn check(text: &str) -> Result<(), String> {
     serde_json::from_str::<IgnoredAny>(text).map(drop).map_err(|error| error.to_string())
 }
 
+/// The end of the object or array that begins some bytes, behind blanks; `None` if they end within it.
+///
+/// Errors: the bytes do not begin with an object or array of JSON, as far as they go.
+pub fn first_nested(bytes: &[u8]) -> Result<Option<usize>, String> {
+    if !matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'[')) {
+        return Err("it is neither an object nor an array".to_owned());
+    }
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => Ok(Some(values.byte_offset())),
+        Some(Err(error)) if error.is_eof() => Ok(None),
+        Some(Err(error)) => Err(error.to_string()),
+        None => Ok(None),
+    }
+}
+
 /// The type of a [checked](check) value: `object`, `array`, `string`, `number`, `boolean` or `null`.
 pub fn kind(json: &str) -> &'static str {
     match json.trim_start().as_bytes().first() {

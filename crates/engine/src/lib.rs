@@ -32,6 +32,7 @@ pub use batch::keys::conflicting_rows::{ConflictingRows, RowSource};
 pub use batch::keys::index::KeyIndex;
 pub use batch::keys::key::KeyValue;
 pub use batch::record::{ColumnSpec, Field, Record, RowReader, RowWriter};
+pub use chunk::coerce::logical_arrays;
 pub use chunk::times;
 pub use copy::cut::{Cut, CutChunk, CutTable, Moment, Selection};
 pub use copy::options::{CopyOptions, CopyProgress, CopyReport, ProgressCallback};

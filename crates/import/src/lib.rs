@@ -47,6 +47,7 @@ pub use atsdb_core::time_text::DateOrder;
 pub use atsdb_temporary::{PositionedFile, TemporarySpace};
 pub use input::content::open_content;
 pub use input::missing_file::cannot_open;
+pub use options::delimiter::parse_delimiter;
 pub use options::encoding::Encoding;
 pub use options::key::declare_key;
 pub use options::report::{Progress, Report, SKIPPED_SHOWN_MAX, Skipped};

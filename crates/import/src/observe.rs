@@ -2,6 +2,7 @@
 
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::dialect::{Dialect, LOOK_BYTES};
+use crate::csv::separator::Quoting;
 use crate::csv::unpivot::Unpivot;
 use crate::facts::nulls::NullTexts;
 use crate::facts::{Facts, kind};
@@ -110,6 +111,7 @@ fn sample_file(
         names: Vec::new(),
         dialect: None,
         unpivot: None,
+        nulls: nulls.clone(),
         skip_bad: options.skip_bad,
         array_header_count: 0,
         array_text_columns: Vec::new(),
@@ -236,6 +238,9 @@ fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nu
     let text = block.text.as_bytes();
     let declared = parser.dialect.as_ref().map_or(&parser.array_text_columns, |dialect| &dialect.text_columns);
     let texts = Some(declared).filter(|_| parser.unpivot.is_none());
+    // In JSON and in cells of sheets, no character stands between thousands.
+    let may_have_thousands =
+        matches!(parser.format, RecordFormat::Separated(separator) if separator.quoting != Quoting::Cells);
     let observe = |position: usize| {
         let mut facts = Facts::new();
         if texts.is_some_and(|texts| texts.get(position) == Some(&true)) {
@@ -243,6 +248,7 @@ fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nu
         }
         let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
         facts.observe(text, column.copied(), nulls, options.date_reading(), &|byte| block.line_of(byte));
+        facts.has_decimal_point |= facts.has_point && !may_have_thousands;
         facts
     };
     (0..block.records.width).map(observe).collect()

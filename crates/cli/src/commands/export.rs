@@ -47,7 +47,8 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
             Ok(())
         }
         (None, Some(query)) => export_query(&database, args, query, format, path, destination),
-        (None, None) => Err(Error::usage("export needs a table, or a query with -q")),
+        (None, None) => Err(Error::usage("export needs a table, or a query with -q")
+            .with_hint("name a table of the store, which `atsdb tables` lists, or write -q 'SELECT ...'")),
     }
 }
 

@@ -124,7 +124,7 @@ fn new_password(args: &NewPasswordArgs) -> Result<String> {
     let first = password::ask("Password: ")?;
     match password::ask("The same again: ")? == first {
         true => Ok(first),
-        false => Err(Error::usage("the two passwords differ")),
+        false => Err(Error::usage("the two passwords differ").with_hint("run the command again")),
     }
 }
 

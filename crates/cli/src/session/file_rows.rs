@@ -5,14 +5,13 @@ use crate::console::ahead::Ahead;
 use crate::console::interrupt;
 use crate::console::progress::Progress;
 use crate::session::source_file::SourceFile;
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use arrow::ipc::reader::FileReader;
 use arrow::ipc::writer::FileWriter;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use atsdb::sql::{FileRows, FileTable, StoredRows};
-use atsdb::{Column, Error, ErrorKind, Result, TableDefinition};
+use atsdb::{Column, Error, ErrorKind, Result, TableDefinition, arrow_schema, logical_arrays};
 use atsdb_import::{ColumnChoice, Options, Sink, open_content, typed_table};
 use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace};
 use std::io::{BufReader, BufWriter, Read};
@@ -22,10 +21,12 @@ use std::sync::Arc;
 /// The part of the memory of a query that the rows of a file may take, before they are put into a temporary file.
 const MEMORY_SHARE: usize = 4;
 
-/// Collects the rows of a file, with mapped text as plain text.
+/// Collects the rows of a file.
 pub(super) struct CollectedRows {
     bytes_max: usize,
     bytes: usize,
+    /// The columns of the rows, once there are some.
+    columns: Option<QueryColumns>,
     /// The rows, as long as they are few.
     batches: Vec<RecordBatch>,
     /// The rows in a temporary file.
@@ -37,7 +38,7 @@ impl CollectedRows {
     /// For a query that may use so much memory, in bytes, and this space for temporary files.
     pub(super) fn new(memory_bytes: usize, space: &Arc<TemporarySpace>) -> Self {
         let bytes_max = memory_bytes / MEMORY_SHARE;
-        Self { bytes_max, bytes: 0, batches: Vec::new(), spilled: None, space: Arc::clone(space) }
+        Self { bytes_max, bytes: 0, columns: None, batches: Vec::new(), spilled: None, space: Arc::clone(space) }
     }
 
     /// The rows and their columns. `definition` is the table that the importer delivered.
@@ -49,23 +50,22 @@ impl CollectedRows {
             let file = PositionedFile::from(Arc::new(file));
             return Ok((schema, FileRows::Stored(Arc::new(SpilledRows { file }))));
         }
-        let schema = match self.batches.first() {
-            Some(batch) => batch.schema(),
-            None => plain_schema(&atsdb::arrow_schema(definition)),
-        };
+        let schema = QueryColumns::new(&definition.columns).schema;
         Ok((schema, FileRows::Memory(self.batches)))
     }
 }
 
 impl Sink for CollectedRows {
-    fn begin(&mut self, _: &TableDefinition) -> Result<()> {
+    fn begin(&mut self, definition: &TableDefinition) -> Result<()> {
         (self.bytes, self.batches, self.spilled) = (0, Vec::new(), None);
+        self.columns = Some(QueryColumns::new(&definition.columns));
         Ok(())
     }
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
         interrupt::check()?;
-        let batch = plain(&batch)?;
+        let columns = self.columns.as_ref().ok_or_else(|| Error::internal("the importer gave rows before a table"))?;
+        let batch = columns.batch(&batch)?;
         self.bytes += batch.get_array_memory_size();
         if let Some(writer) = &mut self.spilled {
             return writer.write(&batch).map_err(cannot_keep);
@@ -99,7 +99,8 @@ impl StoredRows for SpilledRows {
 /// The rows of Parquet and Arrow files, which are read when the query runs. `None` for other files, and if the importer
 /// does not see which column is the time.
 pub(super) fn typed_files(files: &[SourceFile], options: &Options) -> Result<Option<FileTable>> {
-    if !files.iter().all(has_columns) {
+    // The rows of a query are read by the names that the columns have in the files.
+    if !options.columns.is_empty() || options.file_column.is_some() || !files.iter().all(has_columns) {
         return Ok(None);
     }
     let inputs = || files.iter().map(SourceFile::input).collect::<Result<Vec<_>>>();
@@ -107,19 +108,16 @@ pub(super) fn typed_files(files: &[SourceFile], options: &Options) -> Result<Opt
     let show = |now| progress.update_import(now);
     let plain = Options { time: vec!["none".to_owned()], ..options.clone() };
     let Some(definition) = typed_table("file", inputs()?, options, &show).or_else(|error| match error.kind() {
-        ErrorKind::Usage | ErrorKind::InvalidValue => typed_table("file", inputs()?, &plain, &show),
+        ErrorKind::Usage | ErrorKind::InvalidValue if options.time.is_empty() => {
+            typed_table("file", inputs()?, &plain, &show)
+        }
         _ => Err(error),
     })?
     else {
         return Ok(None);
     };
+    let schema = QueryColumns::new(&definition.columns).schema;
     let rows = TypedRows { files: files.to_vec(), options: options.clone(), definition };
-    // The types of some columns are known only from their rows.
-    let all: Vec<usize> = (0..rows.definition.columns.len()).collect();
-    let schema = match rows.read(&all)?.next() {
-        Some(batch) => batch?.schema(),
-        None => plain_schema(&atsdb::arrow_schema(&rows.definition)),
-    };
     Ok(Some(FileTable { schema, rows: FileRows::Stored(Arc::new(rows)) }))
 }
 
@@ -155,10 +153,11 @@ impl StoredRows for TypedRows {
         let definition = columns.iter().fold(TableDefinition::new("file"), named);
         let choice = |column: &Column| ColumnChoice { name: column.name.clone(), source: column.name.clone() };
         let chosen = definition.columns.iter().map(choice).collect();
+        let query_columns = QueryColumns::new(&definition.columns);
         let options = Options { columns: chosen, time: Vec::new(), ..self.options.clone() };
         let inputs = self.files.iter().map(SourceFile::input).collect::<Result<Vec<_>>>()?;
         let batches = Ahead::<Result<RecordBatch>>::run(move |put| {
-            let mut sink = PassedRows { put };
+            let mut sink = PassedRows { columns: query_columns, put };
             let done = atsdb_import::import("file", inputs, &options, Some(&definition), &mut sink, &|_| ());
             if let Err(error) = done {
                 (sink.put)(Err(error));
@@ -173,6 +172,7 @@ impl StoredRows for TypedRows {
 
 /// Passes the rows on to the query, until it wants no more.
 struct PassedRows<'a> {
+    columns: QueryColumns,
     put: &'a mut dyn FnMut(Result<RecordBatch>) -> bool,
 }
 
@@ -182,29 +182,34 @@ impl Sink for PassedRows<'_> {
     }
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
-        if (self.put)(plain(&batch)) {
+        if (self.put)(self.columns.batch(&batch)) {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Interrupted, "the query needs no more rows"))
     }
 }
 
-/// The batch with mapped text as plain text.
-fn plain(batch: &RecordBatch) -> Result<RecordBatch> {
-    let schema = plain_schema(&batch.schema());
-    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| cast(column, field.data_type()));
-    let columns = columns.collect::<std::result::Result<Vec<_>, _>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)?)
+/// The columns of a file as a query sees them. They have the types that they would have in a table, with mapped text as
+/// plain text, and any of them may be NULL.
+struct QueryColumns {
+    columns: Vec<Column>,
+    schema: SchemaRef,
 }
 
-/// The schema, with each dictionary type replaced by the type of its values.
-fn plain_schema(schema: &SchemaRef) -> SchemaRef {
-    let field = |field: &Arc<Field>| match field.data_type() {
-        DataType::Dictionary(_, values) => Arc::new(Field::new(field.name(), values.as_ref().clone(), true)),
-        _ => Arc::new(field.as_ref().clone().with_nullable(true)),
-    };
-    Arc::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()))
+impl QueryColumns {
+    fn new(columns: &[Column]) -> Self {
+        let plain = |column: &Column| Column { map: None, nullable: true, ..column.clone() };
+        let columns: Vec<Column> = columns.iter().map(plain).collect();
+        let definition = TableDefinition { columns, ..TableDefinition::new("file") };
+        Self { schema: arrow_schema(&definition), columns: definition.columns }
+    }
+
+    /// The rows of a batch of the importer.
+    fn batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let arrays = logical_arrays(&self.columns, batch)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
+    }
 }
 
 fn cannot_keep(error: ArrowError) -> Error {

@@ -1,11 +1,11 @@
 //! Files that SQL statements name. They are read by the importer and written like exports, with the rights of the user.
 
-use crate::console::clock::unix_seconds;
 use crate::console::failure::note;
 use crate::console::progress::{self, Progress};
 use crate::console::quantity::show_many;
 use crate::output::destination::{Compression, Destination};
 use crate::output::{format_of, write_result};
+use crate::session::file_options::file_options;
 use crate::session::file_rows::{CollectedRows, typed_files};
 use crate::session::paths;
 use crate::session::source_file::SourceFile;
@@ -14,7 +14,7 @@ use atsdb::sql::{
     CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
-use atsdb_import::{DateOrder, Encoding, Format, Input, Options, Report, Sink, Zone, cannot_open, open_content};
+use atsdb_import::{Format, Input, Options, Report, Sink, cannot_open, open_content};
 use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
@@ -109,7 +109,7 @@ impl FileReader for HostFiles {
             |options: &Options| atsdb_import::import("file", inputs(&files)?, options, None, &mut sink, &show);
         let report = import(&options).or_else(|error| match error.kind() {
             // A table must have one time column without NULL. A query does not need one.
-            ErrorKind::Usage | ErrorKind::InvalidValue => {
+            ErrorKind::Usage | ErrorKind::InvalidValue if options.time.is_empty() => {
                 import(&Options { time: vec!["none".to_owned()], ..options.clone() })
             }
             _ => Err(error),
@@ -139,58 +139,6 @@ fn sources(path: &str, in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<V
 
 fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
     files.iter().map(SourceFile::input).collect()
-}
-
-/// Translates a query's options for a file to the importer's.
-fn file_options(request: &FileTableRequest) -> Result<Options> {
-    let format = match request.format {
-        Some("parquet") => Some(Format::Parquet),
-        Some("json") => Some(Format::Json),
-        Some("xlsx") => Some(Format::Sheet),
-        _ => None,
-    };
-    let times_until = Some(unix_seconds());
-    let mut options = Options { format, times_until, for_query: true, ..Options::default() };
-    for (name, value) in &request.options {
-        let refused = |what: &str| {
-            Err(Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(
-                "the options are header, sep, skip, null, quote, encoding, path, sheet, zone, date_order, \
-                 decimal_separator and skip_bad",
-            ))
-        };
-        match (name.as_str(), value.as_str()) {
-            ("header", "true" | "1") => options.header = Some(true),
-            ("header", "false" | "0") => options.header = Some(false),
-            ("sep" | "delim" | "delimiter", "\\t" | "\t" | "tab") => options.delimiter = Some(b'\t'),
-            ("sep" | "delim" | "delimiter", text) if text.len() == 1 => options.delimiter = Some(text.as_bytes()[0]),
-            ("skip", lines) => match lines.parse() {
-                Ok(count) => options.skip = Some(count),
-                Err(_) => return refused("it is a number of lines"),
-            },
-            ("nullstr" | "null" | "na_values", text) => options.null.push(text.to_owned()),
-            ("quote", "") => options.no_quotes = true,
-            ("quote", "\"") | ("all_varchar", "false") | ("auto_detect", "true") => {}
-            ("decimal_separator" | "decimal", ",") => options.decimal_comma = true,
-            ("decimal_separator" | "decimal", ".") => {}
-            ("encoding", name) => options.encoding = Some(Encoding::parse(name)?),
-            ("path", path) => options.path = Some(path.to_owned()),
-            ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
-            ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
-            ("skip_bad" | "ignore_errors", "true" | "1") => options.skip_bad = true,
-            ("skip_bad" | "ignore_errors", "false" | "0") => {}
-            ("date_order", "dmy") => options.date_order = Some(DateOrder::DayFirst),
-            ("date_order", "mdy") => options.date_order = Some(DateOrder::MonthFirst),
-            (
-                "header" | "sep" | "delim" | "delimiter" | "quote" | "decimal_separator" | "decimal" | "date_order"
-                | "skip_bad" | "ignore_errors",
-                _,
-            ) => {
-                return refused("it cannot be that");
-            }
-            _ => return refused("it is not an option of a file"),
-        }
-    }
-    Ok(options)
 }
 
 impl FileWriter for HostFiles {

@@ -1,5 +1,6 @@
 //! Using an open store: opening it, the files that statements name, scripts of statements.
 
+mod file_options;
 mod file_rows;
 mod files;
 pub(crate) mod paths;

@@ -95,7 +95,8 @@ fn of_folder(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     match files.is_empty() {
-        true => Err(Error::usage(format!("there are no files in the folder {}", folder.display()))),
+        true => Err(Error::usage(format!("there are no files in the folder {}", folder.display()))
+            .with_hint("name the folder that the files are in; folders in it are not read")),
         false => Ok(files),
     }
 }
@@ -136,7 +137,8 @@ fn of_pattern(pattern: &Path) -> Result<Vec<PathBuf>> {
     let found = glob::glob(&text).map_err(|error| Error::usage(format!("{text}: {error}")))?;
     let files: Vec<PathBuf> = found.flatten().filter(|path| path.is_file()).collect();
     match files.is_empty() {
-        true => Err(Error::new(ErrorKind::NotFound, format!("no file matches {text}"))),
+        true => Err(Error::new(ErrorKind::NotFound, format!("no file matches {text}"))
+            .with_hint("* and ? stand for characters of a name, ** for folders; check the name of the folder")),
         false => Ok(files),
     }
 }

@@ -180,6 +180,71 @@ fn queries_read_only_the_columns_of_parquet_that_they_need() {
     }
 }
 
+#[test]
+fn files_have_the_types_in_queries_that_an_import_gives() {
+    let case = Case::new();
+    let id = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11";
+    let table = "CREATE TABLE s (time TIMESTAMP, id UUID, doc JSON, price DECIMAL(10, 2), clock TIME, ids UUID[])";
+    let row =
+        format!("INSERT INTO s VALUES ('2024-01-01', '{id}', '{{\"a\": [1]}}', 1.50, '12:30:00', '{{{id},NULL}}')");
+    case.run(&["sql", "a.db", &format!("{table}; {row}")]).well();
+    for file in ["b.parquet", "b.arrow"] {
+        case.run(&["sql", "a.db", &format!("COPY (SELECT * FROM s) TO '{file}'")]).well();
+        let copy = &file[2..];
+        case.run(&["import", "a.db", copy, file]).well();
+        let types = |sql: &str| {
+            let text = case.run(&["sql", "a.db", sql, "--format", "csv"]).well().text();
+            let column = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
+            text.lines().skip(1).map(column).collect::<Vec<_>>()
+        };
+        let imported = types(&format!("DESCRIBE {copy}"));
+        assert_eq!(types(&format!("DESCRIBE SELECT * FROM '{file}'")), imported, "{file}");
+        assert!(imported.contains(&"id,UUID".to_owned()) && imported.contains(&"doc,JSON".to_owned()), "{imported:?}");
+        let query = |sql: &str| {
+            let text = case.run(&["sql", sql, "--format", "csv"]).well().text();
+            text.lines().skip(1).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(query(&format!("SELECT id, price, clock FROM '{file}'")), format!("{id},1.50,12:30:00"), "{file}");
+        assert_eq!(
+            query(&format!("SELECT count(*) FROM '{file}' WHERE id = '{id}' AND ids[1] = '{id}'")),
+            "1",
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn the_flags_of_an_import_are_options_of_the_functions() {
+    let case = Case::new();
+    case.write("w.csv", "day,clock,s1,s2,note\n2024-01-01,10:00,1,2,x\n2024-01-01,11:00,3,4,y\n");
+    case.write("bare.csv", "1700000000000,a\n1700000001000,b\n");
+    let query = |sql: &str| {
+        let text = case.run(&["sql", sql, "--format", "csv"]).well().text();
+        text.lines().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    let long = "read_csv('w.csv', omit = 'note', unpivot = 's*', unpivot_into = 'sensor,v', time = 'day,clock')";
+    assert_eq!(
+        query(&format!("SELECT max(time), count(*), sum(v), min(sensor) FROM {long}")),
+        "2024-01-01T11:00:00Z,4,10,s1"
+    );
+    let apart = "read_csv('w.csv', time = 'day', columns = 'day,c=clock')";
+    assert_eq!(query(&format!("SELECT max(day), max(c) FROM {apart}")), "2024-01-01,11:00");
+    let bare = "read_csv('bare.csv', header = false, columns = 'ts,name', time_unit = 'ms', file_column = 'file')";
+    assert_eq!(query(&format!("SELECT max(ts), max(name), max(file) FROM {bare}")), "2023-11-14T22:13:21Z,b,bare");
+    case.run(&["sql", "COPY (SELECT 1 AS n, 'x' AS s) TO 'n.parquet'"]).well();
+    let parquet = "read_parquet('n.parquet', columns = 'm=n', file_column = 'file')";
+    assert_eq!(query(&format!("SELECT m, file FROM {parquet}")), "1,n");
+    for (options, message) in [
+        ("skp = 1", "the options are columns, date_order, decimal_separator"),
+        ("unpivot_into = 'a,b'", "it names the columns of unpivot"),
+        ("skip = 'x'", "it is a number of lines"),
+        ("time_unit = 'h'", "time_unit: "),
+    ] {
+        let run = case.run(&["sql", &format!("SELECT * FROM read_csv('w.csv', {options})")]);
+        assert!(run.code != 0 && run.stderr.contains(message), "{options}: {}", run.stderr);
+    }
+}
+
 /// Times that are texts are read as the texts of CSV files are; if one of them is not a time, the column is text.
 #[test]
 fn times_of_parquet_may_be_texts() {

@@ -75,19 +75,39 @@ pub(crate) fn coerce_column(
         let what = if definition.time_column() == Some(column) { "the time" } else { "a value" };
         return Err(in_column(Error::invalid(format!("{}{what} is NULL", rows.prefix(row)))));
     }
-    let wanted = logical_type(column);
-    let fit = fitting(column, array, rows).map_err(in_column)?;
-    let array = match (array.data_type(), &wanted) {
-        _ if let Some(fit) = fit => fit,
-        (found, wanted) if found == wanted => array.clone(),
-        (DataType::Utf8, DataType::Dictionary(..)) => array.clone(),
-        (DataType::Dictionary(_, value), DataType::Dictionary(..)) if **value == DataType::Utf8 => array.clone(),
-        // Other types become plain text before they are mapped.
-        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows).map_err(in_column)?,
-        (_, wanted) => convert(array, wanted, rows).map_err(in_column)?,
-    };
+    let array = logical_array(column, array, rows).map_err(in_column)?;
     refuse_long_values(&array, rows).map_err(in_column)?;
     Ok(array)
+}
+
+/// Converts an array to a column's logical type. For a mapped column the result may also be plain text.
+fn logical_array(column: &Column, array: &ArrayRef, rows: RowNumbers) -> Result<ArrayRef> {
+    let wanted = logical_type(column);
+    if let Some(fit) = fitting(column, array, rows)? {
+        return Ok(fit);
+    }
+    match (array.data_type(), &wanted) {
+        (found, wanted) if found == wanted => Ok(array.clone()),
+        (DataType::Utf8, DataType::Dictionary(..)) => Ok(array.clone()),
+        (DataType::Dictionary(_, value), DataType::Dictionary(..)) if **value == DataType::Utf8 => Ok(array.clone()),
+        // Other types become plain text before they are mapped.
+        (_, DataType::Dictionary(..)) => convert(array, &DataType::Utf8, rows),
+        (_, wanted) => convert(array, wanted, rows),
+    }
+}
+
+/// Converts the arrays of a batch to the logical types of these columns, which come in its order. The values are those
+/// that a table with these columns would have after it was given the batch.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidValue`] for a value that does not fit its column; the message names the column.
+pub fn logical_arrays(columns: &[Column], batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    let array = |(column, array): (&Column, &ArrayRef)| {
+        logical_array(column, array, RowNumbers::Unknown)
+            .map_err(|error| error.context(format_args!("column {}", column.name)))
+    };
+    columns.iter().zip(batch.columns()).map(array).collect()
 }
 
 /// The row of the first NULL. In a dictionary array the NULL may be in the dictionary.

@@ -75,6 +75,8 @@ pub(crate) struct BuiltRows {
     pub(crate) skipped: Vec<Skipped>,
     /// Comments left out.
     pub(crate) comment_count: u64,
+    /// Records left out because they repeat the header.
+    pub(crate) header_count: u64,
 }
 
 /// Builds the rows of blocks.
@@ -142,8 +144,9 @@ impl Builder<'_> {
         };
         let time = self.plan.columns.iter().position(|column| column.is_time);
         let time_bounds = time.and_then(|position| time_bounds(batch.column(position)));
-        let comment_count = read.records.comment_count;
-        Ok(Built::Rows(BuiltRows { batch, time_bounds, distinct, nulls, inexact, skipped, comment_count }))
+        let (comment_count, header_count) = (read.records.comment_count, read.records.header_count);
+        let rows = BuiltRows { batch, time_bounds, distinct, nulls, inexact, skipped, comment_count, header_count };
+        Ok(Built::Rows(rows))
     }
 
     fn record_error(&self, read: &ReadBlock, column: &PlanColumn, wrong: &InvalidValue) -> RecordError {

@@ -10,7 +10,7 @@ use crate::csv::separator_choice::{most_frequent, separator_for};
 use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
 use crate::options::Options;
-use crate::options::selection::proper_names;
+use crate::options::selection::{proper_names, repeated_note};
 use crate::records::Field;
 use crate::records::error::shown;
 use atsdb_core::escapes::unescaped;
@@ -27,6 +27,8 @@ pub(crate) struct Dialect {
     pub(crate) names: Vec<String>,
     /// Whether the first record is the header.
     pub(crate) has_header: bool,
+    /// The fields of the header, as they are written. Empty without one, and if the caller names the fields.
+    pub(crate) header: Vec<Vec<u8>>,
     /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
     pub(crate) text_columns: Vec<bool>,
     /// The end of the lines before the first record.
@@ -124,11 +126,12 @@ impl Dialect {
             let unnamed = names.iter().skip(1).rev().take_while(|name| name.trim().is_empty()).count();
             empty_count = (1..=unnamed).take_while(|back| is_empty(width - back)).count();
         }
+        let repeated = repeated_note(&names).filter(|_| has_header);
         let mut names = proper_names(&names);
         let named = names.len() - empty_count;
         names[named..].iter_mut().for_each(String::clear);
         let mut notes = quoting_notes(separator, options);
-        notes.extend(group_note);
+        notes.extend(group_note.into_iter().chain(repeated));
         if types.is_some() {
             notes.push(TYPES_LEFT_OUT.to_owned());
         }
@@ -150,6 +153,7 @@ impl Dialect {
                 "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
             ));
         }
+        let is_named = has_header && options.names.is_none();
         let text_columns = types.map_or_else(Vec::new, |types| types.text_columns);
         // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
         let has_empty_records =
@@ -158,6 +162,7 @@ impl Dialect {
             separator: Separator { has_empty_records, ..separator },
             names,
             has_header,
+            header: if is_named { head.iter().map(|field| field.bytes(text).to_vec()).collect() } else { Vec::new() },
             text_columns,
             preamble_end: 0,
             comment_count: 0,

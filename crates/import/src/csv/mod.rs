@@ -3,7 +3,8 @@
 //! Owned here: finding fields and records ([`separator`]), detecting the separator and the quotes
 //! ([`separator_choice`]), logs, whose lines are whole ([`log_lines`]), the lines before the records ([`preamble`]),
 //! the header ([`header`]), groups above it ([`groups`]) and types below it ([`clickhouse_types`]), all of that
-//! together ([`dialect`]), and columns that become rows ([`unpivot`]). Not owned: the values of fields (`values`).
+//! together ([`dialect`]), several tables in one file ([`several_tables`]), and columns that become rows ([`unpivot`]).
+//! Not owned: the values of fields (`values`).
 
 pub(crate) mod clickhouse_types;
 pub(crate) mod dialect;
@@ -13,4 +14,5 @@ mod log_lines;
 mod preamble;
 pub(crate) mod separator;
 mod separator_choice;
+pub(crate) mod several_tables;
 pub(crate) mod unpivot;

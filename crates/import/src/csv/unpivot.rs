@@ -57,8 +57,9 @@ impl Unpivot {
     /// makes no record.
     pub(crate) fn expand(&self, text: &mut String, wide: &Records) -> Records {
         let names: Vec<Field> = self.columns.iter().map(|(_, name)| appended(text, name)).collect();
-        let (width, comment_count) = (self.kept.len() + 2, wide.comment_count);
-        let mut long = Records { width, comment_count, ..Records::default() };
+        let (comment_count, header_count) = (wide.comment_count, wide.header_count);
+        let width = self.kept.len() + 2;
+        let mut long = Records { width, comment_count, header_count, ..Records::default() };
         for (record, start) in wide.fields.chunks_exact(wide.width.max(1)).zip(&wide.starts) {
             for ((position, _), name) in self.columns.iter().zip(&names) {
                 let value = record[*position];

@@ -11,7 +11,7 @@ use crate::facts::distinct::{Distinct, hash};
 use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::records::Field;
 use crate::values::clocks::is_clock;
-use crate::values::comma_numbers::{CommaNumber, comma_number};
+use crate::values::comma_numbers::{CommaNumber, comma_number, has_thousands};
 use crate::values::digit_times::digit_time;
 use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
 use crate::values::times::parse;
@@ -103,6 +103,10 @@ pub(crate) struct Facts {
     pub(crate) second_digits: u8,
     /// The maximum number of digits after the decimal point; 255 if a number is written in another form.
     pub(crate) number_digits: u8,
+    /// Whether a number has a point.
+    pub(crate) has_point: bool,
+    /// Whether a number has a point that is a decimal one for sure: it cannot stand between thousands, as in `1.234`.
+    pub(crate) has_decimal_point: bool,
     /// The first value that is neither number, nor time, nor boolean.
     pub(crate) first_text: Option<SampleValue>,
     /// Distinct values, counted from the block on in which the first text came.
@@ -128,6 +132,8 @@ impl Facts {
             second_bounds: None,
             second_digits: 0,
             number_digits: 0,
+            has_point: false,
+            has_decimal_point: false,
             first_text: None,
             distinct: Distinct::default(),
         }
@@ -238,6 +244,9 @@ impl Facts {
                 memchr::memchr(b'.', bytes).filter(|_| bytes.iter().all(|byte| b"+-.0123456789".contains(byte)));
             let digits = point.map_or(255, |point| significant_digits(&bytes[point + 1..]).min(255) as u8);
             self.number_digits = self.number_digits.max(digits);
+            let has_point = memchr::memchr(b'.', bytes).is_some();
+            self.has_point |= has_point;
+            self.has_decimal_point |= has_point && !has_thousands(bytes);
         }
     }
 
@@ -266,6 +275,8 @@ impl Facts {
         self.second_bounds = widened(self.second_bounds, other.second_bounds);
         self.second_digits = self.second_digits.max(other.second_digits);
         self.number_digits = self.number_digits.max(other.number_digits);
+        self.has_point |= other.has_point;
+        self.has_decimal_point |= other.has_decimal_point;
         if self.first_text.is_none() {
             self.first_text.clone_from(&other.first_text);
         }

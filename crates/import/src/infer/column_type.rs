@@ -1,10 +1,14 @@
 //! The type of a column from its facts.
 
 use crate::facts::{Facts, kind, orders};
+use crate::infer::number_notes::{thousands_note, zone_note};
 use crate::options::Options;
 use crate::records::error::shown;
 use atsdb_core::time_text::DateOrder;
 use atsdb_core::{ColumnType, TimeUnit};
+
+/// Kinds of numbers with a comma.
+const COMMAS: u16 = kind::COMMA | kind::COMMA_EITHER;
 
 /// The type that can hold every value, and a note for the user if that is text because of a few values.
 pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Option<String>) {
@@ -49,11 +53,16 @@ pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
     facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
 }
 
-/// Whether the numbers of a column have decimal commas.
+/// Whether the numbers of a column have decimal commas. Points may then stand between thousands.
 pub(crate) fn has_decimal_commas(facts: &Facts, options: &Options) -> bool {
-    let commas = kind::COMMA | kind::COMMA_EITHER;
-    let is_decimal = facts.kinds & kind::COMMA != 0 || (options.decimal_comma && facts.kinds & commas != 0);
-    is_decimal && facts.kinds & !(kind::INT | commas) == 0
+    let may_be = COMMAS | if facts.has_decimal_point { 0 } else { kind::FLOAT };
+    let is_decimal = facts.kinds & kind::COMMA != 0 || (options.decimal_comma && facts.kinds & may_be != 0);
+    is_decimal && facts.kinds & !(kind::INT | may_be) == 0
+}
+
+/// Whether a column has numbers with points that may all stand between thousands: `1.234`.
+pub(crate) fn may_have_thousands(facts: &Facts) -> bool {
+    facts.has_point && !facts.has_decimal_point && facts.kinds & !(kind::INT | kind::FLOAT) == 0
 }
 
 /// The unit for times that were text.
@@ -73,6 +82,9 @@ fn why_text(facts: &Facts) -> Option<String> {
     if facts.kinds & kind::TEXT == 0 {
         return Some(match facts.kinds & kind::NUMBERS {
             kinds if kinds & kind::HUGE != 0 => "it has whole numbers beyond 64 bits".to_owned(),
+            kinds if kinds & kind::FLOAT != 0 && facts.kinds & !(kinds | COMMAS) == 0 && kinds != facts.kinds => {
+                "some of its numbers have commas, others decimal points; write them alike".to_owned()
+            }
             kinds if kinds != 0 && kinds == facts.kinds => {
                 "it has whole numbers that no type holds together with its other numbers".to_owned()
             }
@@ -85,30 +97,14 @@ fn why_text(facts: &Facts) -> Option<String> {
         let value = shown(&seen.value);
         return Some(format!("line {} has {value}, which DOUBLE would make infinite or zero", seen.line));
     }
-    let commas = kind::NUMBERS | kind::COMMA_EITHER | kind::TEXT;
-    if facts.kinds & !commas == 0 && has_thousands(&seen.value) {
-        let value = shown(&seen.value);
-        return Some(format!(
-            "its numbers have commas between thousands: line {} has {value}; in SQL, replace(COLUMN, ',', '') \
-             takes them out",
-            seen.line
-        ));
+    if let Some(note) = thousands_note(facts.kinds, seen).or_else(|| zone_note(seen)) {
+        return Some(note);
     }
-    (typed * 10 > facts.value_count * 9).then(|| {
+    let is_only_text = typed > 1 && typed + 1 == facts.value_count;
+    (is_only_text || typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
         format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))
     })
-}
-
-/// Whether a text is a number with commas between its thousands: `12,345,678`, `1,234.5`.
-fn has_thousands(text: &str) -> bool {
-    let number = text.trim().trim_start_matches(['-', '+']);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    let are_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let mut groups = whole.split(',');
-    let is_first = groups.next().is_some_and(|group| are_digits(group) && group.len() <= 3);
-    let are_rest = groups.clone().all(|group| are_digits(group) && group.len() == 3);
-    is_first && groups.count() > 0 && are_rest && are_digits(fraction)
 }
 
 /// Whether a text is a number beyond the range of DOUBLE.

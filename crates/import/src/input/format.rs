@@ -3,10 +3,17 @@
 use crate::batches::arrow_ipc::is_arrow;
 use crate::input::content::without_mark;
 use crate::options::Format;
+use atsdb_core::json_text;
 use atsdb_lineproto::{first_lines, whole_lines};
 
 /// The number of bytes at the start of a file that determine its format.
 pub(crate) const HEAD_BYTES: u64 = 4_096;
+
+/// The extensions of separated values.
+const SEPARATED: [&str; 5] = ["csv", "tsv", "txt", "tab", "psv"];
+
+/// The extensions of JSON.
+const JSON: [&str; 3] = ["json", "jsonl", "ndjson"];
 
 /// The extensions of workbooks.
 const WORKBOOKS: [&str; 5] = ["xlsx", "xlsm", "xlsb", "xls", "ods"];
@@ -17,9 +24,29 @@ pub(crate) fn format_of(name: &str, head: &[u8]) -> Format {
         [b'P', b'A', b'R', b'1', ..] => Format::Parquet,
         head if is_arrow(head) => Format::Arrow,
         head if is_line_protocol(head) => Format::Lines,
-        _ if has_ending(name, &["csv", "tsv", "txt", "tab", "psv"]) => Format::Csv,
-        head if looks_like_json(head) => Format::Json,
+        head if looks_like_json(head) && (!has_ending(name, &SEPARATED) || begins_with_json(head)) => Format::Json,
         _ => Format::Csv,
+    }
+}
+
+/// Whether the extension of a name is one of JSON.
+pub(crate) fn says_json(name: &str) -> bool {
+    has_ending(name, &JSON)
+}
+
+/// A note for the user about a file whose format, known by its beginning, is another one than its extension says.
+pub(crate) fn name_note(name: &str, format: Format, head: &[u8]) -> Option<String> {
+    let is_empty = without_mark(head).trim_ascii().is_empty();
+    match format {
+        // Such as .txt, which says nothing.
+        Format::Json if has_ending(name, &SEPARATED) && !has_ending(name, &["txt"]) => Some(
+            "it is read as JSON, because that is its content; --format csv reads it as separated values".to_owned(),
+        ),
+        Format::Csv if says_json(name) && !is_empty => Some(
+            "it is read as separated values, because its content is not JSON; --format json reads it as JSON"
+                .to_owned(),
+        ),
+        _ => None,
     }
 }
 
@@ -29,7 +56,7 @@ pub(crate) fn has_types(head: &[u8]) -> bool {
 }
 
 /// Whether a name has one of these extensions, before that of a compression.
-pub(crate) fn has_ending(name: &str, endings: &[&str]) -> bool {
+fn has_ending(name: &str, endings: &[&str]) -> bool {
     let name = name.to_lowercase();
     let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
@@ -66,6 +93,29 @@ fn looks_like_json(head: &[u8]) -> bool {
         [b'[', rest @ ..] => matches!(rest.trim_ascii_start(), [b'{', ..] | [b']', ..] | [b'[', ..]) || is_arrays(head),
         _ => false,
     }
+}
+
+/// Whether a text begins with an object or array of JSON that ends its line, or goes on to the end of the text. No
+/// field of separated values does.
+fn begins_with_json(head: &[u8]) -> bool {
+    let head = without_mark(head);
+    match json_text::first_nested(head) {
+        Ok(Some(end)) => {
+            let rest = without_blanks(&head[end..]);
+            let is_end = |rest: &[u8]| matches!(rest.first(), None | Some(b'\n' | b'\r'));
+            match rest {
+                [b',', more @ ..] => is_end(without_blanks(more)),
+                rest => rest.starts_with(b"{") || is_end(rest),
+            }
+        }
+        Ok(None) => true,
+        Err(_) => false,
+    }
+}
+
+/// A text without the blanks at its beginning.
+fn without_blanks(text: &[u8]) -> &[u8] {
+    &text[text.iter().take_while(|byte| **byte == b' ').count()..]
 }
 
 /// `[[1, 2], ...`, or `[1, "a"]` in each line.
@@ -146,11 +196,18 @@ mod tests {
     }
 
     #[test]
-    fn arrays_are_json_unless_the_name_says_otherwise() {
-        for text in ["[[1,2],\n[3,4]]", "[1,\"a\"]\n[2,\"b\"]\n", "[{\"a\":1}]", "[]", "{\"a\":1}"] {
-            assert_eq!(format_of("a", text.as_bytes()), Format::Json, "{text}");
-            assert_eq!(format_of("a.csv.gz", text.as_bytes()), Format::Csv, "{text}");
+    fn json_is_known_by_its_content_under_any_name() {
+        let long = format!("{{\"a\": \"{}", "x".repeat(5_000));
+        let texts =
+            ["[[1,2],\n[3,4]]", "[1,\"a\"]\n[2,\"b\"]\n", "[{\"a\":1}]", "[]", "{\"a\":1}", "{\"a\":1},\n{\"a\":2}\n"];
+        for text in texts.into_iter().chain([long.as_str()]) {
+            for name in ["a", "a.log", "a.txt", "a.csv.gz", "a.jsonl.txt"] {
+                assert_eq!(format_of(name, text.as_bytes()), Format::Json, "{name}: {text}");
+            }
         }
         assert_eq!(format_of("a", b"[a],b\n"), Format::Csv);
+        for text in ["{\"a\":1},2\n", "{\"a\":1}\t2\n", "{a},b\n1,2\n", "[1],2\n", "[12.5] usb 1-1: new\n", "[a,1]\n"] {
+            assert_eq!(format_of("a.tsv", text.as_bytes()), Format::Csv, "{text}");
+        }
     }
 }

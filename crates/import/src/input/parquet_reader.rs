@@ -1,17 +1,18 @@
 //! The rows of a Parquet file, with whole intervals.
 //!
 //! Parquet's INTERVAL holds months, days and milliseconds. Arrow's reader returns either the months or the rest, so
-//! that a second reader of the same rows supplies the months. Columns of Parquet's type UUID get Arrow's extension
-//! type, which only files with an Arrow schema have.
+//! that a second reader of the same rows supplies the months. Arrow's reader returns enumerations as bytes, which are
+//! texts here, and leaves out which bytes are UUIDs and which texts are JSON, unless the file has an Arrow schema.
 
 use crate::input::parquet_bytes::ParquetBytes;
 use ::parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use ::parquet::arrow::{ARROW_SCHEMA_META_KEY, ProjectionMask};
-use ::parquet::basic::LogicalType;
+use ::parquet::basic::{ConvertedType, LogicalType};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
+use ::parquet::schema::types::{BasicTypeInfo, Type};
 use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use arrow::datatypes::{
     DataType, Field, IntervalDayTime, IntervalDayTimeType, IntervalMonthDayNano, IntervalUnit, IntervalYearMonthType,
@@ -19,7 +20,8 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
-use atsdb_codec::uuid_bytes_field;
+use atsdb_codec::{declared_field, declared_type, uuid_bytes_field};
+use atsdb_core::ColumnType;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,26 +55,29 @@ impl ParquetReader {
         if let ParquetBytes::Pieces(pieces) = &again {
             pieces.plan(&wanted_ranges(&metadata, &rows_mask));
         }
-        let schema = Arc::clone(builder.schema());
+        let schema = with_enumerations(builder.schema(), &metadata);
         let is_wanted = |position: &usize| columns.is_none_or(|columns| columns.contains(position));
         let intervals: Vec<usize> = positions_of_intervals(&schema).filter(is_wanted).collect();
-        let mut months = None;
+        let with_schema = |schema: &SchemaRef| {
+            let options = ArrowReaderOptions::new().with_schema(Arc::clone(schema));
+            ArrowReaderMetadata::try_new(Arc::clone(&metadata), options)
+        };
+        let (mut months, mut rows_schema) = (None, Arc::clone(&schema));
         if !intervals.is_empty() {
-            let of_unit = |unit: IntervalUnit| {
-                let options = ArrowReaderOptions::new().with_schema(with_intervals(&schema, unit));
-                ArrowReaderMetadata::try_new(Arc::clone(&metadata), options)
-            };
             let months_mask = mask(&mut intervals.iter().copied());
-            let of_months =
-                ParquetRecordBatchReaderBuilder::new_with_metadata(again.again(), of_unit(IntervalUnit::YearMonth)?);
+            let months_schema = with_schema(&with_intervals(&schema, IntervalUnit::YearMonth))?;
+            let of_months = ParquetRecordBatchReaderBuilder::new_with_metadata(again.again(), months_schema);
             months = Some(of_months.with_projection(months_mask).with_batch_size(batch_rows).build()?);
-            builder = ParquetRecordBatchReaderBuilder::new_with_metadata(again, of_unit(IntervalUnit::DayTime)?);
+            rows_schema = with_intervals(&schema, IntervalUnit::DayTime);
+        }
+        if rows_schema != *builder.schema() {
+            builder = ParquetRecordBatchReaderBuilder::new_with_metadata(again, with_schema(&rows_schema)?);
         }
         let rows = builder.with_projection(rows_mask).with_batch_size(batch_rows).build()?;
         let entries = metadata.file_metadata().key_value_metadata();
         let is_signed = entries.is_some_and(|entries| entries.iter().any(|entry| entry.key == ARROW_SCHEMA_META_KEY));
         let row_count = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
-        let schema = with_uuids(&with_intervals(&schema, IntervalUnit::MonthDayNano), &metadata);
+        let schema = with_declared_types(&with_intervals(&schema, IntervalUnit::MonthDayNano), &metadata);
         Ok((schema, Self { row_count, rows, months, is_signed }))
     }
 
@@ -125,18 +130,70 @@ fn with_intervals(schema: &SchemaRef, unit: IntervalUnit) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// The schema with Arrow's extension type for the columns that are UUIDs in Parquet.
-fn with_uuids(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
+/// The schema with texts for the values that are enumerations in Parquet.
+fn with_enumerations(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
+    with_parquet_types(schema, metadata, |field, parquet_type, _| {
+        let is_enumeration = parquet_type.logical_type_ref() == Some(&LogicalType::Enum)
+            || parquet_type.converted_type() == ConvertedType::ENUM;
+        if is_enumeration && *field.data_type() == DataType::Binary {
+            field.with_data_type(DataType::Utf8)
+        } else {
+            field
+        }
+    })
+}
+
+/// The schema with the types that only Parquet declares: UUIDs with Arrow's extension type, and JSON. Tables have no
+/// arrays of JSON.
+fn with_declared_types(schema: &SchemaRef, metadata: &ParquetMetaData) -> SchemaRef {
+    with_parquet_types(schema, metadata, |field, parquet_type, is_element| {
+        let logical_type = parquet_type.logical_type_ref();
+        let is_json = logical_type == Some(&LogicalType::Json) || parquet_type.converted_type() == ConvertedType::JSON;
+        if logical_type == Some(&LogicalType::Uuid) {
+            uuid_bytes_field(field)
+        } else if is_json && !is_element && declared_type(&field).is_none() {
+            declared_field(field, ColumnType::Json)
+        } else {
+            field
+        }
+    })
+}
+
+/// The schema with a change of each field, or of the elements of a list, by the type of the values in Parquet. The
+/// change is told whether these are elements.
+fn with_parquet_types(
+    schema: &SchemaRef,
+    metadata: &ParquetMetaData,
+    change: impl Fn(Field, &BasicTypeInfo, bool) -> Field,
+) -> SchemaRef {
     let columns = metadata.file_metadata().schema_descr().root_schema().get_fields();
-    let is_uuid = |field: &Field| {
-        let column = columns.iter().find(|column| column.name() == field.name());
-        column.is_some_and(|column| column.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid))
-    };
     let field = |field: &Arc<Field>| {
-        if is_uuid(field) { Arc::new(uuid_bytes_field(field.as_ref().clone())) } else { Arc::clone(field) }
+        let Some(column) = columns.iter().find(|column| column.name() == field.name()) else {
+            return Arc::clone(field);
+        };
+        let values = value_type(column).get_basic_info();
+        Arc::new(match field.data_type() {
+            DataType::List(element) => {
+                let element = change(element.as_ref().clone(), values, true);
+                field.as_ref().clone().with_data_type(DataType::List(Arc::new(element)))
+            }
+            DataType::Struct(_) | DataType::Map(..) => field.as_ref().clone(),
+            _ => change(field.as_ref().clone(), values, false),
+        })
     };
     let fields: Vec<Arc<Field>> = schema.fields().iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The type of the values of a column; of a list, that of its elements.
+fn value_type(column: &Type) -> &Type {
+    let mut inner = column;
+    while inner.is_group()
+        && let [only] = inner.get_fields()
+    {
+        inner = only.as_ref();
+    }
+    inner
 }
 
 /// The batch with the months of its intervals, which the columns of `months` hold in the same order.

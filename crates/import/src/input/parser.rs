@@ -1,7 +1,9 @@
 //! Reads a block: checks UTF-8, skips the header, finds the records, and refuses or skips bad ones.
 
 use crate::csv::dialect::Dialect;
+use crate::csv::several_tables::{may_begin_table, remove_headers, second_header};
 use crate::csv::unpivot::Unpivot;
+use crate::facts::nulls::NullTexts;
 use crate::input::blocks::{Block, RecordFormat};
 use crate::json::reader::Names;
 use crate::json::{arrays, objects};
@@ -23,6 +25,8 @@ pub(crate) struct RecordParser {
     pub(crate) dialect: Option<Dialect>,
     /// For separated values with columns that become rows; `names` are then those of the new records.
     pub(crate) unpivot: Option<Unpivot>,
+    /// The texts that mean NULL.
+    pub(crate) nulls: NullTexts,
     /// Whether bad records are skipped.
     pub(crate) skip_bad: bool,
     /// For JSON arrays: how many of the first ones are the header: names, and types below them.
@@ -81,6 +85,12 @@ impl RecordParser {
                 };
                 let width = self.unpivot.as_ref().map_or(self.names.len(), |unpivot| unpivot.width);
                 let (mut records, mut bad) = separator.records_from(text.as_bytes(), start, Some(width.max(1)));
+                if let Some(dialect) = self.dialect.as_ref().filter(|dialect| !dialect.header.is_empty()) {
+                    remove_headers(&mut records, text.as_bytes(), &dialect.header);
+                    if let Some(second) = second_header(&records, text.as_bytes(), &self.nulls) {
+                        return Err(self.several_tables(first_line + line_ends(&text.as_bytes()[..second])));
+                    }
+                }
                 let empty_count = self.dialect.as_ref().map_or(0, |dialect| dialect.empty_count);
                 if empty_count > 0 {
                     bad.extend(without_column(&mut records, text.as_bytes(), empty_count));
@@ -106,19 +116,23 @@ impl RecordParser {
             }
         };
         let mut read = ReadBlock { file, text, first_line, own_bytes, records, names, skipped: Vec::new(), unknown };
-        let mut described = bad.iter().map(|bad| self.describe(&read, bad));
-        if !self.skip_bad {
-            return match described.next() {
-                Some(skipped) => Err(RecordError { row: 0, skipped, hint: None }.into_error()),
-                None => {
-                    drop(described);
-                    Ok(read)
-                }
-            };
+        if let Some(first) = bad.first().filter(|_| !self.skip_bad) {
+            let skipped = self.describe(&read, first);
+            let text = read.text.as_bytes();
+            let is_table = matches!(self.format, RecordFormat::Separated(separator)
+                if may_begin_table(separator, text, first.start, &self.nulls));
+            let hint =
+                is_table.then(|| format!("{}, or pass --skip-bad to leave such lines out", tables_hint(skipped.line)));
+            return Err(RecordError { row: 0, skipped, hint }.into_error());
         }
-        let skipped = described.collect();
+        let skipped = bad.iter().map(|bad| self.describe(&read, bad)).collect();
         read.skipped = skipped;
         Ok(read)
+    }
+
+    fn several_tables(&self, line: u64) -> Error {
+        Error::invalid(format!("{}, line {line}: another table begins behind an empty line", self.file))
+            .with_hint(tables_hint(line))
     }
 
     fn describe(&self, read: &ReadBlock, bad: &BadRecord) -> Skipped {
@@ -140,6 +154,15 @@ impl RecordParser {
     }
 }
 
+/// What to do with a file in which another table may begin in this line.
+fn tables_hint(line: u64) -> String {
+    let before = line.saturating_sub(1);
+    format!(
+        "if another table begins there, --skip {before} reads it alone, and head -n {before} FILE | atsdb import URL TABLE - \
+         reads what is above it; otherwise correct the line"
+    )
+}
+
 /// Takes out the records with a value in one of the last fields, which have no column.
 fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec<BadRecord> {
     let width = records.width;
@@ -147,23 +170,12 @@ fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec
         let mut last = fields[width - empty_count..].iter().map(|field| field.bytes(text));
         last.find(|bytes| !bytes.is_empty()).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     };
-    if !records.fields.chunks_exact(width).any(|fields| value(fields).is_some()) {
-        return Vec::new();
-    }
-    let comment_count = records.comment_count;
-    let (mut kept, mut bad) = (Records { width, comment_count, ..Records::default() }, Vec::new());
-    for (fields, start) in records.fields.chunks_exact(width).zip(&records.starts) {
-        match value(fields) {
-            Some(value) => {
-                let reason = "is in a field behind the last column that has a name".to_owned();
-                bad.push(BadRecord { start: *start as usize, reason, value });
-            }
-            None => {
-                kept.fields.extend_from_slice(fields);
-                kept.starts.push(*start);
-            }
-        }
-    }
-    *records = kept;
+    let mut bad = Vec::new();
+    records.retain(|fields, start| {
+        let Some(value) = value(fields) else { return true };
+        let reason = "is in a field behind the last column that has a name".to_owned();
+        bad.push(BadRecord { start: start as usize, reason, value });
+        false
+    });
     bad
 }

@@ -3,7 +3,7 @@
 use crate::batches::lines::LineTable;
 use crate::input::catch_panic::catch_panic;
 use crate::input::content::Compression;
-use crate::input::format::{HEAD_BYTES, format_of, has_types, stem};
+use crate::input::format::{HEAD_BYTES, format_of, has_types, name_note, stem};
 use crate::input::line_ends::{LineFeeds, ends_lines_with_cr};
 use crate::input::missing_file::cannot_open;
 use crate::input::table_file::table_file;
@@ -54,7 +54,7 @@ pub(crate) struct Source {
     pub(crate) json: JsonRecords,
     /// The columns of line protocol.
     pub(crate) lines: Option<Arc<LineTable>>,
-    /// For a sheet: notes for the user.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
     /// For a table of another database: columns, and what to say about their types.
     pub(crate) remarks: Vec<(String, String)>,
@@ -185,7 +185,8 @@ impl Source {
             }
         }
         if format == Some(Format::Sheet) {
-            return Err(Error::usage(format!("{} is not a workbook of Excel or OpenDocument", self.name)));
+            return Err(Error::usage(format!("{} is not a workbook of Excel or OpenDocument", self.name))
+                .with_hint("in SQL, FROM 'FILE' detects the format"));
         }
         if !has_types(&head) {
             self.encoding = encoding.or_else(|| Encoding::of_head(&head));
@@ -197,6 +198,9 @@ impl Source {
         }
         refuse_unreadable(&self.name, &head, format.is_none())?;
         self.format = format.unwrap_or_else(|| format_of(&self.bare_name, &head));
+        if format.is_none() {
+            self.notes.extend(name_note(&self.bare_name, self.format, &head));
+        }
         if self.format == Format::Parquet {
             self.unpack_whole()?;
         }

@@ -2,7 +2,8 @@
 //! beginning and refused with a hint.
 
 use crate::input::content::without_mark;
-use crate::input::format::{has_ending, has_types};
+use crate::input::format::{has_types, says_json};
+use crate::input::settings::settings_format;
 use crate::values::numbers::is_number;
 use atsdb_core::{Error, Result};
 
@@ -30,7 +31,7 @@ pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -
         ),
         head => {
             let is_open = is_format_open && !has_types(head);
-            match unreadable_text(head, has_ending(name, &["json", "jsonl", "ndjson"])).filter(|_| is_open) {
+            match unreadable_text(head, says_json(name)).filter(|_| is_open) {
                 Some((what, hint)) => (what.to_owned(), hint.to_owned()),
                 None => return Ok(()),
             }
@@ -65,7 +66,7 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
         _ if is_drawn_table(head) => {
             Some(("is a table drawn for people", "write CSV: psql --csv, mysql --batch, .mode csv, atsdb --format csv"))
         }
-        _ => None,
+        _ => settings_format(head),
     }
 }
 
@@ -167,6 +168,8 @@ mod tests {
             ("| id | v |\n|---|---|\n| 1 | x |\n", "is a table drawn for people"),
             (" id | v \n----+---\n  1 | x\n", "is a table drawn for people"),
             ("+----+---+\n| id | v |\n+----+---+\n", "is a table drawn for people"),
+            ("---\n- name: a\n  value: 1\n", "is YAML"),
+            ("[section]\nname = a\n", "is a file of settings"),
         ] {
             assert_eq!(what(text), Some(wanted), "{text}");
         }

@@ -184,7 +184,7 @@ pub(crate) fn read_records(
         }
         first = end;
     }
-    JsonBlock { records: Records { fields, starts, width, comment_count: 0 }, bad, unknown }
+    JsonBlock { records: Records { fields, starts, width, ..Records::default() }, bad, unknown }
 }
 
 /// Reads the records of a text, one after another.

@@ -1,8 +1,10 @@
 //! What the caller of an import says and receives. Nothing here reads a file.
 //!
 //! Owned here: the options and the [`Sink`], the report ([`report`]), the choice and the names of columns
-//! ([`selection`]), the encoding of texts ([`encoding`]), and the key of a new table ([`key`]).
+//! ([`selection`]), the encoding of texts ([`encoding`]), separators ([`delimiter`]), and the key of a new table
+//! ([`key`]).
 
+pub(crate) mod delimiter;
 pub(crate) mod encoding;
 pub(crate) mod key;
 pub(crate) mod report;
@@ -71,6 +73,14 @@ pub struct ColumnChoice {
     pub source: String,
 }
 
+impl ColumnChoice {
+    /// Reads `COL`, or `NEW=OLD`.
+    pub fn parse(text: &str) -> Self {
+        let (name, source) = text.split_once('=').unwrap_or((text, text));
+        Self { name: name.trim().to_owned(), source: source.trim().to_owned() }
+    }
+}
+
 /// Columns of the files that become rows: one for each of these columns, with its name and its value.
 #[derive(Debug, Clone)]
 pub struct UnpivotChoice {
@@ -80,6 +90,27 @@ pub struct UnpivotChoice {
     pub name: String,
     /// The column of the table that holds the values.
     pub value: String,
+}
+
+impl UnpivotChoice {
+    /// These columns become rows, with their names in the column `name` and their values in the column `value`.
+    pub fn new(columns: Vec<String>) -> Self {
+        Self { columns, name: "name".to_owned(), value: "value".to_owned() }
+    }
+
+    /// The same with other names of the new columns: `NAME,VALUE`.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`](atsdb_core::ErrorKind::Usage) unless these are two names.
+    pub fn into_columns(self, names: &str) -> Result<Self> {
+        match names.split_once(',').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() && !value.contains(',') => {
+                Ok(Self { name: name.to_owned(), value: value.to_owned(), ..self })
+            }
+            _ => Err(Error::usage(format!("{names}: two names are needed, such as sensor,value"))),
+        }
+    }
 }
 
 /// The options of an import. By default everything is inferred from the files.

@@ -98,13 +98,34 @@ pub(crate) fn names_by_position(
     Ok((Some(names), Some(note)))
 }
 
+/// How many names a note shows.
+const NAMES_SHOWN: usize = 4;
+
+/// A note about names that occur several times, which get numbers.
+pub(crate) fn repeated_note(raw: &[String]) -> Option<String> {
+    let proper = proper_names(raw);
+    let numbered: Vec<&str> = proper
+        .iter()
+        .zip(raw.iter().map(|name| cleaned(name)))
+        .filter_map(|(name, own)| (!own.is_empty() && *name != own).then_some(name.as_str()))
+        .collect();
+    let (shown, more) = numbered.split_at(numbered.len().min(NAMES_SHOWN));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    (!shown.is_empty())
+        .then(|| format!("columns with a name that came before are numbered: {}{more}", shown.join(", ")))
+}
+
+fn cleaned(name: &str) -> String {
+    name.trim().replace(char::is_control, " ")
+}
+
 /// Names that are valid in a table: trimmed, without control characters, not empty, and distinct.
 pub(crate) fn proper_names(raw: &[String]) -> Vec<String> {
     let mut taken = HashSet::new();
     raw.iter()
         .enumerate()
         .map(|(position, name)| {
-            let cleaned = name.trim().replace(char::is_control, " ");
+            let cleaned = cleaned(name);
             let base = if cleaned.is_empty() { format!("column{}", position + 1) } else { cleaned };
             let mut unique = base.clone();
             let mut count = 1;

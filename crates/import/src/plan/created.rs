@@ -4,6 +4,7 @@ use crate::facts::kind;
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::{column_type, has_decimal_commas, text_unit};
 use crate::infer::maps::{map_of, map_width};
+use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
 use crate::infer::time_column::{TimeChoice, choose, clock_of, unknown_epoch};
 use crate::options::key::declare_key;
@@ -136,7 +137,8 @@ impl Planner<'_> {
             if column.column.column_type != ColumnType::Text {
                 // The caller has declared that these numbers are names.
                 if column.is_time {
-                    return Err(Error::usage(format!("column {name} is the time and cannot be mapped")));
+                    return Err(Error::usage(format!("column {name} is the time and cannot be mapped"))
+                        .with_hint(format!("leave {name} out of --map, or name another time with --time")));
                 }
                 column.column.column_type = ColumnType::Text;
                 column.bindings.iter_mut().for_each(|binding| {
@@ -179,6 +181,7 @@ impl Planner<'_> {
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
         }
+        self.note_points(position);
         column_type
     }
 
@@ -196,8 +199,13 @@ impl Planner<'_> {
                     .first_text
                     .as_ref()
                     .map_or(String::new(), |seen| format!(", as {} in line {}", shown(&seen.value), seen.line));
-                return Err(Error::invalid(format!("column {} contains no times{value}", column.name))
-                    .with_hint("name another column with --time, or --time none for a plain table"));
+                let has_zone = facts.first_text.as_ref().is_some_and(|seen| zone_of(&seen.value).is_some());
+                let hint = if has_zone {
+                    "write UTC or an offset such as +01:00 instead of the name of the zone, or leave it out and pass --zone"
+                } else {
+                    "name another column with --time, or --time none for a plain table"
+                };
+                return Err(Error::invalid(format!("column {} contains no times{value}", column.name)).with_hint(hint));
             }
             let is_date = facts.kinds & kind::STAMP == 0 && facts.value_count > 0;
             return Ok(match self.options.time_unit {

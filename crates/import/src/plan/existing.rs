@@ -52,6 +52,11 @@ impl Planner<'_> {
                     vec![Binding::Missing; self.observed.files.len()]
                 }
             };
+            let is_fraction =
+                matches!(column.column_type, ColumnType::Float32 | ColumnType::Float64 | ColumnType::Decimal { .. });
+            if let Some(position) = position.filter(|_| is_fraction) {
+                self.note_points(position);
+            }
             columns.push(PlanColumn {
                 column: column.clone(),
                 bindings,

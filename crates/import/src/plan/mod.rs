@@ -154,7 +154,8 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
     }
     if merged.is_empty() {
         let names: Vec<&str> = files.iter().map(|file| file.parser.file.as_str()).collect();
-        return Err(Error::invalid(format!("{}: no columns: there is nothing in it", names.join(", "))));
+        return Err(Error::invalid(format!("{}: no columns: there is nothing in it", names.join(", ")))
+            .with_hint("check that the file is complete, and that --skip leaves a line"));
     }
     Ok(merged)
 }

@@ -1,7 +1,7 @@
 //! Binds columns of the table to the files, and decides how times are parsed there.
 
 use crate::facts::kind;
-use crate::infer::column_type::{date_order, is_mixed};
+use crate::infer::column_type::{date_order, has_decimal_commas, is_mixed, may_have_thousands};
 use crate::infer::time_column::{Merged, TimeChoice, unknown_epoch};
 use crate::observe::Observed;
 use crate::options::Options;
@@ -26,6 +26,20 @@ impl Planner<'_> {
     /// The number of rows observed.
     pub(crate) fn row_count(&self) -> u64 {
         self.observed.files.iter().map(|file| file.row_count).sum()
+    }
+
+    /// Notes what the points in the numbers of a column are read as, where decimal commas in the files leave that open.
+    pub(crate) fn note_points(&mut self, position: usize) {
+        let Merged { name, facts, .. } = &self.merged[position];
+        let has_commas = |other: &Merged| has_decimal_commas(&other.facts, self.options);
+        if facts.has_point && has_decimal_commas(facts, self.options) {
+            self.notes.push(format!("column {name}: points in numbers such as 1.234 are read as between thousands"));
+        } else if may_have_thousands(facts) && self.merged.iter().any(has_commas) {
+            self.notes.push(format!(
+                "column {name}: the points in its numbers are read as decimal points, and other columns have decimal \
+                 commas; if its points stand between thousands, pass --decimal-comma"
+            ));
+        }
     }
 
     /// The unit of a column's numbers; the finest one if files differ.
@@ -139,7 +153,8 @@ impl Planner<'_> {
                 positions.iter().map(|position| self.merged[*position].positions[file]).collect();
             let Some(fields) = fields else {
                 let name = &self.observed.files[file].parser.file;
-                return Err(Error::invalid(format!("{name}: some columns of the time are missing")));
+                return Err(Error::invalid(format!("{name}: some columns of the time are missing"))
+                    .with_hint("import the file by itself, or give its columns the names that the other files have"));
             };
             combined.push(match (choice, binding) {
                 (TimeChoice::DateClock(..), Binding::Field(date, parsing)) => {

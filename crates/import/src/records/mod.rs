@@ -107,6 +107,8 @@ pub(crate) struct Records {
     pub(crate) width: usize,
     /// Lines that are comments, which are left out.
     pub(crate) comment_count: u64,
+    /// Records that repeat the header, which are left out.
+    pub(crate) header_count: u64,
 }
 
 impl Records {
@@ -119,6 +121,24 @@ impl Records {
         let count = count.min(self.count());
         self.starts.drain(..count);
         self.fields.drain(..count * self.width);
+    }
+
+    /// Keeps the records, given by their fields and their starts, for which the function says so.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&[Field], u32) -> bool) {
+        let width = self.width.max(1);
+        let mut kept = 0;
+        for row in 0..self.starts.len() {
+            let fields = row * width..(row + 1) * width;
+            if is_kept(&self.fields[fields.clone()], self.starts[row]) {
+                if kept < row {
+                    self.fields.copy_within(fields, kept * width);
+                    self.starts[kept] = self.starts[row];
+                }
+                kept += 1;
+            }
+        }
+        self.starts.truncate(kept);
+        self.fields.truncate(kept * width);
     }
 
     /// One field of every record.

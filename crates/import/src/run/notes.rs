@@ -20,6 +20,12 @@ pub(crate) fn comment_note(count: u64) -> Option<String> {
     (count > 0).then(|| format!("left out {what} with #; --skip 0 reads them as records"))
 }
 
+/// A note about records that repeat the header and were left out, if there are some.
+pub(crate) fn header_note(count: u64) -> Option<String> {
+    let what = if count == 1 { "1 line that repeats".to_owned() } else { format!("{count} lines that repeat") };
+    (count > 0).then(|| format!("left out {what} the header"))
+}
+
 /// A note about files without content, if there are some.
 pub(crate) fn empty_note(files: &[&str]) -> Option<String> {
     (!files.is_empty()).then(|| format!("there is nothing in {}", listed(files)))

@@ -22,6 +22,8 @@ pub(crate) struct Tally {
     pub(crate) skipped: SkippedRecords,
     /// Comments between the records.
     pub(crate) comment_count: u64,
+    /// Records that repeat the header.
+    pub(crate) header_count: u64,
 }
 
 impl Tally {
@@ -34,6 +36,7 @@ impl Tally {
             inexact: vec![Inexact::default(); column_count],
             skipped: SkippedRecords::default(),
             comment_count: 0,
+            header_count: 0,
         }
     }
 
@@ -42,6 +45,7 @@ impl Tally {
         self.row_count += rows.batch.num_rows() as u64;
         self.time_bounds = widened(self.time_bounds, rows.time_bounds);
         self.comment_count += rows.comment_count;
+        self.header_count += rows.header_count;
         self.skipped.add_some(rows.skipped.iter().cloned(), rows.skipped.len() as u64);
         self.nulls.iter_mut().zip(&rows.nulls).for_each(|(all, new)| all.add_all(new));
         self.inexact.iter_mut().zip(&rows.inexact).for_each(|(all, new)| all.add(new));

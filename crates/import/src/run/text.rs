@@ -12,7 +12,7 @@ use crate::options::report::{Progress, Report};
 use crate::options::{Options, Sink};
 use crate::plan::Plan;
 use crate::records::error::RecordError;
-use crate::run::notes::{comment_note, empty_note, inexact_notes, null_notes};
+use crate::run::notes::{comment_note, empty_note, header_note, inexact_notes, null_notes};
 use crate::run::revision::revised;
 use crate::run::tally::Tally;
 use atsdb_core::limits::CHUNK_ROWS_MAX;
@@ -140,6 +140,7 @@ impl TextImport<'_> {
     fn report(&self, plan: Plan, observed: &Observed, tally: Tally, nulls: &NullTexts) -> Report {
         let for_query = self.options.for_query;
         let mut notes = if for_query { Vec::new() } else { notes_of_layout(&plan, observed, &tally) };
+        notes.extend(header_note(tally.header_count));
         notes.extend(null_notes(&plan.columns, &tally.nulls, nulls, for_query));
         notes.extend(inexact_notes(&plan.columns, &tally.inexact, for_query));
         if tally.row_count == 0 && !for_query {

@@ -166,7 +166,8 @@ impl<'a> Archive<'a> {
         let name = self.name;
         let Some(wanted) = part.take() else {
             let Some((_, first)) = files.first() else {
-                return Err(Error::usage(format!("{name} is a zip archive without files")));
+                return Err(Error::usage(format!("{name} is a zip archive without files"))
+                    .with_hint("fetch or write the archive again"));
             };
             return Err(Error::usage(format!("{name} is a zip archive of {} files", files.len()))
                 .with_hint(format!("name one of them: {name}#{first}; there are: {}", listed(&files))));

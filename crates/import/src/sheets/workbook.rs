@@ -140,7 +140,8 @@ impl<'a> Workbook<'a> {
             }
         }
         let names: Vec<&str> = sheets.iter().map(|sheet| sheet.name.as_str()).collect();
-        Err(Error::usage(format!("{} has no rows in its sheets: {}", self.name, listed(&names))))
+        Err(Error::usage(format!("{} has no rows in its sheets: {}", self.name, listed(&names)))
+            .with_hint("open the workbook, and save it with its rows"))
     }
 
     /// The number of a sheet's rows with values, at most 2.

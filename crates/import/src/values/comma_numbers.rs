@@ -33,14 +33,31 @@ pub(crate) fn comma_number(bytes: &[u8]) -> Option<CommaNumber> {
 }
 
 /// The value of a number whose comma is the decimal one; points between thousands are left out.
-pub(crate) fn comma_f64(bytes: &[u8]) -> Option<f64> {
-    plain_f64(&with_point(bytes))
+fn comma_f64(bytes: &[u8]) -> Option<f64> {
+    plain_f64(&with_point(bytes)?)
 }
 
-/// The number with a decimal point.
-pub(crate) fn with_point(bytes: &[u8]) -> Vec<u8> {
-    let without_groups = bytes.iter().filter(|byte| **byte != b'.');
-    without_groups.map(|byte| if *byte == b',' { b'.' } else { *byte }).collect()
+/// A number of a column with decimal commas, written with a decimal point. `None` if it has several commas, or a point
+/// that is not between thousands.
+pub(crate) fn with_point(bytes: &[u8]) -> Option<Vec<u8>> {
+    let comma = memchr::memchr(b',', bytes).unwrap_or(bytes.len());
+    let (whole, fraction) = bytes.split_at(comma);
+    let fraction = fraction.strip_prefix(b",").unwrap_or(fraction);
+    let is_apart = |byte: &u8| matches!(byte, b',' | b'.');
+    if fraction.iter().any(is_apart) || (whole.contains(&b'.') && !has_thousands(whole)) {
+        return None;
+    }
+    let without_points = bytes.iter().filter(|byte| **byte != b'.');
+    Some(without_points.map(|byte| if *byte == b',' { b'.' } else { *byte }).collect())
+}
+
+/// Whether all points of a number without a comma may stand between thousands: `1.234`, `12.345.678`.
+pub(crate) fn has_thousands(bytes: &[u8]) -> bool {
+    let digits = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
+    let mut groups = digits.split(|byte| *byte == b'.');
+    let are_digits = |group: &[u8]| group.iter().all(u8::is_ascii_digit);
+    let is_first = |group: &[u8]| (1..=3).contains(&group.len()) && are_digits(group) && group[0] != b'0';
+    groups.next().is_some_and(is_first) && groups.all(|group| group.len() == 3 && are_digits(group))
 }
 
 #[cfg(test)]
@@ -61,6 +78,12 @@ mod tests {
             assert_eq!(comma_f64(text.as_bytes()), Some(value), "{text}");
         }
         assert_eq!(comma_number(b"1,234"), Some(CommaNumber::Either));
+        for (text, value) in [("1.234", Some(1_234.0)), ("-12.345.678", Some(-12_345_678.0)), ("NaN", None)] {
+            assert_eq!(comma_f64(text.as_bytes()).filter(|number| !number.is_nan()), value, "{text}");
+        }
+        for text in ["2.5", "0.125", "1234.567", "1,234.5", "1.23,4", "1,5,6", "1.5e3"] {
+            assert_eq!(comma_f64(text.as_bytes()), None, "{text}");
+        }
         for text in
             ["1,234,567", "1,", ",5", "1.23,4", "a,5", "1,5 ", "007,5", "12.34.56,7", "1,234.5", "1,2e", "1,5e999"]
         {

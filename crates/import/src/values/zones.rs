@@ -41,6 +41,14 @@ impl Zone {
             Some(zone) => Ok(Self(ZoneRule::Named(*zone))),
             None => {
                 let error = Error::usage(format!("no time zone named {name}"));
+                // The zones Etc/GMT+1 and the like have the other sign.
+                let is_offset = ["GMT", "UTC"].iter().any(|start| {
+                    let rest = name.get(start.len()..).filter(|_| name.to_ascii_uppercase().starts_with(*start));
+                    rest.is_some_and(|rest| rest.starts_with(['+', '-']))
+                });
+                if is_offset {
+                    return Err(error.with_hint("write the offset alone: +01:00 is one hour ahead of UTC"));
+                }
                 Err(match nearest_name(name, TZ_VARIANTS.iter().map(|zone| zone.name())) {
                     Some(near) => error.with_hint(format!("did you mean {near}?")),
                     None => error.with_hint("write it as Europe/Berlin, UTC or +02:00"),
@@ -68,6 +76,11 @@ impl Zone {
     }
 }
 
+/// Whether a text is the name of a zone with its place: `Europe/Berlin`.
+pub(crate) fn is_zone_name(text: &str) -> bool {
+    text.contains('/') && TZ_VARIANTS.iter().any(|zone| zone.name().eq_ignore_ascii_case(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,5 +96,9 @@ mod tests {
         assert_eq!((twice.seconds, twice.is_first_of_two), (local(10, 27, 0), true));
         assert_eq!(Zone::parse("+02:00").unwrap().instant(7_200).unwrap().seconds, 0);
         assert_eq!(Zone::parse("Europe/Berlim").unwrap_err().hint(), Some("did you mean Europe/Berlin?"));
+        for offset in ["GMT+1", "utc-05:30"] {
+            let error = Zone::parse(offset).unwrap_err();
+            assert!(error.hint().is_some_and(|hint| hint.contains("+01:00 is one hour ahead")), "{offset}: {error}");
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::support::{run, text};
 use arrow::array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, ListArray, StringArray, TimestampMillisecondArray,
+    Array, ArrayRef, FixedSizeBinaryArray, Int64Array, IntervalDayTimeArray, ListArray, StringArray,
+    TimestampMillisecondArray,
 };
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Int8Type, Int32Type, Schema, UInt32Type};
+use arrow::buffer::OffsetBuffer;
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Int8Type, Int32Type, IntervalDayTime, Schema, UInt32Type};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use arrow::record_batch::RecordBatch;
 use atsdb_core::{ColumnType, TableDefinition, TimeUnit};
@@ -108,10 +110,14 @@ fn the_extension_type_of_uuids_becomes_uuids() {
 fn uuids_of_parquet_need_no_arrow_schema() {
     let ids = FixedSizeBinaryArray::try_from_sparse_iter_with_size([Some([0xa1; 16]), None].into_iter(), 16).unwrap();
     let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
-    let columns: [(&str, ArrayRef); 3] = [("n", numbers), ("id", Arc::new(ids.clone())), ("plain", Arc::new(ids))];
+    let element = Arc::new(Field::new("element", DataType::FixedSizeBinary(16), true));
+    let lists = ListArray::new(element, OffsetBuffer::from_lengths([2, 0]), Arc::new(ids.clone()), None);
+    let columns: [(&str, ArrayRef); 4] =
+        [("n", numbers), ("id", Arc::new(ids.clone())), ("plain", Arc::new(ids)), ("ids", Arc::new(lists))];
     let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
     let types = "message t { optional int64 n; optional fixed_len_byte_array(16) id (UUID); \
-                 optional fixed_len_byte_array(16) plain; }";
+                 optional fixed_len_byte_array(16) plain; optional group ids (LIST) { repeated group list { \
+                 optional fixed_len_byte_array(16) element (UUID); } } }";
     let types = SchemaDescriptor::new(Arc::new(parse_message_type(types).unwrap()));
     let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_parquet_schema(types);
     let mut bytes = Vec::new();
@@ -119,8 +125,30 @@ fn uuids_of_parquet_need_no_arrow_schema() {
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
-    assert_eq!(imported.columns()[1..], ["id uuid", "plain binary"]);
+    assert_eq!(imported.columns()[1..], ["id uuid", "plain binary", "ids uuid[]"]);
     assert_eq!(imported.texts("id"), ["a1".repeat(16), "∅".into()]);
+    assert!(imported.texts("ids")[0].contains(&"a1".repeat(16)));
+}
+
+#[test]
+fn enumerations_and_json_of_parquet_are_texts_and_json() {
+    let moods: ArrayRef = Arc::new(StringArray::from(vec![Some("calm"), None]));
+    let documents: ArrayRef = Arc::new(StringArray::from(vec![Some("{\"a\":[1]}"), Some("null")]));
+    let intervals: ArrayRef = Arc::new(IntervalDayTimeArray::from(vec![IntervalDayTime::new(1, 500); 2]));
+    let columns = [("mood", moods), ("document", documents), ("length", intervals)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+    let types = "message t { optional binary mood (ENUM); optional binary document (JSON); \
+                 optional fixed_len_byte_array(12) length (INTERVAL); }";
+    let types = SchemaDescriptor::new(Arc::new(parse_message_type(types).unwrap()));
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_parquet_schema(types);
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["mood text", "document json", "length interval"]);
+    assert_eq!(imported.texts("mood"), ["calm", "∅"]);
+    assert_eq!(imported.texts("document"), ["{\"a\":[1]}", "null"]);
 }
 
 #[test]

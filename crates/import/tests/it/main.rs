@@ -5,6 +5,7 @@ mod bad_input;
 mod documents;
 mod formats;
 mod inference;
+mod joined_files;
 mod keys;
 mod layouts;
 mod lines;

@@ -1,6 +1,6 @@
 //! Numbers that no type can hold as they are written.
 
-use crate::support::{csv, run, text};
+use crate::support::{csv, run, text, with};
 use atsdb_core::{ColumnType, TableDefinition};
 use atsdb_import::{Format, Options};
 
@@ -53,4 +53,80 @@ fn digits_that_a_double_does_not_keep_are_reported() {
     let notes = imported.report.notes.join("\n");
     assert!(notes.contains("column a: 2 values of more than 17 digits rounded to DOUBLE"), "{notes}");
     assert!(notes.contains("the first is \"0.1234567890123456789\"") && !notes.contains("column b"), "{notes}");
+}
+
+#[test]
+fn points_between_thousands_need_decimal_commas_beside_them() {
+    let imported = csv("a;b\n1.234,5;1\n1.234;2\n12;3\n");
+    assert_eq!(
+        (imported.columns()[0].as_str(), imported.texts("a")),
+        ("a float64", vec!["1234.5".into(), "1234.0".into(), "12.0".into()])
+    );
+    let notes = imported.report.notes.join("\n");
+    assert!(notes.contains("column a: points in numbers such as 1.234 are read as between thousands"), "{notes}");
+    // A point that cannot be one between thousands.
+    for number in ["2.5", "0.125", "1234.567"] {
+        let mixed = csv(format!("a;b\n1,5;1\n{number};2\n"));
+        assert_eq!(mixed.columns()[0], "a text", "{number}");
+        let notes = mixed.report.notes.join("\n");
+        assert!(notes.contains("some of its numbers have commas, others decimal points"), "{notes}");
+    }
+}
+
+#[test]
+fn numbers_that_contradict_a_decimal_comma_are_never_read_as_others() {
+    let body = "1,5;1000000000000000000\n".repeat(200_000);
+    for late in ["2.5", "1,234.5", "1.23,4"] {
+        let imported = csv(format!("a;b\n{body}{late};2\n"));
+        assert!(imported.columns()[0].starts_with("a text"), "{late}: {:?}", imported.columns());
+        assert_eq!(imported.texts("a").last().map(String::as_str), Some(late));
+    }
+    let late = csv(format!("a;b\n{body}1.234;2\n"));
+    assert_eq!((late.columns()[0].as_str(), late.texts("a").last().unwrap().as_str()), ("a float64", "1234.0"));
+    let decimal = ColumnType::decimal(10, 2).unwrap();
+    for column_type in [ColumnType::Float32, ColumnType::Float64, decimal] {
+        let table =
+            TableDefinition::new("t").with_column("a", column_type, None).with_column("b", ColumnType::Int64, None);
+        for late in ["2.5", "1,234.5"] {
+            let content = format!("a;b\n{body}{late};2\n");
+            let outcome = run(vec![text("a.csv", content)], &Options::default(), Some(&table));
+            let error = outcome.map(|imported| imported.texts("a").pop()).unwrap_err();
+            assert!(error.message().contains("a.csv, line "), "{column_type:?}: {error}");
+        }
+    }
+}
+
+#[test]
+fn points_beside_other_columns_with_commas_are_reported() {
+    let content = "a;b\n1,5;1.234\n2,5;2.345\n";
+    let imported = csv(content);
+    assert_eq!(
+        (imported.columns()[1].as_str(), imported.texts("b")),
+        ("b float64", vec!["1.234".into(), "2.345".into()])
+    );
+    let notes = imported.report.notes.join("\n");
+    assert!(notes.contains("column b: the points in its numbers are read as decimal points"), "{notes}");
+    let asked = with(content, &Options { decimal_comma: true, ..Options::default() });
+    assert_eq!(asked.texts("b"), ["1234.0", "2345.0"]);
+    assert!(asked.report.notes.iter().any(|note| note.contains("read as between thousands")));
+    let sure = csv("a;b\n1,5;1.234\n2,5;2.3\n");
+    assert!(!sure.report.notes.iter().any(|note| note.contains("points")), "{:?}", sure.report.notes);
+    // In JSON a point is a decimal one.
+    let options = Options { decimal_comma: true, ..Options::default() };
+    let json = run(vec![text("a.jsonl", "{\"v\":1.234}\n")], &options, None).unwrap();
+    assert_eq!(json.texts("v"), ["1.234"]);
+}
+
+#[test]
+fn blanks_and_apostrophes_between_thousands_are_reported() {
+    for (numbers, named) in [
+        ("1 234,5\n12,5\n", "blanks between thousands: line 2 has \"1 234,5\"; in SQL, replace(COLUMN, ' ', '')"),
+        ("1\u{a0}234\n12\n", "no-break spaces between thousands"),
+        ("1'234.5\n12.5\n", "apostrophes between thousands"),
+    ] {
+        let lines: String = numbers.lines().map(|number| format!("{number};x\n")).collect();
+        let imported = csv(format!("a;b\n{lines}"));
+        let notes = imported.report.notes.join("\n");
+        assert!(imported.columns()[0] == "a text" && notes.contains(named), "{numbers}: {notes}");
+    }
 }

@@ -226,3 +226,18 @@ fn one_bad_time_among_two_is_a_bad_record_and_no_plain_table() {
     let error = refused("time,v\n2024-01-01 00:00:00,1\n2024-13-01 00:00:00,2\n");
     assert!(error.message().contains("line 3, column time"), "{error}");
 }
+
+#[test]
+fn names_of_zones_are_reported_and_not_guessed() {
+    for zone in ["CET", "EST", "Europe/Berlin", "GMT+1"] {
+        let content = format!("ts,v\n2024-01-01 12:00:00 {zone},1\n2024-01-01 13:00:00 {zone},2\n");
+        let imported = csv(content.clone());
+        assert_eq!(imported.columns()[0].split('~').next(), Some("ts text"), "{zone}");
+        let notes = imported.report.notes.join("\n");
+        assert!(notes.contains(&format!("its times name the zone {zone}, which is not read: line 2")), "{notes}");
+        let error = refused_with(content, &time("ts"));
+        assert!(error.hint().is_some_and(|hint| hint.contains("an offset such as +01:00")), "{zone}: {error:?}");
+    }
+    let mixed = refused("time,v\n2024-01-01 12:00:00,1\n2024-01-01 13:00:00,2\n2024-01-01 14:00:00 CET,3\n");
+    assert!(mixed.message().starts_with("a.csv, line 4, column time"), "{mixed}");
+}

@@ -23,6 +23,22 @@ fn unreadable_formats_are_refused_with_what_to_do() {
 }
 
 #[test]
+fn settings_are_no_separated_values() {
+    for (content, message) in [
+        ("---\ntime: 2024-01-01\nv: 1\n", "a.csv is YAML"),
+        ("[station]\nname = Berlin\n", "a.csv is a file of settings"),
+        ("<html><body>404</body></html>", "a.csv is an HTML page"),
+        ("%PDF-1.7\n", "a.csv is a PDF document"),
+    ] {
+        let error = imported("a.csv", content).unwrap_err();
+        assert_eq!(error.message(), message);
+        assert!(error.hint().is_some(), "{message}");
+    }
+    let asked = Options { format: Some(Format::Csv), ..Options::default() };
+    assert!(run(vec![text("a.csv", "---\na: 1\nb: 2\n")], &asked, None).is_ok());
+}
+
+#[test]
 fn comments_before_the_header_are_no_records() {
     let imported = csv("# measured in Berlin, by hand, 2024\n#\n\ntime,v\n2024-01-01,1\n2024-01-02,2\n");
     assert_eq!((imported.columns(), imported.report.row_count), (vec!["*time date".into(), "v int64".into()], 2));

@@ -7,7 +7,9 @@ use crate::console::clock::unix_seconds;
 use crate::console::stdin::Stdin;
 use crate::session::source_file::SourceFile;
 use atsdb::{BatchId, Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit, Unique};
-use atsdb_import::{ColumnChoice, DateOrder, Encoding, Format, Input, Options, UnpivotChoice, Zone, declare_key};
+use atsdb_import::{
+    ColumnChoice, DateOrder, Encoding, Format, Input, Options, UnpivotChoice, Zone, declare_key, parse_delimiter,
+};
 use atsdb_temporary::TemporarySpace;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ pub(super) fn options(args: &ImportArgs, temporary_space: &Arc<TemporarySpace>) 
             ImportFormat::Line => Format::Lines,
         }),
         encoding: args.encoding.as_deref().map(Encoding::parse).transpose()?,
-        delimiter: args.delimiter.as_deref().map(delimiter).transpose()?,
+        delimiter: args.delimiter.as_deref().map(parse_delimiter).transpose()?,
         header: args.header.then_some(true).or(args.no_header.then_some(false)),
         time: args.time.iter().map(|name| name.trim().to_owned()).collect(),
         time_unit: args.time_unit.as_deref().map(TimeUnit::parse).transpose()?,
@@ -41,7 +43,7 @@ pub(super) fn options(args: &ImportArgs, temporary_space: &Arc<TemporarySpace>) 
         no_quotes: args.no_quotes,
         decimal_comma: args.decimal_comma,
         zone: args.zone.as_deref().map(Zone::parse).transpose()?,
-        columns: args.columns.iter().map(|text| choice(text)).collect(),
+        columns: args.columns.iter().map(|text| ColumnChoice::parse(text)).collect(),
         omit: args.omit.iter().map(|name| name.trim().to_owned()).collect(),
         unpivot: unpivot(args)?,
         path: args.path.clone(),
@@ -79,7 +81,7 @@ pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<
 pub(super) fn inputs(files: &[SourceFile], options: &Options) -> Result<Vec<Input>> {
     let is_stdin = |file: &&SourceFile| matches!(file, SourceFile::Local(path) if path.as_path() == Path::new("-"));
     if files.iter().filter(is_stdin).count() > 1 {
-        return Err(Error::usage("stdin (-) can be read once"));
+        return Err(Error::usage("stdin (-) can be read once").with_hint("leave out all - but one"));
     }
     let input = |file: &SourceFile| match file {
         file if is_stdin(&file) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),
@@ -100,30 +102,10 @@ fn unpivot(args: &ImportArgs) -> Result<Option<UnpivotChoice>> {
     if args.unpivot.is_empty() {
         return Ok(None);
     }
-    let columns = args.unpivot.iter().map(|name| name.trim().to_owned()).collect();
-    let (name, value) = match args.into.as_deref() {
-        None => ("name", "value"),
-        Some(into) => match into.split_once(',').map(|(name, value)| (name.trim(), value.trim())) {
-            Some((name, value)) if !name.is_empty() && !value.is_empty() && !value.contains(',') => (name, value),
-            _ => return Err(Error::usage(format!("--into {into}: two names are needed, such as sensor,value"))),
-        },
-    };
-    Ok(Some(UnpivotChoice { columns, name: name.to_owned(), value: value.to_owned() }))
-}
-
-/// `COL`, or `NEW=OLD`.
-fn choice(text: &str) -> ColumnChoice {
-    let (name, source) = text.split_once('=').unwrap_or((text, text));
-    ColumnChoice { name: name.trim().to_owned(), source: source.trim().to_owned() }
-}
-
-fn delimiter(text: &str) -> Result<u8> {
-    match text {
-        "tab" | "\\t" | "\t" => Ok(b'\t'),
-        "space" => Ok(b' '),
-        _ if text.len() == 1 && !text.starts_with(['"', '\n', '\r']) => Ok(text.as_bytes()[0]),
-        _ => Err(Error::usage(format!("cannot separate fields by {text:?}"))
-            .with_hint("use one ASCII character, or the word tab")),
+    let choice = UnpivotChoice::new(args.unpivot.iter().map(|name| name.trim().to_owned()).collect());
+    match args.into.as_deref() {
+        None => Ok(Some(choice)),
+        Some(into) => choice.into_columns(into).map(Some).map_err(|error| error.context("--into")),
     }
 }
 
@@ -140,9 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn separators_and_widths_are_read_or_refused() {
-        assert_eq!((delimiter("tab").unwrap(), delimiter(";").unwrap()), (b'\t', b';'));
-        assert!(delimiter("ab").is_err() && delimiter("").is_err() && delimiter("é").is_err());
+    fn widths_are_read_or_refused() {
         assert_eq!(map("wd").unwrap(), ("wd".to_owned(), None));
         assert_eq!(map("wd:u16").unwrap(), ("wd".to_owned(), Some(MapWidth::U16)));
         assert_eq!(map("wd:u12").unwrap_err().hint(), Some("use u8, u16 or u32"));

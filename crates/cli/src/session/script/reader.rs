@@ -103,7 +103,8 @@ impl<R: Read> PieceReader<R> {
             Ok(text) => Ok(Some(ScriptPiece { text: text.to_owned(), first_line })),
             Err(error) => {
                 let line = first_line + line_count(&self.buffer[..error.valid_up_to()]);
-                Err(Error::new(ErrorKind::Sql, format!("{}, line {line}: not UTF-8", self.name)))
+                Err(Error::new(ErrorKind::Sql, format!("{}, line {line}: not UTF-8", self.name))
+                    .with_hint("save the script as UTF-8"))
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use crate::build::cells::{Cells, Utf8Slice};
 use crate::build::column_values::{ColumnValues, Inexact};
-use crate::values::comma_numbers::{comma_f64, with_point};
+use crate::values::comma_numbers::with_point;
 use crate::values::numbers::{any_f64, any_i64, any_u64, boolean, is_number, is_rounded, plain_f64, plain_i64};
 use arrow::array::{AsArray, BooleanArray};
 use arrow::datatypes::{ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int64Type};
 use arrow::error::ArrowError;
 use atsdb_core::decimal;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Cells<'_> {
@@ -47,23 +48,17 @@ impl Cells<'_> {
     }
 
     pub(super) fn floats(&self, position: usize) -> Result<ColumnValues, ArrowError> {
-        self.primitive::<Float32Type>(position, |bytes| {
-            let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
-            let bytes = with_point.as_deref().unwrap_or(bytes);
-            single(bytes)
-        })
+        self.primitive::<Float32Type>(position, |bytes| single(&self.with_decimal_point(bytes)?))
     }
 
     pub(super) fn doubles(&self, position: usize) -> Result<ColumnValues, ArrowError> {
         let mut inexact = Inexact::default();
-        let (is_inferred, has_commas) = (self.column.is_inferred, self.column.has_decimal_commas);
+        let is_inferred = self.column.is_inferred;
         let gathered = self.primitive::<Float64Type>(position, |bytes| {
             inexact.add_if(is_rounded(bytes), bytes);
-            if has_commas && bytes.contains(&b',') {
-                return comma_f64(bytes).ok_or_else(|| "is not a number".to_owned());
-            }
-            let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
-            value.ok_or_else(|| no_number(bytes, "DOUBLE"))
+            let number = self.with_decimal_point(bytes)?;
+            let value = if is_inferred { plain_f64(&number) } else { any_f64(&number) };
+            value.ok_or_else(|| no_number(&number, "DOUBLE"))
         })?;
         Ok(ColumnValues { inexact, ..gathered })
     }
@@ -71,13 +66,21 @@ impl Cells<'_> {
     pub(super) fn decimals(&self, position: usize, precision: u8, scale: u8) -> Result<ColumnValues, ArrowError> {
         let ty = self.column.column.column_type.sql_name();
         let values = self.primitive::<Decimal128Type>(position, |bytes| {
-            let with_point = self.column.has_decimal_commas.then(|| with_point(bytes));
-            let text = with_point.as_deref().unwrap_or(bytes).utf8();
-            decimal::parse(text, precision, scale).ok_or_else(|| format!("does not fit {ty}"))
+            let number = self.with_decimal_point(bytes)?;
+            decimal::parse(number.utf8(), precision, scale).ok_or_else(|| format!("does not fit {ty}"))
         })?;
         let decimals = values.array.as_primitive::<Decimal128Type>().clone();
         let array = Arc::new(decimals.with_precision_and_scale(precision, scale.cast_signed())?);
         Ok(ColumnValues { array, ..values })
+    }
+
+    /// A number of the column, written with a decimal point.
+    fn with_decimal_point<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, String> {
+        if !self.column.has_decimal_commas {
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let reason = "has a decimal point, and other numbers of the column have decimal commas";
+        with_point(bytes).map(Cow::Owned).ok_or_else(|| reason.to_owned())
     }
 }
 

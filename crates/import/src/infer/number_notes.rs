@@ -1,0 +1,109 @@
+//! Notes about columns that are text because of how their numbers or times are written.
+
+use crate::facts::{SampleValue, kind};
+use crate::records::error::shown;
+use crate::values::times::parse;
+use crate::values::zones::is_zone_name;
+use atsdb_core::time_text::{DateOrder, DateReading};
+
+/// Characters between thousands: what a note calls them, and how SQL writes them.
+const SEPARATORS: [(char, &str, &str); 5] = [
+    (',', "commas", "','"),
+    (' ', "blanks", "' '"),
+    ('\u{a0}', "no-break spaces", "chr(160)"),
+    ('\u{202f}', "narrow no-break spaces", "chr(8239)"),
+    ('\'', "apostrophes", "''''"),
+];
+
+/// The note about a column of these kinds, if it is text because its numbers have separators between thousands.
+pub(crate) fn thousands_note(kinds: u16, seen: &SampleValue) -> Option<String> {
+    let (separator, name, sql) = SEPARATORS.iter().find(|(separator, ..)| has_thousands(&seen.value, *separator))?;
+    let commas = if *separator == ',' { kind::COMMA_EITHER } else { kind::COMMA_EITHER | kind::COMMA };
+    // Blanks divide many texts, such as postcodes.
+    let are_texts = *separator == ' ' && kinds == kind::TEXT;
+    if are_texts || kinds & !(kind::NUMBERS | commas | kind::TEXT) != 0 {
+        return None;
+    }
+    let (line, value) = (seen.line, shown(&seen.value));
+    Some(format!(
+        "its numbers have {name} between thousands: line {line} has {value}; in SQL, replace(COLUMN, {sql}, '') takes \
+         them out"
+    ))
+}
+
+/// Whether a text is a number with this character between its thousands: `12,345,678`, `1,234.5`, `1 234,5`.
+fn has_thousands(text: &str, separator: char) -> bool {
+    let number = text.trim().trim_start_matches(['-', '+']);
+    let is_point = |character: char| character == '.' || (character == ',' && separator != ',');
+    let (whole, fraction) = number.split_once(is_point).unwrap_or((number, "0"));
+    let are_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let mut groups = whole.split(separator);
+    let is_first = groups.next().is_some_and(|group| are_digits(group) && group.len() <= 3);
+    let are_rest = groups.clone().all(|group| are_digits(group) && group.len() == 3);
+    is_first && groups.count() > 0 && are_rest && are_digits(fraction)
+}
+
+/// The note about a text that is a time with the name of a zone behind it.
+pub(crate) fn zone_note(seen: &SampleValue) -> Option<String> {
+    let zone = zone_of(&seen.value)?;
+    let (line, value) = (seen.line, shown(&seen.value));
+    Some(format!(
+        "its times name the zone {zone}, which is not read: line {line} has {value}; write UTC or an offset such as \
+         +01:00, or leave the name out and pass --zone"
+    ))
+}
+
+/// Abbreviations of zones that are not read, because some of them have several meanings.
+const ABBREVIATIONS: [&str; 35] = [
+    "ACDT", "ACST", "AEDT", "AEST", "AKDT", "AKST", "AST", "AWST", "BST", "CDT", "CEST", "CET", "CST", "EDT", "EEST",
+    "EET", "EST", "HKT", "HST", "IST", "JST", "KST", "MDT", "MESZ", "MEZ", "MSK", "MST", "NZDT", "NZST", "PDT", "PST",
+    "SAST", "SGT", "WEST", "WET",
+];
+
+/// The name of the zone behind a time: `2024-03-01 12:30 CET`, `2024-03-01T12:30:05 Europe/Berlin`,
+/// `2024-03-01 12:30 GMT+1`.
+pub(crate) fn zone_of(text: &str) -> Option<&str> {
+    let (time, zone) = text.trim().rsplit_once(' ')?;
+    let is_offset = |start: &str| zone.strip_prefix(start).is_some_and(|rest| rest.starts_with(['+', '-']));
+    let is_zone = ABBREVIATIONS.contains(&zone) || is_offset("GMT") || is_offset("UTC") || is_zone_name(zone);
+    let reading = DateReading { order: Some(DateOrder::DayFirst), until: None };
+    let month_first = DateReading { order: Some(DateOrder::MonthFirst), until: None };
+    let is_time = [reading, month_first]
+        .into_iter()
+        .any(|reading| parse(time.trim_end().as_bytes(), reading).is_some_and(|time| !time.is_date));
+    (is_zone && is_time).then_some(zone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_separators_between_thousands_are_known() {
+        for (text, separator) in
+            [("12,345,678", ','), ("-1,234.5", ','), ("1 234,5", ' '), ("1\u{a0}234", '\u{a0}'), ("1'234.50", '\'')]
+        {
+            assert!(has_thousands(text, separator), "{text}");
+        }
+        for (text, separator) in
+            [("1,2,3", ','), ("1234,567.8", ','), ("1 234 5", ' '), ("a 123", ' '), ("1,234,5", ',')]
+        {
+            assert!(!has_thousands(text, separator), "{text}");
+        }
+    }
+
+    #[test]
+    fn zones_behind_times_are_known() {
+        for (text, zone) in [
+            ("2024-03-01 12:30 CET", Some("CET")),
+            ("2024-03-01T12:30:05 Europe/Berlin", Some("Europe/Berlin")),
+            ("01.03.2024 12:30:05 CEST", Some("CEST")),
+            ("2024-03-01 12:30 GMT+1", Some("GMT+1")),
+            ("2024-03-01 CET", None),
+            ("2024-03-01 12:30 ERROR", None),
+            ("at noon CET", None),
+        ] {
+            assert_eq!(zone_of(text), zone, "{text}");
+        }
+    }
+}
