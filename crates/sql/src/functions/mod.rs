@@ -29,7 +29,7 @@ pub(crate) mod texts;
 pub(crate) mod times;
 pub(crate) mod types;
 
-pub(crate) use base::arguments::place_named_arguments;
+pub(crate) use base::arguments::{place_arguments, place_named_arguments};
 
 use datafusion::prelude::SessionContext;
 

@@ -4,6 +4,7 @@
 //! No upstream issue known.
 
 use super::rows_of_functions::mentions_column;
+use crate::functions::place_arguments;
 use crate::text::errors::sql_error;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::{Error, Result};
@@ -51,7 +52,7 @@ const FUNCTIONS: [(&str, &[RowColumn]); 14] = [
     ("string_to_table", &[values("string_to_array")]),
 ];
 
-/// The list of a document and a path.
+/// The list of what a path finds in a document.
 const PATH_ELEMENTS: &str = "jsonb_path_elements";
 
 /// The name of the column that `WITH ORDINALITY` adds.
@@ -85,18 +86,19 @@ pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)>
 /// Writes such a function as a subquery. One that begins a FROM can only mention columns of an outer query.
 pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Result<()> {
     let Some((relation, names)) = names_of_rows(factor) else { return Ok(()) };
-    let (name, args) = match &*factor {
-        TableFactor::Table { name, args: Some(args), .. } => (name, &args.args),
-        TableFactor::Function { name, args, .. } => (name, args),
+    let (name, args) = match factor {
+        TableFactor::Table { name, args: Some(args), .. } => (&*name, &mut args.args),
+        TableFactor::Function { name, args, .. } => (&*name, args),
         _ => return Ok(()),
     };
     let Some(columns) = columns_of(name) else { return Ok(()) };
+    place_arguments(name, args)?;
     let value = |argument: &FunctionArg| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
         _ => None,
     };
     let (counts, what) = match columns {
-        [RowColumn { list: PATH_ELEMENTS, .. }] => (2..=2, "a document and a path"),
+        [RowColumn { list: PATH_ELEMENTS, .. }] => (2..=4, "a document, a path, variables and silent"),
         [RowColumn { list: "string_to_array", .. }] => (2..=3, "a text, a separator and the text of NULL"),
         [RowColumn { list: "regexp_all_matches" | "regexp_split_to_array", .. }] => {
             (2..=3, "a text, a pattern and flags")
