@@ -85,7 +85,7 @@ fn json_paths() -> Vec<Vec<u8>> {
 /// Every path is refused, or finds items, which are JSON.
 fn read_json_path(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).replace('\'', "''");
-    let (path, document) = text.split_once('\t').unwrap_or((&text, "{}"));
+    let (path, document) = text.split_once('\t').unwrap_or((text.as_str(), "{}"));
     let sql = format!("SELECT jsonb_path_query_array('{document}', '{path}')::JSON, '{path}'::jsonpath::jsonpath");
     let Some(Ok(statement)) = Statements::new(&sql).next() else { return };
     match session().execute(&statement, &[]) {
