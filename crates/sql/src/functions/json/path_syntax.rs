@@ -3,10 +3,11 @@
 
 use super::jsonb::Json;
 use super::path_numbers::negated;
+use super::path_regex::PathRegex;
 use super::path_tokens::{NextToken, PathToken};
 use super::path_tree::{
-    ArithmeticOperator, Comparison, JsonPath, LEVEL_LAST, PathCondition, PathExpression, PathMethod, PathRegex,
-    PathSign, PathStart, PathStep, Subscript, member_key,
+    ArithmeticOperator, Comparison, JsonPath, LEVEL_LAST, PathCondition, PathExpression, PathMethod, PathSign,
+    PathStart, PathStep, Subscript, member_key,
 };
 use crate::text::errors::sql_error;
 use atsdb_core::json_text::{kind, quoted};
@@ -23,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
     let mut reader =
         Reader { next: NextToken::new(text)?, depth: 0, filters: 0, subscripts: 0, items: 0, lasts: 0, once_count: 0 };
     if reader.next.token == PathToken::End {
-        return Err(Error::invalid(format!("invalid input syntax for type jsonpath: \"{text}\"")));
+        return Err(Error::invalid(format!("invalid input syntax for type jsonpath: \"{text:.60}\"")));
     }
     let is_lax = !reader.next.takes_word("strict")?;
     if is_lax {

@@ -18,11 +18,10 @@ pub(super) enum PathToken {
 }
 
 /// All symbols, longer ones before those that they begin with.
-const SYMBOLS: [&str; 29] = [
+const SYMBOLS: [&str; 32] = [
     "&&", "||", "!=", "**", "<=", "==", "<>", ">=", "!", "<", ">", "?", "%", "$", ".", "[", "]", "{", "}", "(", ")",
-    "|", "&", "=", "@", "#", ",", "*", ":",
+    "|", "&", "=", "@", "#", ",", "*", ":", "-", "+", "/",
 ];
-const SIGNS: [&str; 3] = ["-", "+", "/"];
 
 const HINT: &str = "a path is $ with .key, [0], [*] and ? (@.key > 1)";
 
@@ -141,7 +140,7 @@ impl<'a> PathTokens<'a> {
                 Ok(PathToken::Variable(self.head(is_of_word).to_owned()))
             }
             ('0'..='9', _) | ('.', Some('0'..='9')) => self.number(),
-            _ => match SYMBOLS.into_iter().chain(SIGNS).find(|symbol| self.rest.starts_with(symbol)) {
+            _ => match SYMBOLS.into_iter().find(|symbol| self.rest.starts_with(symbol)) {
                 Some(symbol) => {
                     self.rest = &self.rest[symbol.len()..];
                     Ok(PathToken::Symbol(symbol))
