@@ -30,8 +30,8 @@ fn imported_files_are_read_or_refused() {
 }
 
 #[test]
-fn sql_and_urls_are_read_or_refused() {
-    check(&["sql", "url"]);
+fn sql_paths_and_urls_are_read_or_refused() {
+    check(&["sql", "jsonpath", "url"]);
 }
 
 #[test]

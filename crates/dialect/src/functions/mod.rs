@@ -29,7 +29,7 @@ pub mod texts;
 pub mod times;
 pub mod types;
 
-pub use base::arguments::place_named_arguments;
+pub use base::arguments::{place_arguments, place_named_arguments};
 
 use datafusion::prelude::SessionContext;
 

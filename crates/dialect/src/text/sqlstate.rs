@@ -101,6 +101,7 @@ const OF_SQL: &[Rule] = &[
     (&["' is not a time"], "22007"),
     (&["does not match the pattern at"], "22007"),
     (&["is out of the range of times"], "22008"),
+    (&["is not implemented"], "0A000"),
     (&["not supported"], "0A000"),
     (&["Unsupported"], "0A000"),
     (&["may not read"], "42501"),
@@ -167,6 +168,19 @@ const OF_SQL: &[Rule] = &[
 
 /// Errors of values, except those that name a value and its type. The first rule that fits decides.
 const OF_VALUES: &[Rule] = &[
+    (&["JSON object does not contain key"], "2203A"),
+    (&["jsonpath member accessor"], "2203A"),
+    (&["jsonpath wildcard member accessor"], "2203C"),
+    (&["jsonpath item method .keyvalue()"], "2203C"),
+    (&["jsonpath", "can only be applied to an array"], "22039"),
+    (&["jsonpath array subscript"], "22033"),
+    (&["operand of unary jsonpath operator"], "2203B"),
+    (&["operand of jsonpath operator"], "22038"),
+    (&["single boolean result is expected"], "22038"),
+    (&["jsonpath item method"], "22036"),
+    (&["could not find jsonpath variable"], "42704"),
+    (&["\"vars\" argument is not an object"], "22023"),
+    (&["unsupported Unicode escape sequence"], "22P05"),
     (&["invalid enum label"], "42602"),
     (&["malformed array literal"], "22P02"),
     (&["has several dimensions, but arrays have one"], "0A000"),
@@ -380,6 +394,11 @@ mod tests {
         assert_eq!(code(ErrorKind::Sql, "constraint \"c\" for relation \"t\" already exists"), "42710");
         assert_eq!(code(ErrorKind::Sql, "constraint \"c\" of relation \"t\" does not exist"), "42704");
         assert_eq!(code(ErrorKind::Sql, "constraint \"c\" is not deferrable"), "42809");
+        assert_eq!(code(ErrorKind::InvalidValue, "JSON object does not contain key \"x\""), "2203A");
+        assert_eq!(code(ErrorKind::InvalidValue, "jsonpath array accessor can only be applied to an array"), "22039");
+        assert_eq!(code(ErrorKind::InvalidValue, "jsonpath array subscript is out of bounds"), "22033");
+        assert_eq!(code(ErrorKind::InvalidValue, "invalid input syntax for type jsonpath: \"\""), "22P02");
+        assert_eq!(code(ErrorKind::Sql, "syntax error at end of jsonpath input"), "42601");
         assert_eq!(code(ErrorKind::Resources, "more memory"), "53200");
         assert_eq!(code(ErrorKind::Resources, "the query ran for longer than 1s"), "57014");
         assert_eq!(code(ErrorKind::Resources, "more than their limit for temporary files in /tmp: 1 GiB"), "53400");

@@ -85,7 +85,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::merge_words::write_merge_actions(tokens);
     syntax::tokens::statement_words::write_statements(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
-    syntax::tokens::binding::join_containment(tokens);
+    syntax::tokens::binding::join_at_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);

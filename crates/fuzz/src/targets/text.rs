@@ -20,6 +20,13 @@ pub(super) fn all() -> Vec<Target> {
             reseal: without_checksum,
             read: read_sql,
         },
+        Target {
+            name: "jsonpath",
+            test_count: 1_500,
+            corpus: json_paths,
+            reseal: without_checksum,
+            read: read_json_path,
+        },
         Target { name: "url", test_count: 20_000, corpus: urls, reseal: without_checksum, read: read_url },
         Target {
             name: "line-protocol",
@@ -66,6 +73,30 @@ fn read_sql(bytes: &[u8]) {
             Ok(Answer::Done { .. }) => {}
             Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error}: {}", statement.text()),
         }
+    }
+}
+
+/// Each line is a path and a document, with a tab between them.
+fn json_paths() -> Vec<Vec<u8>> {
+    let text = committed("jsonpath").concat();
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+/// Every path is refused, or finds items, which are JSON.
+fn read_json_path(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes).replace('\'', "''");
+    let (path, document) = text.split_once('\t').unwrap_or((text.as_str(), "{}"));
+    let sql = format!("SELECT jsonb_path_query_array('{document}', '{path}')::JSON, '{path}'::jsonpath::jsonpath");
+    let Some(Ok(statement)) = Statements::new(&sql).next() else { return };
+    match session().execute(&statement, &[]) {
+        Ok(Answer::Rows(rows)) => {
+            for batch in rows {
+                let error = batch.err().map(|error| error.kind());
+                assert_ne!(error, Some(ErrorKind::Internal), "{sql}");
+            }
+        }
+        Ok(Answer::Done { .. }) => {}
+        Err(error) => assert_ne!(error.kind(), ErrorKind::Internal, "{error}: {sql}"),
     }
 }
 

@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 53] = [
+pub(super) const INTERNAL: [&str; 56] = [
     "as_instant",
     "asof_match",
     "cut_elements",
@@ -49,8 +49,11 @@ pub(super) const INTERNAL: [&str; 53] = [
     "jsonb_of",
     "jsonb_pairs",
     "jsonb_path_elements",
+    "jsonb_path_exists_opr",
+    "jsonb_path_match_opr",
     "jsonb_values",
     "jsonb_values_text",
+    "jsonpath_of",
     "like_escape",
     "like_open_end",
     "plain_text",
@@ -86,7 +89,12 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
     ("jsonb_each", "document", "rows", "The same as json_each, without repeated keys."),
     ("jsonb_each_text", "document", "rows", "The same as json_each_text, without repeated keys."),
     ("jsonb_object_keys", "document", "rows", "The same as json_object_keys, each key once."),
-    ("jsonb_path_query", "document, path", "rows", "What an SQL/JSON path finds in a document, as JSON."),
+    (
+        "jsonb_path_query",
+        "document, path [, vars [, silent]]",
+        "rows",
+        "What an SQL/JSON path finds in a document, as JSON.",
+    ),
     ("minute", "t", "BIGINT", "The minute of the hour."),
     ("mod", "x, y", "the type of x", "The remainder of a division, x % y, with the sign of x."),
     ("month", "t", "BIGINT", "The month of the year."),
@@ -124,7 +132,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 157] = [
+pub(super) const NOTES: [FunctionNote; 158] = [
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -199,9 +207,30 @@ pub(super) const NOTES: [FunctionNote; 157] = [
         "The document with a further element before the one at a path, or after it, or with a new key.",
     ),
     ("jsonb_object", "texts or keys, values", "JSON", "The same as json_object, in the form of jsonb."),
-    ("jsonb_path_exists", "document, path", "BOOLEAN", "Whether an SQL/JSON path finds anything in a document."),
-    ("jsonb_path_query_array", "document, path", "JSON", "What an SQL/JSON path finds, as an array."),
-    ("jsonb_path_query_first", "document, path", "JSON", "The first that an SQL/JSON path finds, or NULL."),
+    (
+        "jsonb_path_exists",
+        "document, path [, vars [, silent]]",
+        "BOOLEAN",
+        "Whether an SQL/JSON path finds anything in a document: document @? path.",
+    ),
+    (
+        "jsonb_path_match",
+        "document, path [, vars [, silent]]",
+        "BOOLEAN",
+        "The answer of an SQL/JSON path that is a condition: document @@ path.",
+    ),
+    (
+        "jsonb_path_query_array",
+        "document, path [, vars [, silent]]",
+        "JSON",
+        "What an SQL/JSON path finds, as an array.",
+    ),
+    (
+        "jsonb_path_query_first",
+        "document, path [, vars [, silent]]",
+        "JSON",
+        "The first that an SQL/JSON path finds, or NULL.",
+    ),
     ("jsonb_pretty", "document", "TEXT", "The document with a line for each of its parts."),
     (
         "jsonb_set",

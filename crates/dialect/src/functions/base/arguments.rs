@@ -12,7 +12,7 @@ use datafusion::common::{DataFusionError, ScalarValue};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_plan::PhysicalExpr;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Statement, Value,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Statement, Value,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -27,11 +27,31 @@ struct NamedFunction {
     name: &'static str,
     /// The parameters in their order, each with its names.
     parameters: &'static [&'static [&'static str]],
-    /// The value of an argument that is left out.
-    missing: fn() -> Value,
+    /// The value of an argument that is left out, by its position; `None` if it is required.
+    missing: fn(usize) -> Option<Value>,
 }
 
-const FUNCTIONS: [NamedFunction; 2] = [
+/// The parameters of functions of SQL/JSON paths.
+const OF_PATHS: &[&[&str]] = &[&["target"], &["path"], &["vars"], &["silent"]];
+
+fn missing_of_path(position: usize) -> Option<Value> {
+    match position {
+        2 => Some(Value::SingleQuotedString("{}".to_owned())),
+        3 => Some(Value::Boolean(false)),
+        _ => None,
+    }
+}
+
+const fn of_path(name: &'static str) -> NamedFunction {
+    NamedFunction { name, parameters: OF_PATHS, missing: missing_of_path }
+}
+
+const FUNCTIONS: [NamedFunction; 7] = [
+    of_path("jsonb_path_exists"),
+    of_path("jsonb_path_match"),
+    of_path("jsonb_path_query"),
+    of_path("jsonb_path_query_array"),
+    of_path("jsonb_path_query_first"),
     NamedFunction {
         name: "time_bucket",
         parameters: &[
@@ -41,12 +61,12 @@ const FUNCTIONS: [NamedFunction; 2] = [
             &["origin"],
             &["offset"],
         ],
-        missing: || Value::Null,
+        missing: |_| Some(Value::Null),
     },
     NamedFunction {
         name: "make_interval",
         parameters: &[&["years"], &["months"], &["weeks"], &["days"], &["hours"], &["mins"], &["secs"]],
-        missing: || Value::Number("0".to_owned(), false),
+        missing: |_| Some(Value::Number("0".to_owned(), false)),
     },
 ];
 
@@ -54,14 +74,12 @@ const FUNCTIONS: [NamedFunction; 2] = [
 /// argument is left out.
 pub fn place_named_arguments(statement: &mut Statement) -> Result<()> {
     let placed = visit_expressions_mut(statement, |expr| {
-        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
-        let name = function.name.to_string();
-        match FUNCTIONS.iter().find(|known| name.eq_ignore_ascii_case(known.name)) {
-            Some(known) => match place(function, known) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
-            },
-            None => ControlFlow::Continue(()),
+        let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else {
+            return ControlFlow::Continue(());
+        };
+        match place_arguments(name, &mut list.args) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         }
     });
     match placed {
@@ -70,11 +88,19 @@ pub fn place_named_arguments(statement: &mut Statement) -> Result<()> {
     }
 }
 
-fn place(function: &mut Function, known: &NamedFunction) -> Result<()> {
-    let FunctionArguments::List(FunctionArgumentList { args, .. }) = &mut function.args else { return Ok(()) };
+/// The same for the arguments of one call.
+pub(crate) fn place_arguments(name: &ObjectName, args: &mut Vec<FunctionArg>) -> Result<()> {
     if args.iter().all(|argument| matches!(argument, FunctionArg::Unnamed(_))) {
         return Ok(());
     }
+    let name = name.to_string();
+    match FUNCTIONS.iter().find(|known| name.eq_ignore_ascii_case(known.name)) {
+        Some(known) => place(args, known),
+        None => Ok(()),
+    }
+}
+
+fn place(args: &mut Vec<FunctionArg>, known: &NamedFunction) -> Result<()> {
     let mut placed: Vec<Option<FunctionArgExpr>> = vec![None; known.parameters.len()];
     for (position, argument) in args.drain(..).enumerate() {
         let (name, value) = match argument {
@@ -96,8 +122,14 @@ fn place(function: &mut Function, known: &NamedFunction) -> Result<()> {
             (_, name) => return Err(unknown_parameter(known, &name.unwrap_or_default())),
         }
     }
-    let missing = || FunctionArgExpr::Expr(Expr::value((known.missing)()));
-    args.extend(placed.into_iter().map(|value| FunctionArg::Unnamed(value.unwrap_or_else(missing))));
+    for (position, value) in placed.into_iter().enumerate() {
+        let missing = || (known.missing)(position).map(|value| FunctionArgExpr::Expr(Expr::value(value)));
+        let Some(value) = value.or_else(missing) else {
+            let name = known.parameters[position][0];
+            return Err(sql_error(format!("{}: {name} is missing", known.name)).with_hint(format!("add {name} => ...")));
+        };
+        args.push(FunctionArg::Unnamed(value));
+    }
     Ok(())
 }
 

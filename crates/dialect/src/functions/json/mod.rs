@@ -1,12 +1,25 @@
-//! JSON: functions that [`read`], [`build`] and [`change`] it, PostgreSQL's [`operators`], [paths](path_query) of
-//! SQL/JSON and [their texts](path_syntax), [values of any type as JSON](values), and the form of [`jsonb`].
+//! JSON: functions that [`read`], [`build`] and [`change`] it, PostgreSQL's [`operators`], [values of any type as
+//! JSON](values), and the form of [`jsonb`].
+//!
+//! SQL/JSON paths: [functions](path_query) of them; their text as a [tree](path_tree), which is [parsed](path_syntax) and
+//! [shown](path_text); and the [items](path_items) that they find.
 
 mod build;
 mod change;
 mod jsonb;
 pub mod operators;
+mod path_failures;
+mod path_ids;
+mod path_items;
+mod path_numbers;
 mod path_query;
+mod path_regex;
 mod path_syntax;
+mod path_text;
+mod path_tokens;
+mod path_tree;
+mod path_values;
+mod path_walk;
 pub mod read;
 mod values;
 

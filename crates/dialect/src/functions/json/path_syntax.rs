@@ -1,415 +1,499 @@
-//! The text of an SQL/JSON path: `$.a.b`, `$.a[*]`, `$[0 to last]`, `$.a[*] ? (@.x > 1 && @.y == "q")`, `$.a.type()`,
-//! `$.a.size()`. Paths are lax, as they are without a mode. Owned here: what a text means. Not owned: what a path finds
-//! in a document ([`path_query`](super::path_query)).
-//!
-//! Arithmetic, variables, `**`, `like_regex`, `is unknown`, the mode `strict` and other methods are refused.
+//! Reading the text of an SQL/JSON path, as PostgreSQL 15 does. Owned here: the grammar, and its limits. Not owned: the
+//! [tokens](super::path_tokens), and what a path [finds](super::path_items).
 
 use super::jsonb::Json;
-use crate::text::errors::{not_supported, sql_error};
-use atsdb_core::{Error, Result, json_text};
+use super::path_numbers::negated;
+use super::path_regex::PathRegex;
+use super::path_tokens::{NextToken, PathToken};
+use super::path_tree::{
+    ArithmeticOperator, Comparison, JsonPath, LEVEL_LAST, PathCondition, PathExpression, PathMethod, PathSign,
+    PathStart, PathStep, Subscript, member_key,
+};
+use crate::text::errors::sql_error;
+use atsdb_core::json_text::{kind, quoted};
+use atsdb_core::{Error, Result};
 
-/// Parentheses in conditions may be nested as deep as this.
+/// How deep parentheses, brackets and signs may be nested.
 const DEPTH_MAX: usize = 64;
 
-/// How often a path may list one element: `[0, 0]` lists it twice, and `[0, 0][0, 0]` four times.
-const REPEATS_MAX: usize = 10_000;
+/// The maximum number of steps behind each other, or of operands of one precedence.
+const CHAIN_MAX: usize = 1_000;
 
-/// The path of a text.
-#[derive(Debug)]
-pub(super) struct JsonPath {
-    pub(super) path: Path,
-    /// The number of paths in conditions that begin at the document.
-    pub(super) inner_count: usize,
-    /// The number of [`Condition::Once`]s.
-    pub(super) once_count: usize,
-}
-
-/// A path from the document, or from the item that a condition is about.
-#[derive(Debug)]
-pub(super) struct Path {
-    pub(super) start: PathStart,
-    pub(super) steps: Vec<PathStep>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathStart {
-    Document,
-    /// The document, in a condition. The path has this number, and finds the same for each item.
-    Inner(usize),
-    Item,
-}
-
-#[derive(Debug)]
-pub(super) enum PathStep {
-    /// The member of a key, which is here as objects have it.
-    Member((usize, String)),
-    Members,
-    /// Ranges of positions; both ends belong to them.
-    Positions(Vec<(Position, Position)>),
-    Elements,
-    Filter(Condition),
-    TypeName,
-    Size,
-}
-
-/// A position in an array.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Position {
-    FromStart(i64),
-    /// So many elements before the last one.
-    BeforeLast(i64),
-}
-
-#[derive(Debug)]
-pub(super) enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    Exists(Path),
-    /// A condition that does not depend on the item, and its number.
-    Once(usize, Box<Condition>),
-    Compare(Operand, Comparison, Operand),
-    StartsWith(Operand, String),
-}
-
-#[derive(Debug)]
-pub(super) enum Operand {
-    Path(Path),
-    Value(Json),
-}
-
-impl Operand {
-    fn is_of_item(&self) -> bool {
-        matches!(self, Self::Path(path) if path.start == PathStart::Item)
+/// Reads a path.
+pub(super) fn parse(text: &str) -> Result<JsonPath> {
+    let mut reader =
+        Reader { next: NextToken::new(text)?, depth: 0, filters: 0, subscripts: 0, items: 0, lasts: 0, once_count: 0 };
+    if reader.next.token == PathToken::End {
+        return Err(Error::invalid(format!("invalid input syntax for type jsonpath: \"{text:.60}\"")));
+    }
+    let is_lax = !reader.next.takes_word("strict")?;
+    if is_lax {
+        reader.next.takes_word("lax")?;
+    }
+    let expression = match reader.any()? {
+        Parsed::Value(path) => path,
+        Parsed::Condition(condition) => PathExpression::of(PathStart::Condition(Box::new(condition))),
+    };
+    if reader.next.token == PathToken::End {
+        Ok(JsonPath { is_lax, expression, once_count: reader.once_count })
+    } else {
+        Err(reader.next.wrong())
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Comparison {
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+/// What was read: a condition has no place where a value is required, nor the reverse.
+enum Parsed {
+    Value(PathExpression),
+    Condition(PathCondition),
 }
-
-impl JsonPath {
-    /// Reads a path.
-    pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut reader = Reader { text, rest: text, depth: 0, inner_count: 0, once_count: 0 };
-        if reader.takes_word("strict") {
-            return Err(refused(text, "the mode strict"));
-        }
-        reader.takes_word("lax");
-        if !reader.takes("$") {
-            return Err(reader.wrong());
-        }
-        let steps = reader.steps()?;
-        if !reader.rest.trim_start().is_empty() {
-            return Err(reader.wrong());
-        }
-        let path = Path { start: PathStart::Document, steps };
-        Ok(Self { path, inner_count: reader.inner_count, once_count: reader.once_count })
-    }
-}
-
-fn refused(text: &str, what: &str) -> Error {
-    not_supported(format_args!("{what} in the JSON path \"{text:.60}\"")).with_hint(HINT)
-}
-
-const HINT: &str = "a path is $ with .key, .*, [0], [*], .type(), .size() and ? (@.key > 1 && @.other == \"x\")";
 
 struct Reader<'a> {
-    text: &'a str,
-    rest: &'a str,
+    next: NextToken<'a>,
     depth: usize,
-    inner_count: usize,
+    /// How many filters and subscripts are around the next token.
+    filters: usize,
+    subscripts: usize,
+    /// How many `@` and `last` have been read that belong to the filter and the subscript around the next token.
+    items: usize,
+    lasts: usize,
     once_count: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn wrong(&self) -> Error {
-        let error = match self.rest.trim_start() {
-            "" => format!("the JSON path \"{:.60}\" ends too early", self.text),
-            rest => format!("the JSON path \"{:.60}\" is wrong at \"{rest:.20}\"", self.text),
-        };
-        sql_error(error).with_hint(HINT)
-    }
-
-    /// Skips spaces, and a token if it is next.
-    fn takes(&mut self, token: &str) -> bool {
-        self.rest = self.rest.trim_start();
-        match self.rest.strip_prefix(token) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// The same for a word, which no letter or digit may follow.
-    fn takes_word(&mut self, word: &str) -> bool {
-        self.rest = self.rest.trim_start();
-        match self.rest.strip_prefix(word) {
-            Some(rest) if !rest.starts_with(is_of_word) => {
-                self.rest = rest;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn expect(&mut self, token: &str) -> Result<()> {
-        if self.takes(token) { Ok(()) } else { Err(self.wrong()) }
-    }
-
-    fn steps(&mut self) -> Result<Vec<PathStep>> {
-        let mut steps = Vec::new();
-        let mut repeats = 1_usize;
-        loop {
-            if self.takes(".**") {
-                return Err(refused(self.text, ".**"));
-            } else if self.takes(".*") {
-                steps.push(PathStep::Members);
-            } else if self.takes(".") {
-                steps.push(self.member_or_method()?);
-            } else if self.takes("[") {
-                let elements = self.elements()?;
-                if let PathStep::Positions(positions) = &elements {
-                    repeats = repeats.saturating_mul(positions.len());
-                    if repeats > REPEATS_MAX {
-                        return Err(sql_error(format!("the JSON path \"{:.60}\" lists too many positions", self.text)));
-                    }
-                }
-                steps.push(elements);
-            } else if self.takes("?") {
-                self.expect("(")?;
-                let condition = self.condition()?;
-                self.expect(")")?;
-                steps.push(PathStep::Filter(condition));
-            } else {
-                return Ok(steps);
-            }
-        }
-    }
-
-    fn member_or_method(&mut self) -> Result<PathStep> {
-        let member = |key: String| PathStep::Member((key.len(), key));
-        self.rest = self.rest.trim_start();
-        if self.rest.starts_with('"') {
-            return self.string().map(member);
-        }
-        let name = self.word()?;
-        if !self.takes("(") {
-            return Ok(member(name.to_owned()));
-        }
-        let step = match name {
-            "type" => PathStep::TypeName,
-            "size" => PathStep::Size,
-            other => return Err(refused(self.text, &format!("the method {other}()"))),
-        };
-        self.expect(")")?;
-        Ok(step)
-    }
-
-    /// What is between brackets.
-    fn elements(&mut self) -> Result<PathStep> {
-        if self.takes("*") {
-            self.expect("]")?;
-            return Ok(PathStep::Elements);
-        }
-        let mut positions = Vec::new();
-        loop {
-            let from = self.position()?;
-            let to = if self.takes_word("to") { self.position()? } else { from };
-            positions.push((from, to));
-            if !self.takes(",") {
-                self.expect("]")?;
-                return Ok(PathStep::Positions(positions));
-            }
-        }
-    }
-
-    fn position(&mut self) -> Result<Position> {
-        if self.takes_word("last") {
-            return Ok(Position::BeforeLast(if self.takes("-") { self.whole_number()? } else { 0 }));
-        }
-        let is_negative = self.takes("-");
-        let number = self.whole_number()?;
-        Ok(Position::FromStart(if is_negative { -number } else { number }))
-    }
-
-    fn whole_number(&mut self) -> Result<i64> {
-        self.rest = self.rest.trim_start();
-        let digits = self.head(|letter| letter.is_ascii_digit());
-        match digits.parse::<i64>() {
-            Ok(number) if !self.rest.starts_with('.') => Ok(number),
-            _ => Err(self.wrong()),
-        }
-    }
-
-    /// Takes the letters that come next and are of a kind.
-    fn head(&mut self, is_of: impl Fn(char) -> bool) -> &'a str {
-        let end = self.rest.find(|letter: char| !is_of(letter)).unwrap_or(self.rest.len());
-        let (head, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        head
-    }
-
-    fn word(&mut self) -> Result<&'a str> {
-        self.rest = self.rest.trim_start();
-        if self.rest.starts_with(|first: char| first.is_ascii_digit()) {
-            return Err(self.wrong());
-        }
-        let word = self.head(is_of_word);
-        if word.is_empty() { Err(self.wrong()) } else { Ok(word) }
-    }
-
-    /// A text in double quotes.
-    fn string(&mut self) -> Result<String> {
-        let mut is_escaped = false;
-        let is_end = |(_, letter): &(usize, char)| {
-            let ends = *letter == '"' && !is_escaped;
-            is_escaped = *letter == '\\' && !is_escaped;
-            ends
-        };
-        let end = self.rest.char_indices().skip(1).find(is_end);
-        let Some((end, _)) = end else { return Err(self.wrong()) };
-        let (quoted, rest) = self.rest.split_at(end + 1);
-        if json_text::check(quoted).is_err() {
-            return Err(self.wrong());
-        }
-        self.rest = rest;
-        Ok(json_text::as_text(quoted).unwrap_or_default().into_owned())
-    }
-
-    fn condition(&mut self) -> Result<Condition> {
+impl Reader<'_> {
+    /// Reads something one level deeper.
+    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(sql_error(format!("the JSON path \"{:.60}\" has too many parentheses", self.text)));
+            let error = sql_error("the jsonpath is nested too deeply");
+            return Err(error.with_hint(format!("the maximum is {DEPTH_MAX} levels")));
         }
-        let mut conditions = vec![self.conjunction()?];
-        while self.takes("||") {
-            conditions.push(self.conjunction()?);
-        }
+        let parsed = read(self)?;
         self.depth -= 1;
-        Ok(Condition::Any(conditions))
+        Ok(parsed)
     }
 
-    fn conjunction(&mut self) -> Result<Condition> {
-        let mut conditions = vec![self.single_condition()?];
-        while self.takes("&&") {
-            conditions.push(self.single_condition()?);
+    fn value(&self, parsed: Parsed) -> Result<PathExpression> {
+        match parsed {
+            Parsed::Value(path) => Ok(path),
+            Parsed::Condition(_) => Err(self.next.wrong()),
         }
-        Ok(Condition::All(conditions))
     }
 
-    fn single_condition(&mut self) -> Result<Condition> {
-        if self.takes("!") {
-            self.rest = self.rest.trim_start();
-            // Without parentheses it would be unclear what is negated.
-            let is_clear = self.rest.starts_with('(') || self.rest.starts_with("exists");
-            return if is_clear { Ok(Condition::Not(Box::new(self.delimited()?))) } else { Err(self.wrong()) };
+    fn condition(&self, parsed: Parsed) -> Result<PathCondition> {
+        match parsed {
+            Parsed::Condition(condition) => Ok(condition),
+            Parsed::Value(_) => Err(self.next.wrong()),
         }
-        self.rest = self.rest.trim_start();
-        if self.rest.starts_with('(') || self.rest.starts_with("exists") {
-            return self.delimited();
-        }
-        let left = self.operand()?;
-        if self.takes_word("starts") {
-            if !self.takes_word("with") || !self.rest.trim_start().starts_with('"') {
-                return Err(self.wrong());
-            }
-            self.rest = self.rest.trim_start();
-            let is_of_item = left.is_of_item();
-            let condition = Condition::StartsWith(left, self.string()?);
-            return Ok(self.settled(condition, is_of_item));
-        }
-        for word in ["like_regex", "is"] {
-            if self.takes_word(word) {
-                return Err(refused(self.text, word));
-            }
-        }
-        let comparison = self.comparison()?;
-        let right = self.operand()?;
-        let is_of_item = left.is_of_item() || right.is_of_item();
-        Ok(self.settled(Condition::Compare(left, comparison, right), is_of_item))
     }
 
-    /// Numbers a condition that does not depend on the item.
-    fn settled(&mut self, condition: Condition, is_of_item: bool) -> Condition {
-        if is_of_item {
+    fn any(&mut self) -> Result<Parsed> {
+        self.joined("||", Self::all, PathCondition::Any)
+    }
+
+    fn all(&mut self) -> Result<Parsed> {
+        self.joined("&&", Self::negation, PathCondition::All)
+    }
+
+    /// Reads conditions with a symbol between them, or what else is there.
+    fn joined(
+        &mut self,
+        symbol: &'static str,
+        operand: fn(&mut Self) -> Result<Parsed>,
+        join: fn(Vec<PathCondition>) -> PathCondition,
+    ) -> Result<Parsed> {
+        let first = operand(self)?;
+        if self.next.token != PathToken::Symbol(symbol) {
+            return Ok(first);
+        }
+        let mut conditions = vec![self.condition(first)?];
+        while self.next.takes(symbol)? {
+            let next = operand(self)?;
+            conditions.push(self.condition(next)?);
+            refuse_longer(conditions.len())?;
+        }
+        Ok(Parsed::Condition(join(conditions)))
+    }
+
+    /// Reads a condition behind `!`, or a comparison.
+    fn negation(&mut self) -> Result<Parsed> {
+        if !self.next.takes("!")? {
+            return self.comparison();
+        }
+        let negated = if self.next.is_word("exists") {
+            self.exists()?
+        } else {
+            self.next.expect("(")?;
+            let inner = self.deeper(Self::any)?;
+            let inner = self.condition(inner)?;
+            self.next.expect(")")?;
+            inner
+        };
+        Ok(Parsed::Condition(PathCondition::Not(Box::new(negated))))
+    }
+
+    fn comparison(&mut self) -> Result<Parsed> {
+        let before = (self.items, self.lasts);
+        let left = match self.sum()? {
+            Parsed::Value(left) => left,
+            condition @ Parsed::Condition(_) => return Ok(condition),
+        };
+        let condition = if let Some(comparison) = self.next.one_of(&COMPARISONS) {
+            self.next.advance()?;
+            let right = self.sum()?;
+            PathCondition::Compare(left, comparison, self.value(right)?)
+        } else if self.next.takes_word("starts")? {
+            self.next.expect_word("with")?;
+            let start = match &self.next.token {
+                PathToken::Text(text) => PathStart::Literal(Json::Scalar(quoted(text))),
+                PathToken::Variable(name) => PathStart::Variable(member_key(name.clone())),
+                _ => return Err(self.next.wrong()),
+            };
+            self.next.advance()?;
+            PathCondition::StartsWith(left, PathExpression::of(start))
+        } else if self.next.takes_word("like_regex")? {
+            let pattern = self.next.text()?;
+            let flags = if self.next.takes_word("flag")? { self.next.text()? } else { String::new() };
+            PathCondition::LikeRegex(left, PathRegex::new(pattern, &flags)?)
+        } else {
+            return Ok(Parsed::Value(left));
+        };
+        Ok(Parsed::Condition(self.settled(condition, before)))
+    }
+
+    /// Numbers a condition in a filter in which neither the item nor a position has been mentioned.
+    fn settled(&mut self, condition: PathCondition, before: (usize, usize)) -> PathCondition {
+        if self.filters == 0 || before != (self.items, self.lasts) {
             return condition;
         }
         self.once_count += 1;
-        Condition::Once(self.once_count - 1, Box::new(condition))
+        PathCondition::Once(self.once_count - 1, Box::new(condition))
     }
 
-    /// A condition in parentheses, or `exists (path)`.
-    fn delimited(&mut self) -> Result<Condition> {
-        if self.takes_word("exists") {
-            self.expect("(")?;
-            let Operand::Path(path) = self.operand()? else { return Err(self.wrong()) };
-            self.expect(")")?;
-            let is_of_item = path.start == PathStart::Item;
-            return Ok(self.settled(Condition::Exists(path), is_of_item));
-        }
-        self.expect("(")?;
-        let condition = self.condition()?;
-        self.expect(")")?;
-        Ok(condition)
+    fn exists(&mut self) -> Result<PathCondition> {
+        let before = (self.items, self.lasts);
+        self.next.expect_word("exists")?;
+        self.next.expect("(")?;
+        let path = self.deeper(Self::sum)?;
+        let path = self.value(path)?;
+        self.next.expect(")")?;
+        Ok(self.settled(PathCondition::Exists(path), before))
     }
 
-    fn comparison(&mut self) -> Result<Comparison> {
-        let comparisons = [
-            ("==", Comparison::Equal),
-            ("!=", Comparison::Unequal),
-            ("<>", Comparison::Unequal),
-            ("<=", Comparison::LessOrEqual),
-            (">=", Comparison::GreaterOrEqual),
-            ("<", Comparison::Less),
-            (">", Comparison::Greater),
+    fn sum(&mut self) -> Result<Parsed> {
+        const OPERATORS: [(&str, ArithmeticOperator); 2] =
+            [("+", ArithmeticOperator::Add), ("-", ArithmeticOperator::Subtract)];
+        self.arithmetic(&OPERATORS, Self::product)
+    }
+
+    fn product(&mut self) -> Result<Parsed> {
+        const OPERATORS: [(&str, ArithmeticOperator); 3] = [
+            ("*", ArithmeticOperator::Multiply),
+            ("/", ArithmeticOperator::Divide),
+            ("%", ArithmeticOperator::Remainder),
         ];
-        match comparisons.into_iter().find(|(written, _)| self.takes(written)) {
-            Some((_, comparison)) => Ok(comparison),
-            None => Err(self.wrong()),
+        self.arithmetic(&OPERATORS, Self::signed)
+    }
+
+    fn arithmetic(
+        &mut self,
+        operators: &[(&'static str, ArithmeticOperator)],
+        operand: fn(&mut Self) -> Result<Parsed>,
+    ) -> Result<Parsed> {
+        let first = operand(self)?;
+        if self.next.one_of(operators).is_none() {
+            return Ok(first);
+        }
+        let first = self.value(first)?;
+        let mut rest = Vec::new();
+        while let Some(operator) = self.next.one_of(operators) {
+            self.next.advance()?;
+            let next = operand(self)?;
+            rest.push((operator, self.value(next)?));
+            refuse_longer(rest.len())?;
+        }
+        Ok(Parsed::Value(PathExpression::of(PathStart::Arithmetic(Box::new(first), rest))))
+    }
+
+    fn signed(&mut self) -> Result<Parsed> {
+        let Some(sign) = self.next.one_of(&[("+", PathSign::Plus), ("-", PathSign::Minus)]) else {
+            return self.accessed();
+        };
+        self.next.advance()?;
+        let operand = self.deeper(Self::signed)?;
+        let operand = self.value(operand)?;
+        let start = match operand {
+            // The sign of a number is a part of it.
+            PathExpression { start: PathStart::Literal(Json::Scalar(number)), steps }
+                if steps.is_empty() && kind(&number) == "number" =>
+            {
+                PathStart::Literal(Json::Scalar(match sign {
+                    PathSign::Plus => number,
+                    PathSign::Minus => negated(&number),
+                }))
+            }
+            operand => PathStart::Signed(sign, Box::new(operand)),
+        };
+        Ok(Parsed::Value(PathExpression::of(start)))
+    }
+
+    /// Reads a value and the steps behind it, or a condition in parentheses.
+    fn accessed(&mut self) -> Result<Parsed> {
+        let mut path = if self.next.takes("(")? {
+            let inner = self.deeper(Self::any)?;
+            self.next.expect(")")?;
+            match inner {
+                Parsed::Value(path) => path,
+                Parsed::Condition(condition) => {
+                    if self.next.takes_word("is")? {
+                        self.next.expect_word("unknown")?;
+                        return Ok(Parsed::Condition(PathCondition::IsUnknown(Box::new(condition))));
+                    }
+                    if self.next.one_of(&STEP_SYMBOLS).is_none() {
+                        return Ok(Parsed::Condition(condition));
+                    }
+                    PathExpression::of(PathStart::Condition(Box::new(condition)))
+                }
+            }
+        } else if self.next.is_word("exists") {
+            return self.exists().map(Parsed::Condition);
+        } else {
+            PathExpression::of(self.start()?)
+        };
+        self.read_steps(&mut path.steps)?;
+        Ok(Parsed::Value(path))
+    }
+
+    fn start(&mut self) -> Result<PathStart> {
+        let word = ["true", "false", "null"].into_iter().find(|word| self.next.is_word(word));
+        let start = match &self.next.token {
+            PathToken::Text(text) => PathStart::Literal(Json::Scalar(quoted(text))),
+            PathToken::Integer(number) | PathToken::Number(number) => PathStart::Literal(Json::of(number)),
+            PathToken::Variable(name) => PathStart::Variable(member_key(name.clone())),
+            PathToken::Symbol("$") => PathStart::Document,
+            PathToken::Symbol("@") if self.filters == 0 => {
+                return Err(sql_error("@ is not allowed in root expressions"));
+            }
+            PathToken::Symbol("@") => {
+                self.items += 1;
+                PathStart::Item
+            }
+            PathToken::Word(_) if self.next.is_word("last") => {
+                if self.subscripts == 0 {
+                    return Err(sql_error("LAST is allowed only in array subscripts"));
+                }
+                self.lasts += 1;
+                PathStart::Last
+            }
+            PathToken::Word(_) if let Some(word) = word => PathStart::Literal(Json::Scalar(word.to_owned())),
+            _ => return Err(self.next.wrong()),
+        };
+        self.next.advance()?;
+        Ok(start)
+    }
+
+    fn read_steps(&mut self, steps: &mut Vec<PathStep>) -> Result<()> {
+        while let Some(read) = self.next.one_of(&STEP_SYMBOLS) {
+            self.next.advance()?;
+            let step = match read {
+                StepSymbol::Name => self.named_step()?,
+                StepSymbol::Bracket => self.deeper(Self::bracketed)?,
+                StepSymbol::Filter => {
+                    self.next.expect("(")?;
+                    self.deeper(Self::filter)?
+                }
+            };
+            steps.push(step);
+            refuse_longer(steps.len())?;
+        }
+        Ok(())
+    }
+
+    /// What is behind a point.
+    fn named_step(&mut self) -> Result<PathStep> {
+        if self.next.takes("*")? {
+            return Ok(PathStep::Members);
+        }
+        if self.next.takes("**")? {
+            return self.descendants();
+        }
+        let is_quoted = matches!(self.next.token, PathToken::Text(_));
+        let (PathToken::Text(name) | PathToken::Word(name)) = &self.next.token else { return Err(self.next.wrong()) };
+        let name = name.clone();
+        self.next.advance()?;
+        let is_call = !is_quoted && self.next.token == PathToken::Symbol("(");
+        if is_call && name.eq_ignore_ascii_case("datetime") {
+            self.next.advance()?;
+            let has_template = matches!(self.next.token, PathToken::Text(_));
+            let template = if has_template { Some(self.next.text()?) } else { None };
+            self.next.expect(")")?;
+            return Ok(PathStep::Datetime(template));
+        }
+        let method = PathMethod::ALL.into_iter().find(|method| is_call && name.eq_ignore_ascii_case(method.name()));
+        match method {
+            Some(method) => {
+                self.next.advance()?;
+                self.next.expect(")")?;
+                Ok(PathStep::Method(method))
+            }
+            None => Ok(PathStep::Member(member_key(name))),
         }
     }
 
-    fn operand(&mut self) -> Result<Operand> {
-        for sign in ["@", "$"] {
-            if self.takes(sign) {
-                if self.rest.starts_with(is_of_word) || self.rest.starts_with('"') {
-                    return Err(refused(self.text, "a variable"));
-                }
-                let start = match sign {
-                    "@" => PathStart::Item,
-                    _ => {
-                        self.inner_count += 1;
-                        PathStart::Inner(self.inner_count - 1)
-                    }
-                };
-                return Ok(Operand::Path(Path { start, steps: self.steps()? }));
+    /// What is behind `.**`.
+    fn descendants(&mut self) -> Result<PathStep> {
+        if !self.next.takes("{")? {
+            return Ok(PathStep::Descendants { first: 0, last: LEVEL_LAST });
+        }
+        let first = self.level()?;
+        let last = if self.next.takes_word("to")? { self.level()? } else { first };
+        self.next.expect("}")?;
+        Ok(PathStep::Descendants { first, last })
+    }
+
+    fn level(&mut self) -> Result<u32> {
+        if self.next.takes_word("last")? {
+            return Ok(LEVEL_LAST);
+        }
+        let PathToken::Integer(digits) = &self.next.token else { return Err(self.next.wrong()) };
+        // Levels are integers of 32 bits with a sign.
+        let Some(level) = digits.parse::<i32>().ok().and_then(|level| u32::try_from(level).ok()) else {
+            return Err(Error::invalid(format!("value \"{digits:.60}\" is out of range for type integer")));
+        };
+        self.next.advance()?;
+        Ok(level)
+    }
+
+    /// What is between brackets.
+    fn bracketed(&mut self) -> Result<PathStep> {
+        if self.next.takes("*")? {
+            self.next.expect("]")?;
+            return Ok(PathStep::Elements);
+        }
+        let lasts = self.lasts;
+        self.subscripts += 1;
+        let mut subscripts = Vec::new();
+        loop {
+            let from = self.sum()?;
+            let from = self.value(from)?;
+            let to = if self.next.takes_word("to")? {
+                let to = self.sum()?;
+                Some(self.value(to)?)
+            } else {
+                None
+            };
+            subscripts.push(Subscript { from, to });
+            if !self.next.takes(",")? {
+                break;
             }
         }
-        if self.rest.starts_with('"') {
-            return Ok(Operand::Value(Json::Scalar(json_text::quoted(&self.string()?))));
-        }
-        for word in ["true", "false", "null"] {
-            if self.takes_word(word) {
-                return Ok(Operand::Value(Json::Scalar(word.to_owned())));
-            }
-        }
-        let number = self.head(|letter| letter.is_ascii_digit() || matches!(letter, '+' | '-' | '.' | 'e' | 'E'));
-        if number.is_empty() || json_text::check(number).is_err() {
-            return Err(self.wrong());
-        }
-        Ok(Operand::Value(Json::of(number)))
+        self.subscripts -= 1;
+        self.lasts = lasts;
+        self.next.expect("]")?;
+        Ok(PathStep::Subscripts(subscripts))
+    }
+
+    /// What is between the parentheses of a filter.
+    fn filter(&mut self) -> Result<PathStep> {
+        let items = self.items;
+        self.filters += 1;
+        let condition = self.any()?;
+        let condition = self.condition(condition)?;
+        self.filters -= 1;
+        self.items = items;
+        self.next.expect(")")?;
+        Ok(PathStep::Filter(condition))
     }
 }
 
-fn is_of_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
+/// What begins a step.
+#[derive(Debug, Clone, Copy)]
+enum StepSymbol {
+    Name,
+    Bracket,
+    Filter,
+}
+
+const STEP_SYMBOLS: [(&str, StepSymbol); 3] =
+    [(".", StepSymbol::Name), ("[", StepSymbol::Bracket), ("?", StepSymbol::Filter)];
+
+const COMPARISONS: [(&str, Comparison); 7] = [
+    ("==", Comparison::Equal),
+    ("!=", Comparison::Unequal),
+    ("<>", Comparison::Unequal),
+    ("<", Comparison::Less),
+    ("<=", Comparison::LessOrEqual),
+    (">", Comparison::Greater),
+    (">=", Comparison::GreaterOrEqual),
+];
+
+fn refuse_longer(count: usize) -> Result<()> {
+    if count <= CHAIN_MAX {
+        return Ok(());
+    }
+    Err(sql_error("the jsonpath has too many steps").with_hint(format!("the maximum is {CHAIN_MAX} behind each other")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(path: &str) -> String {
+        parse(path).map(|_| ()).unwrap_err().message().to_owned()
+    }
+
+    /// The messages are those of PostgreSQL 15.
+    #[test]
+    fn wrong_paths_are_refused() {
+        for (path, wanted) in [
+            ("", "invalid input syntax for type jsonpath: \"\""),
+            ("strict", "syntax error at end of jsonpath input"),
+            ("$.a[", "syntax error at end of jsonpath input"),
+            ("bad", "syntax error at or near \"bad\" of jsonpath input"),
+            ("$.foo()", "syntax error at or near \"(\" of jsonpath input"),
+            ("$ ? (@.a)", "syntax error at or near \")\" of jsonpath input"),
+            ("($ > 1) + 1", "syntax error at or near \"+\" of jsonpath input"),
+            ("$ == 1 == 2", "syntax error at or near \"==\" of jsonpath input"),
+            ("$ ? (@ starts with 1)", "syntax error at or near \"1\" of jsonpath input"),
+            ("last", "LAST is allowed only in array subscripts"),
+            ("$ ? (last > 0)", "LAST is allowed only in array subscripts"),
+            ("@ + 1", "@ is not allowed in root expressions"),
+            ("00", "trailing junk after numeric literal at or near \"00\" of jsonpath input"),
+            ("1.type()", "trailing junk after numeric literal at or near \"1.t\" of jsonpath input"),
+            ("1.e", "trailing junk after numeric literal at or near \"1.e\" of jsonpath input"),
+            ("1.2e3a", "trailing junk after numeric literal at or near \"1.2e3a\" of jsonpath input"),
+            ("\"\\u12\"", "invalid unicode sequence at or near \"\\u\" of jsonpath input"),
+            ("\"\\x1\"", "invalid hex character sequence at or near \"\\x\" of jsonpath input"),
+            ("\"a", "unexpected end of quoted string at end of jsonpath input"),
+            ("$ /* x", "unexpected end of comment at end of jsonpath input"),
+            (
+                "$ ? (@ like_regex \"a\" flag \"x\")",
+                "XQuery \"x\" flag (expanded regular expressions) is not implemented",
+            ),
+        ] {
+            assert_eq!(message(path), wanted, "{path}");
+        }
+        for path in ["$.**{99999999999}", "$ ? (@ like_regex \"(\")", "\"\\ud83d\"", "\"\\u0000\"", "exists ($).a"] {
+            assert!(parse(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn long_and_deep_paths_are_read_or_refused() {
+        const COUNT: usize = 100_000;
+        for part in ["(", "-", "$[", "$ ? (", "!(", "exists (", "$ ? (@.a[(-", "$.a.**{", "\"", "\\u", "/*", "$ ? (@[$"]
+        {
+            assert!(parse(&part.repeat(COUNT)).is_err(), "{part}");
+        }
+        for (start, part) in [("$", ".a"), ("$", "[0]"), ("1", " + 1"), ("$ == 1", " && $ == 1"), ("$", " ? (@ == 1)")]
+        {
+            let path = |count: usize| format!("{start}{}", part.repeat(count));
+            assert!(parse(&path(900)).is_ok(), "{part}");
+            assert!(parse(&path(COUNT)).is_err(), "{part}");
+        }
+        let nested = |depth: usize| format!("{}$ == 1{}", "(".repeat(depth), ")".repeat(depth));
+        assert!(parse(&nested(DEPTH_MAX)).is_ok());
+        assert!(parse(&nested(DEPTH_MAX + 1)).is_err());
+        assert!(parse(&format!("$.{}", "a".repeat(COUNT))).is_ok());
+        assert!(parse(&format!("$[0{}]", ", 0".repeat(COUNT))).is_ok());
+    }
 }

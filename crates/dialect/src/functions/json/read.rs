@@ -85,11 +85,7 @@ pub(super) struct Documents(pub(super) StringArray);
 impl Documents {
     pub(super) fn new(array: &ArrayRef) -> Result<Self> {
         let documents = text(array)?;
-        for document in documents.iter().flatten() {
-            if let Err(error) = json_text::check(document) {
-                return Err(external(Error::invalid(format!("'{document:.60}' is not valid JSON: {error}"))));
-            }
-        }
+        documents.iter().flatten().try_for_each(check).map_err(external)?;
         Ok(Self(documents))
     }
 
@@ -103,6 +99,12 @@ impl Documents {
         let found = self.0.iter().enumerate().map(|(row, document)| shown(find(row, document?)?, as_text));
         Arc::new(found.collect::<StringArray>())
     }
+}
+
+/// Checks that a text is JSON.
+pub(super) fn check(document: &str) -> atsdb_core::Result<()> {
+    let error = |error| Error::invalid(format!("'{document:.60}' is not valid JSON: {error}"));
+    json_text::check(document).map_err(error)
 }
 
 pub(super) fn text(array: &ArrayRef) -> Result<StringArray> {

@@ -3,6 +3,7 @@
 //! No upstream issue known that names them all.
 
 use super::like_escape::write_backslashes;
+use crate::functions::place_arguments;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
@@ -37,6 +38,11 @@ pub(crate) fn returns_rows_of_list(name: &ObjectName) -> bool {
 
 /// Replaces a call whose arguments have been rewritten already.
 pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
+    if let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr
+        && returns_rows_of_list(name)
+    {
+        place_arguments(name, &mut list.args)?;
+    }
     let Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, filter: None, .. }) = &*expr
     else {
         return Ok(());

@@ -7,15 +7,21 @@
 
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Value, Values};
+use datafusion::sql::sqlparser::ast::{
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, Value, Values,
+};
 
 /// Functions of JSON that return no JSON.
-const OF_OTHER_TYPES: [&str; 9] = [
+const OF_OTHER_TYPES: [&str; 13] = [
     "json_array_length",
     "json_extract_path_text",
     "json_typeof",
     "jsonb_array_length",
     "jsonb_extract_path_text",
+    "jsonb_path_exists",
+    "jsonb_path_exists_opr",
+    "jsonb_path_match",
+    "jsonb_path_match_opr",
     "jsonb_pretty",
     "jsonb_typeof",
     "json_array_elements_text",
@@ -29,6 +35,9 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
             DataType::JSON => call_of("json_of", vec![expr.as_ref().clone()])?,
             DataType::JSONB => call_of("jsonb_of", vec![expr.as_ref().clone()])?,
             DataType::Uuid => call_of("uuid_of", vec![expr.as_ref().clone()])?,
+            DataType::Custom(name, modifiers) if modifiers.is_empty() && is_jsonpath(name) => {
+                call_of("jsonpath_of", vec![expr.as_ref().clone()])?
+            }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
                 call_of("uuids_of", vec![expr.as_ref().clone()])?
             }
@@ -53,6 +62,8 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
                 BinaryOperator::Question => "jsonb_exists",
                 BinaryOperator::QuestionPipe => "jsonb_exists_any",
                 BinaryOperator::QuestionAnd => "jsonb_exists_all",
+                BinaryOperator::AtQuestion => "jsonb_path_exists_opr",
+                BinaryOperator::AtAt => "jsonb_path_match_opr",
                 _ => return Ok(()),
             };
             call_of(name, vec![left.as_ref().clone(), right.as_ref().clone()])?
@@ -61,6 +72,15 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     };
     *expr = call;
     Ok(())
+}
+
+/// The type of SQL/JSON paths, whose values are texts here.
+fn is_jsonpath(name: &ObjectName) -> bool {
+    let [schema @ .., last] = name.0.as_slice() else { return false };
+    let is = |part: &ObjectNamePart, wanted: &str| {
+        part.as_ident().is_some_and(|ident| ident.value.eq_ignore_ascii_case(wanted))
+    };
+    is(last, "jsonpath") && schema.iter().all(|part| is(part, "pg_catalog"))
 }
 
 /// Casts the rows of VALUES to the types of the others, before what is in them is visited.
@@ -127,6 +147,7 @@ fn is_of_json(op: &BinaryOperator) -> bool {
     use BinaryOperator as B;
     matches!(op, B::Arrow | B::LongArrow | B::HashArrow | B::HashLongArrow | B::HashMinus)
         || matches!(op, B::Question | B::QuestionPipe | B::QuestionAnd | B::AtArrow | B::ArrowAt)
+        || matches!(op, B::AtQuestion | B::AtAt)
 }
 
 fn tightened(expr: Expr) -> Expr {

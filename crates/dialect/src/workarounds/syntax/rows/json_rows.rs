@@ -5,6 +5,7 @@
 //! No upstream issue known.
 
 use super::rows_of_functions::{is_table_function, mentions_column};
+use crate::functions::place_arguments;
 use crate::text::errors::{sql_error, too_many_names};
 use crate::workarounds::syntax::forms::composed_functions::returns_rows_of_list;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
@@ -54,7 +55,7 @@ const FUNCTIONS: [(&str, &[RowColumn]); 14] = [
     ("string_to_table", &[values("string_to_array")]),
 ];
 
-/// The list of a document and a path.
+/// The list of what a path finds in a document.
 const PATH_ELEMENTS: &str = "jsonb_path_elements";
 
 /// The name of the column that `WITH ORDINALITY` adds.
@@ -107,7 +108,11 @@ pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Resu
     }
     let is_lateral = !is_first && args.iter().any(mentions_column);
     let values = match columns_of(name) {
-        Some(columns) => elements(name, args, columns, names.len() > columns.len())?,
+        Some(columns) => {
+            let mut placed = args.clone();
+            place_arguments(name, &mut placed)?;
+            elements(name, &placed, columns, names.len() > columns.len())?
+        }
         None => value(name, args, names.len() > 1)?,
     };
     let text = "(SELECT 1)";
@@ -146,7 +151,7 @@ fn elements(name: &ObjectName, args: &[FunctionArg], columns: &[RowColumn], is_n
         _ => None,
     };
     let (counts, what) = match columns {
-        [RowColumn { list: PATH_ELEMENTS, .. }] => (2..=2, "a document and a path"),
+        [RowColumn { list: PATH_ELEMENTS, .. }] => (2..=4, "a document, a path, variables and silent"),
         [RowColumn { list: "string_to_array", .. }] => (2..=3, "a text, a separator and the text of NULL"),
         [RowColumn { list: "regexp_all_matches" | "regexp_split_to_array", .. }] => {
             (2..=3, "a text, a pattern and flags")

@@ -48,20 +48,27 @@ pub(crate) fn sharps_to_words(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Joins the operator `@>`, in which the tokenizer takes `@` for a letter.
-pub(crate) fn join_containment(tokens: &mut Vec<TokenWithSpan>) {
-    for at in (1..tokens.len()).rev() {
-        if tokens[at].token != Token::Gt {
+/// Joins the operators `@>`, `@?` and `@@`, in which the tokenizer takes `@` for a letter behind a name.
+pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
+    for at in (0..tokens.len()).rev() {
+        let Token::Word(Word { value, quote_style: None, .. }) = &tokens[at].token else { continue };
+        let (name, operator, is_joined) = if let Some(name) = value.strip_suffix("@@") {
+            (name, Token::AtAt, false)
+        } else if let Some(name) = value.strip_suffix('@') {
+            let operator = match tokens.get(at + 1).map(|next| &next.token) {
+                Some(Token::Gt) => Token::AtArrow,
+                Some(Token::Question) => Token::AtQuestion,
+                Some(Token::Placeholder(mark)) if mark == "?" => Token::AtQuestion,
+                _ => continue,
+            };
+            (name, operator, true)
+        } else {
             continue;
-        }
-        let Token::Word(Word { value, quote_style: None, .. }) = &tokens[at - 1].token else { continue };
-        let Some(name) = value.strip_suffix('@') else { continue };
-        let name = (!name.is_empty()).then(|| Token::make_word(name, None));
-        tokens[at].token = Token::AtArrow;
-        match name {
-            Some(name) => tokens[at - 1].token = name,
-            None => drop(tokens.remove(at - 1)),
-        }
+        };
+        let span = tokens[at].span;
+        let name = (!name.is_empty()).then(|| TokenWithSpan::new(Token::make_word(name, None), span));
+        let end = at + 1 + usize::from(is_joined);
+        drop(tokens.splice(at..end, name.into_iter().chain([TokenWithSpan::new(operator, span)])));
     }
 }
 

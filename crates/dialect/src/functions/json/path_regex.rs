@@ -1,0 +1,79 @@
+//! The regular expressions of `like_regex` in SQL/JSON paths.
+
+use crate::text::errors::sql_error;
+use atsdb_core::Result;
+use regex::{Regex, RegexBuilder};
+
+/// The maximum size in bytes of a compiled regular expression.
+const COMPILED_BYTES_MAX: usize = 1 << 20;
+
+/// All flags, in the order in which they are shown.
+const FLAGS: &str = "ismxq";
+
+#[derive(Debug)]
+pub(super) struct PathRegex {
+    pub(super) pattern: String,
+    /// Each flag once.
+    pub(super) flags: String,
+    regex: Regex,
+}
+
+impl PathRegex {
+    /// A pattern with flags. With `q` it is a plain text, for which `s`, `m` and `x` mean nothing.
+    pub(super) fn new(pattern: String, given: &str) -> Result<Self> {
+        if let Some(other) = given.chars().find(|flag| !FLAGS.contains(*flag)) {
+            let message = format!("invalid input syntax for type jsonpath: Unrecognized flag character \"{other}\"");
+            let error = sql_error(format!("{message} in LIKE_REGEX predicate"));
+            return Err(error.with_hint("the flags are i, s, m and q"));
+        }
+        let has = |flag: char| given.contains(flag);
+        if has('x') && !has('q') {
+            let message = "XQuery \"x\" flag (expanded regular expressions) is not implemented";
+            return Err(sql_error(message).with_hint("leave the flag x out"));
+        }
+        let is_plain = has('q');
+        let escaped = is_plain.then(|| regex::escape(&pattern));
+        let regex = RegexBuilder::new(escaped.as_ref().unwrap_or(&pattern))
+            .case_insensitive(has('i'))
+            .dot_matches_new_line(has('s') && !is_plain)
+            .multi_line(has('m') && !is_plain)
+            .size_limit(COMPILED_BYTES_MAX)
+            .build();
+        let regex = regex.map_err(|error| sql_error(format!("invalid regular expression: {error}")))?;
+        let flags = FLAGS.chars().filter(|flag| has(*flag)).collect();
+        Ok(Self { pattern, flags, regex })
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_have_their_meaning() {
+        let is_match =
+            |pattern: &str, flags: &str, text| PathRegex::new(pattern.to_owned(), flags).unwrap().is_match(text);
+        for (pattern, flags, text, wanted) in [
+            ("^ab.*c", "", "abdacb", true),
+            ("^ab.*c", "", "ABdacb", false),
+            ("^ab.*c", "i", "ABdacb", true),
+            ("a.b", "", "a\nb", false),
+            ("a.b", "s", "a\nb", true),
+            ("^b$", "", "a\nb", false),
+            ("^b$", "m", "a\nb", true),
+            ("a.b", "q", "a.b", true),
+            ("a.b", "q", "axb", false),
+            ("A.b", "iq", "xa.B", true),
+            ("a.b", "smxq", "a\nb", false),
+        ] {
+            assert_eq!(is_match(pattern, flags, text), wanted, "{pattern} {flags} {text:?}");
+        }
+        for (pattern, flags) in [("a", "x"), ("a", "a"), ("(", ""), ("(((a{9}){99}){99}){99}", "")] {
+            assert!(PathRegex::new(pattern.to_owned(), flags).is_err(), "{pattern} {flags}");
+        }
+    }
+}
