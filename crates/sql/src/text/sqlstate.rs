@@ -257,7 +257,7 @@ pub fn sqlstate_of(error: &Error) -> &'static str {
             let of_default = has("DEFAULT").then(|| of_wrong_value(message)).flatten();
             of_default.unwrap_or_else(|| by_rules(OF_SQL, message, otherwise))
         }
-        ErrorKind::InvalidValue if has("invalid input value for enum ") => "22P02",
+        ErrorKind::InvalidValue if has("invalid input value for enum ") || has("invalid cidr value: ") => "22P02",
         ErrorKind::InvalidValue => {
             of_wrong_value(message).unwrap_or_else(|| by_rules(OF_VALUES, message, ErrorKind::InvalidValue.sqlstate()))
         }
