@@ -8,11 +8,12 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 56] = [
+pub(super) const INTERNAL: [&str; 57] = [
     "as_instant",
     "asof_match",
     "cidr_of",
     "cut_elements",
+    "date_part_of_rows",
     "declared_json",
     "declared_json_list",
     "declared_jsonb",

@@ -206,6 +206,7 @@ const OF_VALUES: &[Rule] = &[
     (&["takes the name of a zone"], "22023"),
     (&["must not include months or days"], "22023"),
     (&["date_trunc granularity"], "22023"),
+    (&["unit \"", "not recognized for type"], "22023"),
     (&["an INTERVAL has no"], "0A000"),
     (&["Date part", "not supported"], "22023"),
     (&["cannot get array length of"], "22023"),
