@@ -1,7 +1,7 @@
 //! An address of IPv4 or IPv6 with the length of its network's mask, and PostgreSQL's arithmetic of them.
 
 use crate::text::datafusion_errors::external;
-use crate::text::errors::sql_error;
+use atsdb_core::Error;
 use datafusion::common::{DataFusionError, Result};
 
 /// The version of the protocol that an address is of.
@@ -201,7 +201,7 @@ fn out_of_range() -> DataFusionError {
 }
 
 fn refused(message: impl Into<String>, hint: &str) -> DataFusionError {
-    external(sql_error(message).with_hint(hint))
+    external(Error::invalid(message).with_hint(hint))
 }
 
 #[cfg(test)]

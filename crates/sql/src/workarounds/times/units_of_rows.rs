@@ -5,7 +5,7 @@
 
 use crate::functions::types::type_names::name_of;
 use crate::text::datafusion_errors::external;
-use crate::text::errors::sql_error;
+use atsdb_core::Error;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array, new_null_array};
 use datafusion::arrow::compute::{cast, interleave, take};
 use datafusion::arrow::datatypes::DataType;
@@ -55,5 +55,5 @@ pub(super) fn by_unit(
 /// The error for a unit that no value has.
 pub(super) fn unknown_unit(unit: &str, values: &DataType) -> DataFusionError {
     let message = format!("unit \"{:.60}\" not recognized for type {}", unit.to_ascii_lowercase(), name_of(values));
-    external(sql_error(message).with_hint("write year, month, day, hour, minute or second"))
+    external(Error::invalid(message).with_hint("write year, month, day, hour, minute or second"))
 }
