@@ -7,9 +7,7 @@ use crate::functions::base::arguments::strictly;
 use crate::functions::base::text_types::{AddressType, TextType};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, BooleanArray, Int32Array, Int64Array, StringArray,
-};
+use datafusion::arrow::array::{ArrayRef, AsArray, BinaryArray, BooleanArray, Int32Array, Int64Array, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
