@@ -8,6 +8,7 @@
 //! | `bucketing` | cutting time into buckets: `time_bucket` and `date_bin` |
 //! | `formatting` | PostgreSQL's patterns: `to_char`, `to_number`, `to_date`, `to_timestamp` |
 //! | `types` | which type a value has: declared types, their names, UUIDs, dimensions and parts of arrays |
+//! | `addresses` | network addresses: `inet` and `cidr` |
 //! | `json` | reading, building and changing JSON |
 //! | `texts` | texts and bytes, regular expressions |
 //! | `numbers` | numbers |
@@ -18,6 +19,7 @@
 //! Not owned: filling gaps, which is done by a plan step (`operators`), functions that only correct an answer of
 //! DataFusion's (`workarounds`), and the examples of the list of functions (`run`).
 
+pub mod addresses;
 mod aggregates;
 pub mod base;
 pub mod bucketing;
@@ -45,6 +47,7 @@ pub fn register(context: &SessionContext) {
     bucketing::register(context);
     formatting::register(context);
     types::register(context);
+    addresses::register(context);
     json::register(context);
     texts::register(context);
     numbers::register(context);

@@ -204,11 +204,12 @@ impl<'a> TimeParts<'a> {
         self.add_part_of_date(digits)
     }
 
-    /// A date with separators. The name of a month in it counts before its numbers.
+    /// A date with separators, or what an earlier field left of it: `2001 02-03`. The name of a month in it counts before
+    /// its numbers.
     fn add_date(&mut self, text: &'a str) -> Option<()> {
         let parts = || text.split(|letter: char| !letter.is_ascii_alphanumeric());
         let is_word = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
-        if !self.has_no_date() || parts().count() != 3 {
+        if self.days.is_some() || self.day_of_year.is_some() {
             return None;
         }
         for word in parts().filter(is_word) {
@@ -217,7 +218,7 @@ impl<'a> TimeParts<'a> {
         for number in parts().filter(|part| !is_word(part)) {
             self.add_part_of_date(number)?;
         }
-        Some(())
+        self.has_date().then_some(())
     }
 
     /// The next number of a date.
@@ -364,6 +365,9 @@ mod tests {
             "1999 08 Jan",
             "01-08-1999",
             "1999 01 08",
+            "1999 01-08",
+            "1999 1/8",
+            "Jan 8-1999",
             "Fri Jan 8 1999",
             "friday jan 8 1999 AD",
         ] {
@@ -402,6 +406,11 @@ mod tests {
             "1999-01-08 10:00 10:00",
             "1999-01-08 UTC PST",
             "99 Jan 08",
+            "01-08",
+            "1999 01-08-01",
+            "1999-01-08 01-08",
+            "J2451187 01-08",
+            "1999.008 01-08",
             "1999.367",
             "10:00",
             "1999-01-08 14:00 PM",

@@ -45,19 +45,26 @@ pub fn as_sql_error(error: Error) -> Error {
     }
 }
 
-/// Adds what a statement shows about its error: a text in double quotes, or a mistyped `FROM`.
+/// Adds what a statement shows about its error: a text in double quotes, or a mistyped `FROM` or `WHERE`.
 pub fn with_statement_hint(error: Error, statement: &str) -> Error {
-    with_from_hint(with_quotes_hint(error, statement), statement)
+    with_clause_hint(with_quotes_hint(error, statement), statement)
 }
 
-/// Suggests `FROM`, if the parser stopped behind a word like it that was taken for the name of a column.
-fn with_from_hint(error: Error, statement: &str) -> Error {
+/// The words that begin a clause behind what may have a name without `AS`.
+const CLAUSES: [&str; 2] = ["FROM", "WHERE"];
+
+/// Suggests the word of a clause, if the parser stopped behind a word like it that was taken for the name of a column or
+/// a table.
+fn with_clause_hint(error: Error, statement: &str) -> Error {
     let Some((_, found)) = error.message().split_once("Expected: end of statement, found: ") else { return error };
     let words: Vec<&str> = statement.split_whitespace().collect();
-    let is_mistyped = |word: &str| !word.eq_ignore_ascii_case("from") && nearest_name(word, ["from"]).is_some();
-    let mut pairs = words.windows(2);
-    match pairs.find(|pair| pair[1].starts_with(found) && is_mistyped(pair[0])) {
-        Some(pair) if error.hint().is_none() => error.with_hint(format!("did you mean FROM instead of {}?", pair[0])),
+    let meant = |word: &str| nearest_name(word, CLAUSES).filter(|clause| !word.eq_ignore_ascii_case(clause));
+    let suggested = words.windows(2).filter(|pair| pair[1].starts_with(found)).find_map(|pair| {
+        let clause = meant(pair[0])?;
+        Some(format!("did you mean {clause} instead of {}?", pair[0]))
+    });
+    match suggested {
+        Some(hint) if error.hint().is_none() => error.with_hint(hint),
         _ => error,
     }
 }
@@ -106,6 +113,13 @@ fn with_suggestion(message: &str, error: Error) -> Error {
     }
     if message.starts_with("Expected: =, found: [") {
         return error.with_hint("assign the whole array: instead of x[2] = 7 write x = x[:1] || 7 || x[3:]");
+    }
+    // The word at which the parser stopped may be mistyped, no other: `INSERT INTO t value (1)`.
+    let of_query = message.strip_prefix("Expected: SELECT, VALUES, or a subquery in the query body, found: ");
+    if let Some(word) = of_query
+        && let Some(near) = nearest_name(word, ["SELECT", "VALUES"])
+    {
+        return error.with_hint(format!("did you mean {near} instead of {word}?"));
     }
     let word = message.strip_prefix("Expected: an SQL statement, found: ");
     if word.is_some_and(|word| OF_SHELL.iter().any(|known| known.eq_ignore_ascii_case(word))) {
@@ -177,6 +191,18 @@ mod tests {
     }
 
     #[test]
+    fn the_word_at_which_a_query_stops_may_be_a_mistyped_one() {
+        let hint = |word: &str| {
+            let message = format!("Expected: SELECT, VALUES, or a subquery in the query body, found: {word}");
+            let error = from_parser(ParserError::ParserError(message), SourcePosition { line: 1, column: 1 });
+            error.hint().map(str::to_owned)
+        };
+        assert_eq!(hint("value").as_deref(), Some("did you mean VALUES instead of value?"));
+        assert_eq!(hint("SELEC").as_deref(), Some("did you mean SELECT instead of SELEC?"));
+        assert!(["WHERE", "FROM", "EOF", ";"].into_iter().all(|word| hint(word).is_none()));
+    }
+
+    #[test]
     fn a_create_of_nothing_gets_what_can_be_created() {
         for message in ["an object type after CREATE, found: OR", "VIEW after CREATE OR REPLACE, found: EOF"] {
             let error = ParserError::ParserError(format!("Expected: {message} at Line: 1, Column: 8"));
@@ -208,6 +234,10 @@ mod tests {
         for (statement, found) in [("select cat fro cat", "cat"), ("select a,\n b form t where a = 1", "t")] {
             assert!(hint(statement, found).is_some_and(|hint| hint.starts_with("did you mean FROM")), "{statement}");
         }
+        let clause = hint("SELECT value FROM t WHER x", "x");
+        assert_eq!(clause.as_deref(), Some("did you mean WHERE instead of WHER?"));
+        assert_eq!(hint("SELECT value FROM t WHERE x y", "y"), None);
+        assert_eq!(hint("SELECT value FROM t; SELECT", "SELECT"), None);
         assert_eq!(hint("select a from t where x b", "b"), None);
         assert_eq!(hint("select a b cat", "cat"), None);
     }

@@ -119,7 +119,7 @@ const OF_SQL: &[Rule] = &[
     (&["type_coercion"], "42883"),
     (&["are not compared"], "42883"),
     (&["Failed to coerce"], "42804"),
-    (&["UNION types", "cannot be matched"], "42804"),
+    (&[" types ", "cannot be matched"], "42804"),
     (&["UNION field", "have different type"], "42804"),
     (&["Inconsistent data type across values list"], "42804"),
     (&["is the sequence of column"], "2BP01"),
@@ -220,7 +220,7 @@ const OF_VALUES: &[Rule] = &[
     (&["format: "], "22023"),
     (&["takes the name of a zone"], "22023"),
     (&["must not include months or days"], "22023"),
-    (&["date_trunc granularity"], "22023"),
+    (&["unit \"", "not recognized for type"], "22023"),
     (&["an INTERVAL has no"], "0A000"),
     (&["Date part", "not supported"], "22023"),
     (&["cannot get array length of"], "22023"),
@@ -273,7 +273,7 @@ pub fn sqlstate_of(error: &Error) -> &'static str {
             let of_default = has("DEFAULT").then(|| of_wrong_value(message)).flatten();
             of_default.unwrap_or_else(|| by_rules(OF_SQL, message, otherwise))
         }
-        ErrorKind::InvalidValue if has("invalid input value for enum ") => "22P02",
+        ErrorKind::InvalidValue if has("invalid input value for enum ") || has("invalid cidr value: ") => "22P02",
         ErrorKind::InvalidValue => {
             of_wrong_value(message).unwrap_or_else(|| by_rules(OF_VALUES, message, ErrorKind::InvalidValue.sqlstate()))
         }
@@ -445,6 +445,9 @@ mod tests {
             ("'x' is not a valid INT (parameter $1)", "22P02"),
             ("row 1: x does not fit UUID", "22P02"),
             ("row 1: 1234.5 does not fit DECIMAL(5, 2)", "22003"),
+            ("unit \"fortnight\" not recognized for type interval", "22023"),
+            ("invalid input syntax for type inet: \"10.1\"", "22P02"),
+            ("invalid cidr value: \"10.1.2.3/8\"", "22P02"),
             ("parameter $1 is INT: 3000000000 does not fit", "22003"),
             ("time 7 does not fit the type of the time column", "22008"),
         ] {

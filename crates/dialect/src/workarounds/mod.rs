@@ -9,8 +9,8 @@
 //! | room | what it repairs |
 //! |---|---|
 //! | `subqueries` | subqueries in expressions, conditions and `LATERAL`, and the order of those in FROM |
-//! | `enumerations` | the types of labels, their order and their comparison |
-//! | `declared` | UUIDs, JSON and labels, which are texts for DataFusion |
+//! | `ordered_texts` | labels and network addresses: their types, their order and their operators |
+//! | `declared` | UUIDs, JSON, labels and addresses, which are texts for DataFusion |
 //! | `arrays` | comparing arrays, and their elements, positions and dimensions |
 //! | `untyped` | constants and parameters without a type |
 //! | `texts` | functions and operators of texts, and texts of mapped columns |
@@ -30,8 +30,8 @@ mod aggregates;
 mod arrays;
 mod casts;
 mod declared;
-mod enumerations;
 mod numbers;
+mod ordered_texts;
 mod plans;
 mod resources;
 mod shared;
@@ -86,6 +86,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::statement_words::write_statements(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_at_operators(tokens);
+    syntax::tokens::address_words::write_addresses(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
@@ -109,6 +110,7 @@ pub fn rewrite_statement(
 /// Planners that see an expression before DataFusion's own.
 pub fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(ordered_texts::address_operands::AddressOperands),
         Arc::new(declared::json_operands::JsonOperands),
         Arc::new(texts::mapped_operands::MappedOperands),
         Arc::new(untyped::texts::UntypedTexts),
@@ -128,7 +130,7 @@ pub fn relation_planners() -> Vec<Arc<dyn RelationPlanner>> {
 
 /// The planner of types, for statements over a snapshot.
 pub fn type_planner(snapshot: &ReadSnapshot) -> Arc<dyn TypePlanner> {
-    Arc::new(enumerations::types::EnumTypes::new(snapshot, times::time_types::TimeTypes))
+    Arc::new(ordered_texts::types::EnumTypes::new(snapshot, times::time_types::TimeTypes))
 }
 
 /// Rules of the analyzer that run before it makes types equal.
@@ -138,7 +140,7 @@ pub fn rules_before_types() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(plans::computed_once::ComputedOnce),
         Arc::new(numbers::literal_places::LiteralPlaces),
         Arc::new(declared::results::DeclaredResults),
-        Arc::new(enumerations::rule::EnumValues),
+        Arc::new(ordered_texts::rule::OrderedTexts),
         Arc::new(plans::distinct_rows::DistinctRows),
         Arc::new(numbers::results::NumberResults),
         Arc::new(numbers::shifts::SmallShifts),

@@ -8,10 +8,12 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 56] = [
+pub(super) const INTERNAL: [&str; 61] = [
     "as_instant",
     "asof_match",
+    "cidr_of",
     "cut_elements",
+    "date_part_of_rows",
     "declared_json",
     "declared_json_list",
     "declared_jsonb",
@@ -20,6 +22,8 @@ pub(super) const INTERNAL: [&str; 56] = [
     "excluded_group",
     "excluded_ties",
     "in_range",
+    "inet_not",
+    "inet_of",
     "json_elements",
     "json_elements_text",
     "json_get",
@@ -56,6 +60,7 @@ pub(super) const INTERNAL: [&str; 56] = [
     "jsonpath_of",
     "like_escape",
     "like_open_end",
+    "network_overlap",
     "plain_text",
     "regexp_all_matches",
     "regexp_pattern",
@@ -132,7 +137,8 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 158] = [
+pub(super) const NOTES: [FunctionNote; 169] = [
+    ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
     ("array_dims", "array", "TEXT", "The bounds of each dimension: [1:2][1:3]."),
@@ -146,6 +152,7 @@ pub(super) const NOTES: [FunctionNote; 158] = [
     ("atan2d", "y, x", "DOUBLE", "The arc tangent of y/x in degrees."),
     ("atand", "x", "DOUBLE", "The arc tangent in degrees."),
     ("bit_count", "bytes", "BIGINT", "The number of bits that are 1."),
+    ("broadcast", "address", "INET", "The last address of the network."),
     ("cardinality", "array", "INT", "The number of all elements of an array."),
     ("chr", "code", "TEXT", "The character with a code of Unicode."),
     ("clock_timestamp", "", "TIMESTAMP", "The same as statement_timestamp."),
@@ -175,13 +182,18 @@ pub(super) const NOTES: [FunctionNote; 158] = [
     ("enum_last", "value", "the type of value", "The greatest label of an enumerated type."),
     ("enum_range", "value or from, to", "TEXT[]", "The labels of an enumerated type, in order."),
     ("factorial", "n", "DECIMAL", "The product of the integers from 1 to n."),
+    ("family", "address", "INT", "4 for an address of IPv4, 6 for one of IPv6."),
     ("first", "v, t", "the type of v", "The value of the row with the least t."),
     ("format", "template, ...", "TEXT", "The template with %s, %I and %L replaced by the other arguments."),
     ("generate_series", "from, to [, step]", "rows", "Integers, decimals or times from the first to the last."),
     ("get_bit", "bytes, n", "INT", "The bit at position n from 0, of each byte the least significant first."),
     ("get_byte", "bytes, n", "INT", "The byte at position n from 0."),
     ("histogram", "v, min, max, n", "BIGINT[]", "How many values lie in each of n equal parts of a range."),
+    ("host", "address", "TEXT", "The address without the length of its mask."),
+    ("hostmask", "address", "INET", "The bits that name the host, as an address."),
     ("increase", "v, t", "DOUBLE", "How much a counter increased, over restarts."),
+    ("inet_merge", "address1, address2", "CIDR", "The smallest network that contains both."),
+    ("inet_same_family", "address1, address2", "BOOLEAN", "Whether both are of the same version of IP."),
     ("interpolate", "x [, max_gap]", "DOUBLE", "In a gap, the value on the line between its neighbours."),
     ("isfinite", "t", "BOOLEAN", "Whether a time is not infinite."),
     ("json_array_length", "document", "INT", "The number of elements of a JSON array."),
@@ -255,9 +267,12 @@ pub(super) const NOTES: [FunctionNote; 158] = [
     ("make_timestamp", "year, month, day, hour, minute, second", "TIMESTAMP", "A time of its parts."),
     ("make_timestamptz", "year, month, ..., second [, timezone]", "TIMESTAMP", "A time of its parts in a zone."),
     ("map_extract", "map, key", "by the arguments", "A list of the value for a key; of NULL if there is none."),
+    ("masklen", "address", "INT", "The length of the mask in bits."),
     ("md5", "TEXT or BLOB", "TEXT", "The MD5 hash as hexadecimal digits."),
     ("min_scale", "x", "INT", "The digits after the point that a decimal needs."),
     ("mode", ") WITHIN GROUP (ORDER BY x", "the type of x", "The most frequent value."),
+    ("netmask", "address", "INET", "The bits that name the network, as an address."),
+    ("network", "address", "CIDR", "The network of an address."),
     ("nextval", "sequence", "BIGINT", "The next number of the sequence of an identity column."),
     ("normalize", "text [, form]", "TEXT", "The text in a normal form of Unicode: NFC, NFD, NFKC or NFKD."),
     ("now", "", "TIMESTAMP", "The time at which the transaction began, in UTC."),
@@ -312,6 +327,7 @@ pub(super) const NOTES: [FunctionNote; 158] = [
     ("session_user", "", "TEXT", "The same as current_user."),
     ("set_bit", "bytes, n, bit", "BLOB", "The bytes with another bit at position n from 0."),
     ("set_byte", "bytes, n, byte", "BLOB", "The bytes with another byte at position n from 0."),
+    ("set_masklen", "address, length", "the type of address", "The address with another mask; -1 is a single address."),
     ("setval", "sequence, number [, given]", "BIGINT", "Sets the last number of a sequence; with false, the next one."),
     ("sha224", "TEXT or BLOB", "BLOB", "The SHA-224 hash."),
     ("sha256", "TEXT or BLOB", "BLOB", "The SHA-256 hash."),

@@ -1,10 +1,42 @@
-//! The types of values that are texts for DataFusion, and UUIDs, JSON or labels of an enumerated type for SQL. The
-//! metadata of a field marks them, for columns as well as for results of functions.
+//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses or labels of an enumerated type
+//! for SQL. The metadata of a field marks them, for columns as well as for results of functions.
 
 use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
 use atsdb_core::{ColumnType, Enumeration};
 use datafusion::arrow::datatypes::{DataType, Field};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The key in the metadata of a field of texts whose value is the name of an [`AddressType`]. Only results have it.
+const ADDRESS_KEY: &str = "atsdb.address";
+
+/// A type of network addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AddressType {
+    /// An address, perhaps with the mask of its network.
+    Inet,
+    /// A network.
+    Cidr,
+}
+
+impl AddressType {
+    /// The name of the type in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Inet => "inet",
+            Self::Cidr => "cidr",
+        }
+    }
+
+    /// The type with a name in either case.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Inet, Self::Cidr].into_iter().find(|of| name.eq_ignore_ascii_case(of.name()))
+    }
+
+    fn of(field: &Field) -> Option<Self> {
+        Self::of_name(field.metadata().get(ADDRESS_KEY).filter(|_| field.data_type().is_string())?)
+    }
+}
 
 /// A type whose values are texts for DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -17,6 +49,8 @@ pub enum TextType {
     Jsonb,
     /// A label of an enumerated type.
     Enum(Arc<Enumeration>),
+    /// A network address.
+    Address(AddressType),
 }
 
 impl TextType {
@@ -25,7 +59,10 @@ impl TextType {
         match declared_type(field) {
             Some(ColumnType::Uuid) => Some(Self::Uuid),
             Some(ColumnType::Json) => Some(if is_jsonb(field) { Self::Jsonb } else { Self::Json }),
-            _ => enumeration_of(field).map(|of| Self::Enum(Arc::new(of))),
+            _ => match AddressType::of(field) {
+                Some(of) => Some(Self::Address(of)),
+                None => enumeration_of(field).map(|of| Self::Enum(Arc::new(of))),
+            },
         }
     }
 
@@ -43,18 +80,36 @@ impl TextType {
     pub fn enumeration(self) -> Option<Arc<Enumeration>> {
         match self {
             Self::Enum(of) => Some(of),
-            Self::Uuid | Self::Json | Self::Jsonb => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) => None,
         }
+    }
+
+    /// The type of addresses, if it is one.
+    pub fn address(&self) -> Option<AddressType> {
+        match self {
+            Self::Address(of) => Some(*of),
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) => None,
+        }
+    }
+
+    /// Whether values have another order than their texts.
+    pub fn has_own_order(&self) -> bool {
+        matches!(self, Self::Enum(_) | Self::Address(_))
     }
 
     /// A nullable field of values of this type.
     pub fn field(&self, name: &str) -> Field {
-        let field = Field::new(name, DataType::Utf8, true);
+        self.mark(Field::new(name, DataType::Utf8, true))
+    }
+
+    /// The field with the mark of this type.
+    pub fn mark(&self, field: Field) -> Field {
         match self {
             Self::Uuid => declared_field(field, ColumnType::Uuid),
             Self::Json => declared_field(field, ColumnType::Json),
             Self::Jsonb => jsonb_field(field),
             Self::Enum(of) => enumeration_field(field, of),
+            Self::Address(of) => field.with_metadata(HashMap::from([(ADDRESS_KEY.to_owned(), of.name().to_owned())])),
         }
     }
 }

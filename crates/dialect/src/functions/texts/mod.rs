@@ -1,7 +1,7 @@
 //! Functions of texts and bytes: [`strings`], [characters and bytes as numbers](codes), [single bytes and bits](bits),
 //! [texts in arrays](elements), [escaped characters](escapes), [normal forms](normal_forms), [regular
-//! expressions](regexps), the escape characters of `LIKE` ([`like_escape`]), and the [`keywords`] that are names only
-//! in quotes.
+//! expressions](regexps), the escape characters of `LIKE` ([`like_escape`]), the patterns of `SIMILAR TO`
+//! ([`similar_to`]), and the [`keywords`] that are names only in quotes.
 
 mod bits;
 mod codes;
@@ -11,6 +11,7 @@ mod keywords;
 pub mod like_escape;
 mod normal_forms;
 pub mod regexps;
+pub mod similar_to;
 pub mod strings;
 
 use datafusion::prelude::SessionContext;

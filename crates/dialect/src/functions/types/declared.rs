@@ -2,6 +2,7 @@
 
 use super::enumerations::{self, EnumCall, enum_call};
 use super::uuids::uuid_of;
+use crate::functions::addresses::functions::{AddressCall, address_function};
 use crate::functions::base::plain::{Plain, Returns};
 use crate::functions::base::text_types::TextType;
 use crate::functions::json::read::{json_of, jsonb_of};
@@ -138,7 +139,8 @@ pub fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The functions that say of which type a value is, and return it.
-pub const DECLARATIONS: [&str; 5] = [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED];
+pub const DECLARATIONS: [&str; 7] =
+    [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED, "declared_inet", "declared_cidr"];
 
 const UUID: &str = "declared_uuid";
 const JSON: &str = "declared_json";
@@ -152,12 +154,21 @@ pub fn declaration(of: TextType) -> ScalarUDF {
         TextType::Json => JSON,
         TextType::Jsonb => JSONB,
         TextType::Enum(of) => return enum_call(EnumCall::Declare, &of),
+        TextType::Address(of) => return address_function(AddressCall::Declare(of)),
     };
     Plain::variadic(name, DataType::Utf8, same).returning(Returns::Declared(of)).udf()
 }
 
-/// The function that returns a value of such a type as a text of no declared type.
-pub fn plain_text() -> ScalarUDF {
+/// The function that returns a value of such a type as a text of no declared type. A cast of an address to a text has
+/// the length of its mask.
+pub fn plain_text(of: &TextType) -> ScalarUDF {
+    match of {
+        TextType::Address(_) => address_function(AddressCall::Text),
+        _ => unchanged_text(),
+    }
+}
+
+fn unchanged_text() -> ScalarUDF {
     Plain::variadic("plain_text", DataType::Utf8, same).udf()
 }
 
@@ -174,12 +185,13 @@ pub fn reading(of: TextType) -> ScalarUDF {
         TextType::Json => json_of(),
         TextType::Jsonb => jsonb_of(),
         TextType::Enum(of) => enum_call(EnumCall::Read, &of),
+        TextType::Address(of) => address_function(AddressCall::Read(of)),
     }
 }
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let mut functions = [TextType::Uuid, TextType::Json, TextType::Jsonb].map(declaration).to_vec();
-    functions.extend([plain_text(), json_list()]);
+    functions.extend([unchanged_text(), json_list()]);
     functions
 }
 

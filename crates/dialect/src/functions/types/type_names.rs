@@ -1,5 +1,6 @@
 //! `pg_typeof(x)`: PostgreSQL's name of a value's type.
 
+use crate::functions::base::text_types::TextType;
 use crate::text::quoted_names::quoted;
 use atsdb_codec::{declared_type, enumeration_of, is_json_list, is_jsonb};
 use atsdb_core::{ColumnType, ElementType};
@@ -42,6 +43,9 @@ pub fn type_name(field: &Field) -> String {
     if let Some(of) = enumeration_of(field) {
         let name = quoted(&of.type_name.name);
         return of.type_name.schema.as_ref().map_or(name.clone(), |schema| format!("{}.{name}", quoted(schema)));
+    }
+    if let Some(of) = TextType::of(field).and_then(|of| of.address()) {
+        return of.name().to_owned();
     }
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),

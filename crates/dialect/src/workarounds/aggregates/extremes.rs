@@ -8,10 +8,10 @@
 //! [#24432](https://github.com/apache/datafusion/issues/24432) is closed upstream, but 55.2 has no fix.
 
 use crate::functions::base::of_inner::of_inner;
+use crate::functions::base::text_types::TextType;
 use crate::workarounds::shared::filters::unwanted;
 use crate::workarounds::times::intervals::average::INTERVAL;
 use crate::workarounds::times::intervals::extremes::{ExtremeLength, ExtremeLengthOfWindow};
-use atsdb_codec::{enumeration_field, enumeration_of};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::nullif;
@@ -53,11 +53,11 @@ impl Extreme {
 impl AggregateUDFImpl for Extreme {
     of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
 
-    /// The result is a label of an enumerated type if the values are.
+    /// The result is a label of an enumerated type, or an address, if the values are.
     fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef> {
         let field = self.inner.return_field(args)?;
-        Ok(match args.first().and_then(|value| enumeration_of(value)) {
-            Some(of) => Arc::new(enumeration_field(field.as_ref().clone(), &of)),
+        Ok(match args.first().and_then(|value| TextType::of(value)).filter(TextType::has_own_order) {
+            Some(of) => Arc::new(of.mark(field.as_ref().clone())),
             None => field,
         })
     }

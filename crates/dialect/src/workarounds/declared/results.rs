@@ -145,9 +145,8 @@ fn rewrite(expr: Expr, schema: &DFSchema, are_results: bool, constants: Constant
     if let Expr::Cast(cast) = &expr
         && cast.field.data_type().is_string()
     {
-        let text = text_type_of(&cast.expr, schema).filter(is_settled).map(|_| cast.expr.as_ref().clone());
-        return match text {
-            Some(text) => Transformed::yes(plain_text().call(vec![text])),
+        return match text_type_of(&cast.expr, schema).filter(is_settled) {
+            Some(of) => Transformed::yes(plain_text(&of).call(vec![cast.expr.as_ref().clone()])),
             None => Transformed::no(expr),
         };
     }

@@ -11,6 +11,7 @@ use super::forms::line_ends::match_line_ends;
 use super::forms::other_forms::{match_each, other_forms};
 use super::forms::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::forms::row_members::compare_rows;
+use super::forms::units_of_rows::part_of_rows;
 use super::literals::instants::{mark_instants, mark_returned_instants};
 use super::literals::integers::{in_columns, in_expression, in_rows, of_function};
 use super::literals::intervals::{keep_sign, read_interval};
@@ -206,7 +207,10 @@ impl VisitorMut for Clauses {
             .and_then(|()| settle_times(expr))
             .and_then(|()| call_session_word(expr))
         {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(()) => {
+                part_of_rows(expr);
+                ControlFlow::Continue(())
+            }
             Err(error) => ControlFlow::Break(error),
         }
     }

@@ -4,16 +4,18 @@
 //! [#22263](https://github.com/apache/datafusion/issues/22263) is fixed upstream by
 //! [#23188](https://github.com/apache/datafusion/pull/23188), which is not in 55.2.
 
-use crate::functions::base::arguments::text_of;
+use crate::functions::base::arguments::{is_text, text_of};
+use crate::functions::texts::similar_to::similar_to_escape;
+use crate::functions::types::type_names::name_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::similar_pattern::regular_expression;
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Like;
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, binary_expr, lit};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, binary_expr, lit};
 use datafusion::optimizer::AnalyzerRule;
 
 /// Runs before types are made equal.
@@ -26,24 +28,28 @@ impl AnalyzerRule for SimilarTo {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_expressions(plan, |expr, _| rewrite(expr))
+        rewrite_expressions(plan, rewrite)
     }
 }
 
-fn rewrite(expr: Expr) -> Result<Transformed<Expr>> {
+fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::SimilarTo(Like { negated, expr, pattern, escape_char, .. }) = expr else {
         return Ok(Transformed::no(expr));
     };
-    let pattern = match pattern.as_ref() {
+    let escape = escape_char.unwrap_or('\\');
+    let pattern = match *pattern {
         Expr::Literal(value, _) if value.is_null() => Expr::Literal(ScalarValue::Utf8(None), None),
-        Expr::Literal(value, _) if text_of(value).is_some() => {
-            let pattern = text_of(value).unwrap_or_default();
-            lit(regular_expression(pattern, Some(escape_char.unwrap_or('\\'))).map_err(external)?)
+        Expr::Literal(value, _) if text_of(&value).is_some() => {
+            let pattern = text_of(&value).unwrap_or_default();
+            lit(regular_expression(pattern, Some(escape)).map_err(external)?)
         }
-        other => {
-            let error = sql_error(format!("SIMILAR TO takes a pattern in quotes, not {other}"));
-            return Err(external(error.with_hint("write a regular expression: x ~ pattern")));
-        }
+        other => match other.get_type(schema) {
+            Ok(of) if !is_text(&of) && !of.is_null() => {
+                let error = sql_error(format!("SIMILAR TO takes a pattern of the type text, not {}", name_of(&of)));
+                return Err(external(error.with_hint("cast it: CAST(x AS TEXT)")));
+            }
+            _ => similar_to_escape().call(vec![other, lit(escape.to_string())]),
+        },
     };
     let operator = if negated { Operator::RegexNotMatch } else { Operator::RegexMatch };
     Ok(Transformed::yes(binary_expr(*expr, operator, pattern)))

@@ -6,6 +6,7 @@
 //! `epoch`, drops fractions, counts a year 0, and does not know those units. Waits for
 //! [#14817](https://github.com/apache/datafusion/issues/14817).
 
+use super::units_of_rows::{by_unit, unknown_unit};
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::interval::intervals;
@@ -21,7 +22,9 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult};
 use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
-use datafusion::logical_expr::{ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
 use std::sync::Arc;
 
 const DAY_SECONDS: f64 = 86_400.0;
@@ -37,6 +40,38 @@ const MONTH_DAYS: f64 = 30.0;
 pub(crate) fn register(context: &SessionContext) {
     if let Some(inner) = context.state().scalar_functions().get("date_part") {
         context.register_udf(ScalarUDF::new_from_impl(DatePart::new(Arc::clone(inner))));
+        let of_rows = PartOfRows { part: DatePart::new(Arc::clone(inner)), signature: inner.signature().clone() };
+        context.register_udf(ScalarUDF::new_from_impl(of_rows));
+    }
+}
+
+/// `date_part` with a unit that is not written in the statement. Its result is always a DOUBLE, because the unit is
+/// known for each row only.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct PartOfRows {
+    part: DatePart,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for PartOfRows {
+    fn name(&self) -> &'static str {
+        "date_part_of_rows"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Float64)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match &args.args[..] {
+            [ColumnarValue::Array(_), _] => by_unit(&args, &DataType::Float64, |call| self.part.invoke_with_args(call)),
+            [ColumnarValue::Scalar(unit), _] if unit.is_null() => Ok(ColumnarValue::Scalar(ScalarValue::Float64(None))),
+            _ => self.part.invoke_with_args(args)?.cast_to(&DataType::Float64, None),
+        }
     }
 }
 
@@ -77,6 +112,9 @@ impl ScalarUDFImpl for DatePart {
             return self.inner.invoke_with_args(args);
         };
         let Some(part) = text_of(part).map(normalized) else { return self.inner.invoke_with_args(args) };
+        if !is_part(&part) {
+            return Err(unknown_unit(&part, &value.data_type()));
+        }
         if matches!(value.data_type(), DataType::Interval(_) | DataType::Duration(_)) {
             let lengths = intervals(&value.clone().into_array(1)?)?;
             let parts = of_intervals(&part, &lengths)?;
@@ -117,9 +155,9 @@ pub(crate) fn normalized(part: &str) -> String {
     let part = part.trim_matches(['"', '\'']).to_ascii_lowercase();
     let name = match part.as_str() {
         "second" | "seconds" | "sec" | "secs" | "s" => "second",
-        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => "millisecond",
-        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => "microsecond",
-        "nanosecond" | "nanoseconds" | "nsec" | "nsecs" | "ns" => "nanosecond",
+        "millisecond" | "milliseconds" | "msecond" | "mseconds" | "msec" | "msecs" | "ms" => "millisecond",
+        "microsecond" | "microseconds" | "usecond" | "useconds" | "usec" | "usecs" | "us" => "microsecond",
+        "nanosecond" | "nanoseconds" | "nsecond" | "nseconds" | "nsec" | "nsecs" | "ns" => "nanosecond",
         "minute" | "minutes" | "min" | "mins" | "m" => "minute",
         "hour" | "hours" | "hr" | "hrs" | "h" => "hour",
         "day" | "days" | "d" => "day",
@@ -134,6 +172,36 @@ pub(crate) fn normalized(part: &str) -> String {
         _ => return part,
     };
     name.to_owned()
+}
+
+/// Whether there is a part of this name in some type.
+fn is_part(part: &str) -> bool {
+    const PARTS: [&str; 23] = [
+        "century",
+        "day",
+        "decade",
+        "dow",
+        "doy",
+        "epoch",
+        "hour",
+        "isodow",
+        "isoyear",
+        "julian",
+        "microsecond",
+        "millennium",
+        "millisecond",
+        "minute",
+        "month",
+        "nanosecond",
+        "quarter",
+        "second",
+        "timezone",
+        "timezone_hour",
+        "timezone_minute",
+        "week",
+        "year",
+    ];
+    PARTS.contains(&part)
 }
 
 fn has_fraction(part: &str) -> bool {

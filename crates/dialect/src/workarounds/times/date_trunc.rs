@@ -1,12 +1,13 @@
 //! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, and leaves all
 //! others to DataFusion. DataFusion goes through the calendar for each time that has a zone, as all times of tables
-//! have, and through nanoseconds, whose range ends in 1677 and 2262. It knows no unit beyond the year, and no
-//! intervals.
+//! have, and through nanoseconds, whose range ends in 1677 and 2262. It knows no unit beyond the year, no intervals, and
+//! no units of columns.
 //!
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
 
 use super::date_part::normalized;
+use super::units_of_rows::{by_unit, unknown_unit};
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::bucketing::cut::{Arguments, Cut};
@@ -15,7 +16,7 @@ use crate::functions::times::interval::intervals;
 use crate::functions::times::types::is_utc;
 use crate::text::datafusion_errors::external;
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
+use datafusion::arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
 use datafusion::common::types::logical_string;
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
@@ -24,8 +25,8 @@ use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    Coercion, ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
-    TypeSignatureClass, Volatility,
+    Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, TypeSignatureClass, Volatility,
 };
 use std::sync::Arc;
 
@@ -79,13 +80,34 @@ impl DateTrunc {
 }
 
 impl ScalarUDFImpl for DateTrunc {
-    of_inner!(name, aliases, return_type, return_field_from_args);
+    of_inner!(name, aliases, return_type);
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        let field = self.inner.return_field_from_args(args)?;
+        Ok(Arc::new(field.as_ref().clone().with_nullable(is_nullable)))
+    }
 
     fn signature(&self) -> &Signature {
         &self.signature
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match &args.args[..] {
+            [ColumnarValue::Array(_), _] => {
+                return by_unit(&args, args.return_field.data_type(), |call| self.invoke_with_args(call));
+            }
+            [ColumnarValue::Scalar(unit), _] if unit.is_null() => {
+                return ScalarValue::try_from(args.return_field.data_type()).map(ColumnarValue::Scalar);
+            }
+            [ColumnarValue::Scalar(unit), values] => {
+                let unit = text_of(unit).unwrap_or_default();
+                if !UNITS.iter().any(|(name, _)| *name == normalized(unit)) {
+                    return Err(unknown_unit(unit, &values.data_type()));
+                }
+            }
+            _ => {}
+        }
         if let [ColumnarValue::Scalar(unit), lengths] = &args.args[..]
             && matches!(lengths.data_type(), DataType::Interval(_))
         {
@@ -122,8 +144,7 @@ impl ScalarUDFImpl for DateTrunc {
     }
 }
 
-/// How to truncate these times; `None` if DataFusion's function does it: other zones and types, and unknown units,
-/// which it refuses.
+/// How to truncate these times; `None` if DataFusion's function does it: other zones and types. Also for unknown units.
 pub fn cut(unit: &ScalarValue, times: &DataType) -> Result<Option<Cut>> {
     let is_utc = match times {
         DataType::Timestamp(_, zone) => zone.as_deref().is_none_or(is_utc),

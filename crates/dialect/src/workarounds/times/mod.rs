@@ -9,4 +9,5 @@ pub(super) mod series;
 pub(super) mod time_results;
 pub(super) mod time_types;
 pub(super) mod times_of_day;
+pub(super) mod units_of_rows;
 pub(super) mod words;

@@ -154,6 +154,15 @@ pub(super) fn unite_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     is_changed
 }
 
+/// Converts the elements of `ARRAY[...]`, numbers or arrays of them, to one type if there are decimals among them. Returns
+/// whether something changed.
+pub(super) fn unite_elements(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    match types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(DataType::is_nested) {
+        true => unite_items(exprs, schema),
+        false => unite_all(exprs, schema),
+    }
+}
+
 /// The decimal type for numbers of these types; `None` if there is no decimal among them, or something else than
 /// numbers.
 fn common_decimal(types: &[DataType]) -> Option<DataType> {

@@ -3,7 +3,8 @@
 use super::arithmetic::operation;
 use super::comparison::compared;
 use super::floats::{
-    double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_items, unite_numbers,
+    double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_elements, unite_items,
+    unite_numbers,
 };
 use super::operation::{Operation, Sign};
 use super::reals;
@@ -121,6 +122,9 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         Expr::ScalarFunction(call) if UNITING.contains(&call.func.name()) => {
             unite_all(call.args.iter_mut().collect(), schema)
+        }
+        Expr::ScalarFunction(call) if call.func.name() == "make_array" => {
+            unite_elements(call.args.iter_mut().collect(), schema)
         }
         Expr::ScalarFunction(call) if let Some(count) = items_of(call.func.name()) => {
             unite_items(call.args.iter_mut().take(count).collect(), schema)

@@ -11,3 +11,4 @@ pub(super) mod other_functions;
 mod percentile_lists;
 mod quantifiers;
 pub(super) mod row_members;
+pub(super) mod units_of_rows;

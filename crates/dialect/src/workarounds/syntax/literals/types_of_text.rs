@@ -1,14 +1,17 @@
-//! JSON and UUIDs, which DataFusion has no types for: casts to them check the text, and operators of JSON are calls.
+//! JSON, UUIDs and network addresses, which DataFusion has no types for: casts to them check the text, and operators of
+//! JSON are calls, as are `&&` and `~` of addresses.
 //! The parser lets these operators bind looser than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has
 //! one of these types in a row, its other rows are cast to it, which DataFusion does not do.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
+use crate::functions::base::text_types::AddressType;
+use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, Value, Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value, Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -28,7 +31,11 @@ const OF_OTHER_TYPES: [&str; 13] = [
     "jsonb_array_elements_text",
 ];
 
-/// Rewrites a cast to JSON or to a UUID, or an operator of JSON, when what is in it has been rewritten.
+/// Functions that return addresses.
+const OF_ADDRESSES: [&str; 9] =
+    ["broadcast", "cidr_of", "hostmask", "inet_merge", "inet_not", "inet_of", "netmask", "network", "set_masklen"];
+
+/// Rewrites a cast to JSON, to a UUID or to an address, or an operator of these, when what is in it has been rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
@@ -41,8 +48,22 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
                 call_of("uuids_of", vec![expr.as_ref().clone()])?
             }
-            _ => return Ok(()),
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if address_type(element).is_some() => {
+                return Err(not_supported(format_args!("an array of the type {element}"))
+                    .with_hint("use an array of texts: TEXT[]"));
+            }
+            other => match address_type(other) {
+                Some(AddressType::Inet) => call_of("inet_of", vec![expr.as_ref().clone()])?,
+                Some(AddressType::Cidr) => call_of("cidr_of", vec![expr.as_ref().clone()])?,
+                None => return Ok(()),
+            },
         },
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } if is_address(operand) => {
+            call_of("inet_not", vec![operand.as_ref().clone()])?
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } if is_address(left) || is_address(right) => {
+            call_of("network_overlap", vec![left.as_ref().clone(), right.as_ref().clone()])?
+        }
         Expr::TypedString(typed) => {
             let name = match typed.data_type {
                 DataType::JSON => "json_of",
@@ -88,7 +109,9 @@ pub(crate) fn unite_rows(values: &mut Values) -> Result<()> {
     let width = values.rows.iter().map(|row| row.len()).max().unwrap_or(0);
     for at in 0..width {
         let types: Vec<Option<DataType>> = values.rows.iter().map(|row| row.get(at).and_then(type_of)).collect();
-        let Some(wanted) = types.iter().flatten().next().cloned() else { continue };
+        // Networks beside addresses become addresses.
+        let inet = types.iter().flatten().find(|of| address_type(of) == Some(AddressType::Inet));
+        let Some(wanted) = inet.or(types.iter().flatten().next()).cloned() else { continue };
         for (row, of) in values.rows.iter_mut().zip(types) {
             let Some(value) = row.get_mut(at).filter(|_| of.as_ref() != Some(&wanted)) else { continue };
             // A word, such as DEFAULT.
@@ -105,12 +128,30 @@ pub(crate) fn unite_rows(values: &mut Values) -> Result<()> {
     Ok(())
 }
 
-/// The type of an expression that is known to be a UUID or JSON.
+/// The type of addresses that a type's name means.
+fn address_type(of: &DataType) -> Option<AddressType> {
+    match of {
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => AddressType::of_name(&name.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether an expression that has been rewritten is a call that returns an address.
+fn is_address(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_address(inner),
+        Expr::Function(call) => OF_ADDRESSES.contains(&call.name.to_string().to_ascii_lowercase().as_str()),
+        _ => false,
+    }
+}
+
+/// The type of an expression that is known to be a UUID, JSON or an address.
 fn type_of(expr: &Expr) -> Option<DataType> {
     use BinaryOperator as B;
     match expr {
         Expr::Nested(inner) => type_of(inner),
         Expr::Cast { data_type: of @ (DataType::JSON | DataType::JSONB | DataType::Uuid), .. } => Some(of.clone()),
+        Expr::Cast { data_type: of, .. } => address_type(of).map(|_| of.clone()),
         Expr::TypedString(typed) => match &typed.data_type {
             of @ (DataType::JSON | DataType::JSONB | DataType::Uuid) => Some(of.clone()),
             _ => None,

@@ -1,18 +1,22 @@
-//! Functions of values of enumerated types. `min`, `max`, `greatest` and `least` follow the order of the type, and so
-//! do the keys of `ORDER BY` within calls. Functions that take values of any type stay. All others do not exist for
-//! these values, as in PostgreSQL, where they take texts.
+//! Functions of values with an order of their own. `min`, `max`, `greatest` and `least` follow that order, and so do the
+//! keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses. All others do
+//! not exist for these values, as in PostgreSQL, where they take texts.
 
-use super::comparison::settle;
-use super::labels::{enumeration_of, name_of_type, rank_keys};
+use super::comparison::{settle, settle_as};
+use super::own_order::{
+    address_type_of, described, name_of_type, of_order_key, ordered_type_of, rank_keys, require_common_type, shown_name,
+};
+use crate::functions::addresses::extremes::extreme_address;
+use crate::functions::addresses::functions::function_of_type;
+use crate::functions::base::text_types::{AddressType, TextType};
 use crate::functions::types::declared::FIRST_VALUES;
 use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
-use atsdb_core::Enumeration;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionDefinition};
-use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, Operator};
 use std::sync::Arc;
 
 /// Functions of values of any type whose results are no values of that type.
@@ -63,8 +67,17 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
     }
 }
 
-fn first_type(args: &[Expr], schema: &DFSchema) -> Option<Arc<Enumeration>> {
-    args.iter().find_map(|arg| enumeration_of(arg, schema))
+fn first_type(args: &[Expr], schema: &DFSchema) -> Option<TextType> {
+    args.iter().find_map(|arg| ordered_type_of(arg, schema))
+}
+
+/// `min` or `max` in the order of a type; `None` for a type whose texts have its order.
+fn extreme_of(name: &str, of: &TextType) -> Option<Arc<AggregateUDF>> {
+    match of {
+        TextType::Enum(of) => Some(extreme_label(name == "max", of)),
+        TextType::Address(of) => Some(extreme_address(name == "max", *of)),
+        TextType::Uuid | TextType::Json | TextType::Jsonb => None,
+    }
 }
 
 fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -75,25 +88,36 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
         return match Expr::ScalarFunction(call.clone())
             .to_field(schema)
             .ok()
-            .and_then(|(_, field)| atsdb_codec::enumeration_of(&field))
+            .and_then(|(_, field)| TextType::of(&field))
         {
-            Some(to) if to == *of => Ok(Transformed::no(Expr::ScalarFunction(call))),
+            Some(to) if to == of => Ok(Transformed::no(Expr::ScalarFunction(call))),
             Some(to) => {
-                let message = format!("cannot cast type {} to {}", of.shown_name(), to.shown_name());
+                let message = format!("cannot cast type {} to {}", shown_name(&of), shown_name(&to));
                 Err(external(sql_error(message).with_hint("cast it to TEXT first")))
             }
             None => Err(no_function(&name, &call.args, schema)),
         };
     }
-    if let Some(of_type) = EnumCall::of_name(&name).filter(|_| OF_TYPE.contains(&name.as_str())) {
+    if let TextType::Enum(of) = &of
+        && let Some(of_type) = EnumCall::of_name(&name).filter(|_| OF_TYPE.contains(&name.as_str()))
+    {
         settle(call.args.iter_mut().collect(), Operator::Eq, schema)?;
-        return Ok(Transformed::yes(enum_call(of_type, &of).call(call.args)));
+        return Ok(Transformed::yes(enum_call(of_type, of).call(call.args)));
+    }
+    if of.address().is_some()
+        && let Some(function) = function_of_type(&call.func, address_type_of(&call.args[0], schema))
+    {
+        let is_same = function == *call.func;
+        let call = function.call(call.args);
+        return Ok(if is_same { Transformed::no(call) } else { Transformed::yes(call) });
     }
     match name.as_str() {
         "greatest" | "least" => {
-            settle(call.args.iter_mut().collect(), Operator::Lt, schema)?;
-            let position = Expr::ScalarFunction(call);
-            Ok(Transformed::yes(enum_call(EnumCall::Label, &of).call(vec![position])))
+            // An `inet` among networks makes all of them addresses.
+            let has_inet = call.args.iter().any(|arg| address_type_of(arg, schema) == Some(AddressType::Inet));
+            let of = if has_inet { TextType::Address(AddressType::Inet) } else { of };
+            settle_as(&of, call.args.iter_mut().collect(), Operator::Lt, schema)?;
+            Ok(Transformed::yes(of_order_key(&of, Expr::ScalarFunction(call))))
         }
         "nullif" | "array_has" => {
             let is_changed = match call.args.as_mut_slice() {
@@ -108,9 +132,11 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
             Ok(if is_changed { Transformed::yes(call) } else { Transformed::no(call) })
         }
         "make_array" => Err(no_array(&of)),
-        known if OF_ANY_TYPE.contains(&known) || FIRST_VALUES.contains(&known) => {
+        known if FIRST_VALUES.contains(&known) => {
+            require_common_type("COALESCE", &call.args.iter().collect::<Vec<_>>(), schema)?;
             Ok(Transformed::no(Expr::ScalarFunction(call)))
         }
+        known if OF_ANY_TYPE.contains(&known) => Ok(Transformed::no(Expr::ScalarFunction(call))),
         _ => Err(no_function(&name, &call.args, schema)),
     }
 }
@@ -121,13 +147,15 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
     if let Some(of) = first_type(&call.params.args, schema) {
         match name.as_str() {
             "min" | "max" => {
-                call.func = extreme_label(name == "max", &of);
-                is_changed = true;
+                if let Some(extreme) = extreme_of(&name, &of) {
+                    call.func = extreme;
+                    is_changed = true;
+                }
             }
             "array_agg" => return Err(no_array(&of)),
             counting if COUNTING.contains(&counting) => {}
             choosing if CHOOSING.contains(&choosing) => {
-                require_label(&Expr::AggregateFunction(call.clone()), &name, schema)?;
+                require_type(&Expr::AggregateFunction(call.clone()), &of, &name, schema)?;
             }
             _ => return Err(no_function(&name, &call.params.args, schema)),
         }
@@ -142,13 +170,15 @@ fn window(mut call: WindowFunction, schema: &DFSchema) -> Result<Transformed<Exp
     if let Some(of) = first_type(&call.params.args, schema) {
         match name.as_str() {
             "min" | "max" => {
-                call.fun = WindowFunctionDefinition::AggregateUDF(extreme_label(name == "max", &of));
-                is_changed = true;
+                if let Some(extreme) = extreme_of(&name, &of) {
+                    call.fun = WindowFunctionDefinition::AggregateUDF(extreme);
+                    is_changed = true;
+                }
             }
             "array_agg" => return Err(no_array(&of)),
             counting if COUNTING.contains(&counting) => {}
             choosing if CHOOSING.contains(&choosing) || choosing == "nth_value" => {
-                require_label(&Expr::from(call.clone()), &name, schema)?;
+                require_type(&Expr::from(call.clone()), &of, &name, schema)?;
             }
             _ => return Err(no_function(&name, &call.params.args, schema)),
         }
@@ -158,11 +188,11 @@ fn window(mut call: WindowFunction, schema: &DFSchema) -> Result<Transformed<Exp
 }
 
 /// Refuses a function whose results would be texts.
-fn require_label(call: &Expr, name: &str, schema: &DFSchema) -> Result<()> {
-    match enumeration_of(call, schema) {
+fn require_type(call: &Expr, of: &TextType, name: &str, schema: &DFSchema) -> Result<()> {
+    match ordered_type_of(call, schema) {
         Some(_) => Ok(()),
         None => Err(external(
-            not_supported(format_args!("{name} of values of an enumerated type")).with_hint("cast them to TEXT"),
+            not_supported(format_args!("{name} of values of {}", described(of))).with_hint("cast them to TEXT"),
         )),
     }
 }
@@ -170,10 +200,10 @@ fn require_label(call: &Expr, name: &str, schema: &DFSchema) -> Result<()> {
 fn no_function(name: &str, args: &[Expr], schema: &DFSchema) -> DataFusionError {
     let types: Vec<String> = args.iter().map(|arg| name_of_type(arg, schema)).collect();
     let error = sql_error(format!("function {name}({}) does not exist", types.join(", ")));
-    external(error.with_hint("labels of an enumerated type are no texts: write CAST(x AS TEXT)"))
+    external(error.with_hint("labels of an enumerated type and addresses are no texts: write CAST(x AS TEXT)"))
 }
 
-fn no_array(of: &Enumeration) -> DataFusionError {
-    let error = not_supported(format_args!("an array of the enumerated type {}", of.shown_name()));
+fn no_array(of: &TextType) -> DataFusionError {
+    let error = not_supported(format_args!("an array of {}", described(of)));
     external(error.with_hint("collect texts: CAST(x AS TEXT)"))
 }

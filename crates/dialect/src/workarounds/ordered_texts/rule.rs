@@ -1,7 +1,9 @@
-//! The rule of the analyzer for values of enumerated types.
+//! The rule of the analyzer for values with an order of their own.
 
-use super::labels::{rank_keys, ranked};
+use super::own_order::{no_common_type, no_operator, rank_keys, ranked, shown_name};
 use super::{calls, comparison};
+use crate::functions::base::text_types::TextType;
+use crate::functions::types::declared::{is_untyped_column, text_type_of};
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::workarounds::declared::results::with_new_schema;
 use datafusion::common::config::ConfigOptions;
@@ -15,16 +17,17 @@ use datafusion::optimizer::AnalyzerRule;
 
 /// Runs after the types of results have been declared, and before types are made equal.
 #[derive(Debug)]
-pub(crate) struct EnumValues;
+pub struct OrderedTexts;
 
-impl AnalyzerRule for EnumValues {
+impl AnalyzerRule for OrderedTexts {
     fn name(&self) -> &str {
-        "enum_values"
+        "ordered_texts"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let mut is_changed = false;
         plan.dyn_transform_up_with_subqueries(|plan| {
+            require_one_type(&plan)?;
             let schema = merge_schema(&plan.inputs());
             let (names, is_sort) = (NamePreserver::new(&plan), matches!(plan, LogicalPlan::Sort(_)));
             let plan = match plan {
@@ -53,6 +56,38 @@ impl AnalyzerRule for EnumValues {
         })
         .data()
     }
+}
+
+/// Refuses columns that are united or joined by equal texts where some of them are addresses and others of another type.
+fn require_one_type(plan: &LogicalPlan) -> Result<()> {
+    let differ = |left: &Option<TextType>, right: &Option<TextType>| {
+        let has_address = [left, right].into_iter().flatten().any(|of| of.address().is_some());
+        has_address && left != right
+    };
+    let name = |of: &Option<TextType>| of.as_ref().map_or("text", shown_name).to_owned();
+    match plan {
+        LogicalPlan::Union(union) => {
+            for at in 0..union.schema.fields().len() {
+                let typed = union.inputs.iter().filter(|input| !is_untyped_column(input, at));
+                let types: Vec<_> =
+                    typed.filter_map(|input| Some(TextType::of(input.schema().fields().get(at)?))).collect();
+                if let Some(pair) = types.windows(2).find(|pair| differ(&pair[0], &pair[1])) {
+                    return Err(no_common_type("UNION", &name(&pair[0]), &name(&pair[1])));
+                }
+            }
+        }
+        LogicalPlan::Join(join) => {
+            for (left, right) in &join.on {
+                let left = text_type_of(left, join.left.schema());
+                let right = text_type_of(right, join.right.schema());
+                if differ(&left, &right) {
+                    return Err(no_operator(&name(&left), "=", &name(&right)));
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
