@@ -1,5 +1,5 @@
-//! Files that are made of several: one below the other, each with its header; or several tables, with empty lines between
-//! them.
+//! Files that are made of several: one below the other, each with its header; or several tables, with empty lines
+//! between them.
 
 use crate::csv::header::kinds_of;
 use crate::csv::separator::Separator;

@@ -2,10 +2,10 @@
 //!
 //! Owned here: bytes and compression ([`content`]), text of other encodings and with other line ends ([`transcoded`],
 //! [`line_ends`]), files ([`source`]) and those that cannot be opened ([`missing_file`]), their format
-//! ([`format`](mod@format), [`unreadable`], [`settings`]) and those that are made of other databases' tables ([`table_file`]), blocks
-//! of text and their records ([`blocks`], [`parser`]), batches of typed values ([`batch_reader`], [`parquet_reader`],
-//! [`parquet_bytes`]), and working on blocks on several threads ([`pipeline`]). Not owned: the formats (`csv`, `json`,
-//! `batches`).
+//! ([`format`](mod@format), [`unreadable`], [`settings`]) and those that are made of other databases' tables
+//! ([`table_file`]), blocks of text and their records ([`blocks`], [`parser`]), batches of typed values
+//! ([`batch_reader`], [`parquet_reader`], [`parquet_bytes`]), and working on blocks on several threads ([`pipeline`]).
+//! Not owned: the formats (`csv`, `json`, `batches`).
 
 pub(crate) mod batch_reader;
 pub(crate) mod blocks;

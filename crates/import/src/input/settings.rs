@@ -1,5 +1,5 @@
-//! Recognises YAML, and files of settings such as INI and TOML, by their first lines. All of the lines must be like this,
-//! because titles above separated values, too, may be written as `name: value`.
+//! Recognises YAML, and files of settings such as INI and TOML, by their first lines. All of the lines must be like
+//! this, because titles above separated values, too, may be written as `name: value`.
 
 use crate::input::format::HEAD_BYTES;
 use std::collections::HashSet;
