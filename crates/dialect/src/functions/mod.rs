@@ -19,7 +19,7 @@
 //! Not owned: filling gaps, which is done by a plan step (`operators`), functions that only correct an answer of
 //! DataFusion's (`workarounds`), and the examples of the list of functions (`run`).
 
-pub mod addresses;
+pub(crate) mod addresses;
 mod aggregates;
 pub mod base;
 pub mod bucketing;

@@ -152,7 +152,7 @@ pub fn too_deep() -> Error {
 }
 
 /// The error for an alias with names for more columns than its table has.
-pub(crate) fn too_many_names(table: &str, columns: usize, names: usize) -> Error {
+pub fn too_many_names(table: &str, columns: usize, names: usize) -> Error {
     sql_error(format!("table \"{table}\" has {columns} columns available but {names} columns specified"))
 }
 

@@ -7,7 +7,7 @@ use std::str::Chars;
 
 /// A pattern with the escapes of Rust's regular expressions. Between brackets there are no positions: PostgreSQL
 /// refuses them there, and so do Rust's regular expressions, in which they mean nothing.
-pub(crate) fn with_rust_escapes(pattern: &str) -> String {
+pub fn with_rust_escapes(pattern: &str) -> String {
     let mut written = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
     let mut is_in_brackets = false;

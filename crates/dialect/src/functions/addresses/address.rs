@@ -6,14 +6,14 @@ use datafusion::common::{DataFusionError, Result};
 
 /// The version of the protocol that an address is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AddressFamily {
+pub(crate) enum AddressFamily {
     V4,
     V6,
 }
 
 impl AddressFamily {
     /// 4 or 6.
-    pub fn number(self) -> u8 {
+    pub(crate) fn number(self) -> u8 {
         match self {
             Self::V4 => 4,
             Self::V6 => 6,
@@ -21,7 +21,7 @@ impl AddressFamily {
     }
 
     /// The number of bits of an address.
-    pub fn bits(self) -> u8 {
+    pub(crate) fn bits(self) -> u8 {
         match self {
             Self::V4 => 32,
             Self::V6 => 128,
@@ -39,11 +39,11 @@ impl AddressFamily {
 
 /// An address. Its bits are the lowest ones of `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NetworkAddress {
-    pub family: AddressFamily,
-    pub value: u128,
+pub(crate) struct NetworkAddress {
+    pub(crate) family: AddressFamily,
+    pub(crate) value: u128,
     /// The number of bits that name the network.
-    pub mask_length: u8,
+    pub(crate) mask_length: u8,
 }
 
 impl NetworkAddress {
@@ -63,13 +63,13 @@ impl NetworkAddress {
     }
 
     /// The bytes of an address, the most significant one first.
-    pub fn bytes(family: AddressFamily, value: u128) -> Vec<u8> {
+    pub(crate) fn bytes(family: AddressFamily, value: u128) -> Vec<u8> {
         let width = usize::from(family.bits() / 8);
         value.to_be_bytes()[16 - width..].to_vec()
     }
 
     /// Bytes in the order of addresses: IPv4 before IPv6, then by network, by the length of the mask, and by host.
-    pub fn key(self) -> Vec<u8> {
+    pub(crate) fn key(self) -> Vec<u8> {
         let mut key = vec![self.family.number()];
         key.extend(Self::bytes(self.family, self.network().value));
         key.push(self.mask_length);
@@ -78,7 +78,7 @@ impl NetworkAddress {
     }
 
     /// The address with a [key](Self::key).
-    pub fn of_key(key: &[u8]) -> Option<Self> {
+    pub(crate) fn of_key(key: &[u8]) -> Option<Self> {
         let (family, width) = match key.first()? {
             4 => (AddressFamily::V4, 4),
             _ => (AddressFamily::V6, 16),
@@ -90,28 +90,28 @@ impl NetworkAddress {
     }
 
     /// Whether a bit is set that names a host.
-    pub fn has_host_bits(self) -> bool {
+    pub(crate) fn has_host_bits(self) -> bool {
         self.value & self.host_bits() != 0
     }
 
-    pub fn network(self) -> Self {
+    pub(crate) fn network(self) -> Self {
         Self { value: self.value & self.network_bits(), ..self }
     }
 
-    pub fn broadcast(self) -> Self {
+    pub(crate) fn broadcast(self) -> Self {
         Self { value: self.value | self.host_bits(), ..self }
     }
 
-    pub fn netmask(self) -> Self {
+    pub(crate) fn netmask(self) -> Self {
         self.alone(self.network_bits())
     }
 
-    pub fn hostmask(self) -> Self {
+    pub(crate) fn hostmask(self) -> Self {
         self.alone(self.host_bits())
     }
 
     /// The address with another length of the mask; -1 is that of a single address.
-    pub fn with_mask_length(self, length: i64) -> Result<Self> {
+    pub(crate) fn with_mask_length(self, length: i64) -> Result<Self> {
         let most = self.family.bits();
         let mask_length = if length == -1 { Some(most) } else { u8::try_from(length).ok() };
         match mask_length.filter(|length| *length <= most) {
@@ -130,22 +130,22 @@ impl NetworkAddress {
     }
 
     /// Whether the network lies in another one, or is the same.
-    pub fn is_within(self, other: Self) -> bool {
+    pub(crate) fn is_within(self, other: Self) -> bool {
         self.mask_length >= other.mask_length && self.begins_as(other, other.mask_length)
     }
 
     /// Whether the network lies in another one, which is greater.
-    pub fn is_strictly_within(self, other: Self) -> bool {
+    pub(crate) fn is_strictly_within(self, other: Self) -> bool {
         self.mask_length > other.mask_length && self.is_within(other)
     }
 
     /// Whether one of two networks lies in the other.
-    pub fn overlaps(self, other: Self) -> bool {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
         self.begins_as(other, self.mask_length.min(other.mask_length))
     }
 
     /// The smallest network that two networks lie in.
-    pub fn merged(self, other: Self) -> Result<Self> {
+    pub(crate) fn merged(self, other: Self) -> Result<Self> {
         if self.family != other.family {
             return Err(refused(
                 "cannot merge addresses from different families",
@@ -160,12 +160,12 @@ impl NetworkAddress {
     }
 
     /// `~`.
-    pub fn inverse(self) -> Self {
+    pub(crate) fn inverse(self) -> Self {
         Self { value: self.value ^ self.family.all(), ..self }
     }
 
     /// `&` or `|`.
-    pub fn combined(self, other: Self, name: &str, combine: fn(u128, u128) -> u128) -> Result<Self> {
+    pub(crate) fn combined(self, other: Self, name: &str, combine: fn(u128, u128) -> u128) -> Result<Self> {
         if self.family != other.family {
             let message = format!("cannot {name} inet values of different sizes");
             return Err(refused(message, "use addresses of one version of IP"));
@@ -175,7 +175,7 @@ impl NetworkAddress {
     }
 
     /// The address that is this many later, or earlier.
-    pub fn moved(self, by: i64, is_earlier: bool) -> Result<Self> {
+    pub(crate) fn moved(self, by: i64, is_earlier: bool) -> Result<Self> {
         let count = u128::from(by.unsigned_abs());
         let value = match (by < 0) != is_earlier {
             true => self.value.checked_sub(count),
@@ -185,7 +185,7 @@ impl NetworkAddress {
     }
 
     /// How many addresses later this one is than another.
-    pub fn minus(self, other: Self) -> Result<i64> {
+    pub(crate) fn minus(self, other: Self) -> Result<i64> {
         if self.family != other.family {
             let message = "cannot subtract inet values of different sizes";
             return Err(refused(message, "use addresses of one version of IP"));

@@ -6,7 +6,7 @@ use atsdb_core::Error;
 use std::net::Ipv6Addr;
 
 /// Reads an address as a type; the error says how the text is wrong.
-pub fn read(text: &str, of: AddressType) -> Result<NetworkAddress, Error> {
+pub(crate) fn read(text: &str, of: AddressType) -> Result<NetworkAddress, Error> {
     let address = match of {
         AddressType::Inet => parse_inet(text),
         AddressType::Cidr => parse_cidr(text),
@@ -23,7 +23,7 @@ pub fn read(text: &str, of: AddressType) -> Result<NetworkAddress, Error> {
 }
 
 /// The text of a value of a type. A `cidr` always has the length of its mask, an `inet` only with a mask.
-pub fn written(address: NetworkAddress, of: AddressType) -> String {
+pub(crate) fn written(address: NetworkAddress, of: AddressType) -> String {
     match of {
         AddressType::Inet if address.mask_length == address.family.bits() => host(address),
         _ => with_mask(address),
@@ -31,12 +31,12 @@ pub fn written(address: NetworkAddress, of: AddressType) -> String {
 }
 
 /// The address and the length of its mask.
-pub fn with_mask(address: NetworkAddress) -> String {
+pub(crate) fn with_mask(address: NetworkAddress) -> String {
     format!("{}/{}", host(address), address.mask_length)
 }
 
 /// The address without its mask.
-pub fn host(address: NetworkAddress) -> String {
+pub(crate) fn host(address: NetworkAddress) -> String {
     let bytes = NetworkAddress::bytes(address.family, address.value);
     match address.family {
         AddressFamily::V4 => decimal_bytes(&bytes),
@@ -53,7 +53,7 @@ pub fn host(address: NetworkAddress) -> String {
 
 /// The shortest text of a `cidr`, without the bytes or words at its end that the mask leaves out. `None` for networks of
 /// addresses of IPv4 within IPv6.
-pub fn abbreviated(address: NetworkAddress) -> Option<String> {
+pub(crate) fn abbreviated(address: NetworkAddress) -> Option<String> {
     let length = usize::from(address.mask_length);
     let bytes = NetworkAddress::bytes(address.family, address.network().value);
     let shown = match address.family {
@@ -105,7 +105,7 @@ fn compressed(words: &[u16], zeros: Option<(usize, usize)>) -> String {
 }
 
 /// An address as `inet` has it: all bytes, or as many as its mask needs.
-pub fn parse_inet(text: &str) -> Option<NetworkAddress> {
+pub(crate) fn parse_inet(text: &str) -> Option<NetworkAddress> {
     if text.contains(':') {
         return parse_v6(text);
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const KEY_BYTES_MAX: usize = 34;
 
 /// `min` or `max` of a type.
-pub fn extreme_address(is_max: bool, of: AddressType) -> Arc<AggregateUDF> {
+pub(crate) fn extreme_address(is_max: bool, of: AddressType) -> Arc<AggregateUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     Arc::new(AggregateUDF::new_from_impl(ExtremeAddress { is_max, of, signature }))
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// What a function of addresses does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AddressCall {
+pub(crate) enum AddressCall {
     /// Reads a text.
     Read(AddressType),
     /// Returns a value unchanged.
@@ -70,7 +70,7 @@ enum Argument {
 
 impl AddressCall {
     /// The calls that have a name in SQL, or that statements are rewritten to.
-    pub const NAMED: [Self; 15] = [
+    pub(crate) const NAMED: [Self; 15] = [
         Self::Read(AddressType::Inet),
         Self::Read(AddressType::Cidr),
         Self::Abbreviation(AddressType::Inet),
@@ -169,13 +169,13 @@ impl AddressCall {
 }
 
 /// A function of addresses.
-pub fn address_function(call: AddressCall) -> ScalarUDF {
+pub(crate) fn address_function(call: AddressCall) -> ScalarUDF {
     let signature = Signature::any(call.arguments().len(), Volatility::Immutable);
     ScalarUDF::new_from_impl(AddressFunction { call, signature })
 }
 
 /// The function for an argument of this type; `None` if it is no function of addresses.
-pub fn function_of_type(function: &ScalarUDF, first: Option<AddressType>) -> Option<ScalarUDF> {
+pub(crate) fn function_of_type(function: &ScalarUDF, first: Option<AddressType>) -> Option<ScalarUDF> {
     let of_addresses = function.inner().downcast_ref::<AddressFunction>()?;
     Some(address_function(of_addresses.call.of_first(first)))
 }

@@ -4,10 +4,10 @@
 //! DataFusion sees addresses as texts. Each has one text in each of the two types, so equal texts are equal addresses;
 //! the order of the texts means nothing. Not owned: which operators call these functions (`workarounds`).
 
-pub mod address;
-pub mod address_text;
-pub mod extremes;
-pub mod functions;
+pub(crate) mod address;
+pub(crate) mod address_text;
+pub(crate) mod extremes;
+pub(crate) mod functions;
 
 use datafusion::prelude::SessionContext;
 use functions::{AddressCall, address_function};

@@ -89,7 +89,7 @@ pub fn place_named_arguments(statement: &mut Statement) -> Result<()> {
 }
 
 /// The same for the arguments of one call.
-pub(crate) fn place_arguments(name: &ObjectName, args: &mut Vec<FunctionArg>) -> Result<()> {
+pub fn place_arguments(name: &ObjectName, args: &mut Vec<FunctionArg>) -> Result<()> {
     if args.iter().all(|argument| matches!(argument, FunctionArg::Unnamed(_))) {
         return Ok(());
     }

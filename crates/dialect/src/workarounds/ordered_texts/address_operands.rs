@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 /// Runs while a statement is planned, before the planners that look at texts.
 #[derive(Debug)]
-pub struct AddressOperands;
+pub(crate) struct AddressOperands;
 
 impl ExprPlanner for AddressOperands {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {

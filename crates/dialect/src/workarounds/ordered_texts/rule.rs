@@ -17,7 +17,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 /// Runs after the types of results have been declared, and before types are made equal.
 #[derive(Debug)]
-pub struct OrderedTexts;
+pub(crate) struct OrderedTexts;
 
 impl AnalyzerRule for OrderedTexts {
     fn name(&self) -> &str {

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Rewrites such a call.
-pub fn part_of_rows(expr: &mut Expr) {
+pub(crate) fn part_of_rows(expr: &mut Expr) {
     let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return };
     let is_part = ["date_part", "datepart"].iter().any(|known| name.to_string().eq_ignore_ascii_case(known));
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(unit)), _] = list.args.as_slice() else { return };

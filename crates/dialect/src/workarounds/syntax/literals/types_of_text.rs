@@ -11,7 +11,8 @@ use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value, Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value,
+    Values,
 };
 
 /// Functions of JSON that return no JSON.

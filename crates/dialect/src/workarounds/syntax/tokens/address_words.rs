@@ -7,7 +7,7 @@ use crate::functions::base::text_types::AddressType;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Rewrites both.
-pub fn write_addresses(tokens: &mut Vec<TokenWithSpan>) {
+pub(crate) fn write_addresses(tokens: &mut Vec<TokenWithSpan>) {
     write_casts(tokens);
     join_operators(tokens);
 }
