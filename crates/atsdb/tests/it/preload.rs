@@ -60,6 +60,22 @@ fn appended_and_sealed_rows_are_preloaded() {
 }
 
 #[test]
+fn columns_that_were_preloaded_before_they_were_widened_are_read_once() {
+    const EVEN: &str = "SELECT count(*) AS n FROM pings WHERE value % 2 = 0";
+    let folder = tempfile::tempdir().unwrap();
+    let db = open(&folder.path().join("a.db"), 64 << 20);
+    create(&db);
+    insert(&db, 2);
+    assert_eq!((count(&db, EVEN), read_from_store(&db, EVEN)), (1_000, 0));
+    db.sql("ALTER TABLE pings ALTER COLUMN value TYPE BIGINT").unwrap();
+    assert_eq!(count(&db, EVEN), 1_000);
+    let before = db.engine().cache_stats();
+    assert_eq!(count(&db, EVEN), 1_000);
+    let after = db.engine().cache_stats();
+    assert!(after.hits > before.hits && after.misses == before.misses, "{before:?} {after:?}");
+}
+
+#[test]
 fn the_last_hours_are_loaded_and_older_ones_are_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");

@@ -87,8 +87,8 @@ impl Inner {
         if descriptor.page(index.id).is_none() {
             return Ok(None);
         }
-        let known = self.in_memory(descriptor.uid, index.id, use_cache);
-        if let Some(filter) = known.and_then(|array| filter_in_memory(&array, meaning)) {
+        let known = |array: ArrayRef| filter_in_memory(&array, meaning);
+        if let Some(filter) = self.in_memory(descriptor.uid, index.id, use_cache, known) {
             return Ok(Some(filter));
         }
         let location = || format!("table {}, chunk {}, index {}", table.definition.name, entry.id.0, index.name);

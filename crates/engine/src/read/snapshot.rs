@@ -170,10 +170,18 @@ impl Inner {
         }
     }
 
-    /// A column, or the filter of an index, if this process has it in memory.
-    pub(crate) fn in_memory(&self, chunk: ChunkUid, id: ColumnId, use_cache: bool) -> Option<ArrayRef> {
+    /// What `present` makes of a column, or of the filter of an index, that this process has in memory. It returns
+    /// `None` for an array of an older definition.
+    pub(crate) fn in_memory<T>(
+        &self,
+        chunk: ChunkUid,
+        id: ColumnId,
+        use_cache: bool,
+        present: impl Fn(ArrayRef) -> Option<T>,
+    ) -> Option<T> {
         let preloaded = if self.past_caches { None } else { self.shared.preloaded.get(chunk, id) };
-        preloaded.or_else(|| if use_cache { self.shared.cache.get(chunk, id) } else { None })
+        let cached = || if use_cache { self.shared.cache.get(chunk, id) } else { None };
+        preloaded.and_then(&present).or_else(|| cached().and_then(&present))
     }
 
     /// Columns of a chunk in stored form, in the order requested. A column that is newer than the chunk is `None`.
@@ -186,9 +194,10 @@ impl Inner {
         use_cache: bool,
     ) -> Result<Vec<Option<ArrayRef>>> {
         let cached = |column: &&Column| {
-            // The cached array may be from before the column was widened.
-            self.in_memory(descriptor.uid, column.id, use_cache)
-                .filter(|array| *array.data_type() == stored_type(column))
+            // The array may be from before the column was widened.
+            self.in_memory(descriptor.uid, column.id, use_cache, |array| {
+                (*array.data_type() == stored_type(column)).then_some(array)
+            })
         };
         let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
         let wanted = |position: &usize| arrays[*position].is_none() && descriptor.page(columns[*position].id).is_some();
