@@ -65,7 +65,7 @@ fn push_escape(written: &mut String, letters: &mut Peekable<Chars<'_>>, is_in_br
         Some('b') => written.push_str(r"\x08"),
         Some('B') => written.push_str(r"\\"),
         Some('e') => written.push_str(r"\x1b"),
-        Some('0') => written.push_str(r"\x00"),
+        Some('0') => push_octal(written, letters),
         Some('x') if letters.peek().is_some_and(char::is_ascii_hexdigit) => {
             written.push_str(r"\x{");
             while let Some(digit) = letters.next_if(char::is_ascii_hexdigit) {
@@ -83,6 +83,17 @@ fn push_escape(written: &mut String, letters: &mut Peekable<Chars<'_>>, is_in_br
             written.extend(other);
         }
     }
+}
+
+/// Appends the character with a code of up to three octal digits, behind the first of them, a zero.
+fn push_octal(written: &mut String, letters: &mut Peekable<Chars<'_>>) {
+    let mut code = 0;
+    for _ in 0..2 {
+        let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(8)) else { break };
+        code = code * 8 + digit;
+        letters.next();
+    }
+    written.push_str(&format!(r"\x{code:02x}"));
 }
 
 #[cfg(test)]
@@ -113,6 +124,7 @@ mod tests {
             (r"a\Bd[\B]", r"a\\d[\\]"),
             (r"\x41\x1F600g\xg", r"\x{41}\x{1F600}g\xg"),
             (r"\0\d\s\w\A\n", r"\x00\d\s\w\A\n"),
+            (r"\012\08\0771", r"\x0a\x008\x3f1"),
         ] {
             assert_eq!(with_rust_escapes(pattern), expected, "{pattern}");
         }

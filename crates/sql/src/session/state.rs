@@ -150,8 +150,8 @@ impl Session {
         self.restriction.require(needed)
     }
 
-    /// Takes what a person should know about the table that the last `CREATE TABLE` created, if there is something:
-    /// which column became the time, if the statement does not show it.
+    /// Takes what a person should know about what the last statement did, if there is something: which column of a new
+    /// table became the time, if the statement does not show it, and the index that a `COMMIT` could not build.
     pub fn take_notice(&self) -> Option<String> {
         self.notice.lock().take()
     }

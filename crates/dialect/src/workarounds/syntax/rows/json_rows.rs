@@ -66,9 +66,10 @@ fn columns_of(name: &ObjectName) -> Option<&'static [RowColumn]> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, columns)| *columns)
 }
 
-/// Whether it is the name of a function that returns one value.
-fn returns_value(name: &ObjectName) -> bool {
-    name.0.len() == 1 && !is_table_function(name) && !returns_rows_of_list(name)
+/// Whether it is the call of a function that returns one value. One whose alias gives types to columns returns records.
+fn returns_value(name: &ObjectName, alias: Option<&TableAlias>) -> bool {
+    let has_types = alias.is_some_and(|alias| alias.columns.iter().any(|column| column.data_type.is_some()));
+    name.0.len() == 1 && !has_types && !is_table_function(name) && !returns_rows_of_list(name)
 }
 
 /// The name of a relation of such rows and the names of its columns; `None` if it is another relation.
@@ -85,7 +86,7 @@ pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)>
     let name_of = |column: &RowColumn| column.name.map_or_else(|| relation.clone(), Ident::new);
     let mut names: Vec<Ident> = match columns_of(name) {
         Some(columns) => columns.iter().map(name_of).collect(),
-        None if returns_value(name) => vec![relation.clone()],
+        None if returns_value(name, alias.as_ref()) => vec![relation.clone()],
         None => return None,
     };
     names.extend(with_ordinality.then(|| Ident::new(ORDINALITY)));
