@@ -111,8 +111,8 @@ impl Session {
         Ok(())
     }
 
-    /// Builds the indexes that the transaction declared. It is durable already, so no failure may become one of COMMIT: a
-    /// client would repeat the transaction. An index that is not complete only prunes less.
+    /// Builds the indexes that the transaction declared. It is durable already, so no failure may become one of COMMIT:
+    /// a client would repeat the transaction. An index that is not complete only prunes less.
     fn build_after_commit(&self, indexes: &[(Table, Index)]) {
         for (table, index) in indexes {
             match self.engine.build_index(table, index) {

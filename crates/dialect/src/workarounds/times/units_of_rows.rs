@@ -14,8 +14,8 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The result of a call whose units are an array. `compute` returns that of a call with one unit. It is cast to the type
-/// `result`, and is NULL where the unit is.
+/// The result of a call whose units are an array. `compute` returns that of a call with one unit. It is cast to the
+/// type `result`, and is NULL where the unit is.
 pub(super) fn by_unit(
     args: &ScalarFunctionArgs,
     result: &DataType,
