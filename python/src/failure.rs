@@ -9,8 +9,8 @@ use pyo3::types::PyDict;
 /// The name of a kind of exception, the exception of PEP 249 that its class is derived from, and its general SQLSTATE.
 type ExceptionKind = (&'static str, &'static str, &'static str);
 
-/// A NULL in a column that is NOT NULL. Such an error has the kind of wrong values, and its SQLSTATE tells it from them:
-/// all of class 23 are errors of integrity.
+/// A NULL in a column that is NOT NULL. Such an error has the kind of wrong values, and its SQLSTATE tells it from
+/// them: all of class 23 are errors of integrity.
 const NOT_NULL_VIOLATION: ExceptionKind = ("not_null_violation", "IntegrityError", "23502");
 
 /// The kinds of exceptions: those of errors, and that of a NULL.

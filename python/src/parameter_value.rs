@@ -1,6 +1,6 @@
 //! Python values as values of parameters, each with the SQL type that follows from its Python type. A text has no type:
-//! like a quoted text, it is parsed as the type that the statement needs at its place. A member of an enumeration is its
-//! value.
+//! like a quoted text, it is parsed as the type that the statement needs at its place. A member of an enumeration is
+//! its value.
 
 use crate::special_value::{is_missing, json_text, member_value};
 use crate::time_value::nanoseconds;

@@ -1,5 +1,5 @@
-//! Values of Python that no type of SQL corresponds to: missing values of pandas and NumPy, members of enumerations, and
-//! documents.
+//! Values of Python that no type of SQL corresponds to: missing values of pandas and NumPy, members of enumerations,
+//! and documents.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -10,8 +10,8 @@ use rusqlite::types::ValueRef;
 use std::borrow::Cow;
 
 /// Numbers with up to this many digits differ as floating point numbers, and in the text of these, if they differ.
-pub(crate) const FLOAT_DIGITS: u8 = 15;
-const FLOAT_DIGITS_END: i128 = 10_i128.pow(FLOAT_DIGITS as u32);
+pub(crate) const FLOAT_DIGITS: u32 = f64::DIGITS;
+const FLOAT_DIGITS_END: i128 = 10_i128.pow(FLOAT_DIGITS);
 
 /// The decimals that can satisfy `decimal side operand`, or more: from the first to the last one inclusive, as integers
 /// without their point, after which there are `scale` digits. `None` if the operand sets no bounds.
@@ -27,7 +27,7 @@ pub(crate) fn decimal_bounds(side: Side, operand: ValueRef<'_>, scale: u8) -> Op
     let number = Number::parse(&written)?;
     let (below, above) = number.scaled(scale);
     let size = below.abs().max(above.abs());
-    if number.digit_count() <= usize::from(FLOAT_DIGITS) && size < FLOAT_DIGITS_END {
+    if number.digit_count() <= FLOAT_DIGITS as usize && size < FLOAT_DIGITS_END {
         return Some(side.of_exact(below, above));
     }
     // One in the last digit of a floating point number, and the digit that is cut.

@@ -212,8 +212,8 @@ fn is_time(table: &Table, position: usize) -> bool {
     table.definition.columns.get(position).map(|column| column.id) == time
 }
 
-/// The stored values of a column of integers, times or times of day for which a comparison can be true. The outer `None`
-/// means that the column has another type, or that the operand sets no bound.
+/// The stored values of a column of integers, times or times of day for which a comparison can be true. The outer
+/// `None` means that the column has another type, or that the operand sets no bound.
 fn bounds_of(
     column: ColumnType,
     side: Side,

@@ -181,7 +181,7 @@ fn is_distinct(column: ColumnType, format: TimeFormat) -> bool {
     match TimeScale::of(column) {
         Some(scale) => format == TimeFormat::Text || scale.is_integer(format),
         None => match column {
-            ColumnType::Decimal { precision, .. } => precision <= decimal_bounds::FLOAT_DIGITS,
+            ColumnType::Decimal { precision, .. } => u32::from(precision) <= decimal_bounds::FLOAT_DIGITS,
             other => !matches!(other, ColumnType::Float32 | ColumnType::Float64),
         },
     }

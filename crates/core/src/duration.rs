@@ -2,7 +2,7 @@
 //! years`.
 //!
 //! One grammar serves durations of fixed length ([`parse_duration`]) and counts of calendar intervals
-//! ([`Retention`](crate::Retention)). SQL's `INTERVAL` has more forms and is read in `sql`.
+//! ([`Retention`](crate::Retention)). SQL's `INTERVAL` has more forms and is read in `dialect`.
 
 use crate::error::{Error, Result};
 use crate::quantity::{multiply_decimal, split_number_and_unit};

@@ -1,5 +1,5 @@
-//! PostgreSQL's dialect for DataFusion: what turns the text of a statement into a plan with PostgreSQL's answers, and
-//! the functions that the plan calls.
+//! PostgreSQL's dialect for DataFusion: the text of a statement, its syntax tree, what makes plans answer as PostgreSQL
+//! does, and the functions and steps that plans have.
 //!
 //! Rooms, from the top; each imports only rooms below it:
 //!
@@ -11,7 +11,8 @@
 //! | `functions` | SQL functions that DataFusion lacks, or computes differently |
 //! | `text` | scripts, identifiers, parameters, literals, errors |
 //!
-//! Only the crate `sql` uses it. Not owned: the tables of a store, and how statements are executed (`sql`).
+//! Only the crate `sql` uses it, and the tests of SQL are there. Not owned: the plan of a statement over the tables of
+//! a store, and how it is executed (`sql`).
 
 pub mod functions;
 pub mod operators;

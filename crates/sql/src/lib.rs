@@ -16,7 +16,8 @@
 //! | `scan` | reading tables of the store: filtering, ordering and counting by the engine for a plan |
 //! | `ddl` | declarations between text and definition, both ways |
 //!
-//! Not owned: rows and chunks (`engine`), how answers are printed (`cli`).
+//! Not owned: parsing, functions, and what makes DataFusion answer as PostgreSQL does (`dialect`), rows and chunks
+//! (`engine`), how answers are printed (`cli`).
 
 mod catalogue;
 mod check;

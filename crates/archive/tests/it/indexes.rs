@@ -1,5 +1,5 @@
-//! Two indexes may have the same number: one that a store had, and one that was declared after the store was restored from
-//! an older backup. The filters of one are never taken for those of the other.
+//! Two indexes may have the same number: one that a store had, and one that was declared after the store was restored
+//! from an older backup. The filters of one are never taken for those of the other.
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, copy, copy_with, memory};

@@ -6,7 +6,8 @@
 //!
 //! Owned here: what callers accept (`forms`), numbers and offsets (`parts`), names of months (`calendar_words`), dates
 //! (`dates`), times of day (`clocks`), and both together (`written`). Not owned: times of day as values
-//! ([`time_of_day`](crate::time_of_day)), words such as `today` (`sql`), counts since the epoch, and names of zones.
+//! ([`time_of_day`](crate::time_of_day)), words such as `today` (`dialect`), counts since the epoch, and names of
+//! zones.
 
 mod calendar_words;
 mod clocks;

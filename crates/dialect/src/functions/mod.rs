@@ -17,7 +17,7 @@
 //! | `base` | what functions are made of: their arguments, simple functions, functions over DataFusion's |
 //!
 //! Not owned: filling gaps, which is done by a plan step (`operators`), functions that only correct an answer of
-//! DataFusion's (`workarounds`), and the examples of the list of functions (`run`).
+//! DataFusion's (`workarounds`), and the list of functions with its notes and examples (`run` of the crate `sql`).
 
 pub(crate) mod addresses;
 mod aggregates;

@@ -4,7 +4,7 @@
 //! statement, in which `gone` names the rows that the item returned. An item that only reads is a step as well if the
 //! statement names it more than once: all parts must see the same rows of it. Other items stay in the clause.
 //!
-//! Not owned: executing the steps, and keeping their rows (`session`).
+//! Not owned: executing the steps, and keeping their rows (`session` of the crate `sql`).
 
 use super::with_clause::add_with;
 use crate::text::errors::{not_supported, sql_error};

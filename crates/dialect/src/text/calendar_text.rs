@@ -204,8 +204,8 @@ impl<'a> TimeParts<'a> {
         self.add_part_of_date(digits)
     }
 
-    /// A date with separators, or what an earlier field left of it: `2001 02-03`. The name of a month in it counts before
-    /// its numbers.
+    /// A date with separators, or what an earlier field left of it: `2001 02-03`. The name of a month in it counts
+    /// before its numbers.
     fn add_date(&mut self, text: &'a str) -> Option<()> {
         let parts = || text.split(|letter: char| !letter.is_ascii_alphanumeric());
         let is_word = |part: &&str| part.bytes().all(|byte| byte.is_ascii_alphabetic());

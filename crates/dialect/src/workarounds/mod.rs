@@ -1,4 +1,4 @@
-//! Code that exists only because DataFusion 55.2 answers wrongly, or has a limit that this crate cannot accept.
+//! Code that exists only because DataFusion 55.2 answers wrongly, or has a limit that cannot be accepted.
 //!
 //! Each file, or the `mod.rs` of its folder, names the fault of DataFusion and the issue whose fix would make the file
 //! superfluous. All are listed here, in the order in which they are plugged in. To try an upgrade without one of them,

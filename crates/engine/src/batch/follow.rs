@@ -81,7 +81,8 @@ impl Batch {
                 let encoded = self.chunks.encode(newer.id, &writer.definition, chunk);
                 self.note_half_done(encoded)?;
             }
-            // The rows are valid under this definition, whether or not more of them follow: the next is compared with it.
+            // The rows are valid under this definition, whether or not more of them follow: the next is compared with
+            // it.
             self.chunks.writer(newer);
             self.changes.references_mut().reread_added(newer.id);
         }

@@ -1,8 +1,8 @@
 //! The columns of an index, its pages, and what tells them from pages of other indexes.
 //!
-//! A page of an index is added to a chunk that keeps its name, and numbers of indexes and columns are assigned again in a
-//! store that was restored from a backup made before them. So chunk and number do not identify the page: whatever keeps
-//! it beside a store, or compares two chunks, also needs the [meaning](index_meaning).
+//! A page of an index is added to a chunk that keeps its name, and numbers of indexes and columns are assigned again in
+//! a store that was restored from a backup made before them. So chunk and number do not identify the page: whatever
+//! keeps it beside a store, or compares two chunks, also needs the [meaning](index_meaning).
 
 use arrow::array::ArrayRef;
 use atsdb_codec::{EncodedPage, encode_membership};

@@ -1,6 +1,6 @@
 //! Identity columns in declarations: `GENERATED ... AS IDENTITY`, `SERIAL`, and the forms of `ALTER TABLE ... ALTER
 //! COLUMN` and `ALTER SEQUENCE` that change them, which the parser does not know. Not owned: the order of the options
-//! in a `CREATE TABLE` (`parse`).
+//! in a `CREATE TABLE` (`parse` of the crate `dialect`).
 
 use atsdb_core::{Column, ColumnType, Error, Identity, QualifiedName, Result, Table, TableDefinition};
 use atsdb_dialect::text::errors::{as_sql_error, from_parser, not_supported, sql_error, unknown_sequence};

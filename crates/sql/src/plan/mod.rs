@@ -3,7 +3,7 @@
 //! [`stored_rows`]) and the work table of a statement ([`work_table`]), the columns that are computed ([`computed`]),
 //! the types of parameters ([`parameter_types`]), names of tables that are not read (`read_tables`), what a plan may
 //! not contain ([`refusals`], [`unpopulated`]), and cached plans ([`over`]). Not owned: reading tables (`scan`,
-//! `resident`, `catalogue`) and rewriting plans (`operators`, `workarounds`).
+//! `resident`, `catalogue`) and rewriting plans (`dialect`).
 
 pub(crate) mod buckets;
 pub(crate) mod computed;

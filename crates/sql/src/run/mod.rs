@@ -4,7 +4,7 @@
 //! executed ([`worker`]), limits of memory, temporary files and time ([`memory`], [`temporary_files`],
 //! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), cached syntax trees
 //! ([`parsed_answers`]), and results ([`answer`], [`durations`]).
-//! Not owned: the contents of plans (`plan`, `scan`, `operators`, `workarounds`).
+//! Not owned: the contents of plans (`plan`, `scan`, `dialect`).
 
 pub(crate) mod answer;
 pub(crate) mod context;

@@ -135,7 +135,7 @@ impl Visitor for Subqueries {
 
 /// The rows with their numbers.
 fn numbered(rows: &RecordBatch) -> Result<RecordBatch> {
-    let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..rows.num_rows() as u32));
+    let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values((0_u32..).take(rows.num_rows())));
     let schema = rows.schema();
     let number = Arc::new(Field::new(ORDINAL, numbers.data_type().clone(), true));
     let fields: Vec<Arc<Field>> = schema.fields().iter().cloned().chain([number]).collect();

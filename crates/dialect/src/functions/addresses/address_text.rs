@@ -51,8 +51,8 @@ pub(crate) fn host(address: NetworkAddress) -> String {
     }
 }
 
-/// The shortest text of a `cidr`, without the bytes or words at its end that the mask leaves out. `None` for networks of
-/// addresses of IPv4 within IPv6.
+/// The shortest text of a `cidr`, without the bytes or words at its end that the mask leaves out. `None` for networks
+/// of addresses of IPv4 within IPv6.
 pub(crate) fn abbreviated(address: NetworkAddress) -> Option<String> {
     let length = usize::from(address.mask_length);
     let bytes = NetworkAddress::bytes(address.family, address.network().value);

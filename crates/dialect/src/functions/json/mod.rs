@@ -1,8 +1,8 @@
 //! JSON: functions that [`read`], [`build`] and [`change`] it, PostgreSQL's [`operators`], [values of any type as
 //! JSON](values), and the form of [`jsonb`].
 //!
-//! SQL/JSON paths: [functions](path_query) of them; their text as a [tree](path_tree), which is [parsed](path_syntax) and
-//! [shown](path_text); and the [items](path_items) that they find.
+//! SQL/JSON paths: [functions](path_query) of them; their text as a [tree](path_tree), which is [parsed](path_syntax)
+//! and [shown](path_text); and the [items](path_items) that they find.
 
 mod build;
 mod change;

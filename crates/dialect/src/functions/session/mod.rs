@@ -1,7 +1,7 @@
 //! Functions whose answers depend on the session, the statement or the server.
 //!
-//! Each query has those of its own session, which `run` sets. Those that are registered here belong to no session: they
-//! are for planning, and for the list of functions.
+//! Each query has those of its own session, which `run` of the crate `sql` sets. Those that are registered here belong
+//! to no session: they are for planning, and for the list of functions.
 
 pub mod advisory_locks;
 pub mod identity;

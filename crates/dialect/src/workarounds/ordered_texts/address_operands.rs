@@ -1,5 +1,5 @@
-//! Operators of network addresses: `<<`, `<<=`, `>>`, `>>=`, `&`, `|`, `+` and `-`. A constant of text beside an address
-//! is read as one.
+//! Operators of network addresses: `<<`, `<<=`, `>>`, `>>=`, `&`, `|`, `+` and `-`. A constant of text beside an
+//! address is read as one.
 //!
 //! Part of [`ordered_texts`](super).
 

@@ -1,6 +1,6 @@
-//! Functions of values with an order of their own. `min`, `max`, `greatest` and `least` follow that order, and so do the
-//! keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses. All others do
-//! not exist for these values, as in PostgreSQL, where they take texts.
+//! Functions of values with an order of their own. `min`, `max`, `greatest` and `least` follow that order, and so do
+//! the keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses. All others
+//! do not exist for these values, as in PostgreSQL, where they take texts.
 
 use super::comparison::{settle, settle_as};
 use super::own_order::{

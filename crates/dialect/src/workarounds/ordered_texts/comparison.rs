@@ -1,6 +1,6 @@
 //! Operators between values with an order of their own. A constant beside such a value is read as one. Where the order
-//! matters, the keys of values are compared. Other operators than comparisons and `||` do not exist for labels; those of
-//! addresses have been [planned](super::address_operands). Networks and addresses are compared as addresses.
+//! matters, the keys of values are compared. Other operators than comparisons and `||` do not exist for labels; those
+//! of addresses have been [planned](super::address_operands). Networks and addresses are compared as addresses.
 
 use super::own_order::{
     address_type_of, described, name_of_type, no_operator, order_key, ordered_type_of, require_common_type, shown_name,

@@ -58,7 +58,8 @@ impl AnalyzerRule for OrderedTexts {
     }
 }
 
-/// Refuses columns that are united or joined by equal texts where some of them are addresses and others of another type.
+/// Refuses columns that are united or joined by equal texts where some of them are addresses and others of another
+/// type.
 fn require_one_type(plan: &LogicalPlan) -> Result<()> {
     let differ = |left: &Option<TextType>, right: &Option<TextType>| {
         let has_address = [left, right].into_iter().flatten().any(|of| of.address().is_some());

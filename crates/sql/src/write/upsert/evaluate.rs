@@ -233,7 +233,7 @@ fn name_new_columns(expression: &mut Expr, update: &Update, table: &Table, spell
 
 /// Combines stored and new rows side by side, with their numbers.
 fn side_by_side(old: &RecordBatch, new: &RecordBatch) -> Result<RecordBatch> {
-    let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..old.num_rows() as u32));
+    let numbers: ArrayRef = Arc::new(UInt32Array::from_iter_values((0_u32..).take(old.num_rows())));
     let columns: Vec<ArrayRef> = old.columns().iter().chain(new.columns()).cloned().chain([numbers]).collect();
     let field = |(at, array): (usize, &ArrayRef)| Field::new(at.to_string(), array.data_type().clone(), true);
     let fields: Vec<Field> = columns.iter().enumerate().map(field).collect();

@@ -154,8 +154,8 @@ pub(super) fn unite_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     is_changed
 }
 
-/// Converts the elements of `ARRAY[...]`, numbers or arrays of them, to one type if there are decimals among them. Returns
-/// whether something changed.
+/// Converts the elements of `ARRAY[...]`, numbers or arrays of them, to one type if there are decimals among them.
+/// Returns whether something changed.
 pub(super) fn unite_elements(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     match types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(DataType::is_nested) {
         true => unite_items(exprs, schema),

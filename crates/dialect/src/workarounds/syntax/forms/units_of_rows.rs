@@ -13,7 +13,7 @@ pub(crate) fn part_of_rows(expr: &mut Expr) {
     let is_part = ["date_part", "datepart"].iter().any(|known| name.to_string().eq_ignore_ascii_case(known));
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(unit)), _] = list.args.as_slice() else { return };
     let is_written = match unit {
-        Expr::Value(unit) => matches!(unit.value, Value::SingleQuotedString(_) | Value::EscapedStringLiteral(_)),
+        Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_) | Value::EscapedStringLiteral(_)),
         _ => false,
     };
     if is_part && !is_written {
