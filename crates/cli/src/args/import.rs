@@ -109,8 +109,8 @@ pub(crate) struct ImportArgs {
     /// The columns for the names and the values of --unpivot [default: name,value]
     #[arg(long, value_name = "NAME,VALUE", requires = "unpivot")]
     pub(crate) into: Option<String>,
-    /// Read the comma in numbers such as 1,234 as a decimal comma, and points as in 1.234 as those between thousands, if
-    /// no other number of the column decides it
+    /// Read the comma in numbers such as 1,234 as a decimal comma, and points as in 1.234 as those between thousands,
+    /// if no other number of the column decides it
     #[arg(long)]
     pub(crate) decimal_comma: bool,
     /// The zone of times without one, such as Europe/Berlin or +02:00 [default: UTC]

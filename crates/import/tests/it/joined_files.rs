@@ -49,6 +49,8 @@ fn a_second_table_below_an_empty_line_is_refused_with_its_line() {
     // Empty lines between records are none, also above texts.
     assert_eq!(csv("a,b\n1,x\n\n2,y\n\nz,w\n").report.row_count, 3);
     assert_eq!(csv("a,b\nx,y\n\nz,w\n\nu,v\n").report.row_count, 3);
+    // In a file with an empty line between all records, a record of texts is no header.
+    assert_eq!(csv("name,v\n\na,1\n\nb,missing\n\nc,3\n").report.row_count, 3);
 }
 
 #[test]
