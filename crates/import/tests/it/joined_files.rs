@@ -21,6 +21,8 @@ fn a_header_that_is_repeated_is_no_row() {
     // Fields that are the header's only in part are values, and so is the only field of a record.
     assert_eq!(csv("a,b\na,c\na,d\n").report.row_count, 2);
     assert_eq!(csv("word\nword\nother\n").report.row_count, 2);
+    let numbered = Options { header: Some(true), ..Options::default() };
+    assert_eq!(with("1,2\n1,2\n3,4\n", &numbered).report.row_count, 2, "numbers may be values");
     let named = Options { header: Some(false), skip: Some(1), ..Options::default() };
     assert_eq!(with("a,b\na,b\nc,d\n", &named).report.row_count, 2, "the caller says that there is no header");
 }
