@@ -57,7 +57,7 @@ fn a_second_table_below_an_empty_line_is_refused_with_its_line() {
 
 #[test]
 fn names_that_are_numbered_are_reported() {
-    let note = "columns with a name that came before are numbered: v_2, V_3";
+    let note = "a.csv: columns with a name that came before are numbered: v_2, V_3";
     assert_eq!(csv("time,v,v,V\n2024-01-01,1,2,3\n").report.notes, [note]);
     assert_eq!(csv("time,v, w\n2024-01-01,1,2\n").report.notes, [""; 0]);
 }
