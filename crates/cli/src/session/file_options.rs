@@ -42,8 +42,12 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
     let times_until = Some(unix_seconds());
     let mut options = Options { format, times_until, for_query: true, ..Options::default() };
     let mut into = None;
-    for (name, value) in &request.options {
+    for (position, (name, value)) in request.options.iter().enumerate() {
         let in_option = |error: Error| error.context(name);
+        let is_repeated = request.options[..position].iter().any(|(other, _)| other == name);
+        if is_repeated && !matches!(name.as_str(), "nullstr" | "null" | "na_values") {
+            return Err(refused(name, value, "the option is given twice").with_hint("leave one of them out"));
+        }
         match (name.as_str(), value.as_str()) {
             ("header", "true" | "1") => options.header = Some(true),
             ("header", "false" | "0") => options.header = Some(false),
@@ -87,7 +91,7 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
     if let Some(list) = into {
         let unpivot = options.unpivot.take();
         let unpivot =
-            unpivot.ok_or_else(|| refused("unpivot_into", list, "it names the columns of unpivot = 'COL,...'"))?;
+            unpivot.ok_or_else(|| refused("unpivot_into", list, "it names the columns that unpivot makes"))?;
         options.unpivot = Some(unpivot.into_columns(list).map_err(|error| error.context("unpivot_into"))?);
     }
     Ok(options)
@@ -100,7 +104,7 @@ fn refused(name: &str, value: &str, what: &str) -> Error {
         "quote" => "write quote = '' to read quotes as text",
         "decimal_separator" | "decimal" => "write decimal_separator = ','",
         "date_order" => "write dmy or mdy",
-        _ => "see the options of files in queries",
+        _ => "add unpivot = 'COL,...', which names the columns that become rows",
     };
     Error::new(ErrorKind::Sql, format!("{name} = {value:?}: {what}")).with_hint(hint)
 }
@@ -135,5 +139,15 @@ mod tests {
             assert_eq!(options("sep", text).unwrap().delimiter, Some(byte), "{text}");
         }
         assert!(options("sep", "ab").is_err());
+    }
+
+    #[test]
+    fn only_texts_that_mean_null_are_given_twice() {
+        let twice = |name: &str| {
+            let options = vec![(name.to_owned(), "1".to_owned()), (name.to_owned(), "0".to_owned())];
+            file_options(&FileTableRequest { path: "a.csv".to_owned(), format: Some("csv"), options, bytes_max: 0 })
+        };
+        assert_eq!(twice("null").unwrap().null, ["1", "0"]);
+        assert!(twice("header").unwrap_err().message().contains("given twice"));
     }
 }

@@ -236,7 +236,7 @@ fn the_flags_of_an_import_are_options_of_the_functions() {
     assert_eq!(query(&format!("SELECT m, file FROM {parquet}")), "1,n");
     for (options, message) in [
         ("skp = 1", "the options are columns, date_order, decimal_separator"),
-        ("unpivot_into = 'a,b'", "it names the columns of unpivot"),
+        ("unpivot_into = 'a,b'", "it names the columns that unpivot makes"),
         ("skip = 'x'", "it is a number of lines"),
         ("time_unit = 'h'", "time_unit: "),
     ] {

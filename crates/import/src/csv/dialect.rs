@@ -2,7 +2,7 @@
 
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::groups::Groups;
-use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp};
+use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp, kinds_of};
 use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
@@ -27,7 +27,8 @@ pub(crate) struct Dialect {
     pub(crate) names: Vec<String>,
     /// Whether the first record is the header.
     pub(crate) has_header: bool,
-    /// The fields of the header, as they are written. Empty without one, and if the caller names the fields.
+    /// The fields of the header, as they are written. Empty without one, if the caller names the fields, and if none of
+    /// them is a text: such a record may have values.
     pub(crate) header: Vec<Vec<u8>>,
     /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
     pub(crate) text_columns: Vec<bool>,
@@ -153,7 +154,8 @@ impl Dialect {
                 "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
             ));
         }
-        let is_named = has_header && options.names.is_none();
+        let is_known_again =
+            has_header && options.names.is_none() && kinds_of(text, &head, nulls).contains(&kind::TEXT);
         let text_columns = types.map_or_else(Vec::new, |types| types.text_columns);
         // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
         let has_empty_records =
@@ -162,7 +164,11 @@ impl Dialect {
             separator: Separator { has_empty_records, ..separator },
             names,
             has_header,
-            header: if is_named { head.iter().map(|field| field.bytes(text).to_vec()).collect() } else { Vec::new() },
+            header: if is_known_again {
+                head.iter().map(|field| field.bytes(text).to_vec()).collect()
+            } else {
+                Vec::new()
+            },
             text_columns,
             preamble_end: 0,
             comment_count: 0,

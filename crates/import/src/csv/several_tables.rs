@@ -30,8 +30,9 @@ pub(crate) fn remove_headers(records: &mut Records, text: &[u8], header: &[Vec<u
     records.header_count += (count - records.count()) as u64;
 }
 
-/// The start of the first record that is the header of another table: behind an empty line it has nothing but different
-/// texts, and the records above and below it have a value that is no text in the same column.
+/// The start of the first record that is the header of another table: it is behind an empty line, and the next record
+/// is not. It has nothing but different texts, and the records above and below it have a value that is no text in the
+/// same column.
 pub(crate) fn second_header(records: &Records, text: &[u8], nulls: &NullTexts) -> Option<usize> {
     let width = records.width;
     if width < 2 {
@@ -46,10 +47,8 @@ pub(crate) fn second_header(records: &Records, text: &[u8], nulls: &NullTexts) -
     };
     let starts = &records.starts;
     let inner = 1..starts.len().saturating_sub(1);
-    inner
-        .filter(|row| is_behind_empty_line(text, starts[*row] as usize))
-        .find(is_header)
-        .map(|row| starts[row] as usize)
+    let is_apart = |row: usize| is_behind_empty_line(text, starts[row] as usize);
+    inner.filter(|row| is_apart(*row) && !is_apart(row + 1)).find(is_header).map(|row| starts[row] as usize)
 }
 
 fn are_distinct(text: &[u8], fields: &[Field]) -> bool {

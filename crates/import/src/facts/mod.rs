@@ -240,13 +240,12 @@ impl Facts {
         self.kinds |= kind;
         self.int_bounds = widened(self.int_bounds, whole.map(|value| (value, value)));
         if kind == kind::FLOAT {
-            let point =
-                memchr::memchr(b'.', bytes).filter(|_| bytes.iter().all(|byte| b"+-.0123456789".contains(byte)));
-            let digits = point.map_or(255, |point| significant_digits(&bytes[point + 1..]).min(255) as u8);
+            let point = memchr::memchr(b'.', bytes);
+            let plain = point.filter(|_| bytes.iter().all(|byte| b"+-.0123456789".contains(byte)));
+            let digits = plain.map_or(255, |point| significant_digits(&bytes[point + 1..]).min(255) as u8);
             self.number_digits = self.number_digits.max(digits);
-            let has_point = memchr::memchr(b'.', bytes).is_some();
-            self.has_point |= has_point;
-            self.has_decimal_point |= has_point && !has_thousands(bytes);
+            self.has_point |= point.is_some();
+            self.has_decimal_point = self.has_decimal_point || (point.is_some() && !has_thousands(bytes));
         }
     }
 

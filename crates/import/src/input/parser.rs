@@ -1,6 +1,7 @@
 //! Reads a block: checks UTF-8, skips the header, finds the records, and refuses or skips bad ones.
 
 use crate::csv::dialect::Dialect;
+use crate::csv::separator::{Quoting, Separator};
 use crate::csv::several_tables::{may_begin_table, remove_headers, second_header};
 use crate::csv::unpivot::Unpivot;
 use crate::facts::nulls::NullTexts;
@@ -88,7 +89,8 @@ impl RecordParser {
                 if let Some(dialect) = self.dialect.as_ref().filter(|dialect| !dialect.header.is_empty()) {
                     remove_headers(&mut records, text.as_bytes(), &dialect.header);
                     if let Some(second) = second_header(&records, text.as_bytes(), &self.nulls) {
-                        return Err(self.several_tables(first_line + line_ends(&text.as_bytes()[..second])));
+                        let line = first_line + line_ends(&text.as_bytes()[..second]);
+                        return Err(self.several_tables(separator, line));
                     }
                 }
                 let empty_count = self.dialect.as_ref().map_or(0, |dialect| dialect.empty_count);
@@ -119,10 +121,13 @@ impl RecordParser {
         if let Some(first) = bad.first().filter(|_| !self.skip_bad) {
             let skipped = self.describe(&read, first);
             let text = read.text.as_bytes();
-            let is_table = matches!(self.format, RecordFormat::Separated(separator)
-                if may_begin_table(separator, text, first.start, &self.nulls));
-            let hint =
-                is_table.then(|| format!("{}, or pass --skip-bad to leave such lines out", tables_hint(skipped.line)));
+            let hint = match self.format {
+                RecordFormat::Separated(separator) if may_begin_table(separator, text, first.start, &self.nulls) => {
+                    let tables = tables_hint(separator, skipped.line);
+                    Some(format!("{tables}, or pass --skip-bad to leave such lines out"))
+                }
+                _ => None,
+            };
             return Err(RecordError { row: 0, skipped, hint }.into_error());
         }
         let skipped = bad.iter().map(|bad| self.describe(&read, bad)).collect();
@@ -130,9 +135,9 @@ impl RecordParser {
         Ok(read)
     }
 
-    fn several_tables(&self, line: u64) -> Error {
+    fn several_tables(&self, separator: Separator, line: u64) -> Error {
         Error::invalid(format!("{}, line {line}: another table begins behind an empty line", self.file))
-            .with_hint(tables_hint(line))
+            .with_hint(tables_hint(separator, line))
     }
 
     fn describe(&self, read: &ReadBlock, bad: &BadRecord) -> Skipped {
@@ -155,12 +160,13 @@ impl RecordParser {
 }
 
 /// What to do with a file in which another table may begin in this line.
-fn tables_hint(line: u64) -> String {
+fn tables_hint(separator: Separator, line: u64) -> String {
     let before = line.saturating_sub(1);
-    format!(
-        "if another table begins there, --skip {before} reads it alone, and head -n {before} FILE | atsdb import URL TABLE - \
-         reads what is above it; otherwise correct the line"
-    )
+    let above = match separator.quoting {
+        Quoting::Cells => "what is above it needs a sheet of its own".to_owned(),
+        _ => format!("head -n {before} FILE | atsdb import URL TABLE - reads what is above it"),
+    };
+    format!("if another table begins there, --skip {before} reads it alone, and {above}; otherwise correct the line")
 }
 
 /// Takes out the records with a value in one of the last fields, which have no column.

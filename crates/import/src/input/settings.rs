@@ -71,6 +71,14 @@ fn is_yaml(lines: &[&str]) -> bool {
     if is_list {
         return lines.len() > 1 && lines.iter().all(|line| is_inside(line) && has_keys(line));
     }
+    // An indented line belongs to a key without a value, or with the beginning of one of several lines.
+    let may_go_on = |line: &str| {
+        let value = line.split_once(':').map(|(_, value)| value.trim());
+        value.is_some_and(|value| value.is_empty() || value.starts_with(['|', '>', '&', '!', '#', '[', '{', '"', '\'']))
+    };
+    if lines.windows(2).any(|pair| !is_inside(pair[0]) && is_inside(pair[1]) && !may_go_on(pair[0])) {
+        return false;
+    }
     let (inside, tops): (Vec<&str>, Vec<&str>) = lines.iter().copied().partition(|line| is_inside(line));
     let keys: HashSet<String> = tops.iter().filter_map(|line| key(line)).collect();
     let are_keys = !tops.is_empty() && keys.len() == tops.len() && key(first).is_some();
@@ -89,6 +97,7 @@ mod tests {
             ("station: Berlin\nheight: 34\nvalues:\n  - 1\n  - 2\n", "is YAML"),
             ("values:\n  - time: 1\n    v: 2\n", "is YAML"),
             ("- time: 1\n  v: 2\n- time: 2\n  v: 3\n", "is YAML"),
+            ("a: b\ntext: |\n  c\n  d\nlist: # none\n  - 1\n", "is YAML"),
             ("# a remark\n[station]\nname=Berlin\n\n[values]\n; none\nv = 1\n", "is a file of settings"),
             ("[[sensor]]\nname = \"a\"\n", "is a file of settings"),
         ] {
@@ -97,6 +106,7 @@ mod tests {
         for text in [
             "time,v\n2024-01-01,1\n",
             "Station: Berlin\nHeight: 34 m\n\ntime,v\n2024-01-01,1\n",
+            "Station: Berlin\nHeight: 34 m\n 1 2.5\n 2 3.5\n",
             "[Header]\nDate=2024-01-01\n[Data]\ntime,v\n2024-01-01,1\n",
             "INFO: began\nINFO: ended\n",
             "time:\n  12\n  13\n",

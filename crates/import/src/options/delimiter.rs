@@ -2,7 +2,7 @@
 
 use atsdb_core::{Error, Result};
 
-/// Reads a separator of fields: one ASCII character, or `tab`, `\\t` or `space`.
+/// Reads a separator of fields: one ASCII character, or `tab`, `\t` or `space`.
 ///
 /// # Errors
 ///

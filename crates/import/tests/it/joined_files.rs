@@ -21,6 +21,8 @@ fn a_header_that_is_repeated_is_no_row() {
     // Fields that are the header's only in part are values, and so is the only field of a record.
     assert_eq!(csv("a,b\na,c\na,d\n").report.row_count, 2);
     assert_eq!(csv("word\nword\nother\n").report.row_count, 2);
+    let numbered = Options { header: Some(true), ..Options::default() };
+    assert_eq!(with("1,2\n1,2\n3,4\n", &numbered).report.row_count, 2, "numbers may be values");
     let named = Options { header: Some(false), skip: Some(1), ..Options::default() };
     assert_eq!(with("a,b\na,b\nc,d\n", &named).report.row_count, 2, "the caller says that there is no header");
 }
@@ -49,11 +51,13 @@ fn a_second_table_below_an_empty_line_is_refused_with_its_line() {
     // Empty lines between records are none, also above texts.
     assert_eq!(csv("a,b\n1,x\n\n2,y\n\nz,w\n").report.row_count, 3);
     assert_eq!(csv("a,b\nx,y\n\nz,w\n\nu,v\n").report.row_count, 3);
+    // In a file with an empty line between all records, a record of texts is no header.
+    assert_eq!(csv("name,v\n\na,1\n\nb,missing\n\nc,3\n").report.row_count, 3);
 }
 
 #[test]
 fn names_that_are_numbered_are_reported() {
-    let note = "columns with a name that came before are numbered: v_2, V_3";
+    let note = "a.csv: columns with a name that came before are numbered: v_2, V_3";
     assert_eq!(csv("time,v,v,V\n2024-01-01,1,2,3\n").report.notes, [note]);
     assert_eq!(csv("time,v, w\n2024-01-01,1,2\n").report.notes, [""; 0]);
 }

@@ -297,6 +297,20 @@ fn a_sheet_of_one_row_is_read_only_if_no_other_has_more() {
 }
 
 #[test]
+fn a_second_table_of_a_sheet_is_refused_with_what_to_do() {
+    let row = |(number, [a, b]): (usize, [&str; 2])| {
+        let cell = |column: &str, text: &str| format!("<c r=\"{column}{number}\" t=\"str\"><v>{text}</v></c>");
+        format!("<row r=\"{number}\">{}{}</row>", cell("A", a), cell("B", b))
+    };
+    let rows = [(1, ["n", "t"]), (2, ["1", "2"]), (4, ["n", "h"]), (5, ["1", "3"])];
+    let sheet = format!("<sheetData>{}</sheetData>", rows.map(row).concat());
+    let error = refused(vec![text("a.xlsx", workbook(&sheet, &[]))], &Options::default());
+    assert!(error.message().contains("line 4: another table begins"), "{error}");
+    let hint = error.hint().unwrap_or_default();
+    assert!(hint.contains("--skip 3 reads it alone, and what is above it needs a sheet of its own"), "{hint}");
+}
+
+#[test]
 fn a_workbook_that_is_made_to_fill_the_memory_is_refused() {
     let sheet = |content: &str| workbook(content, &[]);
     let rows = |cells: &str| format!("<sheetData><row r=\"1\"><c r=\"A1\"><v>1</v></c></row>{cells}</sheetData>");

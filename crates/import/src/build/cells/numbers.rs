@@ -79,7 +79,7 @@ impl Cells<'_> {
         if !self.column.has_decimal_commas {
             return Ok(Cow::Borrowed(bytes));
         }
-        let reason = "has a decimal point, and other numbers of the column have decimal commas";
+        let reason = "is not a number with a decimal comma, as others of the column are";
         with_point(bytes).map(Cow::Owned).ok_or_else(|| reason.to_owned())
     }
 }
