@@ -77,7 +77,9 @@ impl Request {
             self.narrow_range(position, range?);
             return Some(());
         }
-        if let Some(value) = value_of(column.column_type, operand) {
+        if let Some(value) = value_of(column.column_type, operand)
+            && !may_exceed_numbers(column.column_type, side, &value)
+        {
             let comparison = match side {
                 Side::Equal => Comparison::Equal,
                 Side::Greater => Comparison::Greater,
@@ -266,4 +268,12 @@ fn value_of(column: ColumnType, operand: &Operand) -> Option<Value> {
         (T::Bool, Operand::Integer(value @ (0 | 1))) => Some(Value::Bool(*value == 1)),
         _ => None,
     }
+}
+
+/// Whether texts can be less than the operand although they are greater as texts. If the operand is a text in a column of
+/// numbers, SQLite compares texts that are numbers as numbers, which are less than any text. They all begin with a
+/// character before the colon.
+fn may_exceed_numbers(column: ColumnType, side: Side, operand: &Value) -> bool {
+    let Value::Text(text) = operand else { return false };
+    column == ColumnType::Text && matches!(side, Side::Less | Side::LessOrEqual) && text.as_str() < ":"
 }

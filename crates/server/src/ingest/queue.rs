@@ -5,6 +5,7 @@ use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -103,23 +104,28 @@ struct Worker<W: GroupWriter> {
 impl<W: GroupWriter> Worker<W> {
     fn work(mut self) {
         while let Some(group) = self.next_group() {
-            let (requests, replies): (Vec<W::Request>, Vec<Reply<W>>) = group.into_iter().unzip();
-            match self.queue.writer.store(&requests) {
-                Ok(reports) => {
-                    drop(requests);
-                    replies.into_iter().zip(reports).for_each(|(reply, report)| drop(reply.send(Ok(report))));
-                }
-                Err(error) if requests.len() == 1 => {
-                    replies.into_iter().for_each(|reply| drop(reply.send(Err(shared(&error)))));
-                }
-                // One of them may have caused the error: the others are stored without it.
-                Err(_) => {
-                    for (request, reply) in requests.into_iter().zip(replies) {
-                        let stored = self.queue.writer.store(std::slice::from_ref(&request));
-                        let report = stored.map_err(|error| shared(&error)).map(|mut reports| reports.remove(0));
-                        drop(request);
-                        let _ = reply.send(report);
-                    }
+            // After a panic, the callers of this group learn that nobody answers, and the other requests are stored.
+            drop(catch_unwind(AssertUnwindSafe(|| self.store(group))));
+        }
+    }
+
+    fn store(&self, group: Vec<Waiter<W>>) {
+        let (requests, replies): (Vec<W::Request>, Vec<Reply<W>>) = group.into_iter().unzip();
+        match self.queue.writer.store(&requests) {
+            Ok(reports) => {
+                drop(requests);
+                replies.into_iter().zip(reports).for_each(|(reply, report)| drop(reply.send(Ok(report))));
+            }
+            Err(error) if requests.len() == 1 => {
+                replies.into_iter().for_each(|reply| drop(reply.send(Err(shared(&error)))));
+            }
+            // One of them may have caused the error: the others are stored without it.
+            Err(_) => {
+                for (request, reply) in requests.into_iter().zip(replies) {
+                    let stored = self.queue.writer.store(std::slice::from_ref(&request));
+                    let report = stored.map_err(|error| shared(&error)).map(|mut reports| reports.remove(0));
+                    drop(request);
+                    let _ = reply.send(report);
                 }
             }
         }
@@ -149,14 +155,7 @@ impl<W: GroupWriter> Worker<W> {
 
 impl<W: GroupWriter> Drop for Worker<W> {
     fn drop(&mut self) {
-        let mut waiting = self.queue.waiting.lock();
-        // After a panic, the requests that wait need another worker.
-        if self.is_counted && std::thread::panicking() && !waiting.requests.is_empty() {
-            let worker = Self { queue: Arc::clone(&self.queue), is_counted: true };
-            drop(tokio::task::spawn_blocking(move || worker.work()));
-        } else {
-            waiting.worker_count -= usize::from(self.is_counted);
-        }
+        self.queue.waiting.lock().worker_count -= usize::from(self.is_counted);
     }
 }
 

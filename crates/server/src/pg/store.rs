@@ -116,7 +116,7 @@ impl StoreSession {
         }
     }
 
-    /// Takes what the client should know about the table that was created last.
+    /// Takes what the client should know about the table that was created last, or about the commit.
     pub(in crate::pg) fn take_notice(&self) -> Option<String> {
         self.session.take_notice()
     }

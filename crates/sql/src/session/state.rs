@@ -150,8 +150,8 @@ impl Session {
         self.restriction.require(needed)
     }
 
-    /// Takes what a person should know about what the last statement did, if there is something: which column of a new
-    /// table became the time, if the statement does not show it, and the index that a `COMMIT` could not build.
+    /// Takes what a person should know about the last statement, if there is something: after `CREATE TABLE`, which
+    /// column became the time, if the statement does not show it; after `COMMIT`, that an index is not complete.
     pub fn take_notice(&self) -> Option<String> {
         self.notice.lock().take()
     }

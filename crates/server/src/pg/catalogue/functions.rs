@@ -14,6 +14,7 @@ use super::search_path::{is_visible, searched};
 use super::value::Value;
 use super::view_text::with_schemas;
 use crate::pg::error::{PgError, Severity};
+use crate::pg::types::known;
 use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
 use atsdb::sql::{identifier, pretty_size, version_text};
@@ -236,7 +237,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_is_other_temp_schema"
         | "pg_index_column_has_property"
         | "pg_relation_is_publishable" => Value::Bool(false),
-        "pg_typeof" => Value::text("unknown"),
+        "pg_typeof" => Value::Named(i64::from(known::UNKNOWN), "unknown".to_owned()),
         "pg_has_role" => has_role(context, arguments)?,
         name if name.starts_with("has_") => has_privilege(context, name, arguments)?,
         name if is_condition(name) && name != "starts_with" => Value::Bool(true),
