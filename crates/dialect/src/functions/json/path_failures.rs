@@ -96,9 +96,8 @@ impl PathFailure {
         Self::Fatal(error.with_hint("narrow the path, or unnest the document and write conditions in SQL"))
     }
 
-    pub(super) fn too_many_bytes(bytes_max: usize) -> Self {
-        let error =
-            Error::new(ErrorKind::Limit, format!("the jsonpath finds more than {bytes_max} bytes in a document"));
+    pub(super) fn too_many_bytes(bytes_max: usize, place: &str) -> Self {
+        let error = Error::new(ErrorKind::Limit, format!("the jsonpath finds more than {bytes_max} bytes in {place}"));
         Self::Fatal(error.with_hint("narrow the path"))
     }
 }

@@ -6,9 +6,9 @@
 use super::jsonb::Json;
 use atsdb_core::json_text::{as_text, kind};
 
-/// Calls `each` with every object of a document and its byte. Returns the number of bytes.
-pub(super) fn for_each_object<'a>(document: &'a Json, each: &mut dyn FnMut(&'a Json, usize)) -> usize {
-    end_of(document, 0, each)
+/// Calls `each` with every object of a document and its byte.
+pub(super) fn for_each_object<'a>(document: &'a Json, each: &mut dyn FnMut(&'a Json, usize)) {
+    end_of(document, 0, each);
 }
 
 /// The byte behind a value that begins at a byte, or at the next multiple of 4.

@@ -11,7 +11,7 @@ use super::path_tree::{
     Subscript, member_key,
 };
 use super::path_values::{
-    LastMade, MadeValues, bytes_of, compared, is_array, number_json, number_of, string_of, type_name,
+    LastMade, MadeValues, bytes_of, compared, is_array, number_json, number_of, string_of, type_name, weight_of,
 };
 use super::path_walk::{PathItem, PathParts, Walk, WalkTask};
 use atsdb_core::json_text::quoted;
@@ -26,7 +26,7 @@ const STEPS_MAX: usize = 10_000_000;
 /// How many steps it takes to make a value, which needs memory.
 const STEPS_OF_VALUE: usize = 8;
 
-/// How many bytes are copied or compared in a step.
+/// How many bytes are read or copied in a step.
 const BYTES_OF_STEP: usize = 16;
 
 /// The ids of `.keyvalue()` are a byte in a root, and the number of the root times this.
@@ -97,8 +97,14 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
+    /// Charges the reading of the texts of some values, or of keys.
+    fn charge_bytes(&self, bytes: usize) -> Result<()> {
+        self.charge(bytes / BYTES_OF_STEP)
+    }
+
     fn make(&self, json: Json) -> Result<&'a Json> {
         self.charge(STEPS_OF_VALUE)?;
+        self.charge_bytes(bytes_of(&json))?;
         Ok(self.made.add(json))
     }
 
@@ -203,6 +209,7 @@ impl<'a> Evaluation<'a> {
 
     fn variable(&self, key: &'a MemberKey, item: PathItem<'a>) -> Result<PathItem<'a>> {
         let Some(variables) = self.variables else { return Ok(item.with(self.make(Json::Scalar("null".to_owned()))?)) };
+        self.charge_bytes(key.0)?;
         let value = match variables {
             Json::Object(members) => members.get(key),
             _ => None,
@@ -229,11 +236,14 @@ impl<'a> Evaluation<'a> {
         let (next, is_lax, is_relaxed) = (at + 1, self.path.is_lax, walk.is_relaxed(at));
         match (step, item.value) {
             (step, Json::Array(_)) if opens && is_about_single_items(step) => walk.open(at, item),
-            (PathStep::Member(key), Json::Object(members)) => match members.get(key) {
-                Some(value) => walk.go_on(next, item.with(value)),
-                None if is_relaxed => {}
-                None => return Err(PathFailure::no_key(&key.1)),
-            },
+            (PathStep::Member(key), Json::Object(members)) => {
+                self.charge_bytes(key.0)?;
+                match members.get(key) {
+                    Some(value) => walk.go_on(next, item.with(value)),
+                    None if is_relaxed => {}
+                    None => return Err(PathFailure::no_key(&key.1)),
+                }
+            }
             (PathStep::Members, Json::Object(_)) => walk.each(next, item, item.parts()),
             (PathStep::Elements, Json::Array(_)) => walk.each(next, item, item.parts()),
             (PathStep::Elements, _) if is_lax => walk.go_on(next, item),
@@ -295,14 +305,22 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
+    /// The number that is the only item.
+    fn single_number(&self, items: &[PathItem<'a>]) -> Result<Option<&'a str>> {
+        let [item] = items else { return Ok(None) };
+        self.charge_bytes(bytes_of(item.value))?;
+        Ok(number_of(item.value))
+    }
+
     fn position(&self, expression: &'a PathExpression, scope: PathScope<'a>) -> Result<i64> {
         let items = self.listed(expression, scope)?;
-        let number = single_number(&items).ok_or_else(PathFailure::no_position)?;
+        let number = self.single_number(&items)?.ok_or_else(PathFailure::no_position)?;
         position_of(number).ok_or_else(PathFailure::position_out_of_range)
     }
 
     /// What a method returns for one item.
     fn computed(&self, method: PathMethod, value: &'a Json) -> Result<&'a Json> {
+        self.charge_bytes(bytes_of(value))?;
         let wrong = |wanted| PathFailure::wrong_for_method(method.name(), wanted);
         let number = || number_of(value).ok_or_else(|| wrong("a numeric value"));
         let json = match method {
@@ -338,19 +356,19 @@ impl<'a> Evaluation<'a> {
             });
             found = bytes.get(&std::ptr::from_ref(item.value)).copied();
         } else {
-            let bytes = for_each_object(item.root, &mut |object, byte| {
+            self.charge_bytes(weight_of(item.root))?;
+            for_each_object(item.root, &mut |object, byte| {
                 if std::ptr::eq(object, item.value) {
                     found = Some(byte);
                 }
             });
-            self.charge(bytes / BYTES_OF_STEP)?;
         }
         Ok(i64::try_from(found.unwrap_or(0)).unwrap_or(0) + item.root_number.saturating_mul(ID_FACTOR))
     }
 
     /// A member of an object, as an object.
     fn pair(&self, item: PathItem<'a>, key: &str, value: &'a Json, id: i64) -> Result<PathItem<'a>> {
-        self.charge(for_each_object(value, &mut |_, _| {}) / BYTES_OF_STEP)?;
+        self.charge_bytes(key.len() + weight_of(value))?;
         let members = [
             (member_key("id".to_owned()), number_json(id)),
             (member_key("key".to_owned()), Json::Scalar(quoted(key))),
@@ -374,9 +392,9 @@ impl<'a> Evaluation<'a> {
             let wrong = |side| PathFailure::wrong_operand(side, operator.symbol());
             let left = match computed {
                 Some(number) => number,
-                None => PathNumber::parse(single_number(&lefts).ok_or_else(|| wrong("left"))?)?,
+                None => PathNumber::parse(self.single_number(&lefts)?.ok_or_else(|| wrong("left"))?)?,
             };
-            let right = PathNumber::parse(single_number(&rights).ok_or_else(|| wrong("right"))?)?;
+            let right = PathNumber::parse(self.single_number(&rights)?.ok_or_else(|| wrong("right"))?)?;
             computed = Some(left.computed(*operator, right)?);
         }
         Ok(computed.map_or_else(|| Json::Scalar("null".to_owned()), PathNumber::to_json))
@@ -404,7 +422,7 @@ impl<'a> Evaluation<'a> {
                 let Some(lefts) = quiet(self.opened(left, scope))? else { return Ok(None) };
                 let Some(rights) = quiet(self.opened(right, scope))? else { return Ok(None) };
                 self.any_pair(&lefts, &rights, |left, right| {
-                    self.charge(bytes_of(left).min(bytes_of(right)) / BYTES_OF_STEP)?;
+                    self.charge_bytes(bytes_of(left) + bytes_of(right))?;
                     Ok(compared(left, *comparison, right))
                 })
             }
@@ -412,7 +430,7 @@ impl<'a> Evaluation<'a> {
                 let Some(lefts) = quiet(self.opened(left, scope))? else { return Ok(None) };
                 let Some(starts) = quiet(self.listed(start, scope))? else { return Ok(None) };
                 self.any_pair(&lefts, &starts, |text, start| {
-                    self.charge((bytes_of(text) + bytes_of(start)) / BYTES_OF_STEP)?;
+                    self.charge_bytes(bytes_of(text) + bytes_of(start))?;
                     Ok(string_of(text).zip(string_of(start)).map(|(text, start)| text.starts_with(&*start)))
                 })
             }
@@ -478,12 +496,5 @@ fn is_about_single_items(step: &PathStep) -> bool {
         PathStep::Member(_) | PathStep::Members | PathStep::Filter(_) | PathStep::Datetime(_) => true,
         PathStep::Method(method) => !matches!(method, PathMethod::Type | PathMethod::Size),
         PathStep::Elements | PathStep::Subscripts(_) | PathStep::Descendants { .. } => false,
-    }
-}
-
-fn single_number<'a>(items: &[PathItem<'a>]) -> Option<&'a str> {
-    match items {
-        [item] => number_of(item.value),
-        _ => None,
     }
 }

@@ -7,6 +7,12 @@ use atsdb_core::{Error, Result};
 use datafusion::arrow::datatypes::i256;
 use std::cmp::Ordering;
 
+/// The maximum number of digits in arithmetic, without zeros before them.
+const DIGITS_MAX: usize = 76;
+
+/// The maximum number of digits after the point in arithmetic, which is that of `numeric`.
+const SCALE_MAX: u32 = 16_383;
+
 /// At least this many digits of a quotient are significant.
 const QUOTIENT_DIGITS_MIN: i64 = 16;
 
@@ -28,8 +34,13 @@ impl PathNumber {
     /// The number of a text that is JSON.
     pub(super) fn parse(text: &str) -> Result<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let units = i256::from_string(&format!("{whole}{fraction}")).ok_or_else(overflow)?;
-        Ok(Self { units, scale: u32::try_from(fraction.len()).map_err(|_| overflow())? })
+        let scale = u32::try_from(fraction.len()).ok().filter(|scale| *scale <= SCALE_MAX).ok_or_else(overflow)?;
+        let digits = format!("{whole}{fraction}");
+        // `i256` reads digits by recursion, so that millions of them would be too many for the stack.
+        if digits.trim_start_matches(['-', '0']).len() > DIGITS_MAX {
+            return Err(overflow());
+        }
+        Ok(Self { units: i256::from_string(&digits).ok_or_else(overflow)?, scale })
     }
 
     pub(super) fn to_json(self) -> Json {
@@ -54,8 +65,9 @@ impl PathNumber {
             ArithmeticOperator::Subtract => aligned().and_then(|(left, right)| left.checked_sub(right)),
             ArithmeticOperator::Remainder => aligned().and_then(|(left, right)| left.checked_rem(right)),
             ArithmeticOperator::Multiply => {
-                let units = self.units.checked_mul(other.units).ok_or_else(overflow)?;
-                return Ok(Self { units, scale: self.scale + other.scale });
+                let scale = self.scale + other.scale;
+                let units = self.units.checked_mul(other.units).filter(|_| scale <= SCALE_MAX);
+                return Ok(Self { units: units.ok_or_else(overflow)?, scale });
             }
             ArithmeticOperator::Divide => return self.quotient(other),
         };
@@ -205,7 +217,9 @@ mod tests {
         assert_eq!(computed("1", A::Divide, "0.0").unwrap_err().message(), "division by zero");
         let long = "9".repeat(60);
         assert!(computed(&long, A::Multiply, &long).is_err());
-        assert!(PathNumber::parse(&"9".repeat(100)).is_err());
+        assert!(PathNumber::parse(&"9".repeat(100)).is_err() && PathNumber::parse(&"9".repeat(5_000_000)).is_err());
+        let small = format!("0.{}", "0".repeat(10_000));
+        assert!(computed("2", A::Multiply, &small).is_ok() && computed(&small, A::Multiply, &small).is_err());
         let rounded = |text: &str, is_up| PathNumber::parse(text).unwrap().rounded(is_up).unwrap().to_json();
         for (text, down, up) in [("1.3", "1", "2"), ("-1.3", "-2", "-1"), ("-0.5", "-1", "0"), ("3.00", "3", "3")] {
             let wanted = [down, up].map(|text| Json::Scalar(text.to_owned()));

@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// The maximum size in bytes of what a path finds in one document, as PostgreSQL's `jsonb` has it.
 const FOUND_BYTES_MAX: usize = (1 << 28) - 1;
 
+/// The maximum size in bytes of what paths find in the documents of one call, which are in memory at once.
+const ROWS_BYTES_MAX: usize = 1 << 30;
+
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let jsonb = |name: &'static str, compute: Compute| {
         Plain::variadic(name, DataType::Utf8, compute).returning(Returns::Declared(TextType::Jsonb)).udf()
@@ -78,7 +81,7 @@ impl PathCall {
     }
 
     /// Applies `answer` to each row without NULL, and to whether it is silent.
-    fn each_row<T>(&self, answer: Answer<T>) -> Result<Vec<Option<T>>> {
+    fn each_row<T>(&self, mut answer: impl FnMut(&Evaluation<'_>, bool) -> Answer<T>) -> Result<Vec<Option<T>>> {
         let (mut last_path, mut last_variables) = (LastRead(None), LastRead(None));
         let mut answers = Vec::with_capacity(self.paths.len());
         for (row, document) in self.documents.read().enumerate() {
@@ -102,8 +105,8 @@ impl PathCall {
     }
 }
 
-/// What a function returns for one document; `None` is NULL. It is also given whether the call is silent.
-type Answer<T> = fn(&Evaluation<'_>, bool) -> std::result::Result<Option<T>, PathFailure>;
+/// What a function returns for one document; `None` is NULL.
+type Answer<T> = std::result::Result<Option<T>, PathFailure>;
 
 /// What was read from the last text. Rows often have the same.
 struct LastRead<'a, T>(Option<(&'a str, T)>);
@@ -127,18 +130,18 @@ fn variables_of(text: &str) -> atsdb_core::Result<Json> {
     }
 }
 
-fn answers(call: &PathCall, answer: Answer<bool>) -> Result<ArrayRef> {
+fn answers(call: &PathCall, answer: fn(&Evaluation<'_>, bool) -> Answer<bool>) -> Result<ArrayRef> {
     Ok(Arc::new(call.each_row(answer)?.into_iter().collect::<BooleanArray>()))
 }
 
-fn exists(evaluation: &Evaluation<'_>, is_silent: bool) -> std::result::Result<Option<bool>, PathFailure> {
+fn exists(evaluation: &Evaluation<'_>, is_silent: bool) -> Answer<bool> {
     match evaluation.exists() {
         Err(PathFailure::Unfit(_)) if is_silent => Ok(None),
         answer => answer.map(Some),
     }
 }
 
-fn matches(evaluation: &Evaluation<'_>, is_silent: bool) -> std::result::Result<Option<bool>, PathFailure> {
+fn matches(evaluation: &Evaluation<'_>, is_silent: bool) -> Answer<bool> {
     let found = found(evaluation, is_silent)?;
     let single = match found.as_slice() {
         [PathItem { value: Json::Scalar(text), .. }] => Some(text.as_str()),
@@ -163,18 +166,23 @@ fn found<'a>(evaluation: &Evaluation<'a>, is_silent: bool) -> std::result::Resul
     Ok(items)
 }
 
-/// The texts of all items.
-fn texts(evaluation: &Evaluation<'_>, is_silent: bool) -> std::result::Result<Option<Vec<String>>, PathFailure> {
-    let (mut texts, mut bytes) = (Vec::new(), 0);
-    for item in found(evaluation, is_silent)? {
-        let text = written(item.value, None);
-        bytes += text.len();
-        if bytes > FOUND_BYTES_MAX {
-            return Err(PathFailure::too_many_bytes(FOUND_BYTES_MAX));
+/// The texts of all items for each row.
+fn texts(name: &str, args: &[ArrayRef]) -> Result<Vec<Option<Vec<String>>>> {
+    let mut bytes_left = ROWS_BYTES_MAX;
+    PathCall::of(name, args)?.each_row(|evaluation, is_silent| {
+        let (mut texts, mut bytes) = (Vec::new(), 0);
+        for item in found(evaluation, is_silent)? {
+            let text = written(item.value, None);
+            bytes += text.len();
+            if bytes > FOUND_BYTES_MAX {
+                return Err(PathFailure::too_many_bytes(FOUND_BYTES_MAX, "a document"));
+            }
+            let left = bytes_left.checked_sub(size_of::<String>() + text.len());
+            bytes_left = left.ok_or_else(|| PathFailure::too_many_bytes(ROWS_BYTES_MAX, "some documents"))?;
+            texts.push(text);
         }
-        texts.push(text);
-    }
-    Ok(Some(texts))
+        Ok(Some(texts))
+    })
 }
 
 fn first(args: &[ArrayRef]) -> Result<ArrayRef> {
@@ -186,15 +194,16 @@ fn first(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn array(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let arrays = PathCall::of("jsonb_path_query_array", args)?.each_row(texts)?;
-    let arrays = arrays.into_iter().map(|texts| texts.map(|texts| format!("[{}]", texts.join(", "))));
+    let arrays = texts("jsonb_path_query_array", args)?
+        .into_iter()
+        .map(|texts| texts.map(|texts| format!("[{}]", texts.join(", "))));
     Ok(Arc::new(arrays.collect::<StringArray>()))
 }
 
 /// The items as a list, of which `jsonb_path_query` makes rows.
 fn list(args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut lists = ListBuilder::new(StringBuilder::new());
-    for texts in PathCall::of("jsonb_path_query", args)?.each_row(texts)? {
+    for texts in texts("jsonb_path_query", args)? {
         lists.append_option(texts.map(|texts| texts.into_iter().map(Some)));
     }
     Ok(Arc::new(lists.finish()))

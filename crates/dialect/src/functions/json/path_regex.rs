@@ -7,6 +7,9 @@ use regex::{Regex, RegexBuilder};
 /// The maximum size in bytes of a compiled regular expression.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
+/// The maximum number of regular expressions in a path.
+const REGEXES_MAX: usize = 64;
+
 /// All flags, in the order in which they are shown.
 const FLAGS: &str = "ismxq";
 
@@ -16,6 +19,15 @@ pub(super) struct PathRegex {
     /// Each flag once.
     pub(super) flags: String,
     regex: Regex,
+}
+
+/// Refuses a path with so many regular expressions, because each is kept in its compiled form.
+pub(super) fn refuse_more_regexes(count: usize) -> Result<()> {
+    if count <= REGEXES_MAX {
+        return Ok(());
+    }
+    let error = sql_error("the jsonpath has too many regular expressions");
+    Err(error.with_hint(format!("the maximum is {REGEXES_MAX}")))
 }
 
 impl PathRegex {

@@ -3,7 +3,7 @@
 
 use super::jsonb::Json;
 use super::path_numbers::negated;
-use super::path_regex::PathRegex;
+use super::path_regex::{PathRegex, refuse_more_regexes};
 use super::path_tokens::{NextToken, PathToken};
 use super::path_tree::{
     ArithmeticOperator, Comparison, JsonPath, LEVEL_LAST, PathCondition, PathExpression, PathMethod, PathSign,
@@ -21,15 +21,20 @@ const CHAIN_MAX: usize = 1_000;
 
 /// Reads a path.
 pub(super) fn parse(text: &str) -> Result<JsonPath> {
-    let mut reader =
-        Reader { next: NextToken::new(text)?, depth: 0, filters: 0, subscripts: 0, items: 0, lasts: 0, once_count: 0 };
+    let mut reader = Reader {
+        next: NextToken::new(text)?,
+        depth: 0,
+        filters: 0,
+        subscripts: 0,
+        items: 0,
+        lasts: 0,
+        once_count: 0,
+        regexes: 0,
+    };
     if reader.next.token == PathToken::End {
         return Err(Error::invalid(format!("invalid input syntax for type jsonpath: \"{text:.60}\"")));
     }
-    let is_lax = !reader.next.takes_word("strict")?;
-    if is_lax {
-        reader.next.takes_word("lax")?;
-    }
+    let is_lax = reader.next.takes_word("lax")? || !reader.next.takes_word("strict")?;
     let expression = match reader.any()? {
         Parsed::Value(path) => path,
         Parsed::Condition(condition) => PathExpression::of(PathStart::Condition(Box::new(condition))),
@@ -57,6 +62,7 @@ struct Reader<'a> {
     items: usize,
     lasts: usize,
     once_count: usize,
+    regexes: usize,
 }
 
 impl Reader<'_> {
@@ -137,7 +143,7 @@ impl Reader<'_> {
             Parsed::Value(left) => left,
             condition @ Parsed::Condition(_) => return Ok(condition),
         };
-        let condition = if let Some(comparison) = self.next.one_of(&COMPARISONS) {
+        let condition = if let Some(comparison) = self.next.one_of(&Comparison::WRITTEN) {
             self.next.advance()?;
             let right = self.sum()?;
             PathCondition::Compare(left, comparison, self.value(right)?)
@@ -153,6 +159,8 @@ impl Reader<'_> {
         } else if self.next.takes_word("like_regex")? {
             let pattern = self.next.text()?;
             let flags = if self.next.takes_word("flag")? { self.next.text()? } else { String::new() };
+            self.regexes += 1;
+            refuse_more_regexes(self.regexes)?;
             PathCondition::LikeRegex(left, PathRegex::new(pattern, &flags)?)
         } else {
             return Ok(Parsed::Value(left));
@@ -416,16 +424,6 @@ enum StepSymbol {
 const STEP_SYMBOLS: [(&str, StepSymbol); 3] =
     [(".", StepSymbol::Name), ("[", StepSymbol::Bracket), ("?", StepSymbol::Filter)];
 
-const COMPARISONS: [(&str, Comparison); 7] = [
-    ("==", Comparison::Equal),
-    ("!=", Comparison::Unequal),
-    ("<>", Comparison::Unequal),
-    ("<", Comparison::Less),
-    ("<=", Comparison::LessOrEqual),
-    (">", Comparison::Greater),
-    (">=", Comparison::GreaterOrEqual),
-];
-
 fn refuse_longer(count: usize) -> Result<()> {
     if count <= CHAIN_MAX {
         return Ok(());
@@ -493,6 +491,8 @@ mod tests {
         let nested = |depth: usize| format!("{}$ == 1{}", "(".repeat(depth), ")".repeat(depth));
         assert!(parse(&nested(DEPTH_MAX)).is_ok());
         assert!(parse(&nested(DEPTH_MAX + 1)).is_err());
+        let matching = |count: usize| format!("$ == 1{}", r#" || $ like_regex "a""#.repeat(count));
+        assert!(parse(&matching(50)).is_ok() && parse(&matching(100)).is_err());
         assert!(parse(&format!("$.{}", "a".repeat(COUNT))).is_ok());
         assert!(parse(&format!("$[0{}]", ", 0".repeat(COUNT))).is_ok());
     }

@@ -171,6 +171,16 @@ pub(super) enum Comparison {
 }
 
 impl Comparison {
+    pub(super) const WRITTEN: [(&str, Self); 7] = [
+        ("==", Self::Equal),
+        ("!=", Self::Unequal),
+        ("<>", Self::Unequal),
+        ("<", Self::Less),
+        ("<=", Self::LessOrEqual),
+        (">", Self::Greater),
+        (">=", Self::GreaterOrEqual),
+    ];
+
     pub(super) fn symbol(self) -> &'static str {
         match self {
             Self::Equal => "==",

@@ -92,6 +92,16 @@ pub(super) fn bytes_of(json: &Json) -> usize {
     if let Json::Scalar(text) = json { text.len() } else { 0 }
 }
 
+/// About the bytes of a value with all of its parts in memory.
+pub(super) fn weight_of(json: &Json) -> usize {
+    const PART: usize = 32;
+    PART + match json {
+        Json::Scalar(text) => text.len(),
+        Json::Array(elements) => elements.iter().map(weight_of).sum(),
+        Json::Object(members) => members.iter().map(|((length, _), value)| PART + length + weight_of(value)).sum(),
+    }
+}
+
 /// Compares two values. Only scalars of one type can be compared; `null` is unequal to all others.
 pub(super) fn compared(left: &Json, comparison: Comparison, right: &Json) -> Option<bool> {
     let is_null = |json: &Json| matches!(json, Json::Scalar(text) if text == "null");

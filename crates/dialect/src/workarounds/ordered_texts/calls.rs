@@ -125,7 +125,14 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
                 [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
                     settle(std::iter::once(element).chain(&mut array.args).collect(), Operator::Eq, schema)?
                 }
-                [_, _] if name == "array_has" => false,
+                [_, element] if name == "array_has" => {
+                    // The elements are texts, which may write an address in several ways.
+                    if let Some(of) = address_type_of(element, schema) {
+                        let what = format!("ANY of an array of texts beside the type {}", of.name());
+                        return Err(external(not_supported(what).with_hint("write x IN ('10.0.0.1', '::1')")));
+                    }
+                    false
+                }
                 args => settle(args.iter_mut().collect(), Operator::Eq, schema)?,
             };
             let call = Expr::ScalarFunction(call);
@@ -178,6 +185,12 @@ fn window(mut call: WindowFunction, schema: &DFSchema) -> Result<Transformed<Exp
             "array_agg" => return Err(no_array(&of)),
             counting if COUNTING.contains(&counting) => {}
             choosing if CHOOSING.contains(&choosing) || choosing == "nth_value" => {
+                // The value where `lag` and `lead` have no row.
+                if matches!(choosing, "lag" | "lead")
+                    && let Some(default) = call.params.args.get_mut(2)
+                {
+                    is_changed |= settle_as(&of, vec![default], Operator::Eq, schema)?;
+                }
                 require_type(&Expr::from(call.clone()), &of, &name, schema)?;
             }
             _ => return Err(no_function(&name, &call.params.args, schema)),
