@@ -270,8 +270,8 @@ fn value_of(column: ColumnType, operand: &Operand) -> Option<Value> {
     }
 }
 
-/// Whether texts can be less than the operand although they are greater as texts. If the operand is a text in a column of
-/// numbers, SQLite compares texts that are numbers as numbers, which are less than any text. They all begin with a
+/// Whether texts can be less than the operand although they are greater as texts. If the operand is a text in a column
+/// of numbers, SQLite compares texts that are numbers as numbers, which are less than any text. They all begin with a
 /// character before the colon.
 fn may_exceed_numbers(column: ColumnType, side: Side, operand: &Value) -> bool {
     let Value::Text(text) = operand else { return false };
