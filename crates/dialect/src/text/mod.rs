@@ -12,6 +12,7 @@ mod calendar_text;
 pub mod datafusion_errors;
 pub mod decimals;
 pub mod errors;
+pub mod file_functions;
 pub mod float_text;
 pub mod identifiers;
 pub mod library_messages;

@@ -8,6 +8,7 @@ use arrow::datatypes::{Field, Schema};
 use atsdb_core::{Error, Result};
 use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_dialect::text::errors::sql_error;
+use atsdb_dialect::text::file_functions;
 use atsdb_dialect::text::identifiers::Spellings;
 use atsdb_dialect::text::tree_walk::visit_mut;
 use datafusion::catalog::{MemTable, TableProvider};
@@ -22,17 +23,6 @@ use std::sync::Arc;
 
 /// The schema in which a query finds the files that it names. No statement can write this name.
 pub(crate) const FILE_SCHEMA: &str = "\u{1}file";
-
-/// The functions that read files, and the format of each.
-const FUNCTIONS: [(&str, &str); 7] = [
-    ("read_csv", "csv"),
-    ("read_csv_auto", "csv"),
-    ("read_parquet", "parquet"),
-    ("read_json", "json"),
-    ("read_json_auto", "json"),
-    ("read_ndjson", "json"),
-    ("read_xlsx", "xlsx"),
-];
 
 /// The reader of files for a query, and the maximum size of their rows.
 #[derive(Debug, Clone)]
@@ -84,7 +74,7 @@ impl FileResolver<'_> {
             }
             Some(arguments) => {
                 let function = ident.value.to_ascii_lowercase();
-                let Some((_, format)) = FUNCTIONS.iter().find(|(name, _)| *name == function) else { return Ok(()) };
+                let Some(format) = file_functions::format_of(&function) else { return Ok(()) };
                 request_of(&function, format, &arguments.args)?
             }
             None => return Ok(()),

@@ -18,7 +18,7 @@ pub(super) fn values(rows: Values) -> Result<Transformed<LogicalPlan>> {
     let Values { schema, mut values } = rows;
     let empty = DFSchema::empty();
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
-    let mut is_changed = false;
+    let mut is_changed = keep_lists(&mut values, &fields, &empty);
     for (at, field) in fields.iter_mut().enumerate().filter(|(_, field)| is_decimal(field.data_type())) {
         let mut mix = Mix::default();
         for row in &values {
@@ -43,6 +43,20 @@ pub(super) fn values(rows: Values) -> Result<Transformed<LogicalPlan>> {
     }
     let schema = DFSchema::from_unqualified_fields(fields.into(), schema.metadata().clone())?;
     Ok(Transformed::yes(LogicalPlan::Values(Values { schema: Arc::new(schema), values })))
+}
+
+/// Casts the lists whose items have got another type back to the type of their column. Returns whether there are any.
+fn keep_lists(rows: &mut [Vec<Expr>], fields: &[FieldRef], schema: &DFSchema) -> bool {
+    let mut is_changed = false;
+    for (value, field) in rows.iter_mut().flat_map(|row| row.iter_mut().zip(fields)) {
+        let wanted = field.data_type();
+        let has_changed = |of: DataType| !of.is_null() && !of.equals_datatype(wanted);
+        if wanted.is_nested() && value.get_type(schema).is_ok_and(has_changed) {
+            *value = cast(std::mem::take(value), wanted.clone());
+            is_changed = true;
+        }
+    }
+    is_changed
 }
 
 /// A value without the cast to its column's type.

@@ -7,6 +7,7 @@
 use super::rows_of_functions::{is_table_function, mentions_column};
 use crate::functions::place_arguments;
 use crate::text::errors::{sql_error, too_many_names};
+use crate::text::file_functions;
 use crate::workarounds::syntax::forms::composed_functions::returns_rows_of_list;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::{Error, Result};
@@ -69,7 +70,9 @@ fn columns_of(name: &ObjectName) -> Option<&'static [RowColumn]> {
 /// Whether it is the call of a function that returns one value. One whose alias gives types to columns returns records.
 fn returns_value(name: &ObjectName, alias: Option<&TableAlias>) -> bool {
     let has_types = alias.is_some_and(|alias| alias.columns.iter().any(|column| column.data_type.is_some()));
-    name.0.len() == 1 && !has_types && !is_table_function(name) && !returns_rows_of_list(name)
+    let is_plain = |name: &Ident| file_functions::format_of(&name.value).is_none();
+    let is_known = name.0.len() == 1 && name.0[0].as_ident().is_some_and(is_plain);
+    is_known && !has_types && !is_table_function(name) && !returns_rows_of_list(name)
 }
 
 /// The name of a relation of such rows and the names of its columns; `None` if it is another relation.
