@@ -8,6 +8,7 @@ use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::quoted_names::{always_quoted, quoted};
 use atsdb_dialect::text::relations::{alias_of, constraint_of, name_of_relation, relations_of};
 use atsdb_dialect::text::tree_walk::visit;
+use atsdb_dialect::text::with_names::WithNames;
 use datafusion::sql::sqlparser::ast::{
     Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
     Statement, TableFactor, TableWithJoins, Visitor, WildcardAdditionalOptions,
@@ -27,14 +28,7 @@ pub(crate) fn with_written_stars(
     is_accepted: &dyn Fn(&str) -> bool,
 ) -> String {
     let Some(Statement::Query(parsed)) = parse_answer(query) else { return query.to_owned() };
-    let mut stars = Stars {
-        text: query,
-        columns_of,
-        own: Vec::new(),
-        items: Vec::new(),
-        marks: Vec::new(),
-        written: BTreeMap::new(),
-    };
+    let mut stars = Stars { text: query, columns_of, own: WithNames::default(), written: BTreeMap::new() };
     let _ = visit(parsed.as_ref(), &mut stars);
     let mut all = query.to_owned();
     for (start, (end, columns)) in stars.written.iter().rev() {
@@ -66,12 +60,7 @@ struct ShownItem {
 struct Stars<'a> {
     text: &'a str,
     columns_of: &'a ColumnsOf<'a>,
-    /// Names that the `WITH` of the query and of those around it define.
-    own: Vec<String>,
-    /// The names of other items of `WITH`, which are not defined before their queries end, by the addresses of these.
-    items: Vec<(*const Query, String)>,
-    /// For each query around, how many there were before it.
-    marks: Vec<usize>,
+    own: WithNames,
     /// The items for each `*`, by the bytes where it begins and ends.
     written: BTreeMap<usize, (usize, String)>,
 }
@@ -80,24 +69,12 @@ impl Visitor for Stars<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.marks.push(self.own.len());
-        let Some(with) = &query.with else { return ControlFlow::Continue(()) };
-        for item in &with.cte_tables {
-            let name = item.alias.name.value.clone();
-            match with.recursive {
-                true => self.own.push(name),
-                false => self.items.push((std::ptr::from_ref(item.query.as_ref()), name)),
-            }
-        }
+        self.own.enter(query);
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        let mark = self.marks.pop().unwrap_or_default();
-        self.own.truncate(mark);
-        if let Some(at) = self.items.iter().position(|(of, _)| std::ptr::eq(*of, query)) {
-            self.own.push(self.items.swap_remove(at).1);
-        }
+        self.own.leave(query);
         ControlFlow::Continue(())
     }
 
@@ -209,7 +186,7 @@ impl Stars<'_> {
     /// Whether a name is that of a common table expression.
     fn is_own(&self, name: &ObjectName) -> bool {
         let [name] = name.0.as_slice() else { return false };
-        name.as_ident().is_some_and(|name| self.own.iter().any(|own| same_name(own, &name.value)))
+        name.as_ident().is_some_and(|name| self.own.have(&name.value))
     }
 }
 
