@@ -144,7 +144,7 @@ impl Calls {
         }
         for (condition, then) in &mut case.when_then_expr {
             self.visit_in(&branch, condition, is_repeated || decides)?;
-            branch.condition = Some(condition.as_ref().clone());
+            branch.condition = Some(Expr::clone(condition));
             self.visit_in(&branch, then, is_repeated)?;
             branch.before.extend(branch.condition.take());
         }
