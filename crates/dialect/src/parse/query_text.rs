@@ -4,6 +4,7 @@ use crate::text::errors::sql_error;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::visit;
+use crate::text::with_names::WithNames;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -31,32 +32,35 @@ pub fn query_of(text: &str, position: SourcePosition) -> Result<Option<(&str, So
     Ok(None)
 }
 
-/// The names of the tables that a query reads, without those of its own `WITH`.
+/// The names of the tables that a query reads, without those that its `WITH` defines.
 pub fn relations_of(query: &Query) -> Vec<TableName> {
     #[derive(Default)]
     struct Relations {
         read: Vec<TableName>,
-        own: Vec<String>,
+        own: WithNames,
     }
     impl Visitor for Relations {
         type Break = ();
 
         fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-            let items = query.with.iter().flat_map(|with| &with.cte_tables);
-            self.own.extend(items.map(|item| item.alias.name.value.to_lowercase()));
+            self.own.enter(query);
+            ControlFlow::Continue(())
+        }
+
+        fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            self.own.leave(query);
             ControlFlow::Continue(())
         }
 
         fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
-            self.read.extend(TableName::of(name).ok());
+            let name = TableName::of(name).ok();
+            self.read.extend(name.filter(|name| name.schema != NamedSchema::Unsaid || !self.own.have(&name.name)));
             ControlFlow::Continue(())
         }
     }
     let mut relations = Relations::default();
     let _ = visit(query, &mut relations);
-    let Relations { mut read, own } = relations;
-    read.retain(|name| name.schema != NamedSchema::Unsaid || !own.contains(&name.name.to_lowercase()));
-    read
+    relations.read
 }
 
 /// The byte position of a location that the tokenizer gives in lines and characters.
@@ -70,6 +74,24 @@ pub fn byte_of(text: &str, location: Location) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use datafusion::sql::sqlparser::ast::Statement;
+    use datafusion::sql::sqlparser::parser::Parser;
+
+    #[test]
+    fn names_of_with_are_none_of_tables_where_they_are_defined() {
+        for (text, read) in [
+            ("WITH t AS (SELECT a FROM t) SELECT * FROM t, s.t", vec!["t", "s.t"]),
+            ("WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT 2 FROM t) SELECT * FROM t", vec![]),
+            ("WITH t AS (SELECT 1), q AS (SELECT * FROM T) SELECT * FROM q", vec![]),
+            ("SELECT (WITH t AS (SELECT 1) SELECT 2 FROM t) FROM t", vec!["t"]),
+        ] {
+            let Statement::Query(query) = Parser::parse_sql(&GenericDialect, text).unwrap().remove(0) else {
+                panic!("{text}")
+            };
+            let names: Vec<String> = relations_of(&query).iter().map(ToString::to_string).collect();
+            assert_eq!(names, read, "{text}");
+        }
+    }
 
     #[test]
     fn the_query_of_a_declaration_is_what_stands_behind_as() {

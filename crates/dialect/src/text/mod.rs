@@ -42,6 +42,7 @@ pub mod time_text;
 pub mod tree_walk;
 pub mod verbs;
 pub mod volatile_functions;
+pub mod with_names;
 pub mod without_literals;
 pub mod words;
 pub mod written_schemas;

@@ -1,6 +1,8 @@
 //! Functions that return another value each time they are called.
 
+use super::errors::not_supported;
 use super::tree_walk::visit_expressions;
+use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, Visit};
 use std::ops::ControlFlow;
 
@@ -17,4 +19,10 @@ pub fn has_volatile_call(node: &impl Visit) -> bool {
         _ => ControlFlow::Continue(()),
     });
     found.is_break()
+}
+
+/// The error of a call in an operand of which each copy would have a value of its own.
+pub(crate) fn repeated_call() -> Error {
+    not_supported("random(), nextval() or the like in an operand that is computed more than once")
+        .with_hint("compute it in a subquery: FROM (SELECT random() AS x) AS q")
 }

@@ -1,6 +1,6 @@
 //! The `*`s in the query of a view. They mean the columns that the tables have when the view is created, so these are
 //! written in their place. A `*` of a subquery, a common table expression or a function stays: what it shows is written
-//! there.
+//! there. So does one of which a part cannot be written.
 
 use atsdb_core::name::same_name;
 use atsdb_dialect::parse::query_text::byte_of;
@@ -8,24 +8,42 @@ use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::quoted_names::{always_quoted, quoted};
 use atsdb_dialect::text::relations::{alias_of, constraint_of, name_of_relation, relations_of};
 use atsdb_dialect::text::tree_walk::visit;
+use atsdb_dialect::text::with_names::WithNames;
 use datafusion::sql::sqlparser::ast::{
-    Ident, JoinConstraint, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement,
-    TableFactor, TableWithJoins, Visitor, WildcardAdditionalOptions,
+    Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    Statement, TableFactor, TableWithJoins, Visitor, WildcardAdditionalOptions,
 };
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
+use std::slice;
 
 /// The names of the columns of a table or view; `None` of another name.
 pub(crate) type ColumnsOf<'a> = dyn Fn(&ObjectName) -> Option<Vec<String>> + 'a;
 
-/// A query with the columns of tables and views in place of each `*`.
-pub(crate) fn with_written_stars(query: &str, columns_of: &ColumnsOf<'_>) -> String {
-    let mut text = query.to_owned();
-    let Some(Statement::Query(parsed)) = parse_answer(query) else { return text };
-    let mut stars = Stars { text: query, columns_of, own: Vec::new(), marks: Vec::new(), written: BTreeMap::new() };
+/// A query with the columns of tables and views in place of each `*`. If the whole text is not accepted, each `*` is
+/// written for which the text is.
+pub(crate) fn with_written_stars(
+    query: &str,
+    columns_of: &ColumnsOf<'_>,
+    is_accepted: &dyn Fn(&str) -> bool,
+) -> String {
+    let Some(Statement::Query(parsed)) = parse_answer(query) else { return query.to_owned() };
+    let mut stars = Stars { text: query, columns_of, own: WithNames::default(), written: BTreeMap::new() };
     let _ = visit(parsed.as_ref(), &mut stars);
-    for (start, (end, columns)) in stars.written.into_iter().rev() {
-        text.replace_range(start..end, &columns);
+    let mut all = query.to_owned();
+    for (start, (end, columns)) in stars.written.iter().rev() {
+        all.replace_range(*start..*end, columns);
+    }
+    if stars.written.is_empty() || is_accepted(&all) {
+        return all;
+    }
+    let mut text = query.to_owned();
+    for (start, (end, columns)) in stars.written.iter().rev() {
+        let mut next = text.clone();
+        next.replace_range(*start..*end, columns);
+        if is_accepted(&next) {
+            text = next;
+        }
     }
     text
 }
@@ -35,15 +53,14 @@ struct ShownItem {
     /// The name of the column; `None` for the `*` of a relation.
     column: Option<String>,
     text: String,
+    /// The text of a merged column where another column has its name.
+    of_side: Option<String>,
 }
 
 struct Stars<'a> {
     text: &'a str,
     columns_of: &'a ColumnsOf<'a>,
-    /// Names that the `WITH` of the query and of those around it define.
-    own: Vec<String>,
-    /// For each query around, how many there were before it.
-    marks: Vec<usize>,
+    own: WithNames,
     /// The items for each `*`, by the bytes where it begins and ends.
     written: BTreeMap<usize, (usize, String)>,
 }
@@ -52,15 +69,12 @@ impl Visitor for Stars<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
-        self.marks.push(self.own.len());
-        let items = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.own.extend(items.map(|item| item.alias.name.value.clone()));
+        self.own.enter(query);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        let mark = self.marks.pop().unwrap_or_default();
-        self.own.truncate(mark);
+    fn post_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.own.leave(query);
         ControlFlow::Continue(())
     }
 
@@ -87,7 +101,7 @@ impl Stars<'_> {
                 let is_meant = |relation: &&TableFactor| {
                     name_of_relation(relation).is_some_and(|name| same_name(&name.value, &last.value))
                 };
-                let mut meant = relations_of(from).filter(is_meant);
+                let mut meant = relations_inside(from).into_iter().filter(is_meant);
                 let (Some(relation), None) = (meant.next(), meant.next()) else { return None };
                 (options, name.0.first()?.as_ident(), self.of_relation(relation, true)?)
             }
@@ -103,70 +117,132 @@ impl Stars<'_> {
 
     /// What a `*` of all relations shows.
     fn of_from(&self, from: &[TableWithJoins]) -> Option<Vec<ShownItem>> {
-        let are_several = relations_of(from).nth(1).is_some();
         let mut items = Vec::new();
         for table in from {
-            let mut left = self.of_relation(&table.relation, are_several)?;
-            for join in &table.joins {
-                let right = self.of_relation(&join.relation, true)?;
-                let names: Vec<String> = match constraint_of(&join.join_operator)? {
-                    JoinConstraint::Using(names) => names
-                        .iter()
-                        .map(|name| Some(name.0.last()?.as_ident()?.value.clone()))
-                        .collect::<Option<_>>()?,
-                    JoinConstraint::Natural => {
-                        left.iter().filter_map(|item| item.column.clone()).filter(|name| has(&right, name)).collect()
-                    }
-                    JoinConstraint::On(_) | JoinConstraint::None => {
-                        left.extend(right);
-                        continue;
-                    }
-                };
-                left = merged(left, right, &names)?;
+            items.extend(self.of_joins(table, from.len() > 1)?);
+        }
+        let is_shared = |item: &ShownItem| {
+            let name = item.column.as_ref();
+            name.is_some_and(|name| items.iter().filter(|other| is_named(other, name)).count() > 1)
+        };
+        let shared: Vec<bool> = items.iter().map(is_shared).collect();
+        for (item, is_shared) in items.iter_mut().zip(shared) {
+            if let Some(of_side) = item.of_side.take().filter(|_| is_shared) {
+                item.text = of_side;
             }
-            items.extend(left);
         }
         Some(items)
+    }
+
+    /// What the `*` of joined relations shows.
+    fn of_joins(&self, table: &TableWithJoins, is_qualified: bool) -> Option<Vec<ShownItem>> {
+        let mut left = self.of_relation(&table.relation, is_qualified || !table.joins.is_empty())?;
+        for join in &table.joins {
+            let right = self.of_relation(&join.relation, true)?;
+            let Some(constraint) = constraint_of(&join.join_operator) else {
+                left = of_one_side(&join.join_operator, left, right)?;
+                continue;
+            };
+            let names: Vec<String> = match constraint {
+                JoinConstraint::Using(names) => {
+                    names.iter().map(|name| Some(name.0.last()?.as_ident()?.value.clone())).collect::<Option<_>>()?
+                }
+                JoinConstraint::Natural => {
+                    left.iter().filter_map(|item| item.column.clone()).filter(|name| has(&right, name)).collect()
+                }
+                JoinConstraint::On(_) | JoinConstraint::None => {
+                    left.extend(right);
+                    continue;
+                }
+            };
+            left = merged(&join.join_operator, left, right, &names)?;
+        }
+        Some(left)
     }
 
     /// What the `*` of a relation shows.
     fn of_relation(&self, relation: &TableFactor, is_qualified: bool) -> Option<Vec<ShownItem>> {
         let columns = match relation {
+            TableFactor::NestedJoin { table_with_joins, alias: None } => return self.of_joins(table_with_joins, true),
             TableFactor::Table { name, args: None, .. } if !self.is_own(name) => (self.columns_of)(name),
             _ => None,
         };
         let relation_name = || name_of_relation(relation).map(|name: &Ident| quoted(&name.value));
         let Some(columns) = columns else {
-            return Some(vec![ShownItem { column: None, text: format!("{}.*", relation_name()?) }]);
+            return Some(vec![ShownItem { column: None, text: format!("{}.*", relation_name()?), of_side: None }]);
         };
         let prefix = if is_qualified { format!("{}.", relation_name()?) } else { String::new() };
         let renamed = alias_of(relation).map_or(&[][..], |alias| alias.columns.as_slice());
         let names = renamed.iter().map(|column| column.name.value.clone());
         let names = names.chain(columns.into_iter().skip(renamed.len()));
-        let item = |name: String| ShownItem { text: format!("{prefix}{}", always_quoted(&name)), column: Some(name) };
+        let item = |name: String| ShownItem {
+            text: format!("{prefix}{}", always_quoted(&name)),
+            column: Some(name),
+            of_side: None,
+        };
         Some(names.map(item).collect())
     }
 
     /// Whether a name is that of a common table expression.
     fn is_own(&self, name: &ObjectName) -> bool {
         let [name] = name.0.as_slice() else { return false };
-        name.as_ident().is_some_and(|name| self.own.iter().any(|own| same_name(own, &name.value)))
+        name.as_ident().is_some_and(|name| self.own.have(&name.value))
+    }
+}
+
+/// All relations of a `FROM`, also those of joins in parentheses.
+fn relations_inside(from: &[TableWithJoins]) -> Vec<&TableFactor> {
+    let inside = relations_of(from).flat_map(|relation| match relation {
+        TableFactor::NestedJoin { table_with_joins, alias: None } => {
+            relations_inside(slice::from_ref(table_with_joins.as_ref()))
+        }
+        other => vec![other],
+    });
+    inside.collect()
+}
+
+/// What a join shows that only tests the other side; `None` of another join.
+fn of_one_side(operator: &JoinOperator, left: Vec<ShownItem>, right: Vec<ShownItem>) -> Option<Vec<ShownItem>> {
+    use JoinOperator as Join;
+    match operator {
+        Join::Semi(_) | Join::LeftSemi(_) | Join::Anti(_) | Join::LeftAnti(_) => Some(left),
+        Join::RightSemi(_) | Join::RightAnti(_) => Some(right),
+        _ => None,
     }
 }
 
 /// What a join shows that merges columns of these names; `None` if columns of a side are not known.
-fn merged(left: Vec<ShownItem>, right: Vec<ShownItem>, names: &[String]) -> Option<Vec<ShownItem>> {
+fn merged(
+    operator: &JoinOperator,
+    left: Vec<ShownItem>,
+    right: Vec<ShownItem>,
+    names: &[String],
+) -> Option<Vec<ShownItem>> {
     if left.iter().chain(&right).any(|item| item.column.is_none()) {
         return None;
     }
-    let item = |name: &String| ShownItem { column: Some(name.clone()), text: always_quoted(name) };
-    let is_other =
-        |item: &ShownItem| item.column.as_ref().is_none_or(|column| !names.iter().any(|name| same_name(name, column)));
-    Some(names.iter().map(item).chain(left.into_iter().chain(right).filter(is_other)).collect())
+    let side = match operator {
+        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => Some(&right),
+        JoinOperator::FullOuter(_) => None,
+        _ => Some(&left),
+    };
+    let item = |name: &String| {
+        let of_side = side.and_then(|items| items.iter().find(|item| is_named(item, name)));
+        let of_side = of_side.map(|item| item.of_side.as_ref().unwrap_or(&item.text).clone());
+        ShownItem { column: Some(name.clone()), text: always_quoted(name), of_side }
+    };
+    let mut items: Vec<ShownItem> = names.iter().map(item).collect();
+    let is_other = |item: &ShownItem| !names.iter().any(|name| is_named(item, name));
+    items.extend(left.into_iter().chain(right).filter(is_other));
+    Some(items)
 }
 
 fn has(items: &[ShownItem], name: &str) -> bool {
-    items.iter().any(|item| item.column.as_ref().is_some_and(|column| same_name(column, name)))
+    items.iter().any(|item| is_named(item, name))
+}
+
+fn is_named(item: &ShownItem, name: &str) -> bool {
+    item.column.as_ref().is_some_and(|column| same_name(column, name))
 }
 
 #[cfg(test)]
@@ -196,10 +272,41 @@ mod tests {
                 "SELECT * FROM (SELECT * FROM t) s, u",
                 "SELECT s.*, u.\"k\", u.\"B c\" FROM (SELECT \"k\", \"a\" FROM t) s, u",
             ),
+            (
+                "SELECT * FROM t JOIN u USING (k), s.t x",
+                "SELECT t.\"k\", t.\"a\", u.\"B c\", x.\"k\", x.\"a\" FROM t JOIN u USING (k), s.t x",
+            ),
+            (
+                "SELECT * FROM (t JOIN u USING (k)) RIGHT JOIN s.t x USING (k), s.t y",
+                "SELECT x.\"k\", t.\"a\", u.\"B c\", x.\"a\", y.\"k\", y.\"a\" \
+                 FROM (t JOIN u USING (k)) RIGHT JOIN s.t x USING (k), s.t y",
+            ),
+            (
+                "SELECT u.*, * FROM (t CROSS JOIN u)",
+                "SELECT u.\"k\", u.\"B c\", t.\"k\", t.\"a\", u.\"k\", u.\"B c\" FROM (t CROSS JOIN u)",
+            ),
+            ("SELECT * FROM t LEFT SEMI JOIN u ON true", "SELECT t.\"k\", t.\"a\" FROM t LEFT SEMI JOIN u ON true"),
+            (
+                "SELECT * FROM t ASOF JOIN u ON t.k >= u.k",
+                "SELECT t.\"k\", t.\"a\", u.\"k\", u.\"B c\" FROM t ASOF JOIN u ON t.k >= u.k",
+            ),
+            (
+                "WITH t AS (SELECT * FROM t), v AS (SELECT * FROM t) SELECT * FROM v, u",
+                "WITH t AS (SELECT \"k\", \"a\" FROM t), v AS (SELECT * FROM t) \
+                 SELECT v.*, u.\"k\", u.\"B c\" FROM v, u",
+            ),
             ("SELECT * FROM t UNION SELECT * FROM u", "SELECT \"k\", \"a\" FROM t UNION SELECT \"k\", \"B c\" FROM u"),
         ] {
-            assert_eq!(with_written_stars(query, &columns_of), written);
+            assert_eq!(with_written_stars(query, &columns_of, &|_| true), written);
         }
+    }
+
+    #[test]
+    fn a_star_is_written_although_another_one_is_not_accepted() {
+        let query = "SELECT * FROM t UNION SELECT * FROM u UNION SELECT * FROM t";
+        let written = with_written_stars(query, &columns_of, &|text| !text.contains("B c"));
+        assert_eq!(written, "SELECT \"k\", \"a\" FROM t UNION SELECT * FROM u UNION SELECT \"k\", \"a\" FROM t");
+        assert_eq!(with_written_stars(query, &columns_of, &|_| false), query);
     }
 
     #[test]
@@ -212,7 +319,7 @@ mod tests {
             "SELECT * EXCLUDE (a) FROM t",
             "VALUES (1)",
         ] {
-            assert_eq!(with_written_stars(query, &columns_of), query);
+            assert_eq!(with_written_stars(query, &columns_of, &|_| true), query);
         }
     }
 }

@@ -85,15 +85,25 @@ pub(crate) fn open_plan(
 
 /// The columns of a view, determined by planning its query over the tables that it sees; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
+    query_columns(&view.query, &Focus::default(), state, snapshot)
+}
+
+/// The columns of a stored query over the tables that it sees; `None` if it cannot be planned.
+pub(crate) fn query_columns(
+    query: &str,
+    focus: &Focus,
+    state: &SessionState,
+    snapshot: &ReadSnapshot,
+) -> Option<SchemaRef> {
     let (mut statement, spellings) =
-        parse_over(&view.query, SourcePosition::START, &Parameters::none(), Scope::of(snapshot)).ok()?;
+        parse_over(query, SourcePosition::START, &Parameters::none(), Scope::of(snapshot)).ok()?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,
     };
     let spellings = SharedSpellings::new(spellings);
     let (given, parameters) = (GivenTables::default(), Parameters::none());
-    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), given, &parameters).ok()?;
+    let plan = logical_plan(statement, state, snapshot, &spellings, focus, given, &parameters).ok()?;
     let plan = declare_columns(plan).ok()?;
     Some(headings.apply(plan.schema().inner()))
 }
@@ -222,7 +232,7 @@ impl ContextProvider for SnapshotNames<'_> {
             Some(table) => match (&table.definition.view, &table.definition.rollup) {
                 (Some(view), _) => self.view(table, view),
                 (None, Some(rollup)) => self.rollup(table, rollup),
-                (None, None) if table.definition.is_in_memory() => {
+                (None, None) if table.definition.is_in_memory() && self.focus.as_if.is_none() => {
                     let provider = ResidentTable::new(self.snapshot, table, self.spellings).map_err(external)?;
                     Ok(provider_as_source(Arc::new(provider)))
                 }

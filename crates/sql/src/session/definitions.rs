@@ -277,6 +277,7 @@ impl Session {
     fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
         let definition = materialized_as(&table.definition, definition)?;
         self.check_rollups(table, &definition)?;
+        self.check_views(table, &definition)?;
         self.check_sequence_names(&definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);
         let new = definition.indexes.iter().filter(is_new).cloned().collect();

@@ -1,61 +1,134 @@
-//! The materialized views that read tables which are to be dropped.
+//! The views and materialized views that read what is to be dropped or to get another name.
 
 use super::state::Session;
-use atsdb_core::{Result, Table, TableDefinition, TableId};
+use crate::plan::names::query_columns;
+use crate::plan::rollups::Focus;
+use atsdb_core::name::same_name;
+use atsdb_core::{Error, Result, Table, TableDefinition, TableId};
 use atsdb_dialect::parse::query_text::relations_of;
-use atsdb_dialect::parse::statement::parse_declaring;
+use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::errors::sql_error;
-use atsdb_dialect::text::params::Parameters;
 use atsdb_dialect::text::relation_kind::RelationKind;
-use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_engine::ReadSnapshot;
 use datafusion::sql::sqlparser::ast::Statement as Ast;
-use std::collections::BTreeSet;
 
 impl Session {
-    /// Adds the materialized views that read tables which are to be dropped, before the tables. Without `cascade`,
-    /// materialized views that are not among the tables are an error.
-    pub(super) fn with_materialized(&self, mut dropped: Vec<Table>, cascade: bool) -> Result<Vec<Table>> {
-        let all = self.tables()?;
-        let mut others: Vec<&Table> = all.iter().filter(|table| table.definition.materialized.is_some()).collect();
+    /// Adds the views that read tables which are to be dropped, before the tables. Without `cascade`, views that are
+    /// not among the tables are an error.
+    pub(super) fn with_views(&self, mut dropped: Vec<Table>, cascade: bool) -> Result<Vec<Table>> {
+        let (snapshot, _) = self.snapshot_for_planning()?;
+        let named = |view| (view, named_by(view, &snapshot));
+        let mut others: Vec<(&Table, Vec<TableId>)> = snapshot.tables().iter().map(named).collect();
         loop {
-            let ids: BTreeSet<TableId> = dropped.iter().map(|table| table.id).collect();
-            others.retain(|table| !ids.contains(&table.id));
-            let reads_one = |view: &&Table| tables_read_by(view, &all).into_iter().find(|read| ids.contains(&read.id));
-            let Some((view, read)) = others.iter().find_map(|view| Some((*view, reads_one(view)?))) else {
-                return Ok(dropped);
+            others.retain(|(view, _)| dropped.iter().all(|table| table.id != view.id));
+            let reads_one = |(view, read): &(&Table, Vec<TableId>)| {
+                let position = dropped.iter().position(|table| read.contains(&table.id))?;
+                Some(((*view).clone(), position))
             };
+            let Some((view, position)) = others.iter().find_map(reads_one) else { return Ok(dropped) };
             if !cascade {
-                let kind = RelationKind::of(&read.definition);
-                let (name, view) = (&read.definition.name, &view.definition.name);
-                let message = format!("cannot drop {} {name} because other objects depend on it", kind.noun());
-                return Err(sql_error(format!("{message}: materialized view {view}"))
+                let read = &dropped[position].definition;
+                let kind = RelationKind::of(read);
+                return Err(depended_on(&format!("drop {} {}", kind.noun(), read.name), &view)
                     .with_hint(format!("{} ... CASCADE drops it, too", kind.drop_verb())));
             }
-            dropped.insert(0, view.clone());
+            dropped.insert(0, view);
         }
+    }
+
+    /// Refuses a change of a table that drops a column, or gives a column or the table another name, by which a view
+    /// could not be read any more.
+    pub(super) fn check_views(&self, from: &Table, to: &TableDefinition) -> Result<()> {
+        let changes = changes_of_names(&from.definition, to);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let (snapshot, _) = self.snapshot_for_planning()?;
+        for view in snapshot.tables() {
+            let Some(query) = query_of(&view.definition).filter(|_| named_by(view, &snapshot).contains(&from.id))
+            else {
+                continue;
+            };
+            for (change, definition) in &changes {
+                let stays = match definition {
+                    Some(definition) => self.is_same_with(query, snapshot.seen_by(view), from, definition)?,
+                    None => false,
+                };
+                if !stays {
+                    let verb = RelationKind::of(&view.definition).drop_verb();
+                    let hint = format!("{verb} {} first, and create it again", view.definition.name);
+                    return Err(depended_on(change, view).with_hint(hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a query has the same columns if a table has another definition. A query that fails anyway has.
+    fn is_same_with(
+        &self,
+        query: &str,
+        snapshot: ReadSnapshot,
+        from: &Table,
+        definition: &TableDefinition,
+    ) -> Result<bool> {
+        let (query, from) = (query.to_owned(), from.clone());
+        let to = Table { definition: definition.clone(), ..from.clone() };
+        self.worker.plan(move |state| {
+            let names = |table: Table| -> Option<Vec<String>> {
+                let focus = Focus { as_if: Some(table), ..Focus::default() };
+                let columns = query_columns(&query, &focus, state, &snapshot)?;
+                Some(columns.fields().iter().map(|field| field.name().clone()).collect())
+            };
+            let before = names(from);
+            Ok(before.is_none() || before == names(to))
+        })
     }
 }
 
-/// The tables that the query of a view names, and those that views among them read.
-fn tables_read_by<'a>(view: &Table, all: &'a [Table]) -> Vec<&'a Table> {
-    let (mut read, mut seen) = (named_by(&view.definition, all), BTreeSet::new());
-    let mut at = 0;
-    while let Some(table) = read.get(at).copied() {
-        at += 1;
-        if seen.insert(table.id) && table.definition.view.is_some() {
-            read.extend(named_by(&table.definition, all));
-        }
+/// What a definition drops and renames, each with the definition that only this changes; `None` for the name of the
+/// table itself.
+fn changes_of_names(from: &TableDefinition, to: &TableDefinition) -> Vec<(String, Option<TableDefinition>)> {
+    let mut changes = Vec::new();
+    if !same_name(&to.name, &from.name) {
+        changes.push((format!("rename {} {}", RelationKind::of(from).noun(), from.name), None));
     }
-    read
+    for (at, column) in from.columns.iter().enumerate() {
+        let mut changed = from.clone();
+        let verb = match to.columns.iter().find(|other| other.id == column.id) {
+            Some(now) if now.name == column.name => continue,
+            Some(now) => {
+                changed.columns[at].name.clone_from(&now.name);
+                "rename"
+            }
+            None => {
+                changed.columns.remove(at);
+                "drop"
+            }
+        };
+        changes.push((format!("{verb} column {} of table {}", column.name, from.name), Some(changed)));
+    }
+    changes
+}
+
+fn depended_on(change: &str, view: &Table) -> Error {
+    let (kind, name) = (RelationKind::of(&view.definition).noun(), &view.definition.name);
+    sql_error(format!("cannot {change} because other objects depend on it: {kind} {name}"))
 }
 
 /// The tables that the stored query of a view names.
-fn named_by<'a>(definition: &TableDefinition, all: &'a [Table]) -> Vec<&'a Table> {
-    let of_view = definition.view.as_ref().map(|view| &view.query);
-    let query = of_view.or_else(|| definition.materialized.as_ref().map(|materialized| &materialized.query));
-    let parsed = query.and_then(|query| parse_declaring(query, SourcePosition::START, &Parameters::none()).ok());
-    match parsed {
-        Some(Ast::Query(query)) => relations_of(&query).iter().filter_map(|name| name.find(all)).collect(),
+fn named_by(view: &Table, snapshot: &ReadSnapshot) -> Vec<TableId> {
+    match query_of(&view.definition).and_then(parse_answer) {
+        Some(Ast::Query(query)) => {
+            let seen = snapshot.seen_by(view);
+            relations_of(&query).iter().filter_map(|name| Some(name.find(seen.tables())?.id)).collect()
+        }
         _ => Vec::new(),
     }
+}
+
+/// The stored query of a view or a materialized view.
+fn query_of(definition: &TableDefinition) -> Option<&str> {
+    let of_view = definition.view.as_ref().map(|view| view.query.as_str());
+    of_view.or_else(|| definition.materialized.as_ref().map(|materialized| materialized.query.as_str()))
 }

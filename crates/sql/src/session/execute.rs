@@ -332,7 +332,7 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        let tables = self.with_materialized(self.with_rollups(tables, cascade)?, cascade)?;
+        let tables = self.with_views(self.with_rollups(tables, cascade)?, cascade)?;
         self.drop_referenced(&tables, cascade)?;
         Ok(Answer::Done { verb: kind.drop_verb(), row_count: None })
     }

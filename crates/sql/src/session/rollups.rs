@@ -121,7 +121,7 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&self.with_materialized(rollups, false)?)?;
+        self.drop_all(&self.with_views(rollups, false)?)?;
         Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
     }
 

@@ -218,7 +218,7 @@ impl Session {
                 sql_error(message).with_hint(format!("DROP SCHEMA {} CASCADE drops its types, too", quoted(&schema)))
             );
         }
-        let tables = self.with_materialized(self.with_rollups(own.clone(), true)?, true)?;
+        let tables = self.with_views(self.with_rollups(own.clone(), true)?, true)?;
         let stays = |table: &Table| tables.iter().all(|dropped| dropped.id != table.id);
         self.refuse_columns_of(&types, stays)?;
         let changed = self.without_references(&tables, self.without_defaults(&tables, true)?)?;

@@ -6,7 +6,7 @@ use crate::ddl::alter::altered;
 use crate::ddl::view_stars::with_written_stars;
 use crate::ddl::views::{RenameView, materialized_as, with_columns};
 use crate::run::answer::Answer;
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType, Schema};
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{CurrentTimes, ErrorKind, Result, Table, TableDefinition};
 use atsdb_dialect::text::errors::{as_sql_error, sql_error};
@@ -41,7 +41,10 @@ impl Session {
             };
             match to == table.definition {
                 true => Ok(()),
-                false => self.redefine(&table, to).map(drop),
+                false => {
+                    self.check_views(&table, &to)?;
+                    self.redefine(&table, to).map(drop)
+                }
             }
         })?;
         Ok(Answer::Done { verb: kind.alter_verb(), row_count: None })
@@ -66,27 +69,22 @@ impl Session {
         Ok(definition)
     }
 
-    /// The query of a new view with these columns, with the columns of tables and views in place of each `*`. A query
-    /// that would then show other columns stays as it is.
+    /// The query of a new view with these columns, with the columns of tables and views in place of each `*`. One with
+    /// which the query would show other columns stays as it is.
     pub(super) fn with_present_columns(&self, query: &str, columns: &Schema) -> Result<String> {
+        fn shown(schema: &Schema) -> impl Iterator<Item = (&String, &DataType)> {
+            schema.fields().iter().map(|field| (field.name(), field.data_type()))
+        }
         let tables = self.tables()?;
-        let written = with_written_stars(query, &|name: &ObjectName| {
+        let columns_of = |name: &ObjectName| {
             let table = TableName::of(name).ok()?.find(&tables)?;
             let all = format!("SELECT * FROM {}", exact_name(table));
             let columns = self.columns_of(&all, SourcePosition::START).ok()?;
-            Some(columns.fields().iter().map(|field| field.name().clone()).collect())
-        });
-        if written == query {
-            return Ok(written);
-        }
-        let is_same = |after: &Schema| {
-            let names =
-                |schema: &Schema| -> Vec<String> { schema.fields().iter().map(|field| field.name().clone()).collect() };
-            names(after) == names(columns)
+            Some(columns.fields().iter().map(|field| field.name().clone()).collect::<Vec<String>>())
         };
-        match self.columns_of(&written, SourcePosition::START) {
-            Ok(after) if is_same(&after) => Ok(written),
-            _ => Ok(query.to_owned()),
-        }
+        let is_same = |written: &str| {
+            self.columns_of(written, SourcePosition::START).is_ok_and(|after| shown(&after).eq(shown(columns)))
+        };
+        Ok(with_written_stars(query, &columns_of, &is_same))
     }
 }

@@ -11,9 +11,9 @@
 
 use super::forms::other_forms::has_point;
 use super::tokens::between::MARK;
-use crate::text::errors::{not_supported, too_complex};
+use crate::text::errors::too_complex;
 use crate::text::tree_walk::visit;
-use crate::text::volatile_functions::has_volatile_call;
+use crate::text::volatile_functions::{has_volatile_call, repeated_call};
 use crate::workarounds::resources::repeated_parts::REPEATED_MAX;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -108,8 +108,7 @@ impl Visitor for Counter {
         let Operands { first, others } = self.outer.pop().unwrap_or_default();
         let (first_times, other_times) = times(expr);
         if repeats_volatile(expr, (first_times, other_times)) {
-            let error = not_supported("random(), nextval() or the like in an operand that is compared more than once");
-            return ControlFlow::Break(error.with_hint("compute it in a subquery: FROM (SELECT random() AS x) AS q"));
+            return ControlFlow::Break(repeated_call());
         }
         let first = first.unwrap_or(0).saturating_mul(first_times);
         let size = others.saturating_mul(other_times).saturating_add(first).saturating_add(1);
