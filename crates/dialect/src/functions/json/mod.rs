@@ -20,6 +20,7 @@ mod path_tokens;
 mod path_tree;
 mod path_values;
 mod path_walk;
+mod path_work;
 pub mod read;
 mod values;
 

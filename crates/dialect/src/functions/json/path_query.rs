@@ -9,6 +9,7 @@ use super::path_text::text_of;
 use super::path_tree::JsonPath;
 use super::path_values::MadeValues;
 use super::path_walk::PathItem;
+use super::path_work::CallSteps;
 use super::read::{Documents, check, text};
 use crate::functions::base::plain::{Compute, Plain, Returns};
 use crate::functions::base::text_types::TextType;
@@ -83,6 +84,7 @@ impl PathCall {
     /// Applies `answer` to each row without NULL, and to whether it is silent.
     fn each_row<T>(&self, mut answer: impl FnMut(&Evaluation<'_>, bool) -> Answer<T>) -> Result<Vec<Option<T>>> {
         let (mut last_path, mut last_variables) = (LastRead(None), LastRead(None));
+        let call_steps = CallSteps::new();
         let mut answers = Vec::with_capacity(self.paths.len());
         for (row, document) in self.documents.read().enumerate() {
             let variables = self.variables.as_ref();
@@ -97,7 +99,7 @@ impl PathCall {
                 None => None,
             };
             let values = MadeValues::new();
-            let evaluation = Evaluation::new(path, &document, variables, &values);
+            let evaluation = Evaluation::new(path, &document, variables, &values, &call_steps);
             let answer = answer(&evaluation, self.silent.value(row));
             answers.push(answer.map_err(|failure| external(failure.into()))?);
         }
