@@ -428,7 +428,7 @@ impl<'a> Evaluation<'a> {
             PathCondition::LikeRegex(operand, regex) => {
                 let Some(texts) = quiet(self.opened(operand, scope))? else { return Ok(None) };
                 self.any_pair(&texts, &[scope.item], |text, _| {
-                    self.charge(bytes_of(text))?;
+                    self.charge(bytes_of(text).saturating_mul(1 + regex.pattern.len() / BYTES_OF_STEP))?;
                     Ok(string_of(text).map(|text| regex.is_match(&text)))
                 })
             }
