@@ -86,13 +86,14 @@ impl PathCall {
         let (mut last_path, mut last_variables) = (LastRead(None), LastRead(None));
         let call_steps = CallSteps::new();
         let mut answers = Vec::with_capacity(self.paths.len());
-        for (row, document) in self.documents.read().enumerate() {
+        for (row, document) in self.documents.0.iter().enumerate() {
             let variables = self.variables.as_ref();
             let has_null = self.silent.is_null(row) || variables.is_some_and(|variables| variables.is_null(row));
             let (Some(document), false, false) = (document, self.paths.is_null(row), has_null) else {
                 answers.push(None);
                 continue;
             };
+            let document = Json::read(document).map_err(external)?;
             let path: &JsonPath = last_path.read(self.paths.value(row), parse).map_err(external)?;
             let variables = match variables {
                 Some(variables) => Some(last_variables.read(variables.value(row), variables_of).map_err(external)?),
@@ -126,7 +127,7 @@ impl<'a, T> LastRead<'a, T> {
 
 fn variables_of(text: &str) -> atsdb_core::Result<Json> {
     check(text)?;
-    match Json::of(text) {
+    match Json::read(text)? {
         object @ Json::Object(_) => Ok(object),
         _ => Err(Error::invalid("\"vars\" argument is not an object").with_hint("write '{\"name\": value}'")),
     }

@@ -275,7 +275,7 @@ impl Reader<'_> {
         let word = ["true", "false", "null"].into_iter().find(|word| self.next.is_word(word));
         let start = match &self.next.token {
             PathToken::Text(text) => PathStart::Literal(Json::Scalar(quoted(text))),
-            PathToken::Integer(number) | PathToken::Number(number) => PathStart::Literal(Json::of(number)),
+            PathToken::Integer(number) | PathToken::Number(number) => PathStart::Literal(Json::read(number)?),
             PathToken::Variable(name) => PathStart::Variable(member_key(name.clone())),
             PathToken::Symbol("$") => PathStart::Document,
             PathToken::Symbol("@") if self.filters == 0 => {
