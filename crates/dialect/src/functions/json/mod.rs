@@ -15,6 +15,8 @@ mod path_numbers;
 mod path_query;
 mod path_regex;
 mod path_syntax;
+#[cfg(test)]
+mod path_syntax_tests;
 mod path_text;
 mod path_tokens;
 mod path_tree;

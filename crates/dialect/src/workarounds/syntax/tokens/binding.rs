@@ -59,7 +59,7 @@ pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
         }
         if let Some(operator) = operator {
             joined.push(TokenWithSpan::new(operator, span));
-            let _ = rest.next();
+            drop(rest.next());
         }
     }
     *tokens = joined;
