@@ -1,5 +1,5 @@
-//! Operators of network addresses: `<<`, `<<=`, `>>`, `>>=`, `&&`, `~`, `&`, `|`, `+` and `-`. A constant of text beside
-//! an address is read as one. Of other values, `&&` compares arrays.
+//! Operators of network addresses: `<<`, `<<=`, `>>`, `>>=`, `&&`, `~`, `&`, `|`, `+` and `-`. A constant of text
+//! beside an address is read as one. Of other values, `&&` compares arrays.
 //!
 //! Part of [`ordered_texts`](super).
 
