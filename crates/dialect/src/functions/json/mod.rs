@@ -15,11 +15,14 @@ mod path_numbers;
 mod path_query;
 mod path_regex;
 mod path_syntax;
+#[cfg(test)]
+mod path_syntax_tests;
 mod path_text;
 mod path_tokens;
 mod path_tree;
 mod path_values;
 mod path_walk;
+mod path_work;
 pub mod read;
 mod values;
 

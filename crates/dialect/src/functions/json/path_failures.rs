@@ -90,9 +90,8 @@ impl PathFailure {
         Self::Fatal(error.with_hint("query the texts, and cast them: jsonb_path_query(doc, path) #>> '{}'"))
     }
 
-    pub(super) fn too_much_work(steps_max: usize) -> Self {
-        let error =
-            Error::new(ErrorKind::Limit, format!("the jsonpath needs more than {steps_max} steps for a document"));
+    pub(super) fn too_much_work(steps_max: usize, place: &str) -> Self {
+        let error = Error::new(ErrorKind::Limit, format!("the jsonpath needs more than {steps_max} steps for {place}"));
         Self::Fatal(error.with_hint("narrow the path, or unnest the document and write conditions in SQL"))
     }
 

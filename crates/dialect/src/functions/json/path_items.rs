@@ -1,6 +1,6 @@
 //! What an SQL/JSON path finds in a document, in the order in which PostgreSQL 15 finds it: all that follows from one
-//! item comes before the next item. Owned here: steps, operands and conditions, and the limit of their work. Not owned:
-//! [how values compare](super::path_values), [numbers](super::path_numbers).
+//! item comes before the next item. Owned here: steps, operands and conditions. Not owned: [how values
+//! compare](super::path_values), [numbers](super::path_numbers), and the [limits](super::path_work) of the work.
 
 use super::jsonb::Json;
 use super::path_failures::PathFailure;
@@ -14,20 +14,12 @@ use super::path_values::{
     LastMade, MadeValues, bytes_of, compared, is_array, number_json, number_of, string_of, type_name, weight_of,
 };
 use super::path_walk::{PathItem, PathParts, Walk, WalkTask};
+use super::path_work::{BYTES_OF_STEP, CallSteps, DocumentSteps, STEPS_OF_VALUE};
 use atsdb_core::json_text::quoted;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, PathFailure>;
-
-/// The maximum number of steps for one document: items that are visited, pairs that are compared.
-const STEPS_MAX: usize = 10_000_000;
-
-/// How many steps it takes to make a value, which needs memory.
-const STEPS_OF_VALUE: usize = 8;
-
-/// How many bytes are read or copied in a step.
-const BYTES_OF_STEP: usize = 16;
 
 /// The ids of `.keyvalue()` are a byte in a root, and the number of the root times this.
 const ID_FACTOR: i64 = 10_000_000_000;
@@ -39,7 +31,7 @@ pub(super) struct Evaluation<'a> {
     /// The object of the variables. Without one, each variable is null.
     variables: Option<&'a Json>,
     made: LastMade<'a>,
-    steps_left: Cell<usize>,
+    steps: DocumentSteps<'a>,
     /// The answers of conditions that do not depend on the item, by their numbers.
     answers: Vec<OnceCell<Option<bool>>>,
     /// The bytes at which the objects of the document are.
@@ -64,13 +56,14 @@ impl<'a> Evaluation<'a> {
         document: &'a Json,
         variables: Option<&'a Json>,
         values: &'a MadeValues,
+        call_steps: &'a CallSteps,
     ) -> Self {
         Self {
             path,
             document,
             variables,
             made: LastMade::new(values),
-            steps_left: Cell::new(STEPS_MAX),
+            steps: DocumentSteps::of(call_steps),
             answers: (0..path.once_count).map(|_| OnceCell::new()).collect(),
             document_bytes: OnceCell::new(),
             next_root: Cell::new(if variables.is_some() { 2 } else { 1 }),
@@ -92,9 +85,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn charge(&self, steps: usize) -> Result<()> {
-        let left = self.steps_left.get().checked_sub(steps);
-        self.steps_left.set(left.ok_or_else(|| PathFailure::too_much_work(STEPS_MAX))?);
-        Ok(())
+        self.steps.charge(steps)
     }
 
     /// Charges the reading of the texts of some values, or of keys.
@@ -437,7 +428,7 @@ impl<'a> Evaluation<'a> {
             PathCondition::LikeRegex(operand, regex) => {
                 let Some(texts) = quiet(self.opened(operand, scope))? else { return Ok(None) };
                 self.any_pair(&texts, &[scope.item], |text, _| {
-                    self.charge(bytes_of(text))?;
+                    self.charge(bytes_of(text).saturating_mul(1 + regex.pattern.len() / BYTES_OF_STEP))?;
                     Ok(string_of(text).map(|text| regex.is_match(&text)))
                 })
             }

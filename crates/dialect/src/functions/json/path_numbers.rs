@@ -1,7 +1,7 @@
 //! Numbers of JSON in SQL/JSON paths: exact decimals, as PostgreSQL's `numeric` computes them. A number has at most 76
 //! digits in arithmetic, and any number of them otherwise.
 
-use super::jsonb::Json;
+use super::jsonb::{Json, NumberParts};
 use super::path_tree::ArithmeticOperator;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::datatypes::i256;
@@ -170,7 +170,7 @@ pub(super) fn json_of_double(number: f64) -> Json {
     Json::of(&format!("{mantissa}e{exponent}"))
 }
 
-/// Compares numbers as `jsonb` writes them: without exponents, and without zeros before them.
+/// Compares numbers as `jsonb` writes them: without zeros before them, and without exponents unless these are large.
 pub(super) fn number_ordering(left: &str, right: &str) -> Ordering {
     match (left.strip_prefix('-'), right.strip_prefix('-')) {
         (None, Some(_)) => Ordering::Greater,
@@ -181,6 +181,10 @@ pub(super) fn number_ordering(left: &str, right: &str) -> Ordering {
 }
 
 fn magnitude_ordering(left: &str, right: &str) -> Ordering {
+    if left.contains(['e', 'E']) || right.contains(['e', 'E']) {
+        let size = |number| NumberParts::of(number).map(|parts| (parts.power, parts.digits));
+        return size(left).cmp(&size(right));
+    }
     let (left, left_fraction) = left.split_once('.').unwrap_or((left, ""));
     let (right, right_fraction) = right.split_once('.').unwrap_or((right, ""));
     let fractions = || left_fraction.trim_end_matches('0').cmp(right_fraction.trim_end_matches('0'));

@@ -9,6 +9,7 @@ use super::path_text::text_of;
 use super::path_tree::JsonPath;
 use super::path_values::MadeValues;
 use super::path_walk::PathItem;
+use super::path_work::CallSteps;
 use super::read::{Documents, check, text};
 use crate::functions::base::plain::{Compute, Plain, Returns};
 use crate::functions::base::text_types::TextType;
@@ -83,21 +84,23 @@ impl PathCall {
     /// Applies `answer` to each row without NULL, and to whether it is silent.
     fn each_row<T>(&self, mut answer: impl FnMut(&Evaluation<'_>, bool) -> Answer<T>) -> Result<Vec<Option<T>>> {
         let (mut last_path, mut last_variables) = (LastRead(None), LastRead(None));
+        let call_steps = CallSteps::new();
         let mut answers = Vec::with_capacity(self.paths.len());
-        for (row, document) in self.documents.read().enumerate() {
+        for (row, document) in self.documents.0.iter().enumerate() {
             let variables = self.variables.as_ref();
             let has_null = self.silent.is_null(row) || variables.is_some_and(|variables| variables.is_null(row));
             let (Some(document), false, false) = (document, self.paths.is_null(row), has_null) else {
                 answers.push(None);
                 continue;
             };
+            let document = Json::read(document).map_err(external)?;
             let path: &JsonPath = last_path.read(self.paths.value(row), parse).map_err(external)?;
             let variables = match variables {
                 Some(variables) => Some(last_variables.read(variables.value(row), variables_of).map_err(external)?),
                 None => None,
             };
             let values = MadeValues::new();
-            let evaluation = Evaluation::new(path, &document, variables, &values);
+            let evaluation = Evaluation::new(path, &document, variables, &values, &call_steps);
             let answer = answer(&evaluation, self.silent.value(row));
             answers.push(answer.map_err(|failure| external(failure.into()))?);
         }
@@ -124,7 +127,7 @@ impl<'a, T> LastRead<'a, T> {
 
 fn variables_of(text: &str) -> atsdb_core::Result<Json> {
     check(text)?;
-    match Json::of(text) {
+    match Json::read(text)? {
         object @ Json::Object(_) => Ok(object),
         _ => Err(Error::invalid("\"vars\" argument is not an object").with_hint("write '{\"name\": value}'")),
     }

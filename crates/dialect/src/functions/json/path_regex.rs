@@ -44,8 +44,12 @@ impl PathRegex {
             return Err(sql_error(message).with_hint("leave the flag x out"));
         }
         let is_plain = has('q');
-        let escaped = is_plain.then(|| regex::escape(&pattern));
-        let regex = RegexBuilder::new(escaped.as_ref().unwrap_or(&pattern))
+        let read = match (is_plain, has('s')) {
+            (true, _) => regex::escape(&pattern),
+            (false, true) => pattern.clone(),
+            (false, false) => within_lines(&pattern),
+        };
+        let regex = RegexBuilder::new(&read)
             .case_insensitive(has('i'))
             .dot_matches_new_line(has('s') && !is_plain)
             .multi_line(has('m') && !is_plain)
@@ -59,6 +63,27 @@ impl PathRegex {
     pub(super) fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
+}
+
+/// A pattern in which classes such as `[^a]` match no line feed, as `.` matches none.
+fn within_lines(pattern: &str) -> String {
+    let mut within = String::with_capacity(pattern.len());
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        within.push(letter);
+        if letter == '\\' {
+            within.extend(letters.next());
+        } else if letter == '[' && letters.next_if_eq(&'^').is_some() {
+            within.push('^');
+            // At the beginning of a class, hyphens or a bracket stand for themselves.
+            within.extend(letters.next_if_eq(&']'));
+            while let Some(hyphen) = letters.next_if_eq(&'-') {
+                within.push(hyphen);
+            }
+            within.push_str(r"[\n]");
+        }
+    }
+    within
 }
 
 #[cfg(test)]
@@ -81,6 +106,18 @@ mod tests {
             ("a.b", "q", "axb", false),
             ("A.b", "iq", "xa.B", true),
             ("a.b", "smxq", "a\nb", false),
+            ("a[^x]b", "", "a\nb", false),
+            ("a[^x]b", "m", "a\nb", false),
+            ("a[^x]b", "s", "a\nb", true),
+            ("a[^x]b", "", "a+b", true),
+            ("a[^]x]b", "", "a]b", false),
+            ("a[^]x]b", "", "a+b", true),
+            ("a[^-x]b", "", "a-b", false),
+            ("a[^-x]b", "", "a+b", true),
+            (r"a[^\]x]b", "", "a]b", false),
+            (r"\[^", "", "[", false),
+            (r"a\Db", "", "a\nb", true),
+            ("a[^x]", "q", "a[^x]", true),
         ] {
             assert_eq!(is_match(pattern, flags, text), wanted, "{pattern} {flags} {text:?}");
         }

@@ -24,6 +24,21 @@ impl PathExpression {
     pub(super) fn of(start: PathStart) -> Self {
         Self { start, steps: Vec::new() }
     }
+
+    /// The operands of a chain of these operators; another expression is the first operand of a new one.
+    pub(super) fn into_chain(
+        self,
+        is_known: impl Fn(ArithmeticOperator) -> bool,
+    ) -> (Box<Self>, Vec<(ArithmeticOperator, Self)>) {
+        let is_chain = match &self.start {
+            PathStart::Arithmetic(_, rest) => rest.iter().all(|(operator, _)| is_known(*operator)),
+            _ => false,
+        };
+        match self {
+            Self { start: PathStart::Arithmetic(first, rest), steps } if is_chain && steps.is_empty() => (first, rest),
+            other => (Box::new(other), Vec::new()),
+        }
+    }
 }
 
 #[derive(Debug)]

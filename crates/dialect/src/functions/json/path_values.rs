@@ -147,6 +147,11 @@ mod tests {
         assert_eq!(compare("1", "1.0"), known([true, false, false]));
         assert_eq!(compare("-2", "-1"), known([false, true, true]));
         assert_eq!(compare("9", "10"), known([false, true, true]));
+        assert_eq!(compare("9e19999", "1e20000"), known([false, true, true]));
+        assert_eq!(compare("-9e19999", "-1e20000"), known([false, true, false]));
+        assert_eq!(compare("0.10e20001", "1E20000"), known([true, false, false]));
+        assert_eq!(compare("5", "1e-20000"), known([false, true, false]));
+        assert_eq!(compare("0.0", "1e-20000"), known([false, true, true]));
         assert_eq!(compare(r#""a""#, r#""B""#), known([false, true, false]));
         assert_eq!(compare("false", "true"), known([false, true, true]));
         assert_eq!(compare("null", "null"), known([true, false, false]));

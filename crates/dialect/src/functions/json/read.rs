@@ -3,7 +3,7 @@
 //! `a -> b`, `a ->> b`, `a #> b` and `a #>> b` are calls of `json_get` and `json_get_path`, with `_text` where the
 //! answer is the text of a value.
 
-use super::jsonb::{Json, normalized};
+use super::jsonb::{Json, written};
 use crate::functions::base::plain::{Compute, Plain, Returns};
 use crate::functions::base::text_types::TextType;
 use crate::text::datafusion_errors::external;
@@ -266,7 +266,9 @@ fn checked(args: &[ArrayRef]) -> Result<ArrayRef> {
 /// Documents in the form of `jsonb`.
 fn in_jsonb(documents: &ArrayRef) -> Result<ArrayRef> {
     let documents = Documents::new(documents)?;
-    Ok(Arc::new(documents.0.iter().map(|json| json.map(normalized)).collect::<StringArray>()))
+    let in_form = |json: Option<&str>| json.map(|json| Json::read(json).map(|json| written(&json, None))).transpose();
+    let texts = documents.0.iter().map(in_form).collect::<atsdb_core::Result<StringArray>>();
+    Ok(Arc::new(texts.map_err(external)?))
 }
 
 fn all_in_jsonb(args: &[ArrayRef]) -> Result<Vec<ArrayRef>> {

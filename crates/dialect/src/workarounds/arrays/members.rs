@@ -12,7 +12,7 @@ use datafusion::arrow::row::{Row, RowConverter, SortField};
 use datafusion::common::utils::take_function_args;
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::context::SessionContext;
-use datafusion::functions_nested::array_has::array_has_all_udf;
+use datafusion::functions_nested::array_has::{array_has_all_udf, array_has_any_udf};
 use datafusion::logical_expr::type_coercion::binary::comparison_coercion;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -33,6 +33,11 @@ pub(crate) fn register(context: &SessionContext) {
 /// `array @> members`.
 pub(crate) fn contains(array: Expr, members: Expr) -> Expr {
     ScalarUDF::new_from_impl(ArrayMembers::new(&array_has_all_udf(), true)).call(vec![array, members])
+}
+
+/// `array && members`.
+pub(crate) fn overlaps(array: Expr, members: Expr) -> Expr {
+    ScalarUDF::new_from_impl(ArrayMembers::new(&array_has_any_udf(), false)).call(vec![array, members])
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

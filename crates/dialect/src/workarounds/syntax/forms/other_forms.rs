@@ -42,7 +42,6 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             keep_digits(expr)
         }
         Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
-        Expr::BinaryOp { op: BinaryOperator::PGOverlap, .. } => as_call(expr, "array_has_any(NULL, NULL)"),
         Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr: operand } => {
             *expr = of_float("sqrt(NULL)", operand)?;
             Ok(())
@@ -57,6 +56,7 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = call;
             Ok(())
         }
+        // Of a network address, too, for which the planner of its operators knows this form.
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
             let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
             if let Expr::Nested(inner) = &mut inverse

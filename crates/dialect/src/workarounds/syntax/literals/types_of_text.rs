@@ -1,5 +1,5 @@
 //! JSON, UUIDs and network addresses, which DataFusion has no types for: casts to them check the text, and operators of
-//! JSON are calls, as are `&&` and `~` of addresses.
+//! JSON are calls.
 //! The parser lets these operators bind looser than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has
 //! one of these types in a row, its other rows are cast to it, which DataFusion does not do.
 //!
@@ -11,8 +11,7 @@ use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value,
-    Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, Value, Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -32,11 +31,7 @@ const OF_OTHER_TYPES: [&str; 13] = [
     "jsonb_array_elements_text",
 ];
 
-/// Functions that return addresses.
-const OF_ADDRESSES: [&str; 9] =
-    ["broadcast", "cidr_of", "hostmask", "inet_merge", "inet_not", "inet_of", "netmask", "network", "set_masklen"];
-
-/// Rewrites a cast to JSON, to a UUID or to an address, or an operator of these, when what is in it has been rewritten.
+/// Rewrites a cast to JSON, to a UUID or to an address, or an operator of JSON, when what is in it has been rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
@@ -59,12 +54,6 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
                 None => return Ok(()),
             },
         },
-        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } if is_address(operand) => {
-            call_of("inet_not", vec![operand.as_ref().clone()])?
-        }
-        Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } if is_address(left) || is_address(right) => {
-            call_of("network_overlap", vec![left.as_ref().clone(), right.as_ref().clone()])?
-        }
         Expr::TypedString(typed) => {
             let name = match typed.data_type {
                 DataType::JSON => "json_of",
@@ -134,15 +123,6 @@ fn address_type(of: &DataType) -> Option<AddressType> {
     match of {
         DataType::Custom(name, modifiers) if modifiers.is_empty() => AddressType::of_name(&name.to_string()),
         _ => None,
-    }
-}
-
-/// Whether an expression that has been rewritten is a call that returns an address.
-fn is_address(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_address(inner),
-        Expr::Function(call) => OF_ADDRESSES.contains(&call.name.to_string().to_ascii_lowercase().as_str()),
-        _ => false,
     }
 }
 

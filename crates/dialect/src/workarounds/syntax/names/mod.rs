@@ -1,5 +1,6 @@
 //! Names of tables and columns, in a statement and in its answer.
 
+pub(super) mod aggregate_names;
 pub(super) mod alias_columns;
 pub(super) mod distinct_name;
 pub(super) mod named_tables;

@@ -7,51 +7,16 @@
 
 use crate::text::relations::relations_of;
 use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
 use crate::workarounds::syntax::names::stars::Stars;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
-use datafusion::functions_aggregate::all_default_aggregate_functions;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
-    Statement, Value, ValueWithSpan, VisitorMut,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, Value,
+    ValueWithSpan, VisitorMut,
 };
-use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::LazyLock;
-
-/// Aggregates that are not DataFusion's. A column in the call of one that is missing here becomes a group without need.
-const OTHER_AGGREGATES: [&str; 19] = [
-    "first",
-    "last",
-    "delta",
-    "increase",
-    "rate",
-    "time_weighted_average",
-    "lttb",
-    "histogram",
-    "mode",
-    "percentile",
-    "percentile_disc",
-    "approx_percentile",
-    "every",
-    "variance",
-    "group_concat",
-    "arg_max",
-    "arg_min",
-    "max_by",
-    "min_by",
-];
-
-/// The names of all aggregates.
-static AGGREGATES: LazyLock<HashSet<String>> = LazyLock::new(|| {
-    let functions = all_default_aggregate_functions();
-    let names = functions.iter().flat_map(|function| {
-        let aliases = function.aliases().iter().map(String::as_str);
-        std::iter::once(function.name()).chain(aliases)
-    });
-    names.chain(OTHER_AGGREGATES).map(str::to_owned).collect()
-});
 
 /// Completes the groups of each SELECT that groups by a primary key.
 pub(crate) fn complete_groups(statement: &mut Statement, tables: &[Table]) {
@@ -198,10 +163,4 @@ impl VisitorMut for Mentions {
         self.columns.extend(column_of(expr));
         ControlFlow::Continue(())
     }
-}
-
-/// Whether a call computes one value of all rows of a group.
-pub(crate) fn is_aggregate(call: &Function) -> bool {
-    let name = call.name.0.last().and_then(|part| part.as_ident());
-    call.over.is_none() && name.is_some_and(|name| AGGREGATES.contains(&name.value.to_lowercase()))
 }

@@ -6,10 +6,10 @@
 //!
 //! No upstream issue known.
 
-use super::group_keys::is_aggregate;
 use crate::text::errors::not_supported;
 use crate::text::result_names::result_name;
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
+use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use crate::workarounds::syntax::names::output_names::{name_of, text_of};
 use crate::workarounds::syntax::names::shown_columns::{ShownColumns, shown_name};

@@ -9,6 +9,7 @@ use crate::functions::place_arguments;
 use crate::text::errors::{sql_error, too_many_names};
 use crate::text::file_functions;
 use crate::workarounds::syntax::forms::composed_functions::returns_rows_of_list;
+use crate::workarounds::syntax::names::aggregate_names::is_name_of_aggregate;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -116,6 +117,10 @@ pub(crate) fn select_json_rows(factor: &mut TableFactor, is_first: bool) -> Resu
             let mut placed = args.clone();
             place_arguments(name, &mut placed)?;
             elements(name, &placed, columns, names.len() > columns.len())?
+        }
+        None if is_name_of_aggregate(name) => {
+            let error = sql_error("aggregate functions are not allowed in functions in FROM");
+            return Err(error.with_hint("write a subquery: FROM t, (SELECT sum(x) AS s FROM t) AS q"));
         }
         None => value(name, args, names.len() > 1)?,
     };

@@ -289,8 +289,8 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     }
 }
 
-/// Gives the texts among the arguments of a series of times their types: that of the other bound, and of a step. If a
-/// bound is an instant, so are both, and the times of the series.
+/// Gives the texts and parameters among the arguments of a series of times their types: that of the other bound, and of
+/// a step. If a bound is an instant, so are both, and the times of the series.
 fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
     let mut args: Vec<&mut Expr> = args
         .iter_mut()
@@ -300,11 +300,15 @@ fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
         })
         .collect();
     let [first, last, step] = args.as_mut_slice() else { return Ok(()) };
-    set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
     let (of_first, of_last) = (type_of_time(first).cloned(), type_of_time(last).cloned());
+    let has_instant = is_instant(first) || is_instant(last);
+    // A parameter may be the step of a series of numbers.
+    if has_instant || of_first.is_some() || of_last.is_some() || !is_parameter(step) {
+        set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
+    }
     set_type(first, of_last.as_ref());
     set_type(last, of_first.as_ref());
-    if is_instant(first) || is_instant(last) {
+    if has_instant {
         let instant = DataType::Timestamp(None, TimezoneInfo::Tz);
         for bound in [first, last] {
             set_type(bound, Some(&instant));
@@ -325,16 +329,26 @@ fn type_of_time(expr: &Expr) -> Option<&DataType> {
     matches!(data_type, DataType::Timestamp(..) | DataType::Date).then_some(data_type)
 }
 
-/// Casts a text to a type. A number in quotes stays.
+/// Casts a text or a parameter to a type. A number in quotes stays.
 fn set_type(expr: &mut Expr, data_type: Option<&DataType>) {
     if let Some(data_type) = data_type
-        && let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) = &*expr
-        && text.parse::<f64>().is_err()
+        && (is_text_of_time(expr) || is_parameter(expr))
     {
         let value = Box::new(expr.clone());
         let data_type = data_type.clone();
         *expr = Expr::Cast { kind: CastKind::Cast, expr: value, data_type, array: false, format: None };
     }
+}
+
+fn is_text_of_time(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => text.parse::<f64>().is_err(),
+        _ => false,
+    }
+}
+
+fn is_parameter(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }))
 }
 
 /// Whether an argument or an expression mentions a column.
@@ -440,4 +454,32 @@ fn is_unnest(name: &ObjectName) -> bool {
 /// Whether it is the name of a function that returns rows.
 fn is_series(name: &ObjectName) -> bool {
     name.to_string().eq_ignore_ascii_case(SERIES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_and_parameters_beside_times_have_their_types() {
+        for (series, expected) in [
+            (
+                "generate_series($1, now(), $2)",
+                "as_instant(CAST($1 AS TIMESTAMPTZ)), as_instant(now()), CAST($2 AS INTERVAL)",
+            ),
+            (
+                "generate_series(DATE '2024-01-01', $1, '1 day')",
+                "DATE '2024-01-01', CAST($1 AS DATE), CAST('1 day' AS INTERVAL)",
+            ),
+            ("generate_series($1, $2, $3)", "$1, $2, $3"),
+            ("generate_series(1, $1, $2)", "1, $1, $2"),
+        ] {
+            let Expr::Function(Function { args: FunctionArguments::List(mut list), .. }) = expression(series).unwrap()
+            else {
+                panic!("{series}");
+            };
+            type_bounds(&mut list.args).unwrap();
+            assert_eq!(list.to_string(), expected, "{series}");
+        }
+    }
 }

@@ -14,37 +14,51 @@ pub(crate) fn write_addresses(tokens: &mut Vec<TokenWithSpan>) {
 
 /// Writes `inet 'x'` as `'x'::inet`.
 fn write_casts(tokens: &mut Vec<TokenWithSpan>) {
-    for at in (0..tokens.len()).rev() {
-        let Token::Word(word) = &tokens[at].token else { continue };
-        if word.quote_style.is_some() || AddressType::of_name(&word.value).is_none() || follows_cast(tokens, at) {
-            continue;
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = std::mem::take(tokens).into_iter();
+    while let Some(token) = rest.next() {
+        let follows_cast = written.last().is_some_and(|last| last.token == Token::DoubleColon);
+        let text = if is_type(&token.token) && !follows_cast { position_of_text(rest.as_slice()) } else { None };
+        match text.and_then(|position| rest.nth(position)) {
+            Some(literal) => {
+                let cast = TokenWithSpan::new(Token::DoubleColon, token.span);
+                written.extend([literal, cast, token]);
+            }
+            None => written.push(token),
         }
-        let is_space = |token: &&TokenWithSpan| matches!(token.token, Token::Whitespace(_));
-        let text = at + 1 + tokens[at + 1..].iter().take_while(is_space).count();
-        if matches!(tokens.get(text), Some(TokenWithSpan { token: Token::SingleQuotedString(_), .. })) {
-            let (word, span) = (tokens[at].clone(), tokens[at].span);
-            let literal = tokens[text].clone();
-            tokens.splice(at..=text, [literal, TokenWithSpan::new(Token::DoubleColon, span), word]);
-        }
+    }
+    *tokens = written;
+}
+
+/// Whether it is the name of a type of addresses.
+fn is_type(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => word.quote_style.is_none() && AddressType::of_name(&word.value).is_some(),
+        _ => false,
     }
 }
 
-/// Whether the token before this one is `::`.
-fn follows_cast(tokens: &[TokenWithSpan], at: usize) -> bool {
-    at > 0 && tokens[at - 1].token == Token::DoubleColon
+/// The position of the text that some tokens begin with, behind blanks.
+fn position_of_text(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let position = tokens.iter().position(|token| !matches!(token.token, Token::Whitespace(_)))?;
+    matches!(tokens.get(position)?.token, Token::SingleQuotedString(_)).then_some(position)
 }
 
 /// Joins `<<` and `=` where nothing is between them, and `>>` and `=`.
 fn join_operators(tokens: &mut Vec<TokenWithSpan>) {
-    for at in (1..tokens.len()).rev() {
-        let operator = match (&tokens[at - 1].token, &tokens[at].token) {
-            (Token::ShiftLeft, Token::Eq) => "<<=",
-            (Token::ShiftRight, Token::Eq) => ">>=",
-            _ => continue,
-        };
-        tokens[at - 1].token = Token::CustomBinaryOperator(operator.to_owned());
-        tokens.remove(at);
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    for token in std::mem::take(tokens) {
+        match joined.last_mut() {
+            Some(last) if last.token == Token::ShiftLeft && token.token == Token::Eq => {
+                last.token = Token::CustomBinaryOperator("<<=".to_owned());
+            }
+            Some(last) if last.token == Token::ShiftRight && token.token == Token::Eq => {
+                last.token = Token::CustomBinaryOperator(">>=".to_owned());
+            }
+            _ => joined.push(token),
+        }
     }
+    *tokens = joined;
 }
 
 #[cfg(test)]

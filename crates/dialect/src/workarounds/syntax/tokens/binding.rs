@@ -16,68 +16,64 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use std::ops::ControlFlow;
 
 /// Turns `a # b` into the operator `XOR`, which the parser knows. No statement may contain the word itself.
-pub(crate) fn sharps_to_words(tokens: &mut Vec<TokenWithSpan>) {
-    let xor = || Token::Word(Word { value: "#".to_owned(), quote_style: None, keyword: Keyword::XOR });
-    for token in tokens.iter_mut() {
-        if let Token::Word(Word { quote_style: None, keyword: keyword @ Keyword::XOR, .. }) = &mut token.token {
+pub(crate) fn sharps_to_words(tokens: &mut [TokenWithSpan]) {
+    for token in tokens {
+        if token.token == Token::Sharp {
+            let xor = Word { value: "#".to_owned(), quote_style: None, keyword: Keyword::XOR };
+            token.token = Token::Word(xor);
+        } else if let Token::Word(Word { quote_style: None, keyword: keyword @ Keyword::XOR, .. }) = &mut token.token {
             *keyword = Keyword::NoKeyword;
         }
     }
-    let (mut at, mut follows_operand) = (0, false);
-    while at < tokens.len() {
-        let split = match &tokens[at].token {
-            Token::Sharp => Some(None),
-            // The tokenizer takes `#` for the start of a name.
-            Token::Word(Word { value, quote_style: None, .. }) if follows_operand => {
-                value.strip_prefix('#').map(|rest| Some(rest.to_owned()))
-            }
-            _ => None,
-        };
-        if let Some(rest) = split {
-            tokens[at].token = xor();
-            if let Some(rest) = rest {
-                let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
-                let token = if is_number { Token::Number(rest, false) } else { Token::make_word(&rest, None) };
-                tokens.insert(at + 1, TokenWithSpan::new(token, tokens[at].span));
-            }
-        }
-        if !matches!(tokens[at].token, Token::Whitespace(_)) {
-            follows_operand = ends_operand(&tokens[at].token);
-        }
-        at += 1;
-    }
 }
 
-/// Joins the operators `@>`, `@?` and `@@`, in which the tokenizer takes `@` for a letter behind a name.
+/// Writes the operators `@>`, `@?` and `@@` behind a name, where the tokenizer takes `@` for a letter.
 pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
-    for at in (0..tokens.len()).rev() {
-        let Token::Word(Word { value, quote_style: None, .. }) = &tokens[at].token else { continue };
-        let (name, operator, is_joined) = if let Some(name) = value.strip_suffix("@@") {
-            (name, Token::AtAt, false)
-        } else if let Some(name) = value.strip_suffix('@') {
-            let operator = match tokens.get(at + 1).map(|next| &next.token) {
-                Some(Token::Gt) => Token::AtArrow,
-                Some(Token::Question) => Token::AtQuestion,
-                Some(Token::Placeholder(mark)) if mark == "?" => Token::AtQuestion,
-                _ => continue,
-            };
-            (name, operator, true)
-        } else {
+    let mut joined = Vec::with_capacity(tokens.len());
+    let mut rest = std::mem::take(tokens).into_iter().peekable();
+    while let Some(token) = rest.next() {
+        let Token::Word(Word { value, quote_style: None, .. }) = &token.token else {
+            joined.push(token);
             continue;
         };
-        let span = tokens[at].span;
-        let name = (!name.is_empty()).then(|| TokenWithSpan::new(Token::make_word(name, None), span));
-        let end = at + 1 + usize::from(is_joined);
-        drop(tokens.splice(at..end, name.into_iter().chain([TokenWithSpan::new(operator, span)])));
+        let ends_in_one = value.ends_with('@') && !value.ends_with("@@");
+        let operator = match rest.peek().map(|next| &next.token) {
+            Some(Token::Gt) if ends_in_one => Some(Token::AtArrow),
+            Some(Token::Question) if ends_in_one => Some(Token::AtQuestion),
+            Some(Token::Placeholder(mark)) if ends_in_one && mark == "?" => Some(Token::AtQuestion),
+            _ => None,
+        };
+        if operator.is_none() && !value.contains("@@") {
+            joined.push(token);
+            continue;
+        }
+        let span = token.span;
+        let operands = if operator.is_some() { value.strip_suffix('@').unwrap_or(value) } else { value };
+        for (at, operand) in operands.split("@@").enumerate() {
+            if at > 0 {
+                joined.push(TokenWithSpan::new(Token::AtAt, span));
+            }
+            if !operand.is_empty() {
+                joined.push(TokenWithSpan::new(operand_token(operand), span));
+            }
+        }
+        if let Some(operator) = operator {
+            joined.push(TokenWithSpan::new(operator, span));
+            drop(rest.next());
+        }
     }
+    *tokens = joined;
 }
 
-fn ends_operand(token: &Token) -> bool {
-    match token {
-        Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => true,
-        Token::RParen | Token::RBracket => true,
-        Token::Word(word) => word.quote_style.is_some() || word.keyword == Keyword::NoKeyword,
-        _ => false,
+/// A part of a name that is an operand of its own.
+fn operand_token(text: &str) -> Token {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number(text) {
+        Token::Number(text.to_owned(), false)
+    } else if text.strip_prefix('$').is_some_and(is_number) {
+        Token::Placeholder(text.to_owned())
+    } else {
+        Token::make_word(text, None)
     }
 }
 
@@ -195,5 +191,45 @@ impl Chain {
             };
         }
         Ok(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workarounds::syntax::tokens::dialect::StatementDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    fn rewritten(text: &str) -> Vec<TokenWithSpan> {
+        let mut tokens = Tokenizer::new(&StatementDialect::new(0), text).tokenize_with_location().unwrap();
+        sharps_to_words(&mut tokens);
+        join_at_operators(&mut tokens);
+        tokens
+    }
+
+    #[test]
+    fn operators_need_no_blanks() {
+        for (text, expected) in [
+            ("doc@@path", "doc @@ path"),
+            ("doc@@$1", "doc @@ $1"),
+            ("doc@@'$'", "doc @@ '$'"),
+            ("a@@b@@c", "a @@ b @@ c"),
+            ("a@@b@>c", "a @@ b @> c"),
+            ("doc@?'$'", "doc @? '$'"),
+            ("doc@>'1'", "doc @> '1'"),
+            ("\"a@@b\",a@b", "\"a@@b\" , a@b"),
+            ("a#b", "a # b"),
+        ] {
+            let written: Vec<String> = rewritten(text).iter().map(|token| token.to_string()).collect();
+            assert_eq!(written.join(" "), expected, "{text}");
+        }
+    }
+
+    /// A time for each pair of operators would be many minutes.
+    #[test]
+    fn a_statement_may_have_many_operators() {
+        const COUNT: usize = 200_000;
+        let tokens = rewritten(&"a@@b ".repeat(COUNT));
+        assert_eq!(tokens.iter().filter(|token| token.token == Token::AtAt).count(), COUNT);
     }
 }
