@@ -18,10 +18,24 @@ use pyo3::types::{PyDict, PyList, PyMemoryView, PyTime, PyTuple};
 /// The maximum number of digits of a decimal number.
 const DECIMAL_DIGITS_MAX: i64 = 38;
 
+/// The maximum number of values around a value: lists, members of enumerations and numbers of NumPy. An object may be
+/// its own value, and a list its own element.
+const DEPTH_MAX: usize = 32;
+
 /// A value with its type.
 pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
+    value_within(value, 0)
+}
+
+/// A value that is within `depth` others.
+fn value_within(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterValue> {
+    if depth > DEPTH_MAX {
+        let name = value.get_type().name()?;
+        let message = format!("a value of type {name} contains itself, or is within more than {DEPTH_MAX} others");
+        return Err(PyValueError::new_err(message));
+    }
     if let Some(value) = member_value(value)? {
-        return parameter_value(&value);
+        return value_within(&value, depth + 1);
     }
     if value.is_none() || is_missing(value) {
         return Ok(ParameterValue::null());
@@ -68,7 +82,7 @@ pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterVal
         return duration(nanoseconds.ok_or_else(too_long)?);
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        return array(value);
+        return array(value, depth);
     }
     if value.is_instance_of::<PyDict>() {
         return Ok(json_text(value)?.to_str()?.into());
@@ -79,16 +93,17 @@ pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterVal
         "timedelta64" => timedelta64(value),
         // NumPy's arrays have a length, and its numbers have none.
         _ if value.hasattr("dtype")? && value.hasattr("item")? => match value.len() {
-            Ok(_) => array(value),
-            Err(_) => parameter_value(&value.call_method0("item")?),
+            Ok(_) => array(value, depth),
+            Err(_) => value_within(&value.call_method0("item")?, depth + 1),
         },
         name => Err(PyTypeError::new_err(format!("a value of type {name} cannot be a parameter"))),
     }
 }
 
-/// An array of the items of an iterable.
-fn array(items: &Bound<'_, PyAny>) -> PyResult<ParameterValue> {
-    let elements = items.try_iter()?.map(|element| parameter_value(&element?)).collect::<PyResult<Vec<_>>>()?;
+/// An array of the items of an iterable that is within `depth` others.
+fn array(items: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterValue> {
+    let elements = items.try_iter()?.map(|element| value_within(&element?, depth + 1));
+    let elements = elements.collect::<PyResult<Vec<_>>>()?;
     ParameterValue::array(elements).map_err(|error| PyTypeError::new_err(error.to_string()))
 }
 

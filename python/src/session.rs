@@ -52,7 +52,8 @@ impl Session {
     fn execute(&self, py: Python<'_>, text: &str, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Rows> {
         let asked = crate::parameters::bound(py, text, parameters)?;
         let session = Arc::clone(&self.session);
-        let answer = self.wait_for(py, || last_answer(&session, &asked))?;
+        let (answer, notices) = self.wait_for(py, || last_answer(&session, &asked))?;
+        warn(py, &notices)?;
         Ok(Rows::of(answer, session))
     }
 
@@ -180,7 +181,8 @@ impl Session {
         match table_named(&self.session, &definition.name) {
             Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                drop(self.wait_for(py, || last_answer(&self.session, &statement))?);
+                let (_, notices) = self.wait_for(py, || last_answer(&self.session, &statement))?;
+                warn(py, &notices)?;
             }
             Err(error) => return Err(exception(py, &error)),
         }
@@ -188,10 +190,18 @@ impl Session {
     }
 }
 
-/// Executes statements one by one. The rows of all but the last one are read and dropped.
-fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answer> {
+/// Shows the notices of statements as warnings, at the line that called the package.
+fn warn(py: Python<'_>, notices: &[String]) -> PyResult<()> {
+    for notice in notices {
+        py.import("warnings")?.call_method1("warn", (notice.as_str(), py.None(), 2))?;
+    }
+    Ok(())
+}
+
+/// Executes statements one by one. The rows of all but the last one are read and dropped. Returns their notices, too.
+fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<(Answer, Vec<String>)> {
     let declared = asked.declared_types();
-    let mut answer = None;
+    let (mut answer, mut notices) = (None, Vec::new());
     for statement in session.statements(&asked.text) {
         if let Some(Answer::Rows(rows)) = answer.take() {
             for batch in rows {
@@ -204,8 +214,10 @@ fn last_answer(session: &atsdb::sql::Session, asked: &BoundText) -> Result<Answe
         } else {
             session.execute_prepared(&session.prepare_statement(&statement, &declared)?, &asked.values)?
         });
+        notices.extend(session.take_notice());
     }
-    answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))
+    let answer = answer.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))?;
+    Ok((answer, notices))
 }
 
 /// The table with this name, or with this one after the name of its schema: on the session's search path, or in any

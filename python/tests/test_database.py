@@ -62,6 +62,14 @@ def test_wrong_parameters_are_refused(db, query, values, message):
         db.sql(query, values)
 
 
+def test_notices_are_warnings(db):
+    with pytest.warns(UserWarning, match="column deleted_at becomes the time of table z") as found:
+        db.sql("CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
+    assert [warning.filename for warning in found] == [__file__]
+    with pytest.warns(UserWarning, match="of table y"):
+        db.sql("CREATE TABLE y (id INT PRIMARY KEY, deleted_at TIMESTAMP); SELECT 1")
+
+
 def test_a_value_without_a_type_in_sql_is_refused(db):
     with pytest.raises(TypeError, match="a value of type object cannot be a parameter"):
         db.sql("SELECT ?", (object(),))

@@ -14,6 +14,12 @@ def connection():
         yield connection
 
 
+def test_notices_are_warnings(connection):
+    with pytest.warns(UserWarning, match="column deleted_at becomes the time of table z") as found:
+        connection.cursor().execute("CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
+    assert [warning.filename for warning in found] == [__file__]
+
+
 def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
     connection.execute("SELECT 1").fetchall()
     connection.execute("  -- why\n /* ? */ (SELECT 1)").fetchall()

@@ -116,6 +116,28 @@ def test_a_member_that_is_written_is_its_value(db, sql_type, member, expected):
     assert db.sql("SELECT v FROM t").fetchall() == [(expected,)] * 2
 
 
+class Endless(enum.Enum):
+    ONE = 1
+
+    @property
+    def value(self):
+        return self
+
+
+def test_a_value_that_contains_itself_is_refused(db):
+    db.sql("CREATE TABLE t (v INT)")
+    endless = []
+    endless.append(endless)
+    for value in (Endless.ONE, endless):
+        with pytest.raises(ValueError, match="contains itself"):
+            db.sql("SELECT ?", (value,))
+    with pytest.raises(atsdb.InvalidValueError):
+        db.append("t", [(Endless.ONE,)])
+    # One that is not its own value is the value of its value.
+    outer = enum.Enum("Outer", {"A": enum.Enum("Inner", {"B": 7}).B}).A
+    assert db.sql("SELECT ?", (outer,)).fetchall() == [(7,)]
+
+
 def test_floats_keep_what_compares_unequal(db):
     db.sql("CREATE TABLE t (n INT, v DOUBLE) WITH (time = 'none')")
     db.append("t", [(1, math.nan), (2, -0.0), (3, math.inf)])

@@ -138,6 +138,9 @@ impl Query {
             None => session.execute_for_client(&handle.text)?,
             Some(values) => session.execute_prepared(&session.prepare_for_client(&handle.text)?, values)?,
         };
+        if let (Some(listed), Some(notice)) = (&self.listed, session.take_notice()) {
+            listed.log_notice(&notice);
+        }
         let Answer::Rows(mut rows) = answer else { return Ok(None) };
         self.stop.check()?;
         let first = rows.next().transpose()?;

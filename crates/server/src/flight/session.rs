@@ -154,11 +154,27 @@ impl Flight {
 mod tests {
     use super::*;
     use crate::access::state::Access;
-    use crate::shared::log::{Log, LogOptions};
+    use crate::flight::handle::StatementHandle;
+    use crate::shared::log::{Log, LogLevel, LogOptions};
     use crate::shared::phase::PhaseOwner;
     use crate::shared::state::{ServerState, State};
     use crate::shared::statement_options::StatementOptions;
     use tokio::runtime::Builder;
+
+    #[test]
+    fn a_notice_of_a_statement_is_logged() {
+        let (_owner, follower) = PhaseOwner::new();
+        let (log, written) = Log::in_memory(LogOptions { level: LogLevel::Info, ..LogOptions::default() });
+        let server = ServerState::new(StatementOptions::default(), follower, log);
+        let state = State::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
+        let flight = Flight::new(&state, &Access::open(&state).unwrap(), TIME_MAX);
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+        let text = "CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)";
+        let handle = StatementHandle::new(text.to_owned(), None);
+        runtime.block_on(flight.execute(&Caller::ANYBODY, handle)).unwrap();
+        let written = written.text();
+        assert!(written.contains("INFO notice protocol=flight notice=\"column deleted_at becomes"), "{written}");
+    }
 
     #[test]
     fn a_statement_that_waits_for_its_transaction_has_no_permit() {

@@ -5,6 +5,7 @@ use super::error::{Answered, IntoStatus};
 use super::handle::TransactionScope;
 use crate::shared::clock;
 use crate::shared::phase::Work;
+use crate::shared::running::Sender;
 use crate::shared::state::State;
 use atsdb::sql::Session;
 use atsdb::{Environment, SystemEnvironment};
@@ -143,10 +144,15 @@ impl Transactions {
         entered.is_over = true;
         self.forget(id);
         let Some(begun) = entered.begun.take() else { return Ok(()) };
+        let (state, user) = (self.0.state.clone(), user.cloned());
         let done = tokio::task::spawn_blocking(move || {
             let _held = begun;
             let commits = ending == Ending::Commit && !entered.has_failed;
             execute(&entered.session, if commits { "COMMIT" } else { "ROLLBACK" }).or_status()?;
+            if let Some(notice) = entered.session.take_notice() {
+                let sender = Sender { protocol: "flight", user: user.as_deref(), process: None };
+                state.running().log_notice(sender, &notice);
+            }
             match ending {
                 Ending::Commit if entered.has_failed => Err(Status::aborted(FAILED)),
                 _ => Ok(()),

@@ -31,6 +31,9 @@ impl Flight {
             let sender = Sender { protocol: "flight", user: user.as_deref(), process: None };
             let listed = state.running().begin(sender, &text, session.interrupt_handle());
             let done = work(&mut session, permit);
+            if let Some(notice) = session.take_notice() {
+                listed.log_notice(&notice);
+            }
             if let Ok((_, row_count)) = &done {
                 listed.add_rows(*row_count);
             }

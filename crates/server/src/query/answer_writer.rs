@@ -18,7 +18,7 @@ pub(super) enum AnswerStart {
     /// Rows follow.
     Rows { encoding: Option<Encoding> },
     /// A statement without rows was executed.
-    Done { verb: &'static str, row_count: Option<u64> },
+    Done { verb: &'static str, row_count: Option<u64>, notices: Vec<String> },
 }
 
 /// Sends the start of an answer.

@@ -74,8 +74,11 @@ pub(crate) async fn run(
             }
             response
         }
-        Ok(Ok(AnswerStart::Done { verb, row_count })) => {
-            let body = json!({ "verb": verb, "rows": row_count });
+        Ok(Ok(AnswerStart::Done { verb, row_count, notices })) => {
+            let mut body = json!({ "verb": verb, "rows": row_count });
+            if !notices.is_empty() {
+                body["notices"] = json!(notices);
+            }
             ([(CONTENT_TYPE, Format::Json.media_type())], body.to_string()).into_response()
         }
         Ok(Err(error)) => answer(&error),
@@ -91,10 +94,11 @@ fn execute(
     begin: StartSender,
     writer: impl FnOnce(StartSender) -> io::Result<AnswerWriter>,
 ) {
-    let (mut rows, first) = match begin_answer(session, request, listed) {
+    let mut notices = Vec::new();
+    let (mut rows, first) = match begin_answer(session, request, listed, &mut notices) {
         Ok((Answer::Done { verb, row_count }, _)) => {
             listed.add_rows(row_count.unwrap_or(0));
-            let _ = begin.send(Ok(AnswerStart::Done { verb, row_count }));
+            let _ = begin.send(Ok(AnswerStart::Done { verb, row_count, notices }));
             return;
         }
         Ok((Answer::Rows(rows), first)) => (rows, first),
@@ -116,7 +120,13 @@ fn execute(
 }
 
 /// Executes all statements, and the last one until its first rows, which are returned: most errors are known by then.
-fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Result<(Answer, Option<RecordBatch>)> {
+/// Collects the statements' notices.
+fn begin_answer(
+    session: &Session,
+    request: &SqlRequest,
+    listed: &Listed,
+    notices: &mut Vec<String>,
+) -> Result<(Answer, Option<RecordBatch>)> {
     let (mut last, mut last_changes) = (None, false);
     let mut statements = session.statements(&request.sql).peekable();
     while let Some(statement) = statements.next() {
@@ -135,6 +145,7 @@ fn begin_answer(session: &Session, request: &SqlRequest, listed: &Listed) -> Res
             values => with_values(session, statement.text(), values),
         };
         last = Some(answer.map_err(|error| explained(error, &statement))?);
+        notices.extend(session.take_notice());
         last_changes = may_change(statement.text());
     }
     let mut answer = last.ok_or_else(|| Error::new(ErrorKind::Sql, "there is no statement in the text"))?;

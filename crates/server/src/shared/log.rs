@@ -22,7 +22,7 @@ pub enum LogLevel {
     Error,
     /// Also failed logins and slow statements.
     Warn,
-    /// Also the start and the end of the server, and reloads.
+    /// Also the start and the end of the server, reloads, and notices of statements over Flight SQL.
     Info,
     /// Also each connection, and each error that is sent to a client.
     Debug,
@@ -70,6 +70,11 @@ impl LogFormat {
     }
 }
 
+/// What a log has written to memory.
+#[cfg(test)]
+#[derive(Clone, Default)]
+pub(crate) struct WrittenLog(Arc<Mutex<Vec<u8>>>);
+
 /// Writes lines. Clones write to the same place.
 #[derive(Clone)]
 pub(crate) struct Log(Arc<Inner>);
@@ -89,6 +94,13 @@ impl Log {
     /// A log on stderr.
     pub(crate) fn new(options: LogOptions) -> Self {
         Self::to(options, Box::new(std::io::stderr()))
+    }
+
+    /// A log in memory, and what it writes.
+    #[cfg(test)]
+    pub(crate) fn in_memory(options: LogOptions) -> (Self, WrittenLog) {
+        let written = WrittenLog::default();
+        (Self::to(options, Box::new(written.clone())), written)
     }
 
     fn to(options: LogOptions, out: Box<dyn Write + Send>) -> Self {
@@ -132,6 +144,25 @@ impl Log {
     }
 }
 
+#[cfg(test)]
+impl WrittenLog {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().clone()).unwrap()
+    }
+}
+
+#[cfg(test)]
+impl Write for WrittenLog {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A value as text. Ambiguous values are quoted, so that no client can forge lines of the log.
 fn shown(value: &Value) -> String {
     match value {
@@ -148,31 +179,15 @@ fn is_plain(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    #[derive(Clone, Default)]
-    struct Memory(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Memory {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
     fn lines(options: LogOptions) -> Vec<String> {
-        let memory = Memory::default();
-        let log = Log::to(options, Box::new(memory.clone()));
+        let (log, written) = Log::in_memory(options);
         log.write(
             LogLevel::Warn,
             "login failed",
             &[("user", json!("me\nroot")), ("n", json!(1.5)), ("none", json!(null))],
         );
         log.write(LogLevel::Debug, "connection", &[("address", json!("127.0.0.1"))]);
-        let text = String::from_utf8(memory.0.lock().clone()).unwrap();
-        text.lines().map(str::to_owned).collect()
+        written.text().lines().map(str::to_owned).collect()
     }
 
     #[test]

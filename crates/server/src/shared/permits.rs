@@ -162,7 +162,11 @@ impl StatementPermit {
             done
         };
         tokio::select! {
-            () = waiting.ended.notified() => Err(TooSlow),
+            () = waiting.ended.notified() => {
+                // The statement ends: what it still does needs no permit.
+                self.held.state.lock().permit = None;
+                Err(TooSlow)
+            }
             done = back => Ok(done),
         }
     }
@@ -216,8 +220,14 @@ impl WaitingPart<'_> {
 }
 
 impl Drop for WaitingPart<'_> {
+    /// Other parts may have continued without a permit because this one waited. The statement has one again, if one is
+    /// free. Otherwise they continue without until one of them waits again.
     fn drop(&mut self) {
-        self.0.state.lock().wait_count -= 1;
+        let mut state = self.0.state.lock();
+        state.wait_count -= 1;
+        if state.lacks_permit() {
+            state.permit = Arc::clone(&self.0.permits.0.free).try_acquire_owned().ok();
+        }
     }
 }
 
@@ -359,6 +369,21 @@ mod tests {
             drop(first.held.leave());
             first.held.wait(Box::pin(tokio::time::sleep(2 * PAUSE_MAX))).await;
             assert_eq!(permits.take().await.unwrap_err(), NoPermit, "the statement runs without a permit");
+        });
+    }
+
+    #[test]
+    fn a_part_that_has_come_back_gets_a_permit_when_the_others_are_gone() {
+        run(async {
+            let permits = permits(1, 100);
+            let first = permits.take().await.unwrap();
+            let (one, other) = (first.held.leave(), first.held.leave());
+            one.come_back().await;
+            assert!(permits.take().await.is_ok(), "a part of the statement still waits");
+            drop(other);
+            assert_eq!(permits.take().await.unwrap_err(), NoPermit, "the statement runs without a permit");
+            drop(first);
+            assert!(permits.take().await.is_ok());
         });
     }
 

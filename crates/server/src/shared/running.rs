@@ -22,7 +22,7 @@ struct Inner {
     statements: Mutex<BTreeMap<u64, Entry>>,
     last: AtomicU64,
     processes: ProcessNumbers,
-    /// The log for slow statements.
+    /// The log for slow statements, and for notices.
     log: Log,
     /// The database as the log names it.
     database: Option<String>,
@@ -149,6 +149,17 @@ impl Running {
         true
     }
 
+    /// Logs a notice of a statement, whose protocol has no place for it.
+    pub(crate) fn log_notice(&self, sender: Sender<'_>, notice: &str) {
+        let fields = [
+            ("protocol", json!(sender.protocol)),
+            ("database", json!(self.0.database)),
+            ("user", json!(sender.user)),
+            ("notice", json!(notice)),
+        ];
+        self.0.log.write(LogLevel::Info, "notice", &fields);
+    }
+
     /// Interrupts what runs under a process number, if anything does.
     pub(crate) fn cancel_process(&self, process: i32) {
         let statements = self.0.statements.lock();
@@ -167,6 +178,14 @@ impl Listed {
     /// Notes rows that it has answered with or changed.
     pub(crate) fn add_rows(&self, row_count: u64) {
         self.row_count.fetch_add(row_count, Ordering::Relaxed);
+    }
+
+    /// Logs a notice of the statement.
+    pub(crate) fn log_notice(&self, notice: &str) {
+        let sender = self.running.0.statements.lock().get(&self.id).map(|entry| (entry.protocol, entry.user.clone()));
+        if let Some((protocol, user)) = sender {
+            self.running.log_notice(Sender { protocol, user: user.as_deref(), process: None }, notice);
+        }
     }
 }
 

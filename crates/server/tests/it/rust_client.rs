@@ -6,6 +6,7 @@ use postgres::types::{FromSql, Type};
 use postgres::{Client, NoTls};
 use std::error::Error;
 use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,6 +26,23 @@ impl FromSql<'_> for Binary {
     fn accepts(_: &Type) -> bool {
         true
     }
+}
+
+#[test]
+fn addresses_are_described_and_sent_as_what_they_are() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    let text = "SELECT ip::inet, network(ip::inet), host(ip::inet), '::1'::inet, CAST(NULL AS cidr) \
+                FROM (VALUES ('10.1.2.3/8')) AS v(ip)";
+    let statement = client.prepare(text).unwrap();
+    let described: Vec<Type> = statement.columns().iter().map(|column| column.type_().clone()).collect();
+    assert_eq!(described, [Type::INET, Type::CIDR, Type::TEXT, Type::INET, Type::CIDR]);
+    let row = client.query_one(&statement, &[]).unwrap();
+    assert_eq!(row.get::<_, Binary>(0).0, [2, 8, 0, 4, 10, 1, 2, 3]);
+    assert_eq!(row.get::<_, Binary>(1).0, [2, 8, 1, 4, 10, 0, 0, 0]);
+    assert_eq!(row.get::<_, &str>(2), "10.1.2.3");
+    assert_eq!(row.get::<_, IpAddr>(3), IpAddr::V6(Ipv6Addr::LOCALHOST));
+    assert!(row.get::<_, Option<Binary>>(4).is_none());
 }
 
 #[test]

@@ -18,6 +18,13 @@ fn functions_about_the_session_are_called_beside_tables() {
         ("SELECT id, current_setting('my.own', true) IS NULL FROM sensors ORDER BY 1 LIMIT 1", "1|t"),
         ("SELECT count(*) FROM sensors WHERE has_table_privilege('sensors', 'SELECT')", "2"),
         ("SELECT count(*) FROM sensors WHERE has_table_privilege(current_user, 'sensors'::regclass, 'FLY')", "ERROR"),
+        (
+            "SELECT has_schema_privilege('public', 'USAGE'), has_database_privilege(current_database(), 'CONNECT'), \
+             has_column_privilege('sensors', 'height', 'UPDATE'), has_column_privilege('sensors', 9::int2, 'SELECT') \
+             IS NULL FROM sensors WHERE id = 1",
+            "t|t|t|t",
+        ),
+        ("SELECT has_column_privilege('sensors', 'width', 'SELECT') FROM sensors", "ERROR"),
         ("SELECT 'sensors'::regclass, 'public.sensors'::regclass::text FROM sensors WHERE id = 1", "sensors|sensors"),
         ("SELECT 'sensors'::regclass::oid > 16383, to_regclass('nowhere') IS NULL FROM sensors WHERE id = 1", "t|t"),
         ("SELECT 'nowhere'::regclass FROM sensors", "ERROR"),

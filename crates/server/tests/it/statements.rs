@@ -73,6 +73,19 @@ fn parameters_have_types() {
 }
 
 #[test]
+fn notices_of_statements_are_in_the_answer() {
+    let server = served();
+    let text = "CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP); INSERT INTO z VALUES (1, '2026-01-01')";
+    let done = json_of(&server.post("/api/sql", text));
+    assert_eq!((&done["verb"], &done["rows"]), (&json!("INSERT"), &json!(1)));
+    let notices = done["notices"].as_array().unwrap();
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].as_str().unwrap().starts_with("column deleted_at becomes the time of table z"), "{done}");
+    let quiet = json_of(&server.post("/api/sql", "CREATE TABLE quiet (a INT)"));
+    assert_eq!(quiet, json!({ "verb": "CREATE TABLE", "rows": null }));
+}
+
+#[test]
 fn changes_are_answered_and_a_get_only_reads() {
     let server = served();
     let done = server.post("/api/sql", "INSERT INTO t VALUES ('2026-02-01', 'c', 2), ('2026-02-02', 'd', 3)");

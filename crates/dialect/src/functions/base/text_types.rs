@@ -33,7 +33,8 @@ impl AddressType {
         [Self::Inet, Self::Cidr].into_iter().find(|of| name.eq_ignore_ascii_case(of.name()))
     }
 
-    fn of(field: &Field) -> Option<Self> {
+    /// The type of the addresses of a field of results.
+    pub fn of(field: &Field) -> Option<Self> {
         Self::of_name(field.metadata().get(ADDRESS_KEY).filter(|_| field.data_type().is_string())?)
     }
 }

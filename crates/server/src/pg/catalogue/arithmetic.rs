@@ -4,7 +4,12 @@ use super::casts::is_plain_number;
 use super::context::{Context, Purpose};
 use super::value::{DIGITS_MAX, Value};
 use crate::pg::error::PgError;
+use atsdb::decimal;
+use atsdb::sql::integer_average;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+/// The digits after the point that [`integer_average`] computes.
+const AVERAGE_DIGITS: u8 = 16;
 
 /// The result of an operator of arithmetic; `None` for other operators.
 pub(super) fn arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Result<Value, PgError>> {
@@ -68,6 +73,9 @@ pub(super) fn sum_of_numerics(context: &Context<'_>, values: &[Value]) -> Result
 
 /// The exact average of numbers.
 pub(super) fn average_of_numerics(context: &Context<'_>, values: &[Value]) -> Result<Value, PgError> {
+    if let Some(average) = average_of_integers(values) {
+        return Ok(average);
+    }
     let (mut whole, mut places) = (1, 0);
     for value in values {
         let digits = digits(value)?;
@@ -79,6 +87,16 @@ pub(super) fn average_of_numerics(context: &Context<'_>, values: &[Value]) -> Re
     }
     // A type without spare digits leaves room for those of the average.
     of_all(context, &format!("avg(CAST(x AS DECIMAL({}, {places})))", whole + places), values)
+}
+
+/// The average of integers; `None` for other numbers, and for none.
+fn average_of_integers(values: &[Value]) -> Option<Value> {
+    let sum = values.iter().try_fold(0_i128, |sum, value| match value {
+        Value::Int(value) => Some(sum + i128::from(*value)),
+        _ => None,
+    })?;
+    let count = u64::try_from(values.len()).ok().filter(|count| *count > 0)?;
+    Some(Value::Numeric(decimal::format(integer_average(sum, count), AVERAGE_DIGITS)))
 }
 
 /// An aggregate of numbers `x`, which the store computes.
@@ -154,6 +172,23 @@ fn of_times(left: &Value, op: &BinaryOperator, right: &Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn integers_have_an_exact_average_without_the_store() {
+        for (values, expected) in [
+            (vec![3, 5], "4.0000000000000000"),
+            (vec![1, 1, 0], "0.6666666666666667"),
+            (vec![-1, -1, 0], "-0.6666666666666667"),
+            (vec![-1, 1], "0.0000000000000000"),
+            (vec![i64::MAX, i64::MAX], "9223372036854775807.0000000000000000"),
+            (vec![i64::MIN, i64::MIN, i64::MIN], "-9223372036854775808.0000000000000000"),
+        ] {
+            let values: Vec<Value> = values.into_iter().map(Value::Int).collect();
+            assert_eq!(average_of_integers(&values), Some(Value::Numeric(expected.to_owned())), "{values:?}");
+        }
+        assert_eq!(average_of_integers(&[Value::Int(1), Value::Numeric("0.5".to_owned())]), None);
+        assert_eq!(average_of_integers(&[]), None);
+    }
 
     #[test]
     fn a_division_by_zero_has_its_code() {

@@ -4,8 +4,10 @@ use super::context::Context;
 use super::databases::is_own_database;
 use super::find_row::{by_number, look_up};
 use super::lookup::number_of;
+use super::relation::{Row, find};
 use super::value::Value;
 use crate::pg::error::PgError;
+use atsdb::name::same_name;
 
 /// PostgreSQL's numbers of the roles that may read and change all data.
 pub(super) const READ_ALL: i64 = 6_181;
@@ -58,6 +60,11 @@ pub(super) fn has_privilege(context: &Context<'_>, name: &str, arguments: &[Valu
         None => level_of(context, &Value::text(context.user))?,
     };
     if !exists(context, kind, &objects[0])? {
+        return Ok(Value::Null);
+    }
+    if let [table, column] = objects
+        && !has_column(context, table, column)?
+    {
         return Ok(Value::Null);
     }
     if kind == "database" && !is_own_database(context, &objects[0])? {
@@ -145,6 +152,31 @@ fn exists(context: &Context<'_>, kind: &str, object: &Value) -> Result<bool, PgE
             Err(PgError::error(code, format!("{kind} \"{name}\" does not exist")))
         }
         (None, _) => Ok(false),
+    }
+}
+
+/// Whether a table that exists has a column. As in PostgreSQL, an unknown name is an error, but not an unknown number.
+fn has_column(context: &Context<'_>, table: &Value, column: &Value) -> Result<bool, PgError> {
+    let number = match table {
+        Value::Text(name) => number_of(context, "regclass", name)?,
+        number => number.int(),
+    };
+    let Some(attributes) = context.source.relation("pg_catalog", "pg_attribute")? else { return Ok(false) };
+    let at = |name: &str| find(&attributes.columns, None, name);
+    let (Some(owner), Some(name), Some(position)) = (at("attrelid"), at("attname"), at("attnum")) else {
+        return Ok(false);
+    };
+    let is_it = |row: &Row| match column {
+        Value::Text(wanted) => row[name].shown().is_some_and(|name| same_name(&name, wanted)),
+        number => row[position].int() == number.int(),
+    };
+    match column {
+        _ if attributes.rows.iter().any(|row| row[owner].int() == number && is_it(row)) => Ok(true),
+        Value::Text(wanted) => {
+            let table = table.shown().unwrap_or_default();
+            Err(PgError::error("42703", format!("column \"{wanted}\" of relation \"{table}\" does not exist")))
+        }
+        _ => Ok(false),
     }
 }
 

@@ -5,7 +5,7 @@ use super::block::Block;
 use super::deadline::Deadline;
 use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
-use super::session_values::{CallParameters, error_in};
+use super::session_values::{CallParameters, calls_of, error_in};
 use crate::pg::answer::complete_columns;
 use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
@@ -54,7 +54,8 @@ impl Connection {
                     Some(query) => self.run_catalogue(&query, &[]),
                     None => {
                         self.take_permit()?;
-                        let bound = self.with_session_values(text, kind, CallParameters::NONE)?;
+                        let calls = calls_of(text, kind);
+                        let bound = self.with_session_values(text, kind, &calls, CallParameters::NONE)?;
                         let bound = bound.as_deref();
                         let executed = self.session.execute(bound.unwrap_or(text));
                         let answer = executed.map_err(|error| error_in(bound, error))?;
@@ -88,7 +89,8 @@ impl Connection {
             Plan::StoreWithSessionValues(types) => {
                 self.take_permit()?;
                 let parameters = CallParameters { types, values: Some(values) };
-                let bound = self.with_session_values(&statement.text, &statement.kind, parameters)?;
+                let calls = calls_of(&statement.text, &statement.kind);
+                let bound = self.with_session_values(&statement.text, &statement.kind, &calls, parameters)?;
                 let bound = bound.as_deref();
                 let prepared = self.session.prepare(bound.unwrap_or(&statement.text), types);
                 let prepared = prepared.map_err(|error| error_in(bound, error))?;

@@ -4,7 +4,7 @@ use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
 use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
-use super::session_values::{CallParameters, error_in};
+use super::session_values::{CallParameters, calls_of, error_in};
 use crate::pg::answer::complete_columns;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::columns_of;
@@ -107,9 +107,10 @@ impl Connection {
                     prepared.columns = Some(query.columns(self.surroundings())?);
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
-                    let types = self.types_with_calls(&prepared.text, types);
+                    let calls = calls_of(&prepared.text, &prepared.kind);
+                    let types = self.types_with_calls(&prepared.text, &calls, types);
                     let parameters = CallParameters { types: &types, values: None };
-                    let bound = self.with_session_values(&prepared.text, &prepared.kind, parameters)?;
+                    let bound = self.with_session_values(&prepared.text, &prepared.kind, &calls, parameters)?;
                     let plan = self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), &types);
                     let plan = plan.map_err(|error| error_in(bound.as_deref(), error))?;
                     let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());

@@ -4,7 +4,7 @@ use super::session::Connection;
 use crate::pg::catalogue::CatalogueQuery;
 use crate::pg::catalogue::value::Value;
 use crate::pg::error::{Failure, PgError};
-use crate::pg::session_calls::{parameter_numbers, session_calls};
+use crate::pg::session_calls::{SessionCall, parameter_numbers, session_calls};
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
 use atsdb::Error;
@@ -45,14 +45,12 @@ impl Connection {
         &mut self,
         text: &str,
         kind: &StatementKind,
+        calls: &[SessionCall],
         parameters: CallParameters<'_>,
     ) -> Result<Option<String>, Failure> {
-        if !matches!(kind, StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_)) {
-            return Ok(None);
-        }
         let (mut bound, mut copied) = (String::new(), 0);
         let mut known: BTreeMap<&str, SessionValue> = BTreeMap::new();
-        for call in session_calls(text) {
+        for call in calls {
             let written = &text[call.range.clone()];
             if known.len() > CALLS_MAX {
                 return Err(PgError::error("54000", format!("more than {CALLS_MAX} calls about the session")).into());
@@ -77,10 +75,10 @@ impl Connection {
     }
 
     /// The types of a statement's parameters: the declared ones, and those of the parameters of calls.
-    pub(super) fn types_with_calls(&self, text: &str, declared: &[u32]) -> Vec<u32> {
+    pub(super) fn types_with_calls(&self, text: &str, calls: &[SessionCall], declared: &[u32]) -> Vec<u32> {
         let mut types = declared.to_vec();
-        for call in session_calls(text) {
-            let written = &text[call.range];
+        for call in calls {
+            let written = &text[call.range.clone()];
             let mut numbers = parameter_numbers(written).peekable();
             if numbers.peek().is_none() {
                 continue;
@@ -110,6 +108,14 @@ impl Connection {
         };
         let column = columns.into_iter().next();
         Ok(column.map(|column| SessionValue { value, type_id: column.type_id, heading: column.name }))
+    }
+}
+
+/// The calls of a statement whose values stand in their places.
+pub(super) fn calls_of(text: &str, kind: &StatementKind) -> Vec<SessionCall> {
+    match kind {
+        StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) => session_calls(text),
+        _ => Vec::new(),
     }
 }
 

@@ -37,8 +37,9 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
         Cell::Text(text) if type_id == known::UUID => {
             out.extend(uuid_text::to_bytes(text).ok_or_else(|| super::input::invalid(type_id, text))?);
         }
-        Cell::Text(text) if type_id == known::INET => {
-            push_address(out, text.parse().map_err(|_| super::input::invalid(type_id, text))?);
+        Cell::Text(text) if matches!(type_id, known::INET | known::CIDR) => {
+            let address = address_bytes(text, type_id == known::CIDR);
+            out.extend(address.ok_or_else(|| super::input::invalid(type_id, text))?);
         }
         Cell::Text(text) if type_id == known::JSONB => {
             out.push(known::JSONB_VERSION);
@@ -78,18 +79,16 @@ fn only_as_text(what: &str) -> PgError {
     PgError::not_supported(format_args!("{what} of the catalogue in the binary format")).with_hint("read it as text")
 }
 
-/// Appends a value of type `inet`: the family, the bits of the network, that it is no network, its length, its bytes.
-fn push_address(out: &mut Vec<u8>, address: IpAddr) {
-    match address {
-        IpAddr::V4(address) => {
-            out.extend([2, 32, 0, 4]);
-            out.extend(address.octets());
-        }
-        IpAddr::V6(address) => {
-            out.extend([3, 128, 0, 16]);
-            out.extend(address.octets());
-        }
-    }
+/// A value of type `inet` or `cidr`: the family, how many bits name the network, whether it is a `cidr`, how many bytes
+/// the address has, and these bytes. `None` if the text is no address.
+fn address_bytes(text: &str, is_cidr: bool) -> Option<Vec<u8>> {
+    let (address, mask) = text.split_once('/').map_or((text, None), |(address, mask)| (address, Some(mask)));
+    let (family, bits, length, octets) = match address.parse::<IpAddr>().ok()? {
+        IpAddr::V4(address) => (2, 32, 4, address.octets().to_vec()),
+        IpAddr::V6(address) => (3, 128, 16, address.octets().to_vec()),
+    };
+    let bits = mask.map_or(Some(bits), |mask| mask.parse::<u8>().ok().filter(|mask| *mask <= bits))?;
+    Some([vec![family, bits, u8::from(is_cidr), length], octets].concat())
 }
 
 /// Appends an array of one dimension, whose elements are numbered from `first`. Without elements it has no dimension,
@@ -211,12 +210,18 @@ mod tests {
             (known::FLOAT4, Cell::Float32(-1.0), vec![0xbf, 0x80, 0, 0]),
             (known::INET, Cell::Text("127.0.0.1"), vec![2, 32, 0, 4, 127, 0, 0, 1]),
             (known::INET, Cell::Text("::1"), [vec![3, 128, 0, 16], vec![0; 15], vec![1]].concat()),
+            (known::INET, Cell::Text("10.1.2.3/8"), vec![2, 8, 0, 4, 10, 1, 2, 3]),
+            (known::CIDR, Cell::Text("10.1.2.3/32"), vec![2, 32, 1, 4, 10, 1, 2, 3]),
+            (known::CIDR, Cell::Text("::/0"), [vec![3, 0, 1, 16], vec![0; 16]].concat()),
         ] {
             assert_eq!(bytes(type_id, &cell), expected, "{type_id} {cell:?}");
         }
         assert!(!push(&mut Vec::new(), known::TEXT, &Cell::Null).unwrap());
         let row = Cell::Record("(1,2)".to_owned());
         assert_eq!(push(&mut Vec::new(), known::RECORD, &row).unwrap_err().code, "0A000");
+        for text in ["10.1.2.3/33", "10.1.2/8", "::1/", "x"] {
+            assert_eq!(push(&mut Vec::new(), known::INET, &Cell::Text(text)).unwrap_err().code, "22P02", "{text}");
+        }
     }
 
     #[test]

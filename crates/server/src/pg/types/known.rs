@@ -2,7 +2,7 @@
 
 use super::enumerations;
 use arrow::datatypes::{DataType, Field};
-use atsdb::sql::TextForm;
+use atsdb::sql::{AddressType, TextForm};
 use atsdb::{ColumnType, ElementType};
 
 /// A type of PostgreSQL.
@@ -37,6 +37,7 @@ pub(in crate::pg) const OID: u32 = 26;
 pub(in crate::pg) const OIDVECTOR: u32 = 30;
 pub(in crate::pg) const JSON: u32 = 114;
 const XML: u32 = 142;
+pub(in crate::pg) const CIDR: u32 = 650;
 pub(in crate::pg) const FLOAT4: u32 = 700;
 pub(in crate::pg) const FLOAT8: u32 = 701;
 pub(in crate::pg) const UNKNOWN: u32 = 705;
@@ -74,7 +75,7 @@ const fn plain(
 }
 
 /// The types that are not arrays.
-pub(in crate::pg) const TYPES: [PgType; 46] = [
+pub(in crate::pg) const TYPES: [PgType; 47] = [
     plain(BOOL, "bool", "boolean", 1, 'B', (1000, "_bool")),
     plain(BYTEA, "bytea", "bytea", -1, 'U', (1001, "_bytea")),
     plain(CHAR, "char", "\"char\"", 1, 'Z', (1002, "_char")),
@@ -93,6 +94,7 @@ pub(in crate::pg) const TYPES: [PgType; 46] = [
     plain(JSON, "json", "json", -1, 'U', (199, "_json")),
     plain(XML, "xml", "xml", -1, 'U', (143, "_xml")),
     plain(194, "pg_node_tree", "pg_node_tree", -1, 'Z', (0, "")),
+    plain(CIDR, "cidr", "cidr", -1, 'I', (651, "_cidr")),
     plain(FLOAT4, "float4", "real", 4, 'N', (1021, "_float4")),
     plain(FLOAT8, "float8", "double precision", 8, 'N', (1022, "_float8")),
     plain(UNKNOWN, "unknown", "unknown", -2, 'X', (0, "")),
@@ -185,6 +187,12 @@ pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
 pub(in crate::pg) fn of_field(field: &Field) -> u32 {
     if let Some(of) = atsdb::enumeration_of(field) {
         return enumerations::number_of(&of.type_name);
+    }
+    if let Some(of) = AddressType::of(field) {
+        return match of {
+            AddressType::Inet => INET,
+            AddressType::Cidr => CIDR,
+        };
     }
     match atsdb::declared_type(field) {
         Some(ColumnType::Uuid) => UUID,

@@ -28,7 +28,7 @@ pub(in crate::pg) fn alignment_of(id: u32) -> &'static str {
 pub(in crate::pg) fn storage_of(id: u32) -> &'static str {
     match (id, known::width_of(id)) {
         (known::INT2VECTOR | known::OIDVECTOR, _) => "p",
-        (known::NUMERIC | known::INET, _) => "m",
+        (known::NUMERIC | known::INET | known::CIDR, _) => "m",
         (_, -1) => "x",
         _ => "p",
     }

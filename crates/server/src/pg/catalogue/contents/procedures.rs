@@ -23,7 +23,7 @@ pub(super) const OF_ENUMERATIONS: TypeFunctions =
     [(3506, "enum_in"), (3507, "enum_out"), (3532, "enum_recv"), (3533, "enum_send")];
 
 /// The functions of the other types, by the type's name. `-` means no function.
-const OF_TYPES: [(&str, TypeFunctions); 45] = [
+const OF_TYPES: [(&str, TypeFunctions); 46] = [
     ("bool", [(1242, "boolin"), (1243, "boolout"), (2436, "boolrecv"), (2437, "boolsend")]),
     ("bytea", [(1244, "byteain"), (31, "byteaout"), (2412, "bytearecv"), (2413, "byteasend")]),
     ("char", [(1245, "charin"), (33, "charout"), (2434, "charrecv"), (2435, "charsend")]),
@@ -45,6 +45,7 @@ const OF_TYPES: [(&str, TypeFunctions); 45] = [
         "pg_node_tree",
         [(195, "pg_node_tree_in"), (196, "pg_node_tree_out"), (197, "pg_node_tree_recv"), (198, "pg_node_tree_send")],
     ),
+    ("cidr", [(1267, "cidr_in"), (1427, "cidr_out"), (2498, "cidr_recv"), (2499, "cidr_send")]),
     ("float4", [(200, "float4in"), (201, "float4out"), (2424, "float4recv"), (2425, "float4send")]),
     ("float8", [(214, "float8in"), (215, "float8out"), (2426, "float8recv"), (2427, "float8send")]),
     ("unknown", [(109, "unknownin"), (110, "unknownout"), (2416, "unknownrecv"), (2417, "unknownsend")]),
