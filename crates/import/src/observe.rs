@@ -276,7 +276,7 @@ pub(crate) fn observe_all(
         threads,
         || blocks.next(),
         |block| {
-            let byte_count = block.bytes.len() as u64;
+            let byte_count = (block.bytes.len() - block.above) as u64;
             let parser = &parsers[block.file];
             let block = parser.read(block, true)?;
             let columns = observe_block(&block, parser, options, nulls);
