@@ -56,8 +56,8 @@ impl Folder {
         }
     }
 
-    /// Makes a folder and those above it that are missing. Each is synced into its own parent, because a manifest counts
-    /// on the whole path: also one that is there, whose maker may have ended before it synced it.
+    /// Makes a folder and those above it that are missing. Each is synced into its own parent, because a manifest
+    /// counts on the whole path: also one that is there, whose maker may have ended before it synced it.
     fn make_folder(&self, path: &Path) -> io::Result<()> {
         let is_there = path.is_dir();
         let is_synced = || is_there && self.synced.lock().contains(path);
