@@ -2,9 +2,11 @@
 
 use crate::objects::{Lock, Objects, UNFINISHED};
 use atsdb_core::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use std::collections::HashSet;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,6 +22,8 @@ pub(crate) struct Folder {
     location: String,
     /// Makes the names of this process's temporary files unique.
     unfinished: AtomicU64,
+    /// The folders that this process has synced into their parents.
+    synced: Mutex<HashSet<PathBuf>>,
 }
 
 impl Folder {
@@ -30,7 +34,7 @@ impl Folder {
             return Err(Error::new(ErrorKind::NotAStore, format!("{} is not a directory", path.display())));
         }
         let location = path.display().to_string();
-        Ok(Self { path, location, unfinished: AtomicU64::new(0) })
+        Ok(Self { path, location, unfinished: AtomicU64::new(0), synced: Mutex::default() })
     }
 
     fn at(&self, what: &str, name: &str, error: io::Error) -> Error {
@@ -52,22 +56,36 @@ impl Folder {
         }
     }
 
-    /// Makes a folder and those above it that are missing. Each is synced into its own parent: a manifest counts on
-    /// the whole path.
-    fn make_folder(path: &Path) -> io::Result<()> {
-        let Some(parent) = path.parent().filter(|_| !path.is_dir()) else { return Ok(()) };
-        Self::make_folder(parent)?;
-        match DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
-            made => made?,
+    /// Makes a folder and those above it that are missing. Each is synced into its own parent, because a manifest
+    /// counts on the whole path: also one that is there, whose maker may have ended before it synced it.
+    fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let is_there = path.is_dir();
+        let is_synced = || is_there && self.synced.lock().contains(path);
+        let Some(parent) = path.parent().filter(|_| !is_synced()) else { return Ok(()) };
+        // A mount point and those above it are not part of the archive's file system.
+        if is_there && std::fs::metadata(parent)?.dev() != std::fs::metadata(path)?.dev() {
+            return Ok(());
         }
-        File::open(parent)?.sync_all()
+        self.make_folder(parent)?;
+        if !is_there {
+            match DirBuilder::new().mode(0o700).create(path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+                made => made?,
+            }
+        }
+        match File::open(parent) {
+            // It belongs to somebody else, and so does what is in it.
+            Err(error) if is_there && error.kind() == io::ErrorKind::PermissionDenied => {}
+            opened => opened?.sync_all()?,
+        }
+        self.synced.lock().insert(path.to_owned());
+        Ok(())
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.path.join(name);
         let folder = path.parent().unwrap_or(&self.path);
-        Self::make_folder(folder)?;
+        self.make_folder(folder)?;
         let number = self.unfinished.fetch_add(1, Ordering::Relaxed);
         let unfinished = folder.join(format!("{}-{number}{UNFINISHED}", std::process::id()));
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
@@ -83,7 +101,7 @@ impl Folder {
 
     fn take_lock(&self) -> Result<FolderLock> {
         let open = || {
-            Self::make_folder(&self.path)?;
+            self.make_folder(&self.path)?;
             OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(self.path.join(LOCK))
         };
         let file = open().map_err(|error| self.at("write", LOCK, error))?;
@@ -191,6 +209,20 @@ impl Lock for FolderLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_whole_path_of_an_archive_is_synced_although_it_was_there_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("of_host/archive");
+        std::fs::create_dir_all(path.join("chunks/aa")).unwrap();
+        let folder = Folder::open(&path).unwrap();
+        drop(folder.take_lock().unwrap());
+        let are_synced =
+            |path: &Path, count| path.ancestors().take(count).all(|path| folder.synced.lock().contains(path));
+        assert!(are_synced(&path, 2));
+        folder.put("chunks/aa/one", vec![1]).unwrap();
+        assert!(are_synced(&path.join("chunks/aa"), 4));
+    }
 
     #[test]
     fn a_lock_ends_although_a_process_that_was_just_started_has_the_file_open() {

@@ -248,7 +248,7 @@ fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nu
         }
         let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
         facts.observe(text, column.copied(), nulls, options.date_reading(), &|byte| block.line_of(byte));
-        facts.has_decimal_point |= facts.has_point && !may_have_thousands;
+        facts.has_decimal_point |= facts.first_point.is_some() && !may_have_thousands;
         facts
     };
     (0..block.records.width).map(observe).collect()
@@ -276,7 +276,7 @@ pub(crate) fn observe_all(
         threads,
         || blocks.next(),
         |block| {
-            let byte_count = block.bytes.len() as u64;
+            let byte_count = (block.bytes.len() - block.above) as u64;
             let parser = &parsers[block.file];
             let block = parser.read(block, true)?;
             let columns = observe_block(&block, parser, options, nulls);

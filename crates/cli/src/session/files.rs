@@ -202,8 +202,10 @@ impl Sink for BatchesToCaller<'_> {
     }
 }
 
-/// Makes clear that a flag in a hint is one of `atsdb import`.
+/// The error of an import in the words of a query: with the options of a file, or clear that a flag in a hint is one of
+/// `atsdb import`.
 fn without_flags(error: Error) -> Error {
+    let error = with_option(error);
     // Those of resources are flags of every command.
     let is_flag = |hint: &&str| hint.contains("--") && error.kind() != ErrorKind::Resources;
     match error.hint().filter(is_flag).map(str::to_owned) {
@@ -218,9 +220,45 @@ fn without_flags(error: Error) -> Error {
         Some(hint) if hint.starts_with("correct the line, or pass --skip-bad ") => {
             error.with_hint("correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)")
         }
+        Some(hint) if hint.starts_with(SECOND_TABLE) => error.with_hint(second_table_hint(&hint)),
+        Some(hint) if hint.starts_with("leave --") => error.with_hint("leave the option out"),
+        Some(hint) if COLUMN_FLAGS.iter().any(|start| hint.starts_with(start)) => {
+            error.with_hint(hint.replace("--", ""))
+        }
         // The hint has both ways.
         Some(hint) if hint.starts_with("correct ") => error.with_hint(format!("{hint}, with `atsdb import`")),
         Some(hint) => error.with_hint(format!("correct the file, or use `atsdb import`: {hint}")),
         None => error,
     }
+}
+
+/// The beginning of a hint about a line in which another table may begin.
+const SECOND_TABLE: &str = "if another table begins there, --skip ";
+
+/// The beginnings of hints whose flags are options of a file, with the same names.
+const COLUMN_FLAGS: [&str; 3] = ["name all fields with --columns", "--columns or --omit ", "--omit "];
+
+/// The error with the option of a file in place of a flag at the beginning of its message.
+fn with_option(error: Error) -> Error {
+    let Some(message) = error.message().strip_prefix("--") else { return error };
+    let named_otherwise = [("no-quotes", "quote"), ("delimiter", "sep")];
+    let other =
+        named_otherwise.iter().find_map(|(flag, option)| Some(format!("{option}{}", message.strip_prefix(*flag)?)));
+    let message = other.unwrap_or_else(|| message.to_owned());
+    let renamed = Error::new(error.kind(), message);
+    match error.hint() {
+        Some(hint) => renamed.with_hint(hint),
+        None => renamed,
+    }
+}
+
+fn second_table_hint(hint: &str) -> String {
+    let lines: String = hint.chars().skip(SECOND_TABLE.len()).take_while(char::is_ascii_digit).collect();
+    let function = if hint.contains("needs a sheet of its own") { "read_xlsx" } else { "read_csv" };
+    let rest = match hint.contains("--skip-bad") {
+        true => format!(", or leave such lines out: {function}('FILE', skip_bad = true)"),
+        false => String::new(),
+    };
+    let alone = format!("{function}('FILE', skip = {lines}) reads it alone");
+    format!("if another table begins there, {alone}; otherwise correct the line{rest}")
 }

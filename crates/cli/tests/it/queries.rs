@@ -96,6 +96,46 @@ fn files_are_tables_of_a_query() {
 }
 
 #[test]
+fn errors_about_files_name_the_options_of_a_query() {
+    let case = Case::new();
+    case.write("two.csv", "a,b\n1,2\n2,3\n\nc,d\n3,4\n");
+    case.write("wider.csv", "a,b\n1,2\n2,3\n\nc,d,e\n3,4,5\n");
+    let alone =
+        "hint: if another table begins there, read_csv('FILE', skip = 4) reads it alone; otherwise correct the line";
+    let or_left_out = format!("{alone}, or leave such lines out: read_csv('FILE', skip_bad = true)");
+    let refused = |sql: &str, parts: &[&str]| {
+        let run = case.run(&["sql", sql]);
+        assert!(run.code != 0 && parts.iter().all(|part| run.stderr.contains(part)), "{sql}: {}", run.stderr);
+        assert!(!run.stderr.contains("--"), "{sql}: {}", run.stderr);
+    };
+    refused("SELECT * FROM 'two.csv'", &["line 5: another table", alone]);
+    refused("SELECT * FROM 'wider.csv'", &["wider.csv, line 5", &or_left_out]);
+    for option in ["columns", "omit", "time"] {
+        let message = format!("{option}: no column named x");
+        refused(&format!("SELECT * FROM read_csv('two.csv', skip = 4, {option} = 'x')"), &[&message]);
+    }
+    let message = "unpivot: two.csv: no column named x";
+    refused("SELECT * FROM read_csv('two.csv', skip = 4, unpivot = 'x')", &[message]);
+}
+
+#[test]
+fn options_that_mean_nothing_for_parquet_are_refused_when_a_query_is_planned() {
+    let case = Case::new();
+    case.run(&["sql", "COPY (SELECT 1 AS n) TO 'n.parquet'"]).well();
+    for (option, what) in [
+        ("skip = 1", "skip is for separated values, and n.parquet is not in that format"),
+        ("sep = ';'", "sep is for separated values"),
+        ("quote = ''", "quote is for separated values"),
+        ("path = 'a'", "path is for JSON and line protocol"),
+        ("unpivot = 'n'", "columns become rows in separated values only"),
+    ] {
+        let sql = format!("EXPLAIN SELECT n FROM read_parquet('n.parquet', {option})");
+        let run = case.run(&["sql", &sql]);
+        assert!(run.code != 0 && run.stderr.contains(what) && !run.stderr.contains("--"), "{option}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn statements_note_what_a_file_says_otherwise_than_they_read_it() {
     let case = Case::new();
     case.write("x.csv", "code,v\nDE,0.1234567890123456789\nNA,2.5\n,\\N\n");

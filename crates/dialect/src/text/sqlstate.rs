@@ -110,6 +110,7 @@ const OF_SQL: &[Rule] = &[
     (&["the transaction had failed"], "25P02"),
     (&["no transaction is open"], "25P01"),
     (&["a transaction is already open"], "25001"),
+    (&["cannot run inside a transaction block"], "25001"),
     (&["does not take"], "42883"),
     (&["operator does not exist"], "42883"),
     (&["function ", "does not exist"], "42883"),

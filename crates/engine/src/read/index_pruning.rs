@@ -111,7 +111,7 @@ pub(crate) fn in_memory_form(filter: &Membership, meaning: u64) -> ArrayRef {
 }
 
 /// The filter in an array of a cache; `None` if it is that of an index with another meaning.
-fn filter_in_memory(array: &ArrayRef, meaning: u64) -> Option<Membership> {
+pub(crate) fn filter_in_memory(array: &ArrayRef, meaning: u64) -> Option<Membership> {
     let array = array.as_primitive_opt::<UInt32Type>()?;
     let word_count = array.len().checked_sub(2)?;
     (array.values()[word_count..] == halves(meaning)).then(|| Membership::from(array.slice(0, word_count)))

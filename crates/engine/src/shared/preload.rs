@@ -80,10 +80,9 @@ impl Preloaded {
         Some(ArrayRef::clone(array))
     }
 
-    /// The columns of a chunk that are held.
-    pub(crate) fn columns_of(&self, chunk: ChunkUid) -> HashSet<ColumnId> {
-        let held = self.held.read();
-        held.chunks.get(&chunk).map(|chunk| chunk.columns.iter().map(|(id, _)| *id).collect()).unwrap_or_default()
+    /// The columns of a chunk that are held. They may be from before a change of the table's definition.
+    pub(crate) fn columns_of(&self, chunk: ChunkUid) -> Columns {
+        self.held.read().chunks.get(&chunk).map(|chunk| chunk.columns.clone()).unwrap_or_default()
     }
 
     /// Whether the declarations of the tables differ from those at the last check.
@@ -92,14 +91,15 @@ impl Preloaded {
         self.is_on() && !declared.eq(self.held.read().declared.iter().map(|(table, preload)| (*table, *preload)))
     }
 
-    /// Adds columns of a chunk, and evicts older chunks if there is no room. Returns false if all others are newer.
+    /// Adds columns of a chunk, in place of those that it has under the same names, and evicts older chunks if there is
+    /// no room. Returns false if all others are newer.
     pub(crate) fn put(&self, chunk: ChunkUid, time_max_ms: i64, columns: Columns) -> bool {
         let mut held = self.held.write();
+        let is_replaced = |(id, _): &&(ColumnId, ArrayRef)| columns.iter().any(|(other, _)| other == id);
         let present = held.chunks.get(&chunk).map_or(&[][..], |chunk| &chunk.columns);
-        let is_new = |(id, _): &(ColumnId, ArrayRef)| present.iter().all(|(other, _)| other != id);
-        let columns: Columns = columns.into_iter().filter(is_new).collect();
-        let bytes = columns.iter().map(|(_, array)| byte_count(array)).sum::<u64>();
-        while held.bytes + bytes > self.bytes_max {
+        let replaced_bytes = bytes_of(present.iter().filter(is_replaced));
+        let bytes = bytes_of(columns.iter());
+        while held.bytes - replaced_bytes + bytes > self.bytes_max {
             let oldest = held.chunks.iter().filter(|(uid, _)| **uid != chunk).min_by_key(|(_, held)| held.time_max_ms);
             match oldest.map(|(uid, oldest)| (*uid, oldest.time_max_ms)) {
                 Some((uid, oldest)) if oldest < time_max_ms => held.remove(uid),
@@ -107,10 +107,11 @@ impl Preloaded {
             }
         }
         let check = held.check;
-        held.bytes += bytes;
+        held.bytes = held.bytes - replaced_bytes + bytes;
         let into =
             held.chunks.entry(chunk).or_insert(PreloadedChunk { time_max_ms, columns: Vec::new(), bytes: 0, check });
-        into.bytes += bytes;
+        into.bytes = into.bytes - replaced_bytes + bytes;
+        into.columns.retain(|column| !is_replaced(&column));
         into.columns.extend(columns);
         true
     }
@@ -163,8 +164,8 @@ pub(crate) fn in_ms(definition: &TableDefinition, time: i64) -> i64 {
     (i128::from(time) * 1_000 / i128::from(definition.time_unit().per_second())) as i64
 }
 
-fn byte_count(array: &ArrayRef) -> u64 {
-    array.get_array_memory_size() as u64 + 64
+fn bytes_of<'a>(columns: impl Iterator<Item = &'a (ColumnId, ArrayRef)>) -> u64 {
+    columns.map(|(_, array)| array.get_array_memory_size() as u64 + 64).sum()
 }
 
 /// A copy of the array if it is a slice of a much larger one, so that it does not hold that one in memory.
@@ -201,6 +202,21 @@ mod tests {
             preloaded.keep_only(&HashSet::from([uid(3)]), BTreeMap::new());
         }
         assert!(preloaded.get(uid(2), ColumnId(1)).is_none() && preloaded.get(uid(3), ColumnId(1)).is_some());
+    }
+
+    #[test]
+    fn a_column_takes_the_place_of_an_older_one() {
+        let preloaded = Preloaded::new(2_500);
+        let uid = ChunkUid([1; 16]);
+        let bytes = || preloaded.stats().bytes;
+        assert!(preloaded.put(uid, 10, column(50)));
+        let small = bytes();
+        assert!(preloaded.put(uid, 10, column(200)));
+        assert_eq!(preloaded.get(uid, ColumnId(1)).map(|array| array.len()), Some(200));
+        assert!(preloaded.columns_of(uid).len() == 1 && bytes() > small, "{small} {}", bytes());
+        // Both together would be more than the maximum.
+        assert!(preloaded.put(uid, 10, column(150)) && preloaded.put(uid, 10, column(50)));
+        assert_eq!((preloaded.columns_of(uid).len(), bytes()), (1, small));
     }
 
     #[test]

@@ -4,13 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "a pause of the thread is measured")]
 
 use crate::chunk::index_columns::index_meaning;
-use crate::read::index_pruning::in_memory_form;
+use crate::read::index_pruning::{filter_in_memory, in_memory_form};
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::background::{Background, Nudges};
 use crate::shared::preload::{Columns, in_ms};
 use arrow::array::ArrayRef;
-use atsdb_core::{ChunkId, Column, ColumnId, Index, Result, Table, TimeRange};
+use atsdb_codec::stored_type;
+use atsdb_core::{ChunkId, Column, ColumnId, Result, TimeRange};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -85,13 +86,21 @@ fn check(
             return Ok(None);
         }
         let held = preloaded.columns_of(descriptor.uid);
-        let is_missing = |id: ColumnId| descriptor.page(id).is_some() && !held.contains(&id);
-        let columns: Vec<&Column> = table.definition.columns.iter().filter(|column| is_missing(column.id)).collect();
+        // What is from before a change of the definition is loaded again.
+        let is_missing = |id: ColumnId, is_current: &dyn Fn(&ArrayRef) -> bool| {
+            descriptor.page(id).is_some() && !held.iter().any(|(other, array)| *other == id && is_current(array))
+        };
+        let lacks = |column: &&Column| is_missing(column.id, &|array| *array.data_type() == stored_type(column));
+        let columns: Vec<&Column> = table.definition.columns.iter().filter(lacks).collect();
         let arrays = snapshot.inner.columns(table, entry, descriptor, &columns, false)?;
         let mut loaded: Columns = Vec::with_capacity(arrays.len());
         loaded.extend(columns.iter().zip(arrays).filter_map(|(column, array)| Some((column.id, array?))));
-        for index in table.definition.indexes.iter().filter(|index| is_missing(index.id)) {
-            loaded.extend(filter_of(&snapshot, table, (entry, descriptor), index)?);
+        for index in &table.definition.indexes {
+            let meaning = index_meaning(&table.definition, index)?;
+            if is_missing(index.id, &|array| filter_in_memory(array, meaning).is_some()) {
+                let filter = snapshot.inner.filter(table, entry, descriptor, (index, meaning), false)?;
+                loaded.extend(filter.map(|filter| (index.id, in_memory_form(&filter, meaning))));
+            }
         }
         if !loaded.is_empty() && !preloaded.put(descriptor.uid, *time_max_ms, loaded) {
             is_cut = true;
@@ -100,15 +109,4 @@ fn check(
     }
     preloaded.end_check(is_cut);
     Ok(Some((newest, begun)))
-}
-
-fn filter_of(
-    snapshot: &ReadSnapshot,
-    table: &Table,
-    (entry, descriptor): (&atsdb_core::ChunkEntry, &atsdb_core::ChunkDescriptor),
-    index: &Index,
-) -> Result<Option<(ColumnId, ArrayRef)>> {
-    let meaning = index_meaning(&table.definition, index)?;
-    let filter = snapshot.inner.filter(table, entry, descriptor, (index, meaning), false)?;
-    Ok(filter.map(|filter| (index.id, in_memory_form(&filter, meaning))))
 }

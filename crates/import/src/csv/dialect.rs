@@ -7,6 +7,7 @@ use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
 use crate::csv::separator_choice::{most_frequent, separator_for};
+use crate::csv::several_tables::begins_with_header;
 use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
 use crate::options::Options;
@@ -78,15 +79,21 @@ impl Dialect {
         if types.is_some() && separator.byte == b'\t' && options.format.is_none() && !options.no_quotes {
             separator = Separator { quoting: Quoting::Escapes, ..separator };
         }
-        let widths = separator.widths(text, LOOK_RECORDS);
+        let records = separator.starts_and_widths(text, LOOK_RECORDS);
+        let widths: Vec<usize> = records.iter().map(|(_, width)| *width).collect();
         let first_width = widths.first().copied().unwrap_or(0);
         let data_width = most_frequent(widths.get(1..).unwrap_or(&[])).unwrap_or(first_width);
         let (head, head_end) = first_record(separator, text);
         let data_start = types.as_ref().map_or(head_end, |types| types.end);
-        // This applies only if no record has as many fields as the header. Otherwise the longer records are bad. A
-        // record that begins with a time is not a header: it may be of a log whose messages contain separators.
+        // This applies only if no other record has as many fields as the header, unless it repeats it. Otherwise the
+        // longer records are bad. A record that begins with a time is not a header: it may be of a log whose messages
+        // contain separators.
+        let written: Vec<Vec<u8>> = head.iter().map(|field| field.bytes(text).to_vec()).collect();
+        let is_other = |(start, width): &(usize, usize)| {
+            *width == first_width && !begins_with_header(separator, &text[*start..], &written)
+        };
         let is_of_log = head.first().is_some_and(|field| is_stamp(text, *field, nulls));
-        let has_one_more = data_width == first_width + 1 && !widths[1..].contains(&first_width) && !is_of_log;
+        let has_one_more = data_width == first_width + 1 && !records[1..].iter().any(is_other) && !is_of_log;
         let width = if has_one_more { data_width } else { first_width };
         let (records, _) = separator.records(&text[data_start..], Some(width.max(1)));
         let data = &text[data_start..];
@@ -164,11 +171,7 @@ impl Dialect {
             separator: Separator { has_empty_records, ..separator },
             names,
             has_header,
-            header: if is_known_again {
-                head.iter().map(|field| field.bytes(text).to_vec()).collect()
-            } else {
-                Vec::new()
-            },
+            header: if is_known_again { written } else { Vec::new() },
             text_columns,
             preamble_end: 0,
             comment_count: 0,

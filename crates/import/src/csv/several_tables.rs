@@ -5,29 +5,73 @@ use crate::csv::header::kinds_of;
 use crate::csv::separator::Separator;
 use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
-use crate::records::{Field, Records};
+use crate::records::{BadRecord, Field, Records};
 
 /// The bytes that begin some files in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Takes out the records whose fields are those of the header, and counts them. One field is not enough: it may be a
-/// value.
-pub(crate) fn remove_headers(records: &mut Records, text: &[u8], header: &[Vec<u8>]) {
-    if header.len() < 2 || header.len() != records.width {
-        return;
+/// How many bytes at the end of a block are inspected again with the next block.
+const ABOVE_BYTES_MAX: usize = 64 << 10;
+
+/// Whether these are the fields of the header.
+fn is_header(text: &[u8], fields: &[Field], header: &[Vec<u8>]) -> bool {
+    let Some((first, rest)) = fields.split_first().filter(|_| fields.len() == header.len()) else { return false };
+    let first = first.bytes(text);
+    // A file that follows another one may begin with a byte order mark.
+    first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first) == header[0]
+        && rest.iter().zip(&header[1..]).all(|(field, name)| field.bytes(text) == name)
+}
+
+/// Whether the first record of a text repeats the header. One field is not enough: it may be a value.
+pub(crate) fn begins_with_header(separator: Separator, text: &[u8], header: &[Vec<u8>]) -> bool {
+    let record = &text[..separator.first_end(text)];
+    let (read, _) = separator.records(record, None);
+    header.len() > 1 && is_header(record, &read.fields, header)
+}
+
+/// Takes out the records that repeat the header, and counts them. One field is not enough: it may be a value. A header
+/// with a field less than the records is among the bad ones.
+pub(crate) fn remove_headers(
+    separator: Separator,
+    records: &mut Records,
+    bad: &mut Vec<BadRecord>,
+    text: &[u8],
+    header: &[Vec<u8>],
+) {
+    let count = records.count() + bad.len();
+    if header.len() + 1 == records.width {
+        bad.retain(|bad| !begins_with_header(separator, &text[bad.start..], header));
+    } else if header.len() > 1
+        && header.len() == records.width
+        && records.fields.chunks_exact(records.width).any(|fields| is_header(text, fields, header))
+    {
+        records.retain(|fields, _| !is_header(text, fields, header));
     }
-    let is_header = |fields: &[Field]| {
-        let first = fields[0].bytes(text);
-        // A file that follows another one may begin with a byte order mark.
-        first.strip_prefix(BYTE_ORDER_MARK).unwrap_or(first) == header[0]
-            && fields[1..].iter().zip(&header[1..]).all(|(field, name)| field.bytes(text) == name)
-    };
-    if !records.fields.chunks_exact(records.width).any(is_header) {
-        return;
+    records.header_count += (count - records.count() - bad.len()) as u64;
+}
+
+/// Where the last records of a block begin that the next block must know to find the header of another table: those
+/// around an empty line. The end of the block if there is none near its end, where `rest` follows.
+pub(crate) fn above_start(separator: Separator, block: &[u8], rest: &[u8]) -> usize {
+    if separator.has_empty_records {
+        return block.len();
     }
-    let count = records.count();
-    records.retain(|fields, _| !is_header(fields));
-    records.header_count += (count - records.count()) as u64;
+    let start_of_last = |text: &[u8]| separator.last_end(without_line_ends(text)).end;
+    let last_line = memchr::memrchr(b'\n', without_line_ends(block)).map_or(0, |end| end + 1);
+    let is_last_apart = is_behind_empty_line(block, last_line);
+    let may_be_before_empty_line =
+        matches!(rest, [] | [b'\r'] | [b'\n', ..] | [b'\r', b'\n', ..]) || is_behind_empty_line(block, block.len());
+    if !is_last_apart && !may_be_before_empty_line {
+        return block.len();
+    }
+    let last = start_of_last(block);
+    let start = if is_last_apart { start_of_last(&block[..last]) } else { last };
+    if block.len() - start > ABOVE_BYTES_MAX { block.len() } else { start }
+}
+
+fn without_line_ends(text: &[u8]) -> &[u8] {
+    let count = text.iter().rev().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    &text[..text.len() - count]
 }
 
 /// The start of the first record that is the header of another table: it is behind an empty line, and the next record

@@ -103,8 +103,8 @@ pub(crate) struct Facts {
     pub(crate) second_digits: u8,
     /// The maximum number of digits after the decimal point; 255 if a number is written in another form.
     pub(crate) number_digits: u8,
-    /// Whether a number has a point.
-    pub(crate) has_point: bool,
+    /// The first number with a point.
+    pub(crate) first_point: Option<String>,
     /// Whether a number has a point that is a decimal one for sure: it cannot stand between thousands, as in `1.234`.
     pub(crate) has_decimal_point: bool,
     /// The first value that is neither number, nor time, nor boolean.
@@ -132,7 +132,7 @@ impl Facts {
             second_bounds: None,
             second_digits: 0,
             number_digits: 0,
-            has_point: false,
+            first_point: None,
             has_decimal_point: false,
             first_text: None,
             distinct: Distinct::default(),
@@ -244,7 +244,9 @@ impl Facts {
             let plain = point.filter(|_| bytes.iter().all(|byte| b"+-.0123456789".contains(byte)));
             let digits = plain.map_or(255, |point| significant_digits(&bytes[point + 1..]).min(255) as u8);
             self.number_digits = self.number_digits.max(digits);
-            self.has_point |= point.is_some();
+            if point.is_some() && self.first_point.is_none() {
+                self.first_point = Some(String::from_utf8_lossy(bytes.trim_ascii()).into_owned());
+            }
             self.has_decimal_point = self.has_decimal_point || (point.is_some() && !has_thousands(bytes));
         }
     }
@@ -274,7 +276,9 @@ impl Facts {
         self.second_bounds = widened(self.second_bounds, other.second_bounds);
         self.second_digits = self.second_digits.max(other.second_digits);
         self.number_digits = self.number_digits.max(other.number_digits);
-        self.has_point |= other.has_point;
+        if self.first_point.is_none() {
+            self.first_point.clone_from(&other.first_point);
+        }
         self.has_decimal_point |= other.has_decimal_point;
         if self.first_text.is_none() {
             self.first_text.clone_from(&other.first_text);

@@ -62,7 +62,7 @@ pub(crate) fn has_decimal_commas(facts: &Facts, options: &Options) -> bool {
 
 /// Whether a column has numbers with points that may all stand between thousands: `1.234`.
 pub(crate) fn may_have_thousands(facts: &Facts) -> bool {
-    facts.has_point && !facts.has_decimal_point && facts.kinds & !(kind::INT | kind::FLOAT) == 0
+    facts.first_point.is_some() && !facts.has_decimal_point && facts.kinds & !(kind::INT | kind::FLOAT) == 0
 }
 
 /// The unit for times that were text.

@@ -2,6 +2,7 @@
 //! is read.
 
 use crate::csv::separator::Separator;
+use crate::csv::several_tables::above_start;
 use crate::input::content::BYTE_ORDER_MARK;
 use crate::input::source::Source;
 use crate::json::{arrays, objects};
@@ -47,6 +48,8 @@ pub(crate) struct Block {
     pub(crate) first_line: u64,
     /// Whether this is the first block of the file.
     pub(crate) is_first: bool,
+    /// How many of the first bytes are the last records of the block before, if another table may begin behind them.
+    pub(crate) above: usize,
 }
 
 /// Splits one file into blocks.
@@ -56,6 +59,8 @@ pub(crate) struct BlockReader<'a> {
     file: usize,
     format: RecordFormat,
     carry: Vec<u8>,
+    /// How many of the first bytes of `carry` are those of the block before.
+    above: usize,
     line: u64,
     is_first: bool,
     is_at_end: bool,
@@ -75,6 +80,7 @@ impl<'a> BlockReader<'a> {
             file,
             format,
             carry: Vec::new(),
+            above: 0,
             line,
             is_first: true,
             is_at_end: false,
@@ -85,16 +91,17 @@ impl<'a> BlockReader<'a> {
 
     /// Whether all blocks were returned.
     pub(crate) fn is_done(&self) -> bool {
-        self.is_at_end && self.carry.is_empty()
+        self.is_at_end && self.carry.len() == self.above
     }
 
     /// The next block, of about `byte_count` bytes.
     pub(crate) fn next(&mut self, byte_count: usize) -> Result<Option<Block>> {
-        let mut target = byte_count;
         let mut bytes = std::mem::take(&mut self.carry);
+        let above = std::mem::take(&mut self.above);
+        let mut target = above + byte_count;
         loop {
             self.fill(&mut bytes, target)?;
-            if self.is_at_end && bytes.is_empty() {
+            if self.is_at_end && bytes.len() == above {
                 return self.check_end(&bytes).map(|()| None);
             }
             let cut = self.format.last_end(&bytes);
@@ -103,11 +110,16 @@ impl<'a> BlockReader<'a> {
                     return Err(self.unclosed(&bytes[..open]));
                 }
                 self.check_end(&bytes)?;
-                return Ok(Some(self.block(bytes)));
+                return Ok(Some(self.block(bytes, above)));
             }
-            if cut.end > 0 {
+            if cut.end > above {
                 self.carry = bytes.split_off(cut.end);
-                return Ok(Some(self.block(bytes)));
+                if let RecordFormat::Separated(separator) = self.format {
+                    let start = above_start(separator, &bytes, &self.carry);
+                    self.above = bytes.len() - start;
+                    self.carry.splice(..0, bytes[start..].iter().copied());
+                }
+                return Ok(Some(self.block(bytes, above)));
             }
             if bytes.len() >= RECORD_BYTES_MAX {
                 return Err(self.endless(&bytes, cut));
@@ -143,11 +155,11 @@ impl<'a> BlockReader<'a> {
             .with_hint("the file may be cut off"))
     }
 
-    fn block(&mut self, bytes: Vec<u8>) -> Block {
+    fn block(&mut self, bytes: Vec<u8>, above: usize) -> Block {
         let (first_line, is_first) = (self.line, self.is_first);
-        self.line += line_ends(&bytes);
+        self.line += line_ends(&bytes[..bytes.len() - self.above]);
         self.is_first = false;
-        Block { file: self.file, bytes, first_line, is_first }
+        Block { file: self.file, bytes, first_line, is_first, above }
     }
 
     fn unclosed(&self, before: &[u8]) -> Error {

@@ -73,7 +73,7 @@ impl RecordParser {
     /// Finds the records of a block. With `may_grow`, unknown names are added; otherwise the first unknown name is
     /// reported.
     pub(crate) fn read(&self, block: Block, may_grow: bool) -> Result<ReadBlock> {
-        let Block { file, bytes, first_line, is_first } = block;
+        let Block { file, bytes, first_line, is_first, above } = block;
         let mut text = String::from_utf8(bytes).map_err(|error| self.not_utf8(&error, first_line))?;
         let own_bytes = text.len();
         let mut names = self.names.clone();
@@ -82,14 +82,22 @@ impl RecordParser {
             RecordFormat::Separated(separator) => {
                 let start = match &self.dialect {
                     Some(dialect) if is_first => dialect.data_start(text.as_bytes()),
-                    _ => 0,
+                    _ => above,
                 };
                 let width = self.unpivot.as_ref().map_or(self.names.len(), |unpivot| unpivot.width);
                 let (mut records, mut bad) = separator.records_from(text.as_bytes(), start, Some(width.max(1)));
                 if let Some(dialect) = self.dialect.as_ref().filter(|dialect| !dialect.header.is_empty()) {
-                    remove_headers(&mut records, text.as_bytes(), &dialect.header);
-                    if let Some(second) = second_header(&records, text.as_bytes(), &self.nulls) {
-                        let line = first_line + line_ends(&text.as_bytes()[..second]);
+                    let bytes = text.as_bytes();
+                    remove_headers(separator, &mut records, &mut bad, bytes, &dialect.header);
+                    let around = (above > 0).then(|| {
+                        let (mut around, mut bad) = separator.records(&bytes[..above], Some(records.width));
+                        remove_headers(separator, &mut around, &mut bad, bytes, &dialect.header);
+                        around.extend_from_first(&records, 2);
+                        around
+                    });
+                    let mut parts = around.iter().chain([&records]);
+                    if let Some(second) = parts.find_map(|records| second_header(records, bytes, &self.nulls)) {
+                        let line = first_line + line_ends(&bytes[..second]);
                         return Err(self.several_tables(separator, line));
                     }
                 }
@@ -184,4 +192,64 @@ fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec
         false
     });
     bad
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::blocks::BlockReader;
+    use crate::input::source::Source;
+    use crate::options::{Input, Options};
+    use std::io::Cursor;
+    use std::sync::Arc;
+
+    /// Reads a text in blocks of about so many bytes. Returns the number of its rows.
+    fn row_count(text: &str, byte_count: usize) -> Result<usize> {
+        let (options, nulls) = (Options::default(), NullTexts::new(&[]));
+        let dialect = Dialect::of(text.as_bytes(), &options, &nulls);
+        let parser = RecordParser {
+            file: "a.csv".to_owned(),
+            format: RecordFormat::Separated(dialect.separator),
+            names: dialect.names.clone(),
+            dialect: Some(dialect),
+            unpivot: None,
+            nulls,
+            skip_bad: false,
+            array_header_count: 0,
+            array_text_columns: Vec::new(),
+            is_geojson: false,
+        };
+        let input = Input::Reader("a.csv".to_owned(), Box::new(Cursor::new(text.to_owned())));
+        let source = Source::new(input, &options, &|_| ()).unwrap();
+        let mut blocks = BlockReader::new(&source, 0, parser.format, &Arc::default()).unwrap();
+        let mut count = 0;
+        while let Some(block) = blocks.next(byte_count)? {
+            count += parser.read(block, false)?.records.count();
+        }
+        assert!(blocks.is_done());
+        Ok(count)
+    }
+
+    #[test]
+    fn another_table_is_found_wherever_a_block_ends() {
+        let first = "time,temp\n1,1.5\n2,2.5\n";
+        for between in ["\n", "\r\n", "\r\n\n"] {
+            let text = format!("{first}{between}time,hum\n1,50\n2,51\n");
+            let line = 4 + between.matches('\n').count();
+            for byte_count in 1..text.len() {
+                let error = row_count(&text, byte_count).unwrap_err();
+                let wanted = format!("a.csv, line {line}: another table begins behind an empty line");
+                assert_eq!(error.message(), wanted, "{byte_count}: {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_at_the_end_of_a_block_are_rows_once() {
+        for text in ["a,b\n1,2\n\n2,3\n\n\n3,4\n4,5\n\n", "a,b\r\n1,\"x\n\ny\"\r\n\r\n2,y\r\n\r\n9,w\r\n3,4"] {
+            for byte_count in 1..=text.len() + 1 {
+                assert_eq!(row_count(text, byte_count).unwrap(), 4, "{byte_count}: {text:?}");
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Recognises YAML, and files of settings such as INI and TOML, by their first lines. All of the lines must be like
-//! this, because titles above separated values, too, may be written as `name: value`.
+//! this, because titles above separated values, too, may be written as `name: value`. The caller shows more lines
+//! of a file whose first ones are.
 
 use crate::input::format::HEAD_BYTES;
 use std::collections::HashSet;

@@ -1,6 +1,7 @@
 //! Sources: files that can be read repeatedly from the start, and are decompressed.
 
 use crate::batches::lines::LineTable;
+use crate::csv::dialect::LOOK_BYTES;
 use crate::input::catch_panic::catch_panic;
 use crate::input::content::Compression;
 use crate::input::format::{HEAD_BYTES, format_of, has_types, name_note, stem};
@@ -196,7 +197,11 @@ impl Source {
                 head = self.decoded_head()?;
             }
         }
-        refuse_unreadable(&self.name, &head, format.is_none())?;
+        let look_on = || {
+            let text = self.open(&Arc::default())?;
+            read_head(text, LOOK_BYTES).map_err(|error| self.read_error(error))
+        };
+        refuse_unreadable(&self.name, &head, format.is_none(), look_on)?;
         self.format = format.unwrap_or_else(|| format_of(&self.bare_name, &head));
         if format.is_none() {
             self.notes.extend(name_note(&self.bare_name, self.format, &head));

@@ -2,13 +2,19 @@
 //! beginning and refused with a hint.
 
 use crate::input::content::without_mark;
-use crate::input::format::{has_types, says_json};
+use crate::input::format::{HEAD_BYTES, has_types, says_json};
 use crate::input::settings::settings_format;
 use crate::values::numbers::is_number;
 use atsdb_core::{Error, Result};
 
-/// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format.
-pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -> Result<()> {
+/// Refuses a file of such a format by its beginning. Texts are refused only if the caller names no format, and by what
+/// `look_on` returns if they go on: a long list of settings may be the titles above a table.
+pub(crate) fn refuse_unreadable(
+    name: &str,
+    head: &[u8],
+    is_format_open: bool,
+    look_on: impl FnOnce() -> Result<Vec<u8>>,
+) -> Result<()> {
     let (what, hint) = match head {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => (
             "is UTF-32".to_owned(),
@@ -31,7 +37,11 @@ pub(crate) fn refuse_unreadable(name: &str, head: &[u8], is_format_open: bool) -
         ),
         head => {
             let is_open = is_format_open && !has_types(head);
-            match unreadable_text(head, says_json(name)).filter(|_| is_open) {
+            let mut found = unreadable_text(head, says_json(name)).filter(|_| is_open);
+            if found.is_some() && head.len() as u64 >= HEAD_BYTES {
+                found = unreadable_text(&look_on()?, says_json(name));
+            }
+            match found {
                 Some((what, hint)) => (what.to_owned(), hint.to_owned()),
                 None => return Ok(()),
             }

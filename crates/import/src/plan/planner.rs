@@ -32,8 +32,11 @@ impl Planner<'_> {
     pub(crate) fn note_points(&mut self, position: usize) {
         let Merged { name, facts, .. } = &self.merged[position];
         let has_commas = |other: &Merged| has_decimal_commas(&other.facts, self.options);
-        if facts.has_point && has_decimal_commas(facts, self.options) {
-            self.notes.push(format!("column {name}: points in numbers such as 1.234 are read as between thousands"));
+        if let Some(first) = facts.first_point.as_ref().filter(|_| has_decimal_commas(facts, self.options)) {
+            let whole = first.replace('.', "");
+            self.notes.push(format!(
+                "column {name}: points in numbers such as {first} are read as between thousands: {whole}"
+            ));
         } else if may_have_thousands(facts) && self.merged.iter().any(has_commas) {
             self.notes.push(format!(
                 "column {name}: the points in its numbers are read as decimal points, and other columns have decimal \

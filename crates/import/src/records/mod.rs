@@ -123,6 +123,13 @@ impl Records {
         self.fields.drain(..count * self.width);
     }
 
+    /// Adds the first records of another part of the same text.
+    pub(crate) fn extend_from_first(&mut self, other: &Self, count: usize) {
+        let count = count.min(other.count());
+        self.starts.extend_from_slice(&other.starts[..count]);
+        self.fields.extend_from_slice(&other.fields[..count * other.width]);
+    }
+
     /// Keeps the records, given by their fields and their starts, for which the function says so.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&[Field], u32) -> bool) {
         let width = self.width.max(1);

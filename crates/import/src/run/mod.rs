@@ -42,11 +42,6 @@ pub fn import(
     let sources: Vec<Source> =
         inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
     refuse_unused(&sources, options)?;
-    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
-    if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
-        return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
-            .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
-    }
     let typed_count = sources.iter().filter(|source| is_typed(source)).count();
     if typed_count > 0 {
         if typed_count < sources.len() {
@@ -82,10 +77,11 @@ pub fn typed_table(
     if sources.is_empty() || !sources.iter().all(has_columns) {
         return Ok(None);
     }
+    refuse_unused(&sources, options)?;
     typed::table_of(table_name, &sources, options)
 }
 
-/// Refuses options that mean nothing for any of the files.
+/// Refuses options that mean nothing for any of the files, and columns that become rows if they mean nothing for one.
 fn refuse_unused(sources: &[Source], options: &Options) -> Result<()> {
     const SEPARATED: (&str, &[Format]) = ("separated values", &[Format::Csv, Format::Text, Format::Sheet]);
     const NAMED: (&str, &[Format]) = ("JSON and line protocol", &[Format::Json, Format::Lines]);
@@ -100,6 +96,11 @@ fn refuse_unused(sources: &[Source], options: &Options) -> Result<()> {
             return Err(Error::usage(format!("{flag} is for {what}, and {} is not in that format", sources[0].name))
                 .with_hint(format!("leave {flag} out, or name the format of the files with --format")));
         }
+    }
+    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
+    if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
+        return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
+            .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
     }
     Ok(())
 }

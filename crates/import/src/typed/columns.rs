@@ -6,6 +6,7 @@ use crate::input::batch_reader::{converted_columns, reader};
 use crate::input::source::Source;
 use crate::options::Options;
 use crate::options::selection;
+use crate::records::error::shown;
 use arrow::datatypes::{DataType, Field};
 use atsdb_codec::column_type_of;
 use atsdb_core::name::same_name;
@@ -43,6 +44,16 @@ fn united(a: ColumnType, b: ColumnType) -> Option<ColumnType> {
 pub(crate) struct TypedColumn {
     pub(crate) merged: Merged,
     pub(crate) column_type: ColumnType,
+    /// The first value that is not JSON, of a column that the files declare as JSON. The column is then text.
+    pub(crate) not_json: Option<String>,
+}
+
+impl TypedColumn {
+    /// A note for the user about a column of JSON that is text.
+    pub(crate) fn note(&self) -> Option<String> {
+        let value = shown(self.not_json.as_ref()?);
+        Some(format!("column {}, JSON, is read as text: {value} is not JSON", self.merged.name))
+    }
 }
 
 /// Notes for the user about columns that are read as another type, and about comments that were left out.
@@ -125,7 +136,7 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedCol
                         _ => 0,
                     };
                     let merged = Merged { name, facts: Facts { kinds, ..Facts::new() }, positions };
-                    found.push(TypedColumn { merged, column_type });
+                    found.push(TypedColumn { merged, column_type, not_json: None });
                 }
             }
         }

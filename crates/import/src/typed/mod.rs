@@ -34,6 +34,7 @@ pub(crate) fn run(
     let mut found = find(sources, options)?;
     let mut notes = conversion_notes(sources, options)?;
     let row_count = if existing.is_none() { observe(sources, &mut found, options.for_query)? } else { 0 };
+    notes.extend(found.iter().filter_map(TypedColumn::note));
     let mut definition = match existing {
         Some(definition) => definition.clone(),
         None => created(name, &found, row_count, options, &mut notes)?,

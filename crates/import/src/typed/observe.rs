@@ -10,7 +10,7 @@ use crate::typed::columns::TypedColumn;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
-use atsdb_core::{ColumnType, Result};
+use atsdb_core::{ColumnType, Result, json_text};
 
 /// Reads all values that are needed. Returns the number of rows. For a query, columns that cannot be the time are read
 /// only as far as shows that.
@@ -30,6 +30,10 @@ pub(crate) fn observe(sources: &[Source], found: &mut [TypedColumn], for_query: 
     }
     for (number, source) in sources.iter().enumerate() {
         row_count += read_columns(source, number, found, &may_matter, false)?;
+    }
+    // A query takes any text as JSON.
+    for column in found.iter_mut().filter(|column| !for_query && column.not_json.is_some()) {
+        column.column_type = ColumnType::Text;
     }
     Ok(row_count)
 }
@@ -51,7 +55,13 @@ fn read_columns(
 ) -> Result<u64> {
     let mut row_count = 0;
     let is_wanted = |column: &TypedColumn| {
-        !matches!(column.column_type, ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary)
+        // JSON is no time, and is read to the end or not at all.
+        let is_json = column.column_type == ColumnType::Json;
+        !(is_json && is_first_only)
+            && !matches!(
+                column.column_type,
+                ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary
+            )
     };
     let mut wanted: Vec<(usize, usize)> = found
         .iter()
@@ -66,7 +76,12 @@ fn read_columns(
         row_count += batch.num_rows() as u64;
         for (array, (_, index)) in batch.columns().iter().zip(&wanted) {
             let column = &mut found[*index];
-            let mut observed = || observe_array(array, column.column_type, &mut column.merged.facts);
+            let mut observed = || {
+                if column.column_type == ColumnType::Json && column.not_json.is_none() {
+                    column.not_json = first_not_json(array)?;
+                }
+                observe_array(array, column.column_type, &mut column.merged.facts)
+            };
             read(source, || observed().map_err(|error| damaged(source, error)))?;
         }
         if is_first_only {
@@ -74,6 +89,12 @@ fn read_columns(
         }
     }
     Ok(row_count)
+}
+
+fn first_not_json(array: &ArrayRef) -> Result<Option<String>, ArrowError> {
+    let texts = checked_cast(array, &DataType::Utf8)?;
+    let first = texts.as_string::<i32>().iter().flatten().find(|text| json_text::check(text).is_err());
+    Ok(first.map(str::to_owned))
 }
 
 fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -> Result<(), ArrowError> {
@@ -86,6 +107,12 @@ fn observe_array(array: &ArrayRef, column_type: ColumnType, facts: &mut Facts) -
             for text in texts.as_string::<i32>().iter().flatten() {
                 facts.distinct.add(hash(text.as_bytes()));
                 facts.observe_string(text.as_bytes());
+            }
+        }
+        // It is text if a value is not JSON.
+        ColumnType::Json => {
+            for text in checked_cast(array, &DataType::Utf8)?.as_string::<i32>().iter().flatten() {
+                facts.distinct.add(hash(text.as_bytes()));
             }
         }
         ColumnType::Timestamp(_) | ColumnType::Date => {

@@ -152,6 +152,27 @@ fn enumerations_and_json_of_parquet_are_texts_and_json() {
 }
 
 #[test]
+fn json_of_parquet_that_is_none_is_text_with_a_note() {
+    let types = "message t { optional binary document (JSON); optional binary other (JSON); }";
+    let types = SchemaDescriptor::new(Arc::new(parse_message_type(types).unwrap()));
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true).with_parquet_schema(types);
+    let documents: ArrayRef = Arc::new(StringArray::from(vec![Some("{\"a\":1}"), None, Some("{a"), Some("b")]));
+    let others: ArrayRef = Arc::new(StringArray::from(vec![Some("[1]"), None, Some("2"), Some("null")]));
+    let columns = [("document", documents, true), ("other", others, true)];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let imported = run(vec![text("a.parquet", bytes)], &Options::default(), None).unwrap();
+    assert!(imported.columns()[0].starts_with("document text"), "{:?}", imported.columns());
+    assert_eq!(imported.columns()[1], "other json");
+    assert_eq!(imported.texts("document"), ["{\"a\":1}", "∅", "{a", "b"]);
+    let note = "column document, JSON, is read as text: \"{a\" is not JSON";
+    assert!(imported.report.notes.iter().any(|other| other == note), "{:?}", imported.report.notes);
+}
+
+#[test]
 fn one_without_rows_is_an_empty_table() {
     let mut writer = FileWriter::try_new(Vec::new(), &batch().schema()).unwrap();
     writer.finish().unwrap();

@@ -18,6 +18,11 @@ fn a_header_that_is_repeated_is_no_row() {
     let body = "1,2.5\n".repeat(800_000);
     let late = csv(format!("a,b\n{body}a,b\n1,2.5\n"));
     assert_eq!((late.columns(), late.report.row_count), (vec!["a int64".into(), "b float64".into()], 800_001));
+    // A header with a field less than the records.
+    let shorter = csv("a,b\n1,2.5,3\n2,2.5,4\na,b\n3,3.5,5\n");
+    assert_eq!(shorter.columns(), ["row int64", "a float64", "b int64"]);
+    assert_eq!((shorter.report.row_count, shorter.texts("row")), (3, vec!["1".into(), "2".into(), "3".into()]));
+    assert!(shorter.report.notes.contains(&"left out 1 line that repeats the header".to_owned()));
     // Fields that are the header's only in part are values, and so is the only field of a record.
     assert_eq!(csv("a,b\na,c\na,d\n").report.row_count, 2);
     assert_eq!(csv("word\nword\nother\n").report.row_count, 2);

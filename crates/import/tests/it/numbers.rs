@@ -108,7 +108,19 @@ fn points_beside_other_columns_with_commas_are_reported() {
     assert!(notes.contains("column b: the points in its numbers are read as decimal points"), "{notes}");
     let asked = with(content, &Options { decimal_comma: true, ..Options::default() });
     assert_eq!(asked.texts("b"), ["1234.0", "2345.0"]);
-    assert!(asked.report.notes.iter().any(|note| note.contains("read as between thousands")));
+    let note = "column b: points in numbers such as 1.234 are read as between thousands: 1234";
+    assert!(asked.report.notes.iter().any(|other| other == note), "{:?}", asked.report.notes);
+    // Only whoever asks for decimal commas gets other numbers than those that are there.
+    let places = "a;b\n52.517;13.389\n48.137;11.575\n";
+    let plain = csv(places);
+    assert_eq!((plain.texts("a"), plain.texts("b")[0].as_str()), (vec!["52.517".into(), "48.137".into()], "13.389"));
+    assert!(!plain.report.notes.join("\n").contains("thousands"), "{:?}", plain.report.notes);
+    let asked = with(places, &Options { decimal_comma: true, ..Options::default() });
+    let notes = asked.report.notes.join("\n");
+    for (name, first, whole) in [("a", "52.517", "52517"), ("b", "13.389", "13389")] {
+        let note = format!("column {name}: points in numbers such as {first} are read as between thousands: {whole}");
+        assert!(notes.contains(&note), "{notes}");
+    }
     let sure = csv("a;b\n1,5;1.234\n2,5;2.3\n");
     assert!(!sure.report.notes.iter().any(|note| note.contains("points")), "{:?}", sure.report.notes);
     // In JSON a point is a decimal one.

@@ -52,6 +52,17 @@ fn comments_before_the_header_are_no_records() {
     assert!(error.to_string().contains("line 4"), "{error}");
 }
 
+#[test]
+fn titles_above_a_table_are_no_settings_however_long() {
+    let table: String = (0..100).map(|row| format!("{}-01-01,{row}\n", 2000 + row)).collect();
+    let lines = |sign: &str| (0..40).map(|line| format!("Key{line}{sign}{}\n", "x".repeat(200))).collect::<String>();
+    for titles in [lines(": "), format!("[Header]\n{}[Data]\n", lines("="))] {
+        let file = format!("{titles}time,v\n{table}");
+        assert_eq!(imported("a.csv", &file).unwrap(), ["*time date", "v int64"], "{}", &titles[..20]);
+        assert!(imported("a.csv", &titles).is_err(), "{}", &titles[..20]);
+    }
+}
+
 /// A damaged file gives a table, or an error that names the file.
 #[test]
 fn a_damaged_parquet_file_is_an_error_and_no_panic() {

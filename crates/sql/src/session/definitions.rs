@@ -296,6 +296,9 @@ impl Session {
     pub(super) fn create_index(&self, create: &CreateIndex) -> Result<Answer> {
         let done = Answer::Done { verb: "CREATE INDEX", row_count: None };
         check_index_type(create.using.as_ref())?;
+        if create.concurrently {
+            self.refuse_in_transaction("CREATE INDEX CONCURRENTLY")?;
+        }
         let refused = [
             (create.predicate.is_some(), "an index with WHERE", "leave it out"),
             (!create.with.is_empty(), "an index WITH options", "leave them out"),

@@ -217,7 +217,11 @@ impl Session {
                 cascade,
                 ..
             } => self.drop_relations(&names, if_exists, RelationKind::View, cascade),
-            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, .. } => {
+            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, purge, .. } => {
+                // What CONCURRENTLY was written as for the parser.
+                if purge {
+                    self.refuse_in_transaction("DROP INDEX CONCURRENTLY")?;
+                }
                 self.drop_index(&names, table.as_ref(), if_exists)
             }
             Ast::CreateSchema {

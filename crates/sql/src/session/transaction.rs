@@ -56,6 +56,15 @@ impl Session {
         self.transaction.lock().is_some()
     }
 
+    /// Refuses a statement about an index that PostgreSQL does not run in a transaction.
+    pub(super) fn refuse_in_transaction(&self, what: &str) -> Result<()> {
+        match self.in_transaction() {
+            true => Err(sql_error(format!("{what} cannot run inside a transaction block"))
+                .with_hint("leave CONCURRENTLY out: nobody waits for an index")),
+            false => Ok(()),
+        }
+    }
+
     pub(super) fn bracket(&self, bracket: TransactionStatement) -> Result<Answer> {
         if let TransactionStatement::Savepoint(savepoint) = &bracket {
             return self.savepoint(savepoint);

@@ -1,9 +1,10 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
 //! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`,
 //! `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`,
-//! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, and
-//! `OVERRIDING ... VALUE` becomes a mark. `ONLY` before a table is left out, and so is `CONCURRENTLY` in `DROP INDEX`:
-//! nobody waits for it. `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not kept.
+//! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`,
+//! `OVERRIDING ... VALUE` becomes a mark, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that other
+//! dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
+//! index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
@@ -36,7 +37,7 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
         comment_on_index(tokens);
     }
     if first_is(tokens, "DROP") {
-        leave_out_concurrently(tokens);
+        mark_concurrently(tokens);
     }
     mark_overriding(tokens);
     call_rows_from(tokens);
@@ -44,16 +45,25 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     select_values(tokens);
 }
 
-/// `CONCURRENTLY` in `DROP INDEX CONCURRENTLY i`. In `DROP INDEX concurrently ON t` it is the name of the index.
-fn leave_out_concurrently(tokens: &mut [TokenWithSpan]) {
+/// `CONCURRENTLY` in `DROP INDEX CONCURRENTLY i`, which becomes `PURGE`. In `DROP INDEX concurrently ON t` it is the
+/// name of the index.
+fn mark_concurrently(tokens: &mut Vec<TokenWithSpan>) {
     let mut words = (0..tokens.len()).filter(|at| is_significant(&tokens[*at]));
     let (Some(_), Some(index), Some(word), Some(next)) = (words.next(), words.next(), words.next(), words.next())
     else {
         return;
     };
     let is_name = matches!(tokens[next].token, Token::Word(_)) && !is_word(&tokens[next], "ON");
-    if is_word(&tokens[index], "INDEX") && is_word(&tokens[word], "CONCURRENTLY") && is_name {
-        tokens[word].token = Token::Whitespace(Whitespace::Space);
+    if !is_word(&tokens[index], "INDEX") || !is_word(&tokens[word], "CONCURRENTLY") || !is_name {
+        return;
+    }
+    let span = tokens[word].span;
+    tokens[word].token = Token::Whitespace(Whitespace::Space);
+    let is_end = |token: &TokenWithSpan| token.token == Token::SemiColon || is_word(token, "ON");
+    let end = tokens.iter().position(is_end).unwrap_or(tokens.len());
+    if let Some(last) = tokens[..end].iter().rposition(|token| matches!(token.token, Token::Word(_))) {
+        let purge = [Token::Whitespace(Whitespace::Space), Token::make_keyword("PURGE")];
+        tokens.splice(last + 1..last + 1, purge.map(|token| TokenWithSpan::new(token, span)));
     }
 }
 
