@@ -22,7 +22,7 @@ pub fn has_volatile_call(node: &impl Visit) -> bool {
 }
 
 /// The error of a call in an operand of which each copy would have a value of its own.
-pub(crate) fn repeated_call() -> Error {
+pub fn repeated_call() -> Error {
     not_supported("random(), nextval() or the like in an operand that is computed more than once")
         .with_hint("compute it in a subquery: FROM (SELECT random() AS x) AS q")
 }
