@@ -85,16 +85,16 @@ pub(crate) fn open_plan(
 
 /// The columns of a view, determined by planning its query over the tables that it sees; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
-    query_columns(&view.query, &Focus::default(), state, snapshot)
+    query_columns(&view.query, &Focus::default(), state, snapshot).map(|(columns, _)| columns)
 }
 
-/// The columns of a stored query over the tables that it sees; `None` if it cannot be planned.
+/// The columns of a stored query over the tables that it sees, and its plan; `None` if it cannot be planned.
 pub(crate) fn query_columns(
     query: &str,
     focus: &Focus,
     state: &SessionState,
     snapshot: &ReadSnapshot,
-) -> Option<SchemaRef> {
+) -> Option<(SchemaRef, LogicalPlan)> {
     let (mut statement, spellings) =
         parse_over(query, SourcePosition::START, &Parameters::none(), Scope::of(snapshot)).ok()?;
     let headings = match &mut statement {
@@ -105,7 +105,8 @@ pub(crate) fn query_columns(
     let (given, parameters) = (GivenTables::default(), Parameters::none());
     let plan = logical_plan(statement, state, snapshot, &spellings, focus, given, &parameters).ok()?;
     let plan = declare_columns(plan).ok()?;
-    Some(headings.apply(plan.schema().inner()))
+    let columns = headings.apply(plan.schema().inner());
+    Some((columns, plan))
 }
 
 struct SnapshotNames<'a> {

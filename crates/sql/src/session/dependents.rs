@@ -29,8 +29,14 @@ impl Session {
             if !cascade {
                 let read = &dropped[position].definition;
                 let kind = RelationKind::of(read);
-                return Err(depended_on(&format!("drop {} {}", kind.noun(), read.name), &view)
-                    .with_hint(format!("{} ... CASCADE drops it, too", kind.drop_verb())));
+                let hint = match kind {
+                    RelationKind::Rollup => {
+                        let verb = RelationKind::of(&view.definition).drop_verb();
+                        format!("{verb} {} first", view.definition.name)
+                    }
+                    _ => format!("{} ... CASCADE drops it, too", kind.drop_verb()),
+                };
+                return Err(depended_on(&format!("drop {} {}", kind.noun(), read.name), &view).with_hint(hint));
             }
             dropped.insert(0, view);
         }
@@ -64,7 +70,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a query has the same columns if a table has another definition. A query that fails anyway has.
+    /// Whether a query has the same columns and the same plan if a table has another definition: a name in a subquery
+    /// may mean a column of the outer query then. A query that fails anyway has.
     fn is_same_with(
         &self,
         query: &str,
@@ -75,13 +82,14 @@ impl Session {
         let (query, from) = (query.to_owned(), from.clone());
         let to = Table { definition: definition.clone(), ..from.clone() };
         self.worker.plan(move |state| {
-            let names = |table: Table| -> Option<Vec<String>> {
+            let planned = |table: Table| -> Option<(Vec<String>, String)> {
                 let focus = Focus { as_if: Some(table), ..Focus::default() };
-                let columns = query_columns(&query, &focus, state, &snapshot)?;
-                Some(columns.fields().iter().map(|field| field.name().clone()).collect())
+                let (columns, plan) = query_columns(&query, &focus, state, &snapshot)?;
+                let names = columns.fields().iter().map(|field| field.name().clone()).collect();
+                Some((names, plan.display_indent().to_string()))
             };
-            let before = names(from);
-            Ok(before.is_none() || before == names(to))
+            let before = planned(from);
+            Ok(before.is_none() || before == planned(to))
         })
     }
 }

@@ -7,8 +7,10 @@
 //! No upstream issue known.
 
 use crate::text::datafusion_errors::external;
+use crate::text::errors::too_complex;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::text::volatile_functions::repeated_call;
+use crate::workarounds::resources::repeated_parts::REPEATED_MAX;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{Column, Result, ScalarValue};
@@ -85,6 +87,8 @@ struct Calls {
     columns: Vec<Expr>,
     /// The branches around the part that is visited.
     branches: Vec<Branch>,
+    /// How many parts of conditions are repeated for calls in branches.
+    repeated_count: u64,
 }
 
 impl Calls {
@@ -124,7 +128,7 @@ impl Calls {
             }
             _ => return Ok(Transformed::no(part)),
         }
-        let visited = if is_call { self.column(part) } else { part };
+        let visited = if is_call { self.column(part)? } else { part };
         Ok(Transformed::new(visited, true, TreeNodeRecursion::Jump))
     }
 
@@ -175,10 +179,22 @@ impl Calls {
         visited
     }
 
-    fn column(&mut self, call: Expr) -> Expr {
+    fn column(&mut self, call: Expr) -> Result<Expr> {
+        for part in self.branches.iter().flat_map(Branch::parts) {
+            part.dyn_apply(|_| {
+                self.repeated_count += 1;
+                Ok(match self.repeated_count > REPEATED_MAX {
+                    true => TreeNodeRecursion::Stop,
+                    false => TreeNodeRecursion::Continue,
+                })
+            })?;
+            if self.repeated_count > REPEATED_MAX {
+                return Err(external(too_complex()));
+            }
+        }
         let call = self.branches.iter().rev().fold(call, |call, branch| branch.with(call));
         self.columns.push(call);
-        Expr::Column(Column::new_unqualified(name(self.columns.len() - 1)))
+        Ok(Expr::Column(Column::new_unqualified(name(self.columns.len() - 1))))
     }
 
     /// A plan with these columns after its own.
@@ -206,6 +222,11 @@ struct Branch {
 }
 
 impl Branch {
+    /// What is repeated for each call.
+    fn parts(&self) -> impl Iterator<Item = &Expr> {
+        self.operand.as_deref().into_iter().chain(&self.before).chain(&self.condition)
+    }
+
     /// A call for the rows of the branch, which is NULL in the other rows.
     fn with(&self, call: Expr) -> Expr {
         let null = || Box::new(Expr::Literal(ScalarValue::Null, None));
