@@ -100,8 +100,8 @@ fn why_text(facts: &Facts) -> Option<String> {
     if let Some(note) = thousands_note(facts.kinds, seen).or_else(|| zone_note(seen)) {
         return Some(note);
     }
-    // A list of numbers has commas, too.
-    let is_only_text = typed > 1 && typed + 1 == facts.value_count && facts.kinds & COMMAS == 0;
+    // A list of words among lists of numbers is none.
+    let is_only_text = typed > 1 && typed + 1 == facts.value_count && !seen.value.contains(',');
     (is_only_text || typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
         format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))

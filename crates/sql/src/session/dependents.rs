@@ -1,9 +1,8 @@
-//! The views and materialized views that read what is to be dropped or to get another name.
+//! The views and materialized views that read what is to be dropped, or columns that get another name.
 
 use super::state::Session;
 use crate::plan::names::query_columns;
 use crate::plan::rollups::Focus;
-use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table, TableDefinition, TableId};
 use atsdb_dialect::parse::query_text::relations_of;
 use atsdb_dialect::parse::statement::parse_answer;
@@ -42,10 +41,11 @@ impl Session {
         }
     }
 
-    /// Refuses a change of a table that drops a column, or gives a column or the table another name, by which a view
-    /// could not be read any more.
+    /// Refuses a change of a table that drops a column, or gives a column another name, by which a view could not be
+    /// read any more. The table itself may have another name: a view reads whatever has the name, so that a table can
+    /// be replaced by another one.
     pub(super) fn check_views(&self, from: &Table, to: &TableDefinition) -> Result<()> {
-        let changes = changes_of_names(&from.definition, to);
+        let changes = changes_of_columns(&from.definition, to);
         if changes.is_empty() {
             return Ok(());
         }
@@ -56,11 +56,7 @@ impl Session {
                 continue;
             };
             for (change, definition) in &changes {
-                let stays = match definition {
-                    Some(definition) => self.is_same_with(query, snapshot.seen_by(view), from, definition)?,
-                    None => false,
-                };
-                if !stays {
+                if !self.is_same_with(query, snapshot.seen_by(view), from, definition)? {
                     let verb = RelationKind::of(&view.definition).drop_verb();
                     let hint = format!("{verb} {} first, and create it again", view.definition.name);
                     return Err(depended_on(change, view).with_hint(hint));
@@ -94,13 +90,9 @@ impl Session {
     }
 }
 
-/// What a definition drops and renames, each with the definition that only this changes; `None` for the name of the
-/// table itself.
-fn changes_of_names(from: &TableDefinition, to: &TableDefinition) -> Vec<(String, Option<TableDefinition>)> {
+/// The columns that a definition drops and renames, each with the definition that only this changes.
+fn changes_of_columns(from: &TableDefinition, to: &TableDefinition) -> Vec<(String, TableDefinition)> {
     let mut changes = Vec::new();
-    if !same_name(&to.name, &from.name) {
-        changes.push((format!("rename {} {}", RelationKind::of(from).noun(), from.name), None));
-    }
     for (at, column) in from.columns.iter().enumerate() {
         let mut changed = from.clone();
         let verb = match to.columns.iter().find(|other| other.id == column.id) {
@@ -114,7 +106,7 @@ fn changes_of_names(from: &TableDefinition, to: &TableDefinition) -> Vec<(String
                 "drop"
             }
         };
-        changes.push((format!("{verb} column {} of table {}", column.name, from.name), Some(changed)));
+        changes.push((format!("{verb} column {} of table {}", column.name, from.name), changed));
     }
     changes
 }
