@@ -414,6 +414,8 @@ def test_tables_in_schemas(engine):
     found = sa.MetaData()
     found.reflect(engine, schema="lab")
     assert list(found.tables) == ["lab.Pings"]
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP VIEW lab.notes")
     metadata.drop_all(engine)
     assert sa.inspect(engine).get_table_names("lab") == []
 
