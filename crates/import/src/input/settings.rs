@@ -83,7 +83,7 @@ fn is_yaml(lines: &[&str]) -> bool {
     let (inside, tops): (Vec<&str>, Vec<&str>) = lines.iter().copied().partition(|line| is_inside(line));
     let keys: HashSet<String> = tops.iter().filter_map(|line| key(line)).collect();
     let are_keys = !tops.is_empty() && keys.len() == tops.len() && key(first).is_some();
-    are_keys && lines.len() > 1 && (tops.len() > 1 || inside.iter().any(|line| has_keys(line)))
+    are_keys && lines.len() > 1 && (tops.len() > 1 || inside.iter().any(has_keys))
 }
 
 #[cfg(test)]

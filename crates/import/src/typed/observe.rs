@@ -57,11 +57,11 @@ fn read_columns(
     let is_wanted = |column: &TypedColumn| {
         // JSON is no time, and is read to the end or not at all.
         let is_json = column.column_type == ColumnType::Json;
-        !(is_json && is_first_only)
-            && !matches!(
+        !(is_json && is_first_only
+            || matches!(
                 column.column_type,
                 ColumnType::Bool | ColumnType::Float32 | ColumnType::Float64 | ColumnType::Binary
-            )
+            ))
     };
     let mut wanted: Vec<(usize, usize)> = found
         .iter()

@@ -62,6 +62,12 @@ pub struct DateTrunc {
     signature: Signature,
 }
 
+impl Default for DateTrunc {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl DateTrunc {
     /// Returns the function.
     pub fn new() -> Self {
