@@ -14,6 +14,11 @@
 //! Only the crate `sql` uses it, and the tests of SQL are there. Not owned: the plan of a statement over the tables of
 //! a store, and how it is executed (`sql`).
 
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "its docs are for those who work on it, and lead to private modules, too"
+)]
+
 pub mod functions;
 pub mod operators;
 pub mod parse;
