@@ -89,7 +89,7 @@ impl NetworkAddress {
         Some(Self { family, value, mask_length })
     }
 
-    /// Whether a bit is set that names a host.
+    /// Returns whether any host bit is set.
     pub(crate) fn has_host_bits(self) -> bool {
         self.value & self.host_bits() != 0
     }
@@ -139,7 +139,7 @@ impl NetworkAddress {
         self.mask_length > other.mask_length && self.is_within(other)
     }
 
-    /// Whether one of two networks lies in the other.
+    /// Returns whether one of the two networks contains the other.
     pub(crate) fn overlaps(self, other: Self) -> bool {
         self.begins_as(other, self.mask_length.min(other.mask_length))
     }

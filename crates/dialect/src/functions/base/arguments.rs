@@ -88,7 +88,7 @@ pub fn place_named_arguments(statement: &mut Statement) -> Result<()> {
     }
 }
 
-/// The same for the arguments of one call.
+/// Puts the named arguments of one call into the positions of their parameters.
 pub fn place_arguments(name: &ObjectName, args: &mut Vec<FunctionArg>) -> Result<()> {
     if args.iter().all(|argument| matches!(argument, FunctionArg::Unnamed(_))) {
         return Ok(());

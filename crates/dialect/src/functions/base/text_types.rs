@@ -67,12 +67,12 @@ impl TextType {
         }
     }
 
-    /// Whether the type is JSON.
+    /// Returns whether the type is `json` or `jsonb`.
     pub fn is_json(&self) -> bool {
         matches!(self, Self::Json | Self::Jsonb)
     }
 
-    /// Whether the type is UUID.
+    /// Returns whether the type is `uuid`.
     pub fn is_uuid(&self) -> bool {
         *self == Self::Uuid
     }

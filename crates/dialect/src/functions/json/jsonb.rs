@@ -86,7 +86,7 @@ const WHOLE_DIGITS_MAX: i64 = 131_072;
 /// The maximum number of digits of `numeric` behind the point.
 const SCALE_MAX: i64 = 16_383;
 
-/// Whether `numeric` has a number.
+/// Returns whether a number fits into the range of `numeric`.
 fn is_numeric(number: &str) -> bool {
     let may_be_long = number.len() > 16_383 || number.contains(['e', 'E']);
     let fits = |parts: NumberParts| parts.power < WHOLE_DIGITS_MAX && parts.scale <= SCALE_MAX;

@@ -70,7 +70,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Whether the path finds anything.
+    /// Returns whether the path finds at least one item.
     pub(super) fn exists(&self) -> Result<bool> {
         self.has_items(&self.path.expression, self.scope())
     }
@@ -309,7 +309,7 @@ impl<'a> Evaluation<'a> {
         position_of(number).ok_or_else(PathFailure::position_out_of_range)
     }
 
-    /// What a method returns for one item.
+    /// Applies a method to one item.
     fn computed(&self, method: PathMethod, value: &'a Json) -> Result<&'a Json> {
         self.charge_bytes(bytes_of(value))?;
         let wrong = |wanted| PathFailure::wrong_for_method(method.name(), wanted);

@@ -381,7 +381,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is behind a point.
+    /// Parses the accessor or method that follows a `.`.
     fn named_step(&mut self) -> Result<PathStep> {
         if self.next.takes("*")? {
             return Ok(PathStep::Members);
@@ -436,7 +436,7 @@ impl Reader<'_> {
         Ok(level)
     }
 
-    /// What is between brackets.
+    /// Parses the subscripts between `[` and `]`.
     fn bracketed(&mut self) -> Result<PathStep> {
         if self.next.takes("*")? {
             self.next.expect("]")?;

@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         Self { steps, tasks: Vec::new(), is_lax, descent, is_relaxed }
     }
 
-    /// Whether missing parts are no errors at a step.
+    /// Returns whether a step ignores missing members and elements instead of reporting an error.
     pub(super) fn is_relaxed(&self, at: usize) -> bool {
         self.is_relaxed || self.descent.is_some_and(|descent| descent < at)
     }
