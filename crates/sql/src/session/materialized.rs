@@ -15,7 +15,7 @@ use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, MapWidth, MaterializedView, PUBLIC_SCHEMA, Result, Table, TableDefinition};
 use atsdb_dialect::parse::named_schemas::with_schemas;
 use atsdb_dialect::parse::query_text::query_of;
-use atsdb_dialect::parse::statement::parse_declaring;
+use atsdb_dialect::parse::statement::{parse_answer, parse_declaring};
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
 use atsdb_dialect::text::params::Parameters;
 use atsdb_dialect::text::relation_kind::RelationKind;
@@ -93,9 +93,12 @@ impl Session {
         let (tables, path) = (self.tables()?, self.search_path());
         let text = with_schemas(text, &create.query, Scope { tables: &tables, path: &path });
         let (query, start) = query_of(&text, position)?.ok_or_else(no_query)?;
-        let mut query = query.to_owned();
-        let mut present = column_names(&self.columns_of(&query, start)?);
-        if has_star(&create.query) {
+        let columns = self.columns_of(query, start)?;
+        let mut query = self.with_present_columns(query, &columns)?;
+        let mut present = column_names(&columns);
+        if let Some(Ast::Query(parsed)) = parse_answer(&query)
+            && has_star(&parsed)
+        {
             query = of_columns(&query, present.iter().map(String::as_str));
             let fixed = self.columns_of(&query, SourcePosition::START).map_err(|error| {
                 error.context("the columns of * are written out").with_hint("write the columns instead of *")

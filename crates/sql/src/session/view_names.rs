@@ -66,7 +66,7 @@ impl Session {
         Ok(definition)
     }
 
-    /// The query of a new view with these columns, with the columns of tables and views in place of each `*`. One with
+    /// The query of a new view or materialized view with these columns, with the columns of tables and views in place of each `*`. One with
     /// which the query would show other columns stays as it is.
     pub(super) fn with_present_columns(&self, query: &str, columns: &Schema) -> Result<String> {
         fn shown(schema: &Schema) -> impl Iterator<Item = (&String, &DataType)> {
