@@ -66,8 +66,8 @@ impl Session {
         Ok(definition)
     }
 
-    /// The query of a new view or materialized view with these columns, with the columns of tables and views in place of each `*`. One with
-    /// which the query would show other columns stays as it is.
+    /// The query of a new view or materialized view with these columns, with the columns of tables and views in
+    /// place of each `*`. One with which the query would show other columns stays as it is.
     pub(super) fn with_present_columns(&self, query: &str, columns: &Schema) -> Result<String> {
         fn shown(schema: &Schema) -> impl Iterator<Item = (&String, &DataType)> {
             schema.fields().iter().map(|field| (field.name(), field.data_type()))
