@@ -79,11 +79,12 @@ impl RowSelection {
         }))
     }
 
-    pub(crate) fn holds(&self, row: usize) -> bool {
+    /// The selected rows of a chunk, as ranges in ascending order.
+    pub(crate) fn runs(&self, row_count: usize) -> Vec<Range<usize>> {
         match self {
-            Self::All => true,
-            Self::Run(start, length) => (*start..start + length).contains(&row),
-            Self::Mask(mask) => mask.is_valid(row) && mask.value(row),
+            Self::All => vec![0..row_count],
+            Self::Run(start, length) => vec![*start..start + length],
+            Self::Mask(mask) => mask.values().set_slices().map(|(start, end)| start..end).collect(),
         }
     }
 

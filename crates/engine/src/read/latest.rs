@@ -13,6 +13,7 @@ use arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, Int64Arra
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt32Type};
 use atsdb_core::{Bound, Error, Result};
+use std::ops::Range;
 
 /// The latest time of each series in the chunks read so far.
 #[derive(Debug)]
@@ -89,19 +90,59 @@ impl LatestRows {
         indices: &UInt32Array,
         selection: &RowSelection,
     ) -> Result<BooleanArray> {
-        let null = self.found.len() - 1;
-        let series_of = |row: usize| if indices.is_null(row) { null } else { indices.value(row) as usize };
-        if (0..indices.len()).any(|row| series_of(row) > null || (indices.is_valid(row) && series_of(row) == null)) {
-            return Err(Error::corrupt("a row has an index beyond the end of its dictionary"));
-        }
-        for row in (0..times.len()).filter(|row| selection.holds(*row)) {
-            let found = &mut self.found[series_of(row)];
-            *found = (*found).max(Some(times.value(row)));
-        }
+        let candidates = self.add_times(times.values(), &self.series(indices)?, selection);
         let mut latest = BooleanBufferBuilder::new(times.len());
-        for row in 0..times.len() {
-            latest.append(selection.holds(row) && self.found[series_of(row)] == Some(times.value(row)));
+        for Candidate { rows, series, latest_time } in candidates {
+            if self.found[series] == Some(latest_time) {
+                latest.append_n(rows.start - latest.len(), false);
+                times.values()[rows].iter().for_each(|time| latest.append(*time == latest_time));
+            }
         }
+        latest.append_n(times.len() - latest.len(), false);
         Ok(BooleanArray::new(latest.finish(), None))
     }
+
+    /// The series of each row.
+    fn series(&self, indices: &UInt32Array) -> Result<Vec<u32>> {
+        let null = self.found.len() - 1;
+        let is_beyond = |index: Option<u32>| index.is_some_and(|index| index as usize >= null);
+        let beyond = match indices.null_count() {
+            0 => indices.values().iter().any(|index| *index as usize >= null),
+            _ => indices.iter().any(is_beyond),
+        };
+        if beyond {
+            return Err(Error::corrupt("a row has an index beyond the end of its dictionary"));
+        }
+        Ok(match indices.null_count() {
+            0 => indices.values().to_vec(),
+            _ => indices.iter().map(|index| index.unwrap_or(null as u32)).collect(),
+        })
+    }
+
+    /// Compares the times of the selected rows with the latest ones known. Rows of one series that are adjacent, as they
+    /// are in sealed chunks, are compared at once. Returns those among which the latest row of a series may be.
+    fn add_times(&mut self, times: &[i64], series: &[u32], selection: &RowSelection) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        for selected in selection.runs(series.len()) {
+            let mut start = selected.start;
+            for equal in series[selected].chunk_by(|one, next| one == next) {
+                let rows = start..start + equal.len();
+                start = rows.end;
+                let Some(latest_time) = times[rows.clone()].iter().copied().max() else { continue };
+                let series = equal[0] as usize;
+                if self.found[series].is_none_or(|found| found <= latest_time) {
+                    self.found[series] = Some(latest_time);
+                    candidates.push(Candidate { rows, series, latest_time });
+                }
+            }
+        }
+        candidates
+    }
+}
+
+/// Adjacent rows of one series, none of whose earlier rows is later.
+struct Candidate {
+    rows: Range<usize>,
+    series: usize,
+    latest_time: i64,
 }
