@@ -8,9 +8,9 @@ use crate::access::role::Role;
 use crate::databases::list::Databases;
 use crate::databases::recognised::Recognised;
 use crate::http::needs::{Needs, RouteNeeds};
-use crate::ingest::gate::Gate;
 use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::form;
 use crate::shared::state::State;
 use axum::body::{Body, to_bytes};
@@ -41,7 +41,7 @@ pub(crate) fn server_router(databases: Databases) -> Router {
 }
 
 /// The paths for writing lines.
-pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> Router {
+pub(crate) fn router(state: &State, memory: RequestMemory, options: Arc<IngestOptions>) -> Router {
     let counter = |name, help| state.metrics().counter(name, help);
     let metrics = InfluxMetrics {
         stored_lines: counter("atsdb_lines_stored_total", "Lines of line protocol that were stored."),
@@ -54,7 +54,7 @@ pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> 
         .route("/write", post(write_v1))
         .route("/api/v2/write", post(write_v2))
         .route("/api/v3/write_lp", post(write_v3))
-        .with_state(Influx { queue, gate, options, metrics })
+        .with_state(Influx { queue, memory, options, metrics })
 }
 
 async fn write_v1(influx: Extract<Influx>, uri: Uri, headers: HeaderMap, body: Body) -> Response {

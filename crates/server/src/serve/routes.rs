@@ -7,7 +7,7 @@ use crate::http::dispatch::{Dispatch, dispatch};
 use crate::http::guard::{Guard, guard, guard_server};
 use crate::http::{draining, errors, operation, origin, statements};
 use crate::influx;
-use crate::ingest::gate::Gate;
+use crate::ingest::request_memory::RequestMemory;
 use crate::page;
 use crate::prom::{self, Prom};
 use crate::query;
@@ -32,13 +32,18 @@ pub(super) fn router(databases: &Databases, routers: Arc<PerDatabase<Router>>) -
 }
 
 /// The paths of one database.
-pub(super) fn of_database(database: &OpenDatabase, gate: &Gate, prom: &Prom, options: &ServerOptions) -> Router {
+pub(super) fn of_database(
+    database: &OpenDatabase,
+    memory: &RequestMemory,
+    prom: &Prom,
+    options: &ServerOptions,
+) -> Router {
     let needs = Guard::new(database.access.clone(), &[statements::NEEDS, influx::NEEDS, prom::NEEDS, query::NEEDS]);
     let (state, ingest) = (&database.state, Arc::new(options.ingest.clone()));
     Router::new()
         .merge(statements::router(state.running().clone()))
-        .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
+        .merge(influx::router(state, memory.clone(), Arc::clone(&ingest)))
         .merge(prom::router(prom.clone()))
-        .merge(query::router(state, options.query.clone(), gate.clone(), ingest))
+        .merge(query::router(state, options.query.clone(), memory.clone(), ingest))
         .layer(middleware::from_fn_with_state(needs, guard))
 }
