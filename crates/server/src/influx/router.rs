@@ -5,9 +5,9 @@ use super::dialect::Dialect;
 use super::query::query;
 use super::write::write;
 use crate::access::role::Role;
+use crate::databases::known_caller::KnownCaller;
 use crate::databases::list::Databases;
-use crate::databases::recognised::Recognised;
-use crate::http::needs::{Needs, RouteNeeds};
+use crate::http::required_role::{RequiredRole, RouteRoles};
 use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
@@ -26,14 +26,15 @@ use std::sync::Arc;
 const STATEMENT_BYTES_MAX: usize = 64 << 10;
 
 /// Writing creates tables and columns.
-pub(crate) const NEEDS: RouteNeeds = &[
-    ("/write", Needs::Role(Role::Write)),
-    ("/api/v2/write", Needs::Role(Role::Write)),
-    ("/api/v3/write_lp", Needs::Role(Role::Write)),
+pub(crate) const ROUTE_ROLES: RouteRoles = &[
+    ("/write", RequiredRole::AtLeast(Role::Write)),
+    ("/api/v2/write", RequiredRole::AtLeast(Role::Write)),
+    ("/api/v3/write_lp", RequiredRole::AtLeast(Role::Write)),
 ];
 
 /// The statements of InfluxQL that are answered do nothing.
-pub(crate) const SERVER_NEEDS: RouteNeeds = &[("/ping", Needs::Role(Role::Read)), ("/query", Needs::Role(Role::Read))];
+pub(crate) const SERVER_ROUTE_ROLES: RouteRoles =
+    &[("/ping", RequiredRole::AtLeast(Role::Read)), ("/query", RequiredRole::AtLeast(Role::Read))];
 
 /// The paths that are not about one database.
 pub(crate) fn server_router(databases: Databases) -> Router {
@@ -75,11 +76,11 @@ async fn ping() -> Response {
     (StatusCode::NO_CONTENT, [("x-influxdb-version", version), ("x-influxdb-build", "atsdb")]).into_response()
 }
 
-async fn query_get(databases: Extract<Databases>, known: Extension<Recognised>, uri: Uri) -> Response {
+async fn query_get(databases: Extract<Databases>, known: Extension<KnownCaller>, uri: Uri) -> Response {
     query(&databases, &known, &parameters(&uri), &HashMap::new())
 }
 
-async fn query_post(databases: Extract<Databases>, known: Extension<Recognised>, uri: Uri, body: Body) -> Response {
+async fn query_post(databases: Extract<Databases>, known: Extension<KnownCaller>, uri: Uri, body: Body) -> Response {
     match to_bytes(body, STATEMENT_BYTES_MAX).await {
         Ok(body) => query(&databases, &known, &parameters(&uri), &form::pairs(&body)),
         Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),

@@ -9,7 +9,7 @@ use super::request::SqlRequest;
 use super::sql::run;
 use crate::access::caller::Caller;
 use crate::access::role::Role;
-use crate::http::needs::{Needs, RouteNeeds};
+use crate::http::required_role::{RequiredRole, RouteRoles};
 use crate::ingest::body::read_body;
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
@@ -26,8 +26,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rights of a statement are checked by the user's role when it is executed.
-pub(crate) const NEEDS: RouteNeeds =
-    &[("/api/sql", Needs::Role(Role::Read)), ("/api/append", Needs::Role(Role::Write))];
+pub(crate) const ROUTE_ROLES: RouteRoles =
+    &[("/api/sql", RequiredRole::AtLeast(Role::Read)), ("/api/append", RequiredRole::AtLeast(Role::Write))];
 
 /// The paths for statements and for Arrow batches.
 pub(crate) fn router(

@@ -8,7 +8,7 @@ use super::session::Connection;
 use super::session_values::{CallParameters, calls_of, error_in};
 use crate::pg::answer::complete_columns;
 use crate::pg::catalogue::value::Value;
-use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
+use crate::pg::catalogue::{CatalogueQuery, ConnectionContext, is_sequence};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::settings::{SEARCH_PATH, spelled};
@@ -166,8 +166,8 @@ impl Connection {
     }
 
     /// The context for queries of the catalogue.
-    pub(super) fn surroundings(&self) -> Surroundings<'_> {
-        Surroundings {
+    pub(super) fn connection_context(&self) -> ConnectionContext<'_> {
+        ConnectionContext {
             database: &self.database_name,
             user: &self.user,
             process: self.key.process,
@@ -191,7 +191,7 @@ impl Connection {
         query: &CatalogueQuery,
         values: &[ScalarValue],
     ) -> Result<(Vec<ResultColumn>, Vec<Vec<Value>>), Failure> {
-        let answer = query.run(values, self.surroundings())?;
+        let answer = query.run(values, self.connection_context())?;
         for notice in &answer.notices {
             self.io.out.error(notice);
         }

@@ -104,7 +104,7 @@ impl Connection {
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
                 if let Some(query) = self.catalogue_query(&prepared.text, types) {
                     prepared.parameter_types = query.parameter_types.clone();
-                    prepared.columns = Some(query.columns(self.surroundings())?);
+                    prepared.columns = Some(query.columns(self.connection_context())?);
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
                     let calls = calls_of(&prepared.text, &prepared.kind);
