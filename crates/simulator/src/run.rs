@@ -1,6 +1,6 @@
 //! Runs a history together with its model.
 
-use crate::action::{Action, Step, TroubleKind};
+use crate::action::{Action, FaultKind, Step};
 use crate::compare::SeenDatabase;
 use crate::model::Model;
 use crate::outcome::Observed;
@@ -38,8 +38,8 @@ impl Run {
     fn step(&mut self, number: usize, step: &Step) -> Result<(), String> {
         let (own, nested) = self.world.step(step).map_err(|error| error.to_string())?;
         let now_ms = self.world.now_ms();
-        let visitor = step.trouble.as_ref().and_then(|trouble| match (&trouble.kind, nested) {
-            (TroubleKind::Stall(action), Some(nested)) => Some((action.as_ref().clone(), nested)),
+        let visitor = step.fault.as_ref().and_then(|fault| match (&fault.kind, nested) {
+            (FaultKind::Stall(action), Some(nested)) => Some((action.as_ref().clone(), nested)),
             _ => None,
         });
         let next: Vec<Model> =
@@ -97,7 +97,7 @@ impl Run {
     fn end(&mut self) -> Result<(), String> {
         (0..PROCESSES).try_for_each(|process| self.compare(process).and_then(|()| self.compare_held(process)))?;
         self.compare_all(0)?;
-        let seal = Step { action: Action::Seal { process: 0 }, trouble: None };
+        let seal = Step { action: Action::Seal { process: 0 }, fault: None };
         self.step(0, &seal)?;
         self.world.restart().map_err(|error| format!("no process can begin: {error}"))?;
         self.models.iter_mut().for_each(Model::restart);

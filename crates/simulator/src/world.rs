@@ -1,6 +1,6 @@
 //! A world: real processes with engines on one store, whose calls fail as a history says.
 
-use crate::action::{Action, Step, Trouble, TroubleKind};
+use crate::action::{Action, Fault, FaultKind, Step};
 use crate::compare::{SeenDatabase, see};
 use crate::conditions::Conditions;
 use crate::environment::SimulatedEnvironment;
@@ -73,15 +73,15 @@ impl World {
         }
         let faults = Arc::clone(&self.processes[number].lock().faults);
         let nested = Arc::new(Mutex::new(None));
-        if let Some(trouble) = step.trouble.as_ref().filter(|trouble| !self.is_ambiguous(&step.action, trouble)) {
-            self.arm(&faults, trouble, &nested);
+        if let Some(fault) = step.fault.as_ref().filter(|fault| !self.is_ambiguous(&step.action, fault)) {
+            self.arm(&faults, fault, &nested);
         }
         let process = Arc::clone(&self.processes[number]);
         let caught = catch_unwind(AssertUnwindSafe(|| perform(&mut process.lock(), &step.action)));
         let has_crashed = faults.is_severed();
-        let failed = faults.failed().and(match step.trouble.as_ref().map(|trouble| &trouble.kind) {
-            Some(TroubleKind::Fails) => Some(Fails::Before),
-            Some(TroubleKind::AnswerLost) => Some(Fails::After),
+        let failed = faults.failed().and(match step.fault.as_ref().map(|fault| &fault.kind) {
+            Some(FaultKind::Fails) => Some(Fails::Before),
+            Some(FaultKind::AnswerLost) => Some(Fails::After),
             _ => None,
         });
         faults.disarm();
@@ -105,17 +105,17 @@ impl World {
     /// Whether another action in the middle would change the meaning of this one. An `ALTER` is generated from the
     /// present definition: if that changes before it is executed, the statement has another meaning. Only one backup at
     /// a time can be made in an archive.
-    fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
-        match (&trouble.kind, action) {
-            (TroubleKind::Stall(other), Action::Alter { .. }) => {
+    fn is_ambiguous(&self, action: &Action, fault: &Fault) -> bool {
+        match (&fault.kind, action) {
+            (FaultKind::Stall(other), Action::Alter { .. }) => {
                 self.setting.language == Language::Sql && matches!(**other, Action::Alter { .. })
             }
-            (TroubleKind::Stall(other), Action::Backup { .. }) => matches!(**other, Action::Backup { .. }),
+            (FaultKind::Stall(other), Action::Backup { .. }) => matches!(**other, Action::Backup { .. }),
             _ => false,
         }
     }
 
-    fn arm(&self, faults: &Arc<Faults>, trouble: &Trouble, nested: &Arc<Mutex<Option<Observed>>>) {
+    fn arm(&self, faults: &Arc<Faults>, fault: &Fault, nested: &Arc<Mutex<Option<Observed>>>) {
         let crash = || {
             let faults = Arc::clone(faults);
             move || {
@@ -123,15 +123,15 @@ impl World {
                 panic_any(Crash);
             }
         };
-        match &trouble.kind {
-            TroubleKind::Fails => faults.fail(trouble.call, Fails::Before),
-            TroubleKind::AnswerLost => faults.fail(trouble.call, Fails::After),
-            TroubleKind::CrashBefore => faults.act(trouble.call, Fails::Before, crash()),
-            TroubleKind::CrashAfter => faults.act(trouble.call, Fails::After, crash()),
-            TroubleKind::Stall(action) => {
+        match &fault.kind {
+            FaultKind::Fails => faults.fail(fault.call, Fails::Before),
+            FaultKind::AnswerLost => faults.fail(fault.call, Fails::After),
+            FaultKind::CrashBefore => faults.act(fault.call, Fails::Before, crash()),
+            FaultKind::CrashAfter => faults.act(fault.call, Fails::After, crash()),
+            FaultKind::Stall(action) => {
                 let (process, action) = (Arc::clone(&self.processes[action.process()]), action.clone());
                 let nested = Arc::clone(nested);
-                faults.act(trouble.call, Fails::Before, move || {
+                faults.act(fault.call, Fails::Before, move || {
                     let outcome = perform(&mut process.lock(), &action);
                     *nested.lock() = Some(Observed { outcome, has_crashed: false, failed: None });
                 });
