@@ -4,7 +4,7 @@ use crate::action::{Action, Fault, FaultKind, Step};
 use crate::compare::{SeenDatabase, see};
 use crate::conditions::Conditions;
 use crate::environment::SimulatedEnvironment;
-use crate::execute::archive::{Places, see_all};
+use crate::execute::archive::{OutsideStores, see_all};
 use crate::execute::{Process, perform};
 use crate::outcome::{Answer, Observed};
 use crate::setting::{Language, PROCESSES, Setting};
@@ -27,7 +27,7 @@ pub(crate) struct World {
     environment: Arc<SimulatedEnvironment>,
     processes: Vec<Arc<Mutex<Process>>>,
     /// The targets of copies and backups.
-    places: Arc<Places>,
+    places: Arc<OutsideStores>,
     /// Dropped last, because processes have it open.
     store: WorldStore,
 }
@@ -38,7 +38,7 @@ impl World {
         let store = WorldStore::new(setting.store)?;
         let of_places = Arc::clone(&environment);
         let make = move || engine(Arc::new(MemoryStore::new(of_places.random()?)), &of_places, setting.language);
-        let places = Arc::new(Places::new(Box::new(make))?);
+        let places = Arc::new(OutsideStores::new(Box::new(make))?);
         let mut world = Self { setting, environment, processes: Vec::new(), places, store };
         for number in 0..PROCESSES {
             let process = world.open(number)?;

@@ -7,7 +7,7 @@ use super::rows::{RowEncoder, answer_schema};
 use super::session::StatementSession;
 use crate::access::caller::Caller;
 use crate::shared::outlet::{Outlet, PARTS_MAX, Stop, StopOnDrop, outlet};
-use crate::shared::running::{Listed, Sender};
+use crate::shared::running::{ListedStatement, Sender};
 use arrow_flight::FlightData;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::datatypes::Schema;
@@ -26,7 +26,7 @@ use tonic::Status;
 pub(super) type FlightStream = Pin<Box<dyn Stream<Item = StatusResult<FlightData>> + Send>>;
 
 /// A message, or the end of an answer. Without an end, an answer is broken.
-type Part = StatusResult<Option<FlightData>>;
+type StreamPart = StatusResult<Option<FlightData>>;
 
 /// The rows of one batch, which is in memory.
 pub(super) fn of_batch(batch: &RecordBatch) -> StatusResult<FlightStream> {
@@ -62,7 +62,7 @@ pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementH
         if is_over {
             return Poll::Ready(None);
         }
-        let part: Option<Part> = ready!(rows.poll_next(context));
+        let part: Option<StreamPart> = ready!(rows.poll_next(context));
         let part = part.unwrap_or_else(|| Err(Status::internal("the statement ended before its last rows")));
         is_over = !matches!(part, Ok(Some(_)));
         Poll::Ready(part.transpose())
@@ -73,9 +73,9 @@ pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementH
 struct Query {
     /// Both are gone when another statement of the transaction may run.
     session: Option<StatementSession>,
-    listed: Option<Listed>,
+    listed: Option<ListedStatement>,
     stop: Stop,
-    out: Outlet<Part>,
+    out: Outlet<StreamPart>,
 }
 
 impl Query {

@@ -15,14 +15,14 @@ use tempfile::TempDir;
 pub(crate) type MakeStore = Box<dyn Fn() -> Result<Engine> + Send + Sync>;
 
 /// The stores and archive outside of the world's store.
-pub(crate) struct Places {
+pub(crate) struct OutsideStores {
     make: MakeStore,
     copies: Engine,
     restored: Mutex<Option<Engine>>,
     archive: Mutex<Option<TempDir>>,
 }
 
-impl Places {
+impl OutsideStores {
     /// Creates an archive without backups. `make` creates the stores for copies and restored backups.
     pub(crate) fn new(make: MakeStore) -> Result<Self> {
         let copies = make()?;

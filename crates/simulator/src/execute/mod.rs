@@ -11,7 +11,7 @@ use crate::setting::Language;
 use crate::shape::{altered, batch_of, definition, indexed, policy_of};
 use crate::sql;
 use crate::subject::{Alteration, Cells, Policy, table_name};
-use archive::Places;
+use archive::OutsideStores;
 use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{Appender, Batch, CopyOptions, Engine, Maintenance, ReadSnapshot, Selection};
 use atsdb_testkit::faulty::Faults;
@@ -28,7 +28,7 @@ pub(crate) struct Process {
     caretaker: Maintenance,
     sessions: BTreeMap<usize, Session>,
     pub(crate) held: Option<ReadSnapshot>,
-    places: Arc<Places>,
+    places: Arc<OutsideStores>,
     language: Language,
 }
 
@@ -52,7 +52,7 @@ impl Process {
         number: usize,
         engine: Engine,
         faults: Arc<Faults>,
-        places: Arc<Places>,
+        places: Arc<OutsideStores>,
         language: Language,
     ) -> Self {
         let caretaker = engine.maintenance();
