@@ -11,6 +11,7 @@ use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::{column_type, unsupported};
 use atsdb_core::name::same_name;
+use atsdb_core::value::nearest_real;
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
 use atsdb_dialect::text::quoted_names::quoted;
@@ -365,8 +366,8 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
         ));
     }
     if let (T::Float32, T::Float64, Some(Value::Float(value))) = (from, to, &mut column.missing) {
-        // Older rows have the number that 32 bits hold.
-        *value = f64::from(*value as f32);
+        // Older rows have the number that the column held so far.
+        *value = f64::from(nearest_real(*value));
     }
     column.column_type = to;
     Ok(())
