@@ -123,7 +123,7 @@ impl Generator {
         (0..count).map(|_| self.cells()).collect()
     }
 
-    fn meant(&mut self) -> RowSelection {
+    fn row_selection(&mut self) -> RowSelection {
         match self.below(6) {
             0 => RowSelection::All,
             1 => RowSelection::Before(60 + self.below(8) as i64),
@@ -190,10 +190,10 @@ impl Generator {
         match self.below(26) {
             0..=9 => self.append(session),
             10 => Action::Upsert { session, table, row: self.cells() },
-            11..=12 => Action::Delete { session, table, rows: self.meant() },
+            11..=12 => Action::Delete { session, table, rows: self.row_selection() },
             13..=16 => {
                 let note = (self.below(4) > 0).then(|| self.below(3) as i64);
-                Action::Update { session, table, rows: self.meant(), note }
+                Action::Update { session, table, rows: self.row_selection(), note }
             }
             17 => Action::Truncate { session, table },
             18 | 19 => Action::Read { session, table },

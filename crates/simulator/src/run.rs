@@ -59,13 +59,13 @@ impl Run {
 
     /// Checks that what a process reads is a possible state.
     fn compare(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see(process);
+        let seen = self.world.observe(process);
         self.compare_with(process, seen)
     }
 
     /// The same, including the answers of rollups.
     fn compare_all(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see_all(process);
+        let seen = self.world.observe_all(process);
         self.compare_with(process, seen)
     }
 
@@ -84,7 +84,8 @@ impl Run {
     }
 
     fn compare_held(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see_held(process).map_err(|error| format!("a held snapshot cannot be read: {error}"))?;
+        let seen =
+            self.world.observe_held(process).map_err(|error| format!("a held snapshot cannot be read: {error}"))?;
         let shown: Vec<String> = self.models.iter().map(|model| model.shown_held(process)).collect();
         self.models.retain_mut(|model| model.agrees_held(process, seen.as_ref()));
         match self.models.is_empty() {

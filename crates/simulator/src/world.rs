@@ -1,10 +1,10 @@
 //! A world: real processes with engines on one store, whose calls fail as a history says.
 
 use crate::action::{Action, Fault, FaultKind, Step};
-use crate::compare::{SeenDatabase, see};
+use crate::compare::{SeenDatabase, observe};
 use crate::conditions::Conditions;
 use crate::environment::SimulatedEnvironment;
-use crate::execute::archive::{OutsideStores, see_all};
+use crate::execute::archive::{OutsideStores, observe_all};
 use crate::execute::{Process, perform};
 use crate::outcome::{Answer, Observed};
 use crate::setting::{Language, PROCESSES, Setting};
@@ -152,19 +152,19 @@ impl World {
     }
 
     /// The state that a process reads now.
-    pub(crate) fn see(&self, process: usize) -> Result<SeenDatabase> {
-        see(&self.processes[process].lock().engine.snapshot()?)
+    pub(crate) fn observe(&self, process: usize) -> Result<SeenDatabase> {
+        observe(&self.processes[process].lock().engine.snapshot()?)
     }
 
     /// The same, including the answers of rollups if sessions use SQL.
-    pub(crate) fn see_all(&self, process: usize) -> Result<SeenDatabase> {
+    pub(crate) fn observe_all(&self, process: usize) -> Result<SeenDatabase> {
         let process = self.processes[process].lock();
-        see_all(&process.engine, self.setting.language)
+        observe_all(&process.engine, self.setting.language)
     }
 
     /// The contents of the snapshot that a process holds, if it holds one.
-    pub(crate) fn see_held(&self, process: usize) -> Result<Option<SeenDatabase>> {
-        self.processes[process].lock().held.as_ref().map(see).transpose()
+    pub(crate) fn observe_held(&self, process: usize) -> Result<Option<SeenDatabase>> {
+        self.processes[process].lock().held.as_ref().map(observe).transpose()
     }
 
     /// Returns damage in the store.
