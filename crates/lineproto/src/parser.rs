@@ -2,7 +2,7 @@
 //!
 //! A line is parsed completely before any value is stored, so that a refused line leaves no trace. Lines of one series
 //! have the same bytes up to their fields, which are looked up as a whole. A line usually has the same fields as the
-//! previous line, so that their names need only be compared.
+//! previous line, so that their names need only be compared. The parser is written by hand for these shortcuts.
 
 use crate::error::LineError;
 use crate::field_type::FieldType;

@@ -1,4 +1,5 @@
-//! A map of what was used lately, bounded by number and by size.
+//! A map of what was used lately, bounded by number and by size. It is written by hand: it is a few lines, and its
+//! owner has the lock that a library's cache would bring.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
