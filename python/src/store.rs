@@ -195,7 +195,7 @@ impl Store {
         let database = open.database;
         let inputs = paths.into_iter().map(Input::Path).collect();
         let stop = AtomicBool::new(false);
-        let work = || database.import(table, inputs, &options, id, &|_| go_on(&stop, "the import"));
+        let work = || database.import(table, inputs, &options, id, &|_| check_stop(&stop, "the import"));
         let imported = wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
         let done = PyDict::new(py);
         done.set_item("rows", imported.report.row_count)?;
@@ -318,10 +318,10 @@ impl Store {
 fn stoppable(what: &'static str) -> (Arc<AtomicBool>, ProgressCallback) {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    (stop, Arc::new(move |_| go_on(&flag, what)))
+    (stop, Arc::new(move |_| check_stop(&flag, what)))
 }
 
-fn go_on(stop: &AtomicBool, what: &str) -> Result<()> {
+fn check_stop(stop: &AtomicBool, what: &str) -> Result<()> {
     match stop.load(Ordering::Relaxed) {
         true => Err(Error::new(ErrorKind::Interrupted, format!("{what} was interrupted"))),
         false => Ok(()),

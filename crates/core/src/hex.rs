@@ -1,4 +1,4 @@
-//! Bytes as hexadecimal digits, and back.
+//! Bytes as hexadecimal digits, and back: a few lines, for which the crate that all others use needs no library.
 
 /// Writes two lower-case digits for each byte.
 pub fn encode(bytes: &[u8]) -> String {

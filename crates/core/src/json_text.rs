@@ -1,5 +1,5 @@
 //! JSON as text: checking it, and finding values in it. A value that is found is the text between its first and last
-//! character, as it was written.
+//! character, as it was written. Values are found by hand, because a parser would convert each of them.
 
 use serde::de::IgnoredAny;
 use std::borrow::Cow;

@@ -26,6 +26,7 @@ mod column;
 pub mod column_type;
 pub mod decimal;
 mod default_function;
+mod definition_check;
 pub mod duration;
 pub mod element_type;
 pub mod enumeration;

@@ -1,7 +1,7 @@
 //! A number with a unit, as [`size`](crate::size) and [`duration`](crate::duration) read it: `1.5 GiB`, `30s`.
 //!
 //! Numbers are decimal and exact: they are never converted to floating point, so that every size and duration can be
-//! read back exactly.
+//! read back exactly. It is written by hand, so that sizes and durations share one grammar.
 
 /// Splits a text into its number and its unit. White space around both is dropped; either may be empty.
 pub(crate) fn split_number_and_unit(text: &str) -> (&str, &str) {

@@ -20,6 +20,11 @@ pub enum Value {
     Bool(bool),
 }
 
+/// The number that a REAL column holds for this one: the nearest of 32 bits.
+pub fn nearest_real(number: f64) -> f32 {
+    number as f32
+}
+
 /// Floating point numbers are equal when their bits are.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {

@@ -1,6 +1,7 @@
 //! CSV and TSV: RFC 4180 quoting, `\n` line ends, a header.
 //!
 //! NULL is an empty field, empty text is `""`. Text that a reader could take for NULL is quoted as well.
+//! The quoting is written by hand for that reason.
 
 use crate::value::{Cells, TextKind};
 use crate::writer::{Output, ResultWriter};

@@ -5,6 +5,7 @@ use arrow::array::PrimitiveBuilder;
 use arrow::datatypes::ArrowPrimitiveType;
 use atsdb_codec::ColumnValues;
 use atsdb_core::time_of_day::DAY_MICROSECONDS;
+use atsdb_core::value::nearest_real;
 use atsdb_core::{ColumnType, decimal};
 
 /// The value is none of those that the column's type has.
@@ -32,7 +33,7 @@ pub(crate) fn append(values: &mut ColumnValues, column_type: ColumnType, value: 
         (ColumnValues::Time(array), Value::Int(time)) if (0..i128::from(DAY_MICROSECONDS)).contains(&time) => {
             return append_int(array, time);
         }
-        (ColumnValues::Float32(array), Value::Float(value)) => array.append_value(value as f32),
+        (ColumnValues::Float32(array), Value::Float(value)) => array.append_value(nearest_real(value)),
         (ColumnValues::Float64(array), Value::Float(value)) => array.append_value(value),
         (ColumnValues::Text(array), Value::Text(value)) => array.append_value(value),
         (ColumnValues::Binary(array), Value::Bytes(value)) => array.append_value(value),

@@ -119,7 +119,7 @@ fn sample_file(
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
     if matches!(source.format, Format::Csv | Format::Text | Format::Sheet) {
-        let mut dialect = look(source, options, nulls)?;
+        let mut dialect = detect_dialect(source, options, nulls)?;
         notes.append(&mut dialect.notes);
         if !dialect.has_header && options.names.is_none() && !dialect.names.is_empty() {
             let existing = existing.filter(|_| options.unpivot.is_none());
@@ -212,7 +212,7 @@ fn types_below(text: &str, records: &Records) -> Option<Vec<bool>> {
 }
 
 /// The dialect of a file's beginning.
-fn look(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect> {
+fn detect_dialect(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect> {
     let mut head = Vec::new();
     let reader = source.open(&Arc::default())?;
     reader.take(LOOK_BYTES).read_to_end(&mut head).map_err(|error| source.read_error(error))?;

@@ -3,6 +3,7 @@
 use crate::value::Value;
 use arrow::datatypes::DataType;
 use atsdb_core::ColumnType;
+use atsdb_core::value::nearest_real;
 
 /// The values that a field's column holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -87,7 +88,7 @@ impl FieldType {
             (Self::Float, value) => exact_float(value).map(Value::Float),
             (Self::Single, value) => {
                 let float = exact_float(value)?;
-                (f64::from(float as f32).to_bits() == float.to_bits()).then_some(Value::Float(float))
+                (f64::from(nearest_real(float)).to_bits() == float.to_bits()).then_some(Value::Float(float))
             }
             (Self::Int { min, max }, value) => {
                 let int = match value {

@@ -2,14 +2,14 @@
 //!
 //! A line is parsed completely before any value is stored, so that a refused line leaves no trace. Lines of one series
 //! have the same bytes up to their fields, which are looked up as a whole. A line usually has the same fields as the
-//! previous line, so that their names need only be compared.
+//! previous line, so that their names need only be compared. The parser is written by hand for these shortcuts.
 
 use crate::error::LineError;
 use crate::field_type::FieldType;
 use crate::precision::Precision;
 use crate::scan::{head_end, line_end, separator, unescape};
 use crate::series::{Series, SeriesTable};
-use crate::table::{Slot, TableBlock, TableRows};
+use crate::table::{NamedColumn, TableBlock, TableRows};
 use crate::tag::NO_VALUE;
 use crate::value::{Value, read_value, shown};
 use atsdb_core::TableDefinition;
@@ -227,9 +227,9 @@ impl<'a> LineParser<'a> {
             tags[tag] = table.tags[tag].number(value);
         }
         let has = |tag: u32| tags.get(tag as usize).is_some_and(|value| *value != NO_VALUE);
-        let missing = table.required.iter().find_map(|slot| match slot {
-            Slot::Tag(tag) if !has(*tag) => Some(table.tags[*tag as usize].name.clone()),
-            Slot::Other => Some("a column that lines cannot set".to_owned()),
+        let missing = table.required.iter().find_map(|named| match named {
+            NamedColumn::Tag(tag) if !has(*tag) => Some(table.tags[*tag as usize].name.clone()),
+            NamedColumn::Other => Some("a column that lines cannot set".to_owned()),
             _ => None,
         });
         match missing {
@@ -347,9 +347,11 @@ impl<'a> LineParser<'a> {
             }
         }
         let line = self.line;
-        let is_missing =
-            |slot: &&Slot| matches!(slot, Slot::Field(field) if table.fields[*field as usize].last_line != line);
-        if let Some(Slot::Field(field)) = table.required.iter().find(is_missing) {
+        let is_missing = |named: &&NamedColumn| match named {
+            NamedColumn::Field(field) => table.fields[*field as usize].last_line != line,
+            NamedColumn::Tag(_) | NamedColumn::Other => false,
+        };
+        if let Some(NamedColumn::Field(field)) = table.required.iter().find(is_missing) {
             refused = Some(format!("table {} requires {}", table.name, table.fields[*field as usize].name));
         }
         let Some(refused) = refused else { return Ok(()) };

@@ -19,7 +19,7 @@ pub const TIME_COLUMN: &str = "time";
 
 /// The meaning of a name in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum NamedColumn {
     Tag(u32),
     Field(u32),
     /// The time, or a column that accepts no value from a line.
@@ -37,9 +37,9 @@ pub(crate) struct TableRows {
     time_min: Option<i64>,
     pub(crate) tags: Vec<TagColumn>,
     pub(crate) fields: Vec<FieldColumn>,
-    slots: HashMap<String, Slot>,
+    named_columns: HashMap<String, NamedColumn>,
     /// Columns without a default that do not accept NULL, besides the time.
-    pub(crate) required: Vec<Slot>,
+    pub(crate) required: Vec<NamedColumn>,
     /// Columns that lines can set and that have a default, with the type of their values. They are NULL in lines
     /// without them, whatever other lines have.
     with_default: Vec<(String, DataType)>,
@@ -73,7 +73,7 @@ impl TableRows {
             time_min: None,
             tags: Vec::new(),
             fields: Vec::new(),
-            slots: HashMap::new(),
+            named_columns: HashMap::new(),
             required: Vec::new(),
             with_default: Vec::new(),
             column_count: 1,
@@ -84,7 +84,7 @@ impl TableRows {
         };
         match definition {
             Some(definition) => table.follow(definition, now_ns),
-            None => drop(table.slots.insert(TIME_COLUMN.to_owned(), Slot::Other)),
+            None => drop(table.named_columns.insert(TIME_COLUMN.to_owned(), NamedColumn::Other)),
         }
         table
     }
@@ -107,67 +107,72 @@ impl TableRows {
             let is_time = definition.time.is_some_and(|time| time.column == column.id);
             let is_tag = column.column_type == ColumnType::Text
                 && (is_key(column.id) || (!definition.has_unique() && column.map.is_some()));
-            let slot = match FieldType::of_column(column.column_type) {
-                _ if is_time => Slot::Other,
+            let named = match FieldType::of_column(column.column_type) {
+                _ if is_time => NamedColumn::Other,
                 Some(_) if is_tag => self.push_tag(column.name.clone()),
                 Some(field_type) => self.push_field(column.name.clone(), Some(field_type)),
-                None => Slot::Other,
+                None => NamedColumn::Other,
             };
-            self.slots.insert(name_key(&column.name), slot);
+            self.named_columns.insert(name_key(&column.name), named);
             if column.has_default_value()
-                && let Some(field_type) = FieldType::of_column(column.column_type).filter(|_| slot != Slot::Other)
+                && let Some(field_type) =
+                    FieldType::of_column(column.column_type).filter(|_| named != NamedColumn::Other)
             {
                 self.with_default.push((column.name.clone(), field_type.arrow_type()));
             }
             // The table gives values to a column that lines cannot set.
-            let is_given = slot == Slot::Other && column.has_default_value();
+            let is_given = named == NamedColumn::Other && column.has_default_value();
             if !column.nullable && !is_time && !is_given {
-                self.required.push(slot);
+                self.required.push(named);
             }
         }
     }
 
-    fn push_tag(&mut self, name: String) -> Slot {
+    fn push_tag(&mut self, name: String) -> NamedColumn {
         self.tags.push(TagColumn::new(name));
-        Slot::Tag(self.tags.len() as u32 - 1)
+        NamedColumn::Tag(self.tags.len() as u32 - 1)
     }
 
-    fn push_field(&mut self, name: String, field_type: Option<FieldType>) -> Slot {
+    fn push_field(&mut self, name: String, field_type: Option<FieldType>) -> NamedColumn {
         self.fields.push(FieldColumn::new(name, field_type));
-        Slot::Field(self.fields.len() as u32 - 1)
+        NamedColumn::Field(self.fields.len() as u32 - 1)
     }
 
     /// The tag of this name, a new one if no column has the name.
     pub(crate) fn tag(&mut self, name: &str) -> Result<u32, String> {
-        match self.slot(name, |table, name| table.push_tag(name))? {
-            Slot::Tag(tag) => Ok(tag),
-            Slot::Field(_) => Err(format!("tag {name:?} has the name of a field of {:?}", self.name)),
-            Slot::Other => Err(format!("{name:?} cannot be the name of a tag")),
+        match self.named_column(name, |table, name| table.push_tag(name))? {
+            NamedColumn::Tag(tag) => Ok(tag),
+            NamedColumn::Field(_) => Err(format!("tag {name:?} has the name of a field of {:?}", self.name)),
+            NamedColumn::Other => Err(format!("{name:?} cannot be the name of a tag")),
         }
     }
 
     /// The field of this name, a new one if no column has the name.
     pub(crate) fn field(&mut self, name: &str) -> Result<u32, String> {
-        match self.slot(name, |table, name| table.push_field(name, None))? {
-            Slot::Field(field) => Ok(field),
-            Slot::Tag(_) => Err(format!("field {name:?} has the name of a tag of {:?}", self.name)),
-            Slot::Other => Err(format!("{name:?} cannot be the name of a field")),
+        match self.named_column(name, |table, name| table.push_field(name, None))? {
+            NamedColumn::Field(field) => Ok(field),
+            NamedColumn::Tag(_) => Err(format!("field {name:?} has the name of a tag of {:?}", self.name)),
+            NamedColumn::Other => Err(format!("{name:?} cannot be the name of a field")),
         }
     }
 
-    fn slot(&mut self, name: &str, create: impl FnOnce(&mut Self, String) -> Slot) -> Result<Slot, String> {
+    fn named_column(
+        &mut self,
+        name: &str,
+        create: impl FnOnce(&mut Self, String) -> NamedColumn,
+    ) -> Result<NamedColumn, String> {
         let key = name_key(name);
-        if let Some(slot) = self.slots.get(&key) {
-            return Ok(*slot);
+        if let Some(named) = self.named_columns.get(&key) {
+            return Ok(*named);
         }
         check_name("column", name).map_err(|error| error.message().to_owned())?;
         if self.column_count >= COLUMNS_MAX {
             return Err(format!("table {} would have more than {COLUMNS_MAX} columns", self.name));
         }
         self.column_count += 1;
-        let slot = create(self, name.to_owned());
-        self.slots.insert(key, slot);
-        Ok(slot)
+        let named = create(self, name.to_owned());
+        self.named_columns.insert(key, named);
+        Ok(named)
     }
 
     /// A time in the table's unit. Refused are times between two of them, and times beyond the retention.

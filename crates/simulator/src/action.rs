@@ -15,21 +15,21 @@ pub struct Step {
     /// The action.
     pub action: Action,
     /// A fault during the action, if any.
-    pub trouble: Option<Trouble>,
+    pub fault: Option<Fault>,
 }
 
 /// A fault at one call of the store, numbered from 0 within the step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct Fault {
     /// The number of the call. If the step makes fewer calls, there is no fault.
     pub call: i64,
     /// The kind of fault.
-    pub kind: TroubleKind,
+    pub kind: FaultKind,
 }
 
 /// A fault at a call of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TroubleKind {
+pub enum FaultKind {
     /// It fails without taking effect.
     Fails,
     /// It takes effect, and its answer is lost.

@@ -35,7 +35,7 @@ pub(crate) struct SeenDatabase {
 }
 
 /// Reads everything in a snapshot. Rollups are only listed, because querying them requires SQL.
-pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
+pub(crate) fn observe(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
     let (mut tables, mut rollups, mut references) = (BTreeMap::new(), BTreeMap::new(), SeenReferences::default());
     for table in snapshot.tables() {
         if references.take(snapshot, table)? {
@@ -43,7 +43,7 @@ pub(crate) fn see(snapshot: &ReadSnapshot) -> Result<SeenDatabase> {
         }
         let name = table.definition.name.clone();
         match &table.definition.rollup {
-            None => drop(tables.insert(name, see_table(snapshot, table)?)),
+            None => drop(tables.insert(name, observe_table(snapshot, table)?)),
             Some(rollup) => {
                 let closed_before = rollup.state.closed_before;
                 rollups.insert(name, SeenRollup { table: rollup.table.clone(), closed_before, rows: None });
@@ -73,7 +73,7 @@ pub(crate) fn resident_rows(snapshot: &ReadSnapshot, table: &Table) -> Result<Ve
 }
 
 /// Reads a table in a snapshot. Ranges, predicates and counts must agree with the result of reading all rows.
-pub(crate) fn see_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTable> {
+pub(crate) fn observe_table(snapshot: &ReadSnapshot, table: &Table) -> Result<SeenTable> {
     let definition = &table.definition;
     if definition.is_in_memory() {
         let mut rows: Vec<_> = resident_rows(snapshot, table)?.into_iter().map(|(_, row)| row).collect();

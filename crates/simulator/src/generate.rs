@@ -1,6 +1,6 @@
 //! Generates histories from seeds.
 
-use crate::action::{Action, REFERENCES_FAMILY, Step, Trouble, TroubleKind};
+use crate::action::{Action, Fault, FaultKind, REFERENCES_FAMILY, Step};
 use crate::references::{AMOUNTS_END, Child, KeyClauses, MOODS_END, ReferenceChange};
 use crate::setting::{Language, PROCESSES, SESSIONS};
 use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
@@ -42,24 +42,23 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
     };
     // Few tables, so that sessions often work on the same one.
     let tables = 1 + generator.below(2) as usize;
-    let mut steps: Vec<Step> =
-        (0..tables).map(|table| Step { action: generator.create(table), trouble: None }).collect();
+    let mut steps: Vec<Step> = (0..tables).map(|table| Step { action: generator.create(table), fault: None }).collect();
     if generator.theme == Theme::Rollups {
-        steps.push(Step { action: generator.create_rollup(0), trouble: None });
+        steps.push(Step { action: generator.create_rollup(0), fault: None });
     }
     if generator.theme == Theme::References {
         generator.families |= 1 << REFERENCES_FAMILY;
         let declared = ReferenceChange::Declare(generator.key_clauses(true));
         for change in [declared, ReferenceChange::AddParents((0..FIRST_PARENTS).collect())] {
-            steps.push(Step { action: Action::Refer { session: 0, change }, trouble: None });
+            steps.push(Step { action: Action::Refer { session: 0, change }, fault: None });
         }
     }
     // The probability of a fault, in thousandths of the steps, which is sometimes zero.
-    let trouble = [0, 150, 400][generator.below(3) as usize];
+    let fault_rate = [0, 150, 400][generator.below(3) as usize];
     for _ in 0..8 + generator.below(STEPS_MAX - 8) {
         let action = generator.action();
-        let trouble = (generator.below(1_000) < trouble).then(|| generator.trouble(&action));
-        steps.push(Step { action, trouble });
+        let fault = (generator.below(1_000) < fault_rate).then(|| generator.fault(&action));
+        steps.push(Step { action, fault });
     }
     steps
 }
@@ -124,7 +123,7 @@ impl Generator {
         (0..count).map(|_| self.cells()).collect()
     }
 
-    fn meant(&mut self) -> RowSelection {
+    fn row_selection(&mut self) -> RowSelection {
         match self.below(6) {
             0 => RowSelection::All,
             1 => RowSelection::Before(60 + self.below(8) as i64),
@@ -191,10 +190,10 @@ impl Generator {
         match self.below(26) {
             0..=9 => self.append(session),
             10 => Action::Upsert { session, table, row: self.cells() },
-            11..=12 => Action::Delete { session, table, rows: self.meant() },
+            11..=12 => Action::Delete { session, table, rows: self.row_selection() },
             13..=16 => {
                 let note = (self.below(4) > 0).then(|| self.below(3) as i64);
-                Action::Update { session, table, rows: self.meant(), note }
+                Action::Update { session, table, rows: self.row_selection(), note }
             }
             17 => Action::Truncate { session, table },
             18 | 19 => Action::Read { session, table },
@@ -411,23 +410,23 @@ impl Generator {
         }
     }
 
-    fn trouble(&mut self, action: &Action) -> Trouble {
+    fn fault(&mut self, action: &Action) -> Fault {
         let end = if self.below(2) == 0 { 5 } else { 24 };
         let call = self.below(end) as i64;
         let kind = match self.below(8) {
-            0 => TroubleKind::Fails,
-            1 => TroubleKind::AnswerLost,
-            2 => TroubleKind::CrashBefore,
-            3 => TroubleKind::CrashAfter,
+            0 => FaultKind::Fails,
+            1 => FaultKind::AnswerLost,
+            2 => FaultKind::CrashBefore,
+            3 => FaultKind::CrashAfter,
             _ => {
                 let other = (action.process() + 1 + self.below(PROCESSES as u64 - 1) as usize) % PROCESSES;
                 let visit = self.visit(other);
                 // A process cannot act while it stalls itself.
                 let is_own = visit.process() == action.process();
-                TroubleKind::Stall(Box::new(if is_own { Action::Look { process: other } } else { visit }))
+                FaultKind::Stall(Box::new(if is_own { Action::Look { process: other } } else { visit }))
             }
         };
-        Trouble { call, kind }
+        Fault { call, kind }
     }
 
     /// Returns the action of a process while another one stalls.

@@ -70,8 +70,8 @@ fn kind_of(message: &str) -> String {
 /// Returns simpler forms of a step.
 fn simpler(step: &Step) -> Vec<Step> {
     let mut simpler = Vec::new();
-    if step.trouble.is_some() {
-        simpler.push(Step { trouble: None, ..step.clone() });
+    if step.fault.is_some() {
+        simpler.push(Step { fault: None, ..step.clone() });
     }
     if let Action::Append { rows, .. } | Action::Push { rows, .. } = &step.action {
         for at in 0..rows.len() {

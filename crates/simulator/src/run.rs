@@ -1,6 +1,6 @@
 //! Runs a history together with its model.
 
-use crate::action::{Action, Step, TroubleKind};
+use crate::action::{Action, FaultKind, Step};
 use crate::compare::SeenDatabase;
 use crate::model::Model;
 use crate::outcome::Observed;
@@ -38,8 +38,8 @@ impl Run {
     fn step(&mut self, number: usize, step: &Step) -> Result<(), String> {
         let (own, nested) = self.world.step(step).map_err(|error| error.to_string())?;
         let now_ms = self.world.now_ms();
-        let visitor = step.trouble.as_ref().and_then(|trouble| match (&trouble.kind, nested) {
-            (TroubleKind::Stall(action), Some(nested)) => Some((action.as_ref().clone(), nested)),
+        let visitor = step.fault.as_ref().and_then(|fault| match (&fault.kind, nested) {
+            (FaultKind::Stall(action), Some(nested)) => Some((action.as_ref().clone(), nested)),
             _ => None,
         });
         let next: Vec<Model> =
@@ -59,13 +59,13 @@ impl Run {
 
     /// Checks that what a process reads is a possible state.
     fn compare(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see(process);
+        let seen = self.world.observe(process);
         self.compare_with(process, seen)
     }
 
     /// The same, including the answers of rollups.
     fn compare_all(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see_all(process);
+        let seen = self.world.observe_all(process);
         self.compare_with(process, seen)
     }
 
@@ -84,7 +84,8 @@ impl Run {
     }
 
     fn compare_held(&mut self, process: usize) -> Result<(), String> {
-        let seen = self.world.see_held(process).map_err(|error| format!("a held snapshot cannot be read: {error}"))?;
+        let seen =
+            self.world.observe_held(process).map_err(|error| format!("a held snapshot cannot be read: {error}"))?;
         let shown: Vec<String> = self.models.iter().map(|model| model.shown_held(process)).collect();
         self.models.retain_mut(|model| model.agrees_held(process, seen.as_ref()));
         match self.models.is_empty() {
@@ -97,7 +98,7 @@ impl Run {
     fn end(&mut self) -> Result<(), String> {
         (0..PROCESSES).try_for_each(|process| self.compare(process).and_then(|()| self.compare_held(process)))?;
         self.compare_all(0)?;
-        let seal = Step { action: Action::Seal { process: 0 }, trouble: None };
+        let seal = Step { action: Action::Seal { process: 0 }, fault: None };
         self.step(0, &seal)?;
         self.world.restart().map_err(|error| format!("no process can begin: {error}"))?;
         self.models.iter_mut().for_each(Model::restart);

@@ -1,10 +1,10 @@
 //! A world: real processes with engines on one store, whose calls fail as a history says.
 
-use crate::action::{Action, Step, Trouble, TroubleKind};
-use crate::compare::{SeenDatabase, see};
+use crate::action::{Action, Fault, FaultKind, Step};
+use crate::compare::{SeenDatabase, observe};
 use crate::conditions::Conditions;
 use crate::environment::SimulatedEnvironment;
-use crate::execute::archive::{Places, see_all};
+use crate::execute::archive::{OutsideStores, observe_all};
 use crate::execute::{Process, perform};
 use crate::outcome::{Answer, Observed};
 use crate::setting::{Language, PROCESSES, Setting};
@@ -27,7 +27,7 @@ pub(crate) struct World {
     environment: Arc<SimulatedEnvironment>,
     processes: Vec<Arc<Mutex<Process>>>,
     /// The targets of copies and backups.
-    places: Arc<Places>,
+    places: Arc<OutsideStores>,
     /// Dropped last, because processes have it open.
     store: WorldStore,
 }
@@ -38,7 +38,7 @@ impl World {
         let store = WorldStore::new(setting.store)?;
         let of_places = Arc::clone(&environment);
         let make = move || engine(Arc::new(MemoryStore::new(of_places.random()?)), &of_places, setting.language);
-        let places = Arc::new(Places::new(Box::new(make))?);
+        let places = Arc::new(OutsideStores::new(Box::new(make))?);
         let mut world = Self { setting, environment, processes: Vec::new(), places, store };
         for number in 0..PROCESSES {
             let process = world.open(number)?;
@@ -73,15 +73,15 @@ impl World {
         }
         let faults = Arc::clone(&self.processes[number].lock().faults);
         let nested = Arc::new(Mutex::new(None));
-        if let Some(trouble) = step.trouble.as_ref().filter(|trouble| !self.is_ambiguous(&step.action, trouble)) {
-            self.arm(&faults, trouble, &nested);
+        if let Some(fault) = step.fault.as_ref().filter(|fault| !self.is_ambiguous(&step.action, fault)) {
+            self.arm(&faults, fault, &nested);
         }
         let process = Arc::clone(&self.processes[number]);
         let caught = catch_unwind(AssertUnwindSafe(|| perform(&mut process.lock(), &step.action)));
         let has_crashed = faults.is_severed();
-        let failed = faults.failed().and(match step.trouble.as_ref().map(|trouble| &trouble.kind) {
-            Some(TroubleKind::Fails) => Some(Fails::Before),
-            Some(TroubleKind::AnswerLost) => Some(Fails::After),
+        let failed = faults.failed().and(match step.fault.as_ref().map(|fault| &fault.kind) {
+            Some(FaultKind::Fails) => Some(Fails::Before),
+            Some(FaultKind::AnswerLost) => Some(Fails::After),
             _ => None,
         });
         faults.disarm();
@@ -105,17 +105,17 @@ impl World {
     /// Whether another action in the middle would change the meaning of this one. An `ALTER` is generated from the
     /// present definition: if that changes before it is executed, the statement has another meaning. Only one backup at
     /// a time can be made in an archive.
-    fn is_ambiguous(&self, action: &Action, trouble: &Trouble) -> bool {
-        match (&trouble.kind, action) {
-            (TroubleKind::Stall(other), Action::Alter { .. }) => {
+    fn is_ambiguous(&self, action: &Action, fault: &Fault) -> bool {
+        match (&fault.kind, action) {
+            (FaultKind::Stall(other), Action::Alter { .. }) => {
                 self.setting.language == Language::Sql && matches!(**other, Action::Alter { .. })
             }
-            (TroubleKind::Stall(other), Action::Backup { .. }) => matches!(**other, Action::Backup { .. }),
+            (FaultKind::Stall(other), Action::Backup { .. }) => matches!(**other, Action::Backup { .. }),
             _ => false,
         }
     }
 
-    fn arm(&self, faults: &Arc<Faults>, trouble: &Trouble, nested: &Arc<Mutex<Option<Observed>>>) {
+    fn arm(&self, faults: &Arc<Faults>, fault: &Fault, nested: &Arc<Mutex<Option<Observed>>>) {
         let crash = || {
             let faults = Arc::clone(faults);
             move || {
@@ -123,15 +123,15 @@ impl World {
                 panic_any(Crash);
             }
         };
-        match &trouble.kind {
-            TroubleKind::Fails => faults.fail(trouble.call, Fails::Before),
-            TroubleKind::AnswerLost => faults.fail(trouble.call, Fails::After),
-            TroubleKind::CrashBefore => faults.act(trouble.call, Fails::Before, crash()),
-            TroubleKind::CrashAfter => faults.act(trouble.call, Fails::After, crash()),
-            TroubleKind::Stall(action) => {
+        match &fault.kind {
+            FaultKind::Fails => faults.fail(fault.call, Fails::Before),
+            FaultKind::AnswerLost => faults.fail(fault.call, Fails::After),
+            FaultKind::CrashBefore => faults.act(fault.call, Fails::Before, crash()),
+            FaultKind::CrashAfter => faults.act(fault.call, Fails::After, crash()),
+            FaultKind::Stall(action) => {
                 let (process, action) = (Arc::clone(&self.processes[action.process()]), action.clone());
                 let nested = Arc::clone(nested);
-                faults.act(trouble.call, Fails::Before, move || {
+                faults.act(fault.call, Fails::Before, move || {
                     let outcome = perform(&mut process.lock(), &action);
                     *nested.lock() = Some(Observed { outcome, has_crashed: false, failed: None });
                 });
@@ -152,19 +152,19 @@ impl World {
     }
 
     /// The state that a process reads now.
-    pub(crate) fn see(&self, process: usize) -> Result<SeenDatabase> {
-        see(&self.processes[process].lock().engine.snapshot()?)
+    pub(crate) fn observe(&self, process: usize) -> Result<SeenDatabase> {
+        observe(&self.processes[process].lock().engine.snapshot()?)
     }
 
     /// The same, including the answers of rollups if sessions use SQL.
-    pub(crate) fn see_all(&self, process: usize) -> Result<SeenDatabase> {
+    pub(crate) fn observe_all(&self, process: usize) -> Result<SeenDatabase> {
         let process = self.processes[process].lock();
-        see_all(&process.engine, self.setting.language)
+        observe_all(&process.engine, self.setting.language)
     }
 
     /// The contents of the snapshot that a process holds, if it holds one.
-    pub(crate) fn see_held(&self, process: usize) -> Result<Option<SeenDatabase>> {
-        self.processes[process].lock().held.as_ref().map(see).transpose()
+    pub(crate) fn observe_held(&self, process: usize) -> Result<Option<SeenDatabase>> {
+        self.processes[process].lock().held.as_ref().map(observe).transpose()
     }
 
     /// Returns damage in the store.

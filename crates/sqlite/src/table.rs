@@ -107,17 +107,17 @@ pub(crate) struct TableList(Mutex<Option<(ListState, Vec<Table>)>>);
 impl TableList {
     /// Returns the visible tables by number.
     pub(crate) fn get(&self, connection: &Connection) -> Attempt<Vec<Table>> {
-        self.look(connection, <[Table]>::to_vec)
+        self.with_tables(connection, <[Table]>::to_vec)
     }
 
     /// Returns the visible table with this name, compared without case.
     pub(crate) fn named(&self, connection: &Connection, name: &str) -> Attempt<Option<Table>> {
         let is_named = |table: &&Table| same_name(&table.definition.name, name);
-        self.look(connection, |tables| tables.iter().find(is_named).cloned())
+        self.with_tables(connection, |tables| tables.iter().find(is_named).cloned())
     }
 
     /// Looks at the visible tables, and reads them if they differ from those in memory.
-    fn look<T>(&self, connection: &Connection, work: impl FnOnce(&[Table]) -> T) -> Attempt<T> {
+    fn with_tables<T>(&self, connection: &Connection, work: impl FnOnce(&[Table]) -> T) -> Attempt<T> {
         let recorded = list_rows::recorded(connection, ListKey::tables(None))?;
         if let Some((state, tables)) = &*self.0.lock()
             && *state == recorded

@@ -104,12 +104,9 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// Flags of the shell.
+/// Flags for running statements.
 #[derive(Debug, Args)]
-pub(crate) struct ShellArgs {
-    /// How results are written
-    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
-    pub(crate) format: Format,
+pub(crate) struct StatementArgs {
     /// Print each statement's time on stderr: Time: 12.345 ms
     #[arg(long)]
     pub(crate) timing: bool,
@@ -122,6 +119,16 @@ pub(crate) struct ShellArgs {
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) query_limits: QueryArgs,
+}
+
+/// Flags of the shell.
+#[derive(Debug, Args)]
+pub(crate) struct ShellArgs {
+    /// How results are written
+    #[arg(long, value_name = "FORMAT", default_value = "table", hide_possible_values = true)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) statements: StatementArgs,
 }
 
 /// `atsdb sql`.
@@ -158,18 +165,8 @@ pub(crate) struct SqlArgs {
     /// Bind $NAME in the statements to a value; may be repeated
     #[arg(short, long = "param", value_name = "NAME=VALUE", value_parser = parse_param)]
     pub(crate) param: Vec<(String, String)>,
-    /// Print each statement's time on stderr: Time: 12.345 ms
-    #[arg(long)]
-    pub(crate) timing: bool,
-    /// Refuse to change the store, or to write files by COPY
-    #[arg(long)]
-    pub(crate) read_only: bool,
     #[command(flatten)]
-    pub(crate) write: WriteArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    #[command(flatten)]
-    pub(crate) query_limits: QueryArgs,
+    pub(crate) statements: StatementArgs,
 }
 
 /// `atsdb export`.

@@ -35,13 +35,11 @@ pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
         (Some(url), Some(sql)) => (url, Some(sql)),
         (url, _) => return Typed::Shell(url, Box::new(shell)),
     };
-    let ShellArgs { format, timing, read_only, write, store, query_limits } = shell;
+    let ShellArgs { format, statements } = shell;
     let url = Some(url);
     let format = Some(format);
     let (file, output, overwrite, param) = (None, None, false, Vec::new());
-    let args =
-        SqlArgs { url, sql, file, format, output, overwrite, param, timing, read_only, write, store, query_limits };
-    Typed::Statements(Box::new(args))
+    Typed::Statements(Box::new(SqlArgs { url, sql, file, format, output, overwrite, param, statements }))
 }
 
 /// The store, and whether it was named. Without a store, the statements of the command line stand in its place.
@@ -95,20 +93,25 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     }
     let text = args.sql.as_deref().or(piece.as_ref().map(|piece| piece.text.as_str())).unwrap_or("");
     let access = match () {
-        () if args.read_only => Access::Read,
+        () if args.statements.read_only => Access::Read,
         () if may_write(text) || url.starts_with("memory:") => Access::Create,
         () => Access::Use,
     };
     let _new_store = NewStore::at(&url);
-    let database = settings::open(&url, access, &args.store, Some(&args.write)).map_err(|error| {
-        let is_missing = error.kind() == ErrorKind::NotFound && access == Access::Use;
-        if is_missing { error.with_hint("check the name; statements that only read create no store") } else { error }
-    })?;
+    let database =
+        settings::open(&url, access, &args.statements.store, Some(&args.statements.write)).map_err(|error| {
+            let is_missing = error.kind() == ErrorKind::NotFound && access == Access::Use;
+            if is_missing {
+                error.with_hint("check the name; statements that only read create no store")
+            } else {
+                error
+            }
+        })?;
     let mut runner = Runner {
-        session: settings::session(&database, access, &args.store, &args.query_limits)?,
+        session: settings::session(&database, access, &args.statements.store, &args.statements.query_limits)?,
         params: args.param,
         format,
-        timing: args.timing,
+        timing: args.statements.timing,
         reports: if args.sql.is_some() { Reports::Changes } else { Reports::Total },
         terminal: None,
         result_count: 0,

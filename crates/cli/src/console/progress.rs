@@ -1,4 +1,5 @@
 //! A progress line on stderr for work that takes more than two seconds, only if stderr is a terminal.
+//! A single line needs no library.
 
 use crate::console::clock;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};

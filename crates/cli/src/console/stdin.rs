@@ -1,6 +1,6 @@
 //! Standard input for work that Ctrl-C may stop.
 
-use crate::console::ahead::{Ahead, Pieces};
+use crate::console::prefetch::{Prefetch, PrefetchedBytes};
 use std::io::{self, Read};
 
 /// Bytes that are read at once.
@@ -8,15 +8,15 @@ const PIECE_BYTES: usize = 1 << 16;
 
 /// Standard input, whose reading Ctrl-C ends while nothing arrives. The first read starts a thread that reads ahead.
 #[derive(Default)]
-pub(crate) struct Stdin(Option<Pieces>);
+pub(crate) struct Stdin(Option<PrefetchedBytes>);
 
 impl Read for Stdin {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let pieces = match &mut self.0 {
             Some(pieces) => pieces,
             none => {
-                let pieces = Ahead::start(std::iter::from_fn(read_piece)).map_err(io::Error::other)?;
-                none.insert(Pieces::new(pieces))
+                let pieces = Prefetch::start(std::iter::from_fn(read_piece)).map_err(io::Error::other)?;
+                none.insert(PrefetchedBytes::new(pieces))
             }
         };
         pieces.read(into)

@@ -1,4 +1,5 @@
-//! Aligned columns for people. The widths come from the first rows; later rows may be wider.
+//! Aligned columns for people. The widths come from the first rows; later rows may be wider. It is written by hand,
+//! because libraries for tables hold all rows.
 
 use super::destination::Destination;
 use super::grid::{self, Heading};

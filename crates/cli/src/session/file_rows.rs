@@ -1,8 +1,8 @@
 //! The rows of a file that a query reads: in memory, and in a temporary file if they are too many. Files of columns,
 //! such as Parquet, are left where they are, and only the columns that the query needs are read.
 
-use crate::console::ahead::Ahead;
 use crate::console::interrupt;
+use crate::console::prefetch::Prefetch;
 use crate::console::progress::Progress;
 use crate::session::source_file::SourceFile;
 use arrow::datatypes::SchemaRef;
@@ -156,7 +156,7 @@ impl StoredRows for TypedRows {
         let query_columns = QueryColumns::new(&definition.columns);
         let options = Options { columns: chosen, time: Vec::new(), ..self.options.clone() };
         let inputs = self.files.iter().map(SourceFile::input).collect::<Result<Vec<_>>>()?;
-        let batches = Ahead::<Result<RecordBatch>>::run(move |put| {
+        let batches = Prefetch::<Result<RecordBatch>>::run(move |put| {
             let mut sink = PassedRows { columns: query_columns, put };
             let done = atsdb_import::import("file", inputs, &options, Some(&definition), &mut sink, &|_| ());
             if let Err(error) = done {

@@ -1,8 +1,8 @@
 //! A file that a command or a statement reads: here, or elsewhere and fetched.
 
-use crate::console::ahead::Ahead;
 use crate::console::failure;
 use crate::console::interrupt;
+use crate::console::prefetch::Prefetch;
 use crate::console::progress::Progress;
 use atsdb::{Error, Result};
 use atsdb_import::{Input, Pieces};
@@ -161,7 +161,7 @@ impl SourceFile {
 fn copied(path: &Path, space: &Arc<TemporarySpace>) -> Result<PositionedFile> {
     let shown = path.display().to_string();
     let pipe = path.to_owned();
-    let pieces = Ahead::<io::Result<Vec<u8>>>::run(move |put| {
+    let pieces = Prefetch::<io::Result<Vec<u8>>>::run(move |put| {
         let mut read = || -> io::Result<()> {
             // Opening waits for the other end.
             let mut pipe = File::open(&pipe)?;

@@ -7,7 +7,7 @@ use crate::console::quantity::show_rows;
 use crate::output::Format;
 use crate::output::destination::Destination;
 use crate::output::screen::Expanded;
-use crate::session::script::{PieceReader, Runner};
+use crate::session::script::{PieceReader, Runner, Terminal};
 use atsdb::{Database, Error, ErrorKind, Result, Table};
 use atsdb_import::cannot_open;
 use std::fs::File;
@@ -99,30 +99,20 @@ impl Shell {
                 }
                 self.runner.format = format;
             }
-            DotCommand::Expanded(mode) => match &mut self.runner.terminal {
-                Some(terminal) => {
-                    let screen = &mut terminal.screen;
-                    let other = if screen.expanded == Expanded::On { Expanded::Auto } else { Expanded::On };
-                    screen.expanded = mode.unwrap_or(other);
-                    eprintln!("expanded: {}", screen.expanded.name());
-                }
-                None => return Err(only_on_terminals(".expanded")),
-            },
-            DotCommand::Limit(limit) => match &mut self.runner.terminal {
-                Some(terminal) => {
-                    terminal.screen.row_limit = limit;
-                    let shown = limit.map_or("off".to_owned(), |limit| show_rows(limit as u64));
-                    eprintln!("limit: {shown}");
-                }
-                None => return Err(only_on_terminals(".limit")),
-            },
-            DotCommand::Pager(on) => match &mut self.runner.terminal {
-                Some(terminal) => {
-                    terminal.has_pager = on;
-                    eprintln!("pager: {}", if on { "on" } else { "off" });
-                }
-                None => return Err(only_on_terminals(".pager")),
-            },
+            DotCommand::Expanded(mode) => {
+                let screen = &mut self.terminal(".expanded")?.screen;
+                let other = if screen.expanded == Expanded::On { Expanded::Auto } else { Expanded::On };
+                screen.expanded = mode.unwrap_or(other);
+                eprintln!("expanded: {}", screen.expanded.name());
+            }
+            DotCommand::Limit(limit) => {
+                self.terminal(".limit")?.screen.row_limit = limit;
+                eprintln!("limit: {}", limit.map_or("off".to_owned(), |limit| show_rows(limit as u64)));
+            }
+            DotCommand::Pager(on) => {
+                self.terminal(".pager")?.has_pager = on;
+                eprintln!("pager: {}", if on { "on" } else { "off" });
+            }
             DotCommand::Edit => return Err(only_on_terminals(".edit")),
             DotCommand::Ask(query) => self.runner.run(&query, 1, None, &mut self.out)?,
             DotCommand::Databases => self.out.put(format!("{}\n", engine.store().url()).as_bytes())?,
@@ -168,6 +158,11 @@ impl Shell {
         }
         self.out.hand_on()?;
         Ok(AfterLine::Line)
+    }
+
+    /// The terminal, for a command that only it has.
+    fn terminal(&mut self, command: &str) -> Result<&mut Terminal> {
+        self.runner.terminal.as_mut().ok_or_else(|| only_on_terminals(command))
     }
 }
 

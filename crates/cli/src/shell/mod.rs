@@ -30,15 +30,15 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     let variable = std::env::var("ATSDB_URL").ok().filter(|url| !url.is_empty());
     let url = url.or(variable.as_deref()).unwrap_or("memory:");
     let is_terminal = std::io::stdin().is_terminal();
-    let access = if args.read_only { Access::Read } else { Access::Create };
+    let access = if args.statements.read_only { Access::Read } else { Access::Create };
     let stay = if is_terminal { OpenTime::Long } else { OpenTime::Short };
     let _new_store = NewStore::at(url);
-    let database = settings::open_for(stay, url, access, &args.store, Some(&args.write))?;
+    let database = settings::open_for(stay, url, access, &args.statements.store, Some(&args.statements.write))?;
     let runner = Runner {
-        session: settings::session(&database, access, &args.store, &args.query_limits)?,
+        session: settings::session(&database, access, &args.statements.store, &args.statements.query_limits)?,
         params: Vec::new(),
         format: args.format,
-        timing: args.timing,
+        timing: args.statements.timing,
         reports: if is_terminal { Reports::Everything } else { Reports::Total },
         changes: Changes::default(),
         terminal: (is_terminal && std::io::stdout().is_terminal()).then(terminal),

@@ -146,7 +146,7 @@ impl Words {
         let ahead = &before[..start];
         if let Some(table) = ahead.strip_suffix('.') {
             let table = &table[table.rfind(|letter| !is_part(letter)).map_or(0, |at| at + 1)..];
-            let table = self.meant(table, whole);
+            let table = self.resolve_alias(table, whole);
             return (start, spelled(matching(self.columns_of(table), word)));
         }
         let last_word = ahead.split_whitespace().next_back().unwrap_or("").to_ascii_uppercase();
@@ -175,7 +175,7 @@ impl Words {
     }
 
     /// The table that a name means, which may be its alias in the statement.
-    fn meant<'a>(&'a self, name: &'a str, statement: &str) -> &'a str {
+    fn resolve_alias<'a>(&'a self, name: &'a str, statement: &str) -> &'a str {
         let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
         let words: Vec<&str> = statement.split(|letter| !is_part(letter)).filter(|word| !word.is_empty()).collect();
         let is_alias = |table: &str| {

@@ -182,7 +182,7 @@ impl Batch {
                     for table in redefined {
                         shared.definitions.forget(table);
                     }
-                    shared.maintenance.nudge();
+                    shared.maintenance.wake();
                     return Ok(outcome);
                 }
                 Err(refused) => refused,

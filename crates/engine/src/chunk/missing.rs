@@ -10,6 +10,7 @@ use arrow::array::{
 use arrow::compute::{cast, take};
 use arrow::datatypes::DataType;
 use atsdb_codec::{Effort, encode_page, stored_type, to_stored};
+use atsdb_core::value::nearest_real;
 use atsdb_core::{
     ChunkDescriptor, ChunkUid, Column, ColumnStatistics, ColumnType, Error, Result, TableDefinition, Value,
 };
@@ -45,7 +46,7 @@ pub(crate) fn missing_scalar(column: &Column, value: &Value) -> Option<ArrayRef>
     match value {
         // An INSERT of this number would round it, too.
         Value::Float(value) if stored_type(column) == DataType::Float32 => {
-            Some(Arc::new(Float32Array::from(vec![*value as f32])))
+            Some(Arc::new(Float32Array::from(vec![nearest_real(*value)])))
         }
         // The value of a decimal, of a time of day, of an interval or of an array is its text.
         Value::Text(text)
@@ -67,7 +68,7 @@ pub(crate) fn scalar_of(column: &Column, value: &Value) -> Option<ArrayRef> {
         Value::Int(value) => Arc::new(Int64Array::from(vec![*value])),
         Value::UInt(value) => Arc::new(UInt64Array::from(vec![*value])),
         Value::Float(value) if stored_type(column) == DataType::Float32 => {
-            let narrow = *value as f32;
+            let narrow = nearest_real(*value);
             (f64::from(narrow).to_bits() == value.to_bits()).then(|| Arc::new(Float32Array::from(vec![narrow])))?
         }
         Value::Float(value) => Arc::new(Float64Array::from(vec![*value])),

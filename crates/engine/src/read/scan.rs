@@ -3,6 +3,7 @@
 use crate::chunk::missing::{column_statistics, missing_array};
 use crate::chunk::slice_buffer::times_from;
 use crate::chunk::time_runs::{self, TimeRuns, times_within};
+use crate::read::bounds::ColumnBounds;
 use crate::read::condition::{Condition, RowSelection, matching_strings};
 use crate::read::groups::{GroupKey, Groups, KeyBounds, Measure};
 use crate::read::index_pruning::IndexPruning;
@@ -200,17 +201,7 @@ impl Scan {
         if column.map.is_some() {
             return None;
         }
-        let (mut min, mut max, mut null_count): (Option<Bound>, Option<Bound>, u64) = (None, None, 0);
-        for chunk in &self.chunks {
-            let statistics = column_statistics(&chunk.descriptor, column);
-            null_count += u64::from(statistics.null_count);
-            if statistics.null_count == chunk.entry.row_count {
-                continue;
-            }
-            let (Some(chunk_min), Some(chunk_max)) = (statistics.min, statistics.max) else { return None };
-            min = Some(min.map_or(Some(chunk_min.clone()), |min| smaller(min, chunk_min))?);
-            max = Some(max.map_or(Some(chunk_max.clone()), |max| larger(max, chunk_max))?);
-        }
+        let ColumnBounds { min, max, null_count } = ColumnBounds::of(&self.chunks, column)?;
         Some((min, max, null_count))
     }
 
@@ -224,18 +215,9 @@ impl Scan {
             Bound::UInt(value) => Some(i128::from(value)),
             _ => None,
         };
-        let mut bounds: Option<(i128, i128)> = None;
-        for chunk in &self.chunks {
-            let statistics = column_statistics(&chunk.descriptor, column);
-            if statistics.null_count == chunk.entry.row_count {
-                continue;
-            }
-            let (min, max) = (integer(statistics.min)?, integer(statistics.max)?);
-            bounds = Some(bounds.map_or((min, max), |(low, high)| (low.min(min), high.max(max))));
-        }
-        match bounds {
-            Some((low, high)) => u64::try_from(high - low + 1).ok(),
-            None => Some(0),
+        match ColumnBounds::of(&self.chunks, column)? {
+            ColumnBounds { min: None, max: None, .. } => Some(0),
+            bounds => u64::try_from(integer(bounds.max)? - integer(bounds.min)? + 1).ok(),
         }
     }
 
@@ -263,24 +245,14 @@ impl Scan {
 
     /// The bounds of a column of integers or indices, if the chunks' descriptors state them.
     fn key_bounds(&self, column: &Column) -> Option<KeyBounds> {
-        let (mut least, mut most, mut has_nulls): (Option<Bound>, Option<Bound>, bool) = (None, None, false);
-        for chunk in &self.chunks {
-            let statistics = column_statistics(&chunk.descriptor, column);
-            has_nulls |= statistics.null_count > 0;
-            if statistics.null_count == chunk.entry.row_count {
-                continue;
-            }
-            let (min, max) = (statistics.min?, statistics.max?);
-            least = Some(least.map_or(Some(min.clone()), |least| smaller(least, min))?);
-            most = Some(most.map_or(Some(max.clone()), |most| larger(most, max))?);
-        }
+        let bounds = ColumnBounds::of(&self.chunks, column)?;
         let bits = |bound: Option<Bound>| match bound {
             None => Some(0),
             Some(Bound::Int(value)) => Some(value.cast_unsigned()),
             Some(Bound::UInt(value)) => Some(value),
             Some(_) => None,
         };
-        Some(KeyBounds { min: bits(least)?, max: bits(most)?, has_nulls })
+        Some(KeyBounds { min: bits(bounds.min)?, max: bits(bounds.max)?, has_nulls: bounds.null_count > 0 })
     }
 
     /// Adds the rows of one chunk, as [`read`](Self::read) returns them, to groups over the scan's schema. A chunk is
@@ -476,22 +448,4 @@ enum RowTest<'a> {
 pub(crate) fn schema_of(definition: &TableDefinition, columns: &[usize]) -> SchemaRef {
     let field = |position: &usize| logical_field(&definition.columns[*position]);
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
-}
-
-fn smaller(a: Bound, b: Bound) -> Option<Bound> {
-    is_below(&a, &b).map(|below| if below { a } else { b })
-}
-
-fn larger(a: Bound, b: Bound) -> Option<Bound> {
-    is_below(&a, &b).map(|below| if below { b } else { a })
-}
-
-/// Whether one exact bound is below another. `None` for text, whose bounds are only prefixes.
-fn is_below(a: &Bound, b: &Bound) -> Option<bool> {
-    match (a, b) {
-        (Bound::Int(a), Bound::Int(b)) => Some(a < b),
-        (Bound::UInt(a), Bound::UInt(b)) => Some(a < b),
-        (Bound::Float(a), Bound::Float(b)) => Some(a < b),
-        _ => None,
-    }
 }

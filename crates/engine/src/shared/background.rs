@@ -8,26 +8,30 @@ use std::time::Duration;
 
 /// The thread. Dropping this ends it, at the next point where it checks.
 pub(crate) struct Background {
-    nudges: Arc<Nudges>,
+    wakeups: Arc<Wakeups>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    /// Starts a thread. It must return once its nudges are over.
-    pub(crate) fn start(name: &str, nudges: Arc<Nudges>, run: impl FnOnce(&Nudges) + Send + 'static) -> Result<Self> {
-        let own = Arc::clone(&nudges);
+    /// Starts a thread. It must return once its wakeups are over.
+    pub(crate) fn start(
+        name: &str,
+        wakeups: Arc<Wakeups>,
+        run: impl FnOnce(&Wakeups) + Send + 'static,
+    ) -> Result<Self> {
+        let own = Arc::clone(&wakeups);
         let thread = Builder::new()
             .name(name.to_owned())
             .spawn(move || run(&own))
             .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
-        Ok(Self { nudges, thread: Some(thread) })
+        Ok(Self { wakeups, thread: Some(thread) })
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.nudges.state.lock().over = true;
-        self.nudges.changed.notify_one();
+        self.wakeups.state.lock().over = true;
+        self.wakeups.changed.notify_one();
         if let Some(thread) = self.thread.take() {
             // The panic hook has reported a panic of the thread.
             let _ = thread.join();
@@ -37,34 +41,34 @@ impl Drop for Background {
 
 /// Messages to the thread. Without a thread they have no effect.
 #[derive(Default)]
-pub(crate) struct Nudges {
-    state: Mutex<NudgeState>,
+pub(crate) struct Wakeups {
+    state: Mutex<WakeupState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct NudgeState {
-    nudged: bool,
+struct WakeupState {
+    woken: bool,
     over: bool,
 }
 
-impl Nudges {
-    /// Makes the thread work soon. Only the first nudge since its last run wakes it, so that commits stay cheap.
-    pub(crate) fn nudge(&self) {
-        if !std::mem::replace(&mut self.state.lock().nudged, true) {
+impl Wakeups {
+    /// Makes the thread work soon. Only the first wakeup since its last run wakes it, so that commits stay cheap.
+    pub(crate) fn wake(&self) {
+        if !std::mem::replace(&mut self.state.lock().woken, true) {
             self.changed.notify_one();
         }
     }
 
-    /// Waits until the thread should work again: until `pause` has passed, or until a nudge and then `gather` more for
-    /// further nudges. Returns whether there was a nudge, or `None` if the thread is to end.
+    /// Waits until the thread should work again: until `pause` has passed, or until a wakeup and then `gather` more for
+    /// further wakeups. Returns whether there was a wakeup, or `None` if the thread is to end.
     pub(crate) fn wait(&self, pause: Duration, gather: Duration) -> Option<bool> {
         let mut state = self.state.lock();
-        self.changed.wait_while_for(&mut state, |state| !state.over && !state.nudged, pause);
-        if state.nudged {
+        self.changed.wait_while_for(&mut state, |state| !state.over && !state.woken, pause);
+        if state.woken {
             self.changed.wait_while_for(&mut state, |state| !state.over, gather);
         }
-        (!state.over).then(|| std::mem::take(&mut state.nudged))
+        (!state.over).then(|| std::mem::take(&mut state.woken))
     }
 
     /// Whether the thread is to end.
@@ -88,29 +92,29 @@ mod tests {
     /// A thread that reports each time it wakes.
     fn reporting(pause: Duration, gather: Duration) -> (Background, Receiver<bool>) {
         let (sender, receiver) = channel();
-        let run = move |nudges: &Nudges| {
-            while let Some(nudged) = nudges.wait(pause, gather) {
-                let _ = sender.send(nudged);
+        let run = move |wakeups: &Wakeups| {
+            while let Some(woken) = wakeups.wait(pause, gather) {
+                let _ = sender.send(woken);
             }
         };
         (Background::start("test", Arc::default(), run).unwrap(), receiver)
     }
 
     #[test]
-    fn a_nudge_is_followed_by_a_look_and_no_nudge_is_lost() {
+    fn a_wakeup_is_followed_by_a_look_and_no_wakeup_is_lost() {
         let (background, looks) = reporting(FOR_EVER, Duration::ZERO);
         for _ in 0..100 {
-            background.nudges.nudge();
+            background.wakeups.wake();
             assert!(looks.recv_timeout(LONG).unwrap());
         }
     }
 
     #[test]
-    fn nudges_are_gathered_into_one_look() {
+    fn wakeups_are_gathered_into_one_look() {
         let (background, looks) = reporting(FOR_EVER, SOON);
         let begun = Instant::now();
         for _ in 0..1_000 {
-            background.nudges.nudge();
+            background.wakeups.wake();
             std::thread::yield_now();
         }
         assert!(looks.recv_timeout(LONG).unwrap());
@@ -121,17 +125,17 @@ mod tests {
     }
 
     #[test]
-    fn without_a_nudge_a_look_follows_the_pause() {
+    fn without_a_wakeup_a_look_follows_the_pause() {
         let (_background, looks) = reporting(SOON, FOR_EVER);
         assert!(!looks.recv_timeout(LONG).unwrap());
     }
 
     #[test]
     fn the_thread_ends_when_it_is_dropped_whatever_it_waits_for() {
-        for nudged in [false, true] {
+        for woken in [false, true] {
             let (background, looks) = reporting(FOR_EVER, FOR_EVER);
-            if nudged {
-                background.nudges.nudge();
+            if woken {
+                background.wakeups.wake();
                 std::thread::sleep(SOON);
             }
             drop(background);

@@ -23,7 +23,7 @@ pub(crate) mod session_numbers;
 pub(crate) mod temporary;
 pub(crate) mod workers;
 
-use crate::shared::background::Nudges;
+use crate::shared::background::Wakeups;
 use crate::shared::cache::ColumnCache;
 use crate::shared::commit::{Committer, RefusedChange, check_based_on};
 use crate::shared::commit_locks::CommitLocks;
@@ -71,9 +71,9 @@ pub(crate) struct Shared {
     /// The name of this engine as the holder of leases.
     pub(crate) holder: String,
     /// Wakes the maintenance thread, if there is one.
-    pub(crate) maintenance: Arc<Nudges>,
+    pub(crate) maintenance: Arc<Wakeups>,
     /// Wakes the preloading thread, if there is one.
-    pub(crate) preloading: Arc<Nudges>,
+    pub(crate) preloading: Arc<Wakeups>,
 }
 
 impl Shared {
@@ -127,14 +127,14 @@ impl Shared {
     /// Frees all unused space, and ignores failures: background maintenance retries.
     pub(crate) fn give_back(&self) {
         let _ = self.reclaim();
-        self.maintenance.nudge();
+        self.maintenance.wake();
     }
 
     /// Notes the tables of a snapshot, and wakes the preloading thread if their declarations have changed.
     pub(crate) fn note_tables(&self, tables: &[Table]) {
         self.definitions.note(tables);
         if self.preloaded.has_changed(tables) {
-            self.preloading.nudge();
+            self.preloading.wake();
         }
     }
 

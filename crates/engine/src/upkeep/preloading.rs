@@ -7,7 +7,7 @@ use crate::chunk::index_columns::index_meaning;
 use crate::read::index_pruning::{filter_in_memory, in_memory_form};
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
-use crate::shared::background::{Background, Nudges};
+use crate::shared::background::{Background, Wakeups};
 use crate::shared::preload::{Columns, in_ms};
 use arrow::array::ArrayRef;
 use atsdb_codec::stored_type;
@@ -20,22 +20,22 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The pause between two full checks, for what other processes dropped or declared.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
 
-/// Starts the thread. A nudge means that declarations have changed. It stops between two chunks.
+/// Starts the thread. A wakeup means that declarations have changed. It stops between two chunks.
 pub(crate) fn start(shared: &Arc<Shared>) -> Result<Background> {
-    let (weak, nudges) = (Arc::downgrade(shared), Arc::clone(&shared.preloading));
-    Background::start("atsdb-preload", nudges, move |nudges| run(&weak, nudges))
+    let (weak, wakeups) = (Arc::downgrade(shared), Arc::clone(&shared.preloading));
+    Background::start("atsdb-preload", wakeups, move |wakeups| run(&weak, wakeups))
 }
 
-fn run(shared: &Weak<Shared>, nudges: &Nudges) {
+fn run(shared: &Weak<Shared>, wakeups: &Wakeups) {
     let mut last: Option<(ChunkId, Instant)> = None;
     loop {
         let Some(shared) = shared.upgrade() else { return };
         // Work that fails is retried by the next check. Readers of the same chunks get the error themselves.
-        let seen = check(&shared, last, &|| !nudges.are_over()).unwrap_or(None);
+        let seen = check(&shared, last, &|| !wakeups.are_over()).unwrap_or(None);
         last = seen.or(last);
         let pause = if shared.preloaded.stats().tables > 0 { PAUSE } else { LONG_PAUSE };
         drop(shared);
-        match nudges.wait(pause, Duration::ZERO) {
+        match wakeups.wait(pause, Duration::ZERO) {
             None => return,
             Some(true) => last = None,
             Some(false) => {}

@@ -31,9 +31,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The columns whose distinct texts need not be counted any more.
 #[derive(Debug)]
-pub(crate) struct Uncounted(Vec<AtomicBool>);
+pub(crate) struct UncountedColumns(Vec<AtomicBool>);
 
-impl Uncounted {
+impl UncountedColumns {
     /// The columns that a plan does not count.
     pub(crate) fn new(plan: &Plan) -> Self {
         let is_counted = |column: &PlanColumn| column.map_rule != MapRule::Fixed || column.may_keep_words;
@@ -94,7 +94,7 @@ pub(crate) struct Builder<'a> {
     /// The caller's options.
     pub(crate) options: &'a Options,
     /// Columns that are not counted.
-    pub(crate) uncounted: &'a Uncounted,
+    pub(crate) uncounted: &'a UncountedColumns,
 }
 
 impl Builder<'_> {

@@ -1,6 +1,7 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
+use crate::csv::dialect_notes::{WHOLE_LINES_NOTE, first_record_note, quoting_notes, single_column_note};
 use crate::csv::groups::Groups;
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp, kinds_of};
 use crate::csv::log_lines::whole_lines;
@@ -13,7 +14,6 @@ use crate::facts::nulls::NullTexts;
 use crate::options::Options;
 use crate::options::selection::{proper_names, repeated_note};
 use crate::records::Field;
-use crate::records::error::shown;
 use atsdb_core::escapes::unescaped;
 
 /// How many bytes are inspected.
@@ -111,29 +111,10 @@ impl Dialect {
         let grouped = groups.and_then(|groups| groups.names_with(&raw)).filter(|_| has_header);
         let group_note = grouped.as_ref().and_then(|names| Groups::note(names));
         let mut names = grouped.unwrap_or(raw);
-        // `# time,value`: the sign of a comment before the names.
-        if let Some(first) = names.first_mut()
-            && let Some(name) = first.trim_start().strip_prefix('#').filter(|name| !name.trim().is_empty())
-            && !head[0].is_quoted()
-        {
-            *first = name.trim().to_owned();
-        }
+        remove_comment_sign(&mut names, &head);
         let is_empty =
             |position: usize| records.count() > 0 && records.column(position).all(|field| field.bytes(data).is_empty());
-        let mut empty_count = 0;
-        if has_header && has_one_more {
-            // Either every record ends with a separator, which adds an empty field, or the first field has no name.
-            empty_count = usize::from(is_empty(width - 1));
-            if empty_count > 0 {
-                names.push(String::new());
-            } else {
-                names.insert(0, "row".to_owned());
-            }
-        } else if has_header {
-            // The header ends with a separator as well, or with those of several empty columns of a spreadsheet.
-            let unnamed = names.iter().skip(1).rev().take_while(|name| name.trim().is_empty()).count();
-            empty_count = (1..=unnamed).take_while(|back| is_empty(width - back)).count();
-        }
+        let empty_count = if has_header { name_empty_fields(&mut names, has_one_more, width, is_empty) } else { 0 };
         let repeated = repeated_note(&names).filter(|_| has_header);
         let mut names = proper_names(&names);
         let named = names.len() - empty_count;
@@ -144,22 +125,12 @@ impl Dialect {
             notes.push(TYPES_LEFT_OUT.to_owned());
         }
         if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
-            let first = String::from_utf8_lossy(&text[..data_start]);
-            let first = shown(first.trim());
-            notes.push(format!("the first record is read as data: {first}; --header makes it the columns' names"));
+            notes.push(first_record_note(&text[..data_start]));
         }
         if would_split {
-            notes
-                .push("the lines are read whole, as those of a log; --delimiter , separates them at commas".to_owned());
-        } else if first_width == 1 && data_width == 1 && options.delimiter.is_none() && has_words(text) {
-            let first = if has_header && options.header.is_none() {
-                ", and the first line is its name (--no-header reads that line as a row)"
-            } else {
-                ""
-            };
-            notes.push(format!(
-                "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
-            ));
+            notes.push(WHOLE_LINES_NOTE.to_owned());
+        } else if first_width == 1 && data_width == 1 && options.delimiter.is_none() {
+            notes.extend(single_column_note(text, has_header && options.header.is_none()));
         }
         let is_known_again =
             has_header && options.names.is_none() && kinds_of(text, &head, nulls).contains(&kind::TEXT);
@@ -188,29 +159,6 @@ impl Dialect {
             start += first_record(self.separator, &text[start..]).1;
         }
         start
-    }
-}
-
-/// What to say about the meaning of quotes and backslashes.
-fn quoting_notes(separator: Separator, options: &Options) -> Vec<String> {
-    match separator.quoting {
-        Quoting::Escapes if options.format.is_none() => {
-            vec![
-                "read as PostgreSQL and ClickHouse write text: \\N is NULL, \\t and the like are escapes, quotes are \
-                  text; otherwise pass --format csv"
-                    .to_owned(),
-            ]
-        }
-        Quoting::Nothing if !options.no_quotes => {
-            vec![
-                "quotes are read as text, because they do not enclose whole fields; otherwise pass --format csv"
-                    .to_owned(),
-            ]
-        }
-        Quoting::Quotes if separator.quote == b'\'' => {
-            vec!["fields are enclosed in single quotes; otherwise pass --format csv".to_owned()]
-        }
-        _ => Vec::new(),
     }
 }
 
@@ -244,13 +192,37 @@ fn types_below(separator: Separator, text: &[u8], options: &Options, nulls: &Nul
     (!is_list).then_some(DeclaredTypes { text_columns, end })
 }
 
-/// Whether the first lines have equal numbers of words, several in each.
-fn has_words(text: &[u8]) -> bool {
-    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
-    let mut counts =
-        lines.take(20).map(|line| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count());
-    let first = counts.next().unwrap_or(0);
-    first > 1 && counts.next() == Some(first) && counts.all(|count| count == first)
+/// Removes the sign of a comment before the names: `# time,value`.
+fn remove_comment_sign(names: &mut [String], head: &[Field]) {
+    if let Some(first) = names.first_mut()
+        && let Some(name) = first.trim_start().strip_prefix('#').filter(|name| !name.trim().is_empty())
+        && !head[0].is_quoted()
+    {
+        *first = name.trim().to_owned();
+    }
+}
+
+/// Completes the names of a header if the records have one more field than it. Returns how many of the last fields have
+/// no name and are empty in each record.
+fn name_empty_fields(
+    names: &mut Vec<String>,
+    has_one_more: bool,
+    width: usize,
+    is_empty: impl Fn(usize) -> bool,
+) -> usize {
+    if !has_one_more {
+        // The header ends with a separator as well, or with those of several empty columns of a spreadsheet.
+        let unnamed = names.iter().skip(1).rev().take_while(|name| name.trim().is_empty()).count();
+        return (1..=unnamed).take_while(|back| is_empty(width - back)).count();
+    }
+    // Either every record ends with a separator, which adds an empty field, or the first field has no name.
+    let empty_count = usize::from(is_empty(width - 1));
+    if empty_count > 0 {
+        names.push(String::new());
+    } else {
+        names.insert(0, "row".to_owned());
+    }
+    empty_count
 }
 
 /// The separator that the first line names, as Excel writes and reads it (`sep=;`), and where the next line starts.

@@ -3,11 +3,13 @@
 //! Owned here: finding fields and records ([`separator`]), detecting the separator and the quotes
 //! ([`separator_choice`]), logs, whose lines are whole ([`log_lines`]), the lines before the records ([`preamble`]),
 //! the header ([`header`]), groups above it ([`groups`]) and types below it ([`clickhouse_types`]), all of that
-//! together ([`dialect`]), several tables in one file ([`several_tables`]), and columns that become rows ([`unpivot`]).
+//! together ([`dialect`]) with notes for the user ([`dialect_notes`]), several tables in one file
+//! ([`several_tables`]), and columns that become rows ([`unpivot`]).
 //! Not owned: the values of fields (`values`).
 
 pub(crate) mod clickhouse_types;
 pub(crate) mod dialect;
+mod dialect_notes;
 mod groups;
 mod header;
 mod log_lines;

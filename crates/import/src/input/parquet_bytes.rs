@@ -19,7 +19,7 @@ pub(crate) enum ParquetBytes {
 
 impl ParquetBytes {
     /// Opens the same file for another reader.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn reopened(&self) -> Self {
         match self {
             Self::File(file) => Self::File(file.at(0)),
             Self::Pieces(pieces) => Self::Pieces(Arc::clone(pieces)),

@@ -45,14 +45,14 @@ impl ParquetReader {
         columns: Option<&[usize]>,
         batch_rows: usize,
     ) -> Result<(SchemaRef, Self), ParquetError> {
-        let again = bytes.again();
+        let reopened = bytes.reopened();
         let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
         let metadata = Arc::clone(builder.metadata());
         let mask = |columns: &mut dyn Iterator<Item = usize>| {
             ProjectionMask::roots(metadata.file_metadata().schema_descr(), columns)
         };
         let rows_mask = columns.map_or_else(ProjectionMask::all, |columns| mask(&mut columns.iter().copied()));
-        if let ParquetBytes::Pieces(pieces) = &again {
+        if let ParquetBytes::Pieces(pieces) = &reopened {
             pieces.plan(&wanted_ranges(&metadata, &rows_mask));
         }
         let schema = with_enumerations(builder.schema(), &metadata);
@@ -66,12 +66,12 @@ impl ParquetReader {
         if !intervals.is_empty() {
             let months_mask = mask(&mut intervals.iter().copied());
             let months_schema = with_schema(&with_intervals(&schema, IntervalUnit::YearMonth))?;
-            let of_months = ParquetRecordBatchReaderBuilder::new_with_metadata(again.again(), months_schema);
+            let of_months = ParquetRecordBatchReaderBuilder::new_with_metadata(reopened.reopened(), months_schema);
             months = Some(of_months.with_projection(months_mask).with_batch_size(batch_rows).build()?);
             rows_schema = with_intervals(&schema, IntervalUnit::DayTime);
         }
         if rows_schema != *builder.schema() {
-            builder = ParquetRecordBatchReaderBuilder::new_with_metadata(again, with_schema(&rows_schema)?);
+            builder = ParquetRecordBatchReaderBuilder::new_with_metadata(reopened, with_schema(&rows_schema)?);
         }
         let rows = builder.with_projection(rows_mask).with_batch_size(batch_rows).build()?;
         let entries = metadata.file_metadata().key_value_metadata();

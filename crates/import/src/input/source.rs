@@ -139,7 +139,7 @@ impl Source {
         if let InputSource::Pieces(pieces) = &source.location {
             (source.byte_count, source.format) = (pieces.byte_count(), Format::Parquet);
         } else {
-            source.look(format, options.encoding, progress)?;
+            source.detect_format(format, options.encoding, progress)?;
         }
         if let Some(part) = &source.part {
             return Err(unpack::no_parts(&source.name, part));
@@ -168,7 +168,12 @@ impl Source {
         }
     }
 
-    fn look(&mut self, format: Option<Format>, encoding: Option<Encoding>, progress: &dyn Fn(Progress)) -> Result<()> {
+    fn detect_format(
+        &mut self,
+        format: Option<Format>,
+        encoding: Option<Encoding>,
+        progress: &dyn Fn(Progress),
+    ) -> Result<()> {
         let mut head = self.head()?;
         if has_parts(&head) {
             self.take_part(&head, progress)?;

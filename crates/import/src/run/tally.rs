@@ -1,7 +1,7 @@
 //! What is counted while rows are built.
 
 use crate::build::column_values::Inexact;
-use crate::build::{BuiltRows, Uncounted};
+use crate::build::{BuiltRows, UncountedColumns};
 use crate::facts::distinct::Distinct;
 use crate::facts::nulls::NullCounts;
 use crate::facts::widened;
@@ -41,7 +41,7 @@ impl Tally {
     }
 
     /// Adds the rows of a block. Columns with too many distinct texts are added to `uncounted`.
-    pub(crate) fn add(&mut self, rows: &BuiltRows, uncounted: &Uncounted) {
+    pub(crate) fn add(&mut self, rows: &BuiltRows, uncounted: &UncountedColumns) {
         self.row_count += rows.batch.num_rows() as u64;
         self.time_bounds = widened(self.time_bounds, rows.time_bounds);
         self.comment_count += rows.comment_count;

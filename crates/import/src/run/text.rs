@@ -2,7 +2,7 @@
 //! better one.
 
 use crate::batches::rows::schema;
-use crate::build::{Builder, Built, Uncounted};
+use crate::build::{Builder, Built, UncountedColumns};
 use crate::facts::nulls::NullTexts;
 use crate::input::blocks::AllBlocks;
 use crate::input::pipeline::run_in_order;
@@ -88,7 +88,7 @@ impl TextImport<'_> {
 
     fn build(&self, plan: &Plan, observed: &Observed, nulls: &NullTexts, sink: &mut dyn Sink) -> Result<Outcome> {
         sink.begin(&plan.definition)?;
-        let uncounted = Uncounted::new(plan);
+        let uncounted = UncountedColumns::new(plan);
         let builder = Builder {
             plan,
             parsers: observed.files.iter().map(|file| &file.parser).collect(),

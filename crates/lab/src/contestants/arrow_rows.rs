@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray}
 use std::sync::Arc;
 
 /// A column that grows.
-enum Growing {
+enum GrowingColumn {
     Integers(Vec<Option<i64>>),
     Floats(Vec<Option<f64>>),
     Texts(Vec<Option<String>>),
@@ -18,14 +18,14 @@ enum Growing {
 /// Rows that become a batch.
 pub(super) struct ArrowRows {
     names: Vec<String>,
-    columns: Vec<Growing>,
+    columns: Vec<GrowingColumn>,
     position: usize,
 }
 
 impl ArrowRows {
     /// Creates a batch with these columns.
     pub(super) fn new(names: Vec<String>) -> Self {
-        let columns = names.iter().map(|_| Growing::Nulls(0)).collect();
+        let columns = names.iter().map(|_| GrowingColumn::Nulls(0)).collect();
         Self { names, columns, position: 0 }
     }
 
@@ -33,10 +33,10 @@ impl ArrowRows {
     pub(super) fn finish(self) -> Result<RecordBatch, Failure> {
         let array = |column| -> ArrayRef {
             match column {
-                Growing::Integers(values) => Arc::new(Int64Array::from(values)),
-                Growing::Floats(values) => Arc::new(Float64Array::from(values)),
-                Growing::Texts(values) => Arc::new(StringArray::from(values)),
-                Growing::Nulls(count) => Arc::new(Int64Array::from(vec![None; count])),
+                GrowingColumn::Integers(values) => Arc::new(Int64Array::from(values)),
+                GrowingColumn::Floats(values) => Arc::new(Float64Array::from(values)),
+                GrowingColumn::Texts(values) => Arc::new(StringArray::from(values)),
+                GrowingColumn::Nulls(count) => Arc::new(Int64Array::from(vec![None; count])),
             }
         };
         let columns = self.names.into_iter().zip(self.columns.into_iter().map(array));
@@ -44,7 +44,7 @@ impl ArrowRows {
             .map_err(Failure::broken)
     }
 
-    fn next(&mut self) -> Result<&mut Growing, Failure> {
+    fn next(&mut self) -> Result<&mut GrowingColumn, Failure> {
         self.position += 1;
         self.columns.get_mut(self.position - 1).ok_or_else(|| Failure::wrong("a row has too many values"))
     }
@@ -53,11 +53,11 @@ impl ArrowRows {
 macro_rules! push {
     ($rows:expr, $kind:ident, $value:expr) => {{
         let column = $rows.next()?;
-        if let Growing::Nulls(count) = column {
-            *column = Growing::$kind(vec![None; *count]);
+        if let GrowingColumn::Nulls(count) = column {
+            *column = GrowingColumn::$kind(vec![None; *count]);
         }
         match column {
-            Growing::$kind(values) => values.push(Some($value)),
+            GrowingColumn::$kind(values) => values.push(Some($value)),
             _ => return Err(Failure::wrong("a column has values of two types")),
         }
         Ok(())
@@ -96,10 +96,10 @@ impl Binder for ArrowRows {
 
     fn null(&mut self) -> Result<(), Failure> {
         match self.next()? {
-            Growing::Integers(values) => values.push(None),
-            Growing::Floats(values) => values.push(None),
-            Growing::Texts(values) => values.push(None),
-            Growing::Nulls(count) => *count += 1,
+            GrowingColumn::Integers(values) => values.push(None),
+            GrowingColumn::Floats(values) => values.push(None),
+            GrowingColumn::Texts(values) => values.push(None),
+            GrowingColumn::Nulls(count) => *count += 1,
         }
         Ok(())
     }

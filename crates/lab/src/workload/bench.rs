@@ -62,7 +62,7 @@ impl Bench<'_> {
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
     pub fn opened(&mut self, session: &dyn Session) -> Result<(), Failure> {
-        self.tell(Event::Opened { settings: session.settings(), tier: session.tier() })
+        self.emit(Event::Opened { settings: session.settings(), tier: session.tier() })
     }
 
     /// Reports the contestant's present activity.
@@ -71,7 +71,7 @@ impl Bench<'_> {
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
     pub fn progress(&mut self, text: impl Into<String>) -> Result<(), Failure> {
-        self.tell(Event::Progress { text: text.into() })
+        self.emit(Event::Progress { text: text.into() })
     }
 
     /// Reports a figure.
@@ -80,7 +80,7 @@ impl Bench<'_> {
     ///
     /// [`Failure::Interrupted`] when the caller wants to stop.
     pub fn record(&mut self, measure: &str, figure: Figure) -> Result<(), Failure> {
-        self.tell(Event::Measured { measure: measure.to_owned(), figure: Box::new(figure) })
+        self.emit(Event::Measured { measure: measure.to_owned(), figure: Box::new(figure) })
     }
 
     /// Runs `work` and reports its figure with the memory and the processor time that it took, or why it has none.
@@ -121,11 +121,11 @@ impl Bench<'_> {
             }
             Err(Failure::Interrupted) => Err(Failure::Interrupted),
             Err(Failure::Cannot(reason)) => {
-                self.tell(Event::Skipped { measure: measure.to_owned(), reason })?;
+                self.emit(Event::Skipped { measure: measure.to_owned(), reason })?;
                 Ok(None)
             }
             Err(Failure::Failed(error)) => {
-                self.tell(Event::Failed { measure: measure.to_owned(), reason: error.to_string() })?;
+                self.emit(Event::Failed { measure: measure.to_owned(), reason: error.to_string() })?;
                 Ok(None)
             }
         }
@@ -186,7 +186,7 @@ impl Bench<'_> {
         .map(drop)
     }
 
-    fn tell(&mut self, event: Event) -> Result<(), Failure> {
+    fn emit(&mut self, event: Event) -> Result<(), Failure> {
         if (self.sink)(event) { Ok(()) } else { Err(Failure::Interrupted) }
     }
 }

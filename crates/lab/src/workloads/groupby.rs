@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::generator::groups::GroupsGenerator;
 use crate::measure::Measure;
 use crate::workload::{Bench, RunBound, Workload};
-use crate::workloads::questions::{Decided, Question, ask, load, measures, without_null};
+use crate::workloads::questions::{ComparedPart, Question, ask, load, measures, without_null};
 use atsdb::{ColumnType, MapWidth, TableDefinition};
 use std::sync::LazyLock;
 
@@ -139,7 +139,7 @@ fn table() -> Result<TableDefinition, Failure> {
 
 impl GroupQuestion {
     fn of(&self, dialect: Dialect) -> Question {
-        Question { measure: self.name, text: self.text(dialect), decided: Decided::All }
+        Question { measure: self.name, text: self.text(dialect), decided: ComparedPart::All }
     }
 
     fn text(&self, dialect: Dialect) -> Result<String, Failure> {

@@ -35,12 +35,12 @@ pub(super) struct Question {
     pub(super) text: Result<String, Failure>,
     /// The columns of the answer that have one correct value. Others depend on which of several rows that are equal
     /// by the question's order come before its LIMIT.
-    pub(super) decided: Decided,
+    pub(super) decided: ComparedPart,
 }
 
 /// The part of an answer that is compared.
 #[derive(Clone, Copy)]
-pub(super) enum Decided {
+pub(super) enum ComparedPart {
     /// Everything.
     All,
     /// Everything, with whole numbers as fractions: a mean of large integers has no decimals in PostgreSQL.
@@ -123,9 +123,9 @@ pub(super) fn ask(session: &mut dyn Session, questions: Vec<Question>, bench: &m
             Ok(sql) => bench.query_to(
                 measure,
                 |answer: &Answer| match decided {
-                    Decided::All => answer.hash_to(DIGITS),
-                    Decided::Fractions => answer.fractions().hash_to(DIGITS),
-                    Decided::Columns(positions) => answer.columns(positions).hash_to(DIGITS),
+                    ComparedPart::All => answer.hash_to(DIGITS),
+                    ComparedPart::Fractions => answer.fractions().hash_to(DIGITS),
+                    ComparedPart::Columns(positions) => answer.columns(positions).hash_to(DIGITS),
                 },
                 || session.query(&sql),
             )?,

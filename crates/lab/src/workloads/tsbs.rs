@@ -11,7 +11,7 @@ use crate::generator::hosts::{HostsGenerator, INTERVAL_SECONDS, METRICS, START_S
 use crate::generator::random::Random;
 use crate::measure::{Figure, Measure, Unit};
 use crate::workload::{Bench, RunBound, Workload, milliseconds};
-use crate::workloads::questions::{Decided, Question, ask, load, measures, timed, without_null};
+use crate::workloads::questions::{ComparedPart, Question, ask, load, measures, timed, without_null};
 use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::sync::LazyLock;
 
@@ -107,7 +107,7 @@ impl Workload for Tsbs {
         let question = |(measure, _, query): &(&'static str, &str, TsbsQuery)| Question {
             measure,
             text: Ok(draw.text(*query, dialect)),
-            decided: Decided::All,
+            decided: ComparedPart::All,
         };
         let questions = QUERIES.iter().map(question).collect();
         ask(session.as_mut(), questions, bench)

@@ -1,7 +1,7 @@
 //! Which tables a database has, their columns, and the statements that read them. Names are always quoted.
 
 use super::column::SourceColumn;
-use super::types::{ReadBy, Undecided};
+use super::types::{ReadBy, TypeByValues};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Result};
 
@@ -89,8 +89,8 @@ impl SourceTable {
     }
 
     /// The query that decides the undecided types of these columns.
-    pub(super) fn questions(&self, questions: &[(usize, Undecided)]) -> String {
-        let question = |(position, undecided): &(usize, Undecided)| {
+    pub(super) fn questions(&self, questions: &[(usize, TypeByValues)]) -> String {
+        let question = |(position, undecided): &(usize, TypeByValues)| {
             format!("CAST({} AS CHAR)", undecided.question(&quoted(&self.columns[*position].name)))
         };
         let questions: Vec<String> = questions.iter().map(question).collect();

@@ -99,8 +99,8 @@ fn set_up(connection: &mut Conn) -> mysql::Result<()> {
 
 /// How each column is read. Some types follow from the values.
 fn mappings(connection: &mut Conn, source: &SourceTable) -> mysql::Result<Vec<Mapping>> {
-    let found: Vec<Result<Mapping, types::Undecided>> = source.columns.iter().map(types::mapping).collect();
-    let questions: Vec<(usize, types::Undecided)> =
+    let found: Vec<Result<Mapping, types::TypeByValues>> = source.columns.iter().map(types::mapping).collect();
+    let questions: Vec<(usize, types::TypeByValues)> =
         found.iter().enumerate().filter_map(|(position, found)| Some((position, *found.as_ref().err()?))).collect();
     let mut answers = Vec::new();
     if !questions.is_empty() {
@@ -108,7 +108,7 @@ fn mappings(connection: &mut Conn, source: &SourceTable) -> mysql::Result<Vec<Ma
         answers = row.map_or_else(Vec::new, mysql::Row::unwrap);
     }
     let mut answers = answers.into_iter();
-    let mut decide = |undecided: types::Undecided| {
+    let mut decide = |undecided: types::TypeByValues| {
         let answer = answers.next().and_then(|value| mysql::from_value_opt::<Option<String>>(value).ok().flatten());
         undecided.decide(answer.as_deref())
     };

@@ -63,7 +63,7 @@ impl Mapping {
 
 /// A type that follows from the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Undecided {
+pub(super) enum TypeByValues {
     /// `TINYINT(1)`, which is also what BOOLEAN means.
     Bool,
     /// `TIME`: a time of day, or a length of time.
@@ -72,7 +72,7 @@ pub(super) enum Undecided {
     Decimal { scale: u32 },
 }
 
-impl Undecided {
+impl TypeByValues {
     /// The expression whose value decides the type.
     pub(super) fn question(self, name: &str) -> String {
         match self {
@@ -108,11 +108,11 @@ impl Undecided {
 }
 
 /// Returns how a column is read, or what decides its type.
-pub(super) fn mapping(column: &SourceColumn) -> Result<Mapping, Undecided> {
+pub(super) fn mapping(column: &SourceColumn) -> Result<Mapping, TypeByValues> {
     let is_unsigned = column.shown.contains("unsigned");
     let int = |signed, unsigned| Mapping::new(if is_unsigned { unsigned } else { signed }, Encoding::Int);
     Ok(match column.type_name.as_str() {
-        "tinyint" if column.shown == "tinyint(1)" => return Err(Undecided::Bool),
+        "tinyint" if column.shown == "tinyint(1)" => return Err(TypeByValues::Bool),
         "tinyint" => int(ColumnType::Int8, ColumnType::UInt8),
         "smallint" => int(ColumnType::Int16, ColumnType::UInt16),
         "mediumint" | "int" => int(ColumnType::Int32, ColumnType::UInt32),
@@ -122,9 +122,9 @@ pub(super) fn mapping(column: &SourceColumn) -> Result<Mapping, Undecided> {
         "bit" => Mapping::new(ColumnType::UInt64, Encoding::Bits),
         "float" => Mapping::new(ColumnType::Float32, Encoding::Float),
         "double" => Mapping::new(ColumnType::Float64, Encoding::Float),
-        "decimal" => decimal(column.precision, column.scale).ok_or(Undecided::Decimal { scale: column.scale })?,
+        "decimal" => decimal(column.precision, column.scale).ok_or(TypeByValues::Decimal { scale: column.scale })?,
         "date" => Mapping::new(ColumnType::Date, Encoding::Date),
-        "time" => return Err(Undecided::Time),
+        "time" => return Err(TypeByValues::Time),
         "datetime" | "timestamp" => timestamp(column.second_digits),
         "json" => Mapping::new(ColumnType::Json, Encoding::Text),
         "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" if column.is_json => {
@@ -159,16 +159,16 @@ mod tests {
 
     #[test]
     fn values_decide_what_the_declared_type_leaves_open() {
-        let decided = |undecided: Undecided, answer| undecided.decide(answer).column_type;
-        assert_eq!(decided(Undecided::Bool, Some("0")), ColumnType::Bool);
-        assert_eq!(decided(Undecided::Bool, None), ColumnType::Bool);
-        assert_eq!(decided(Undecided::Bool, Some("1")), ColumnType::Int8);
-        assert_eq!(decided(Undecided::Time, Some("0")), ColumnType::Time);
-        assert_eq!(decided(Undecided::Time, Some("1")), ColumnType::Interval);
-        let decimal = |scale, whole| decided(Undecided::Decimal { scale }, Some(whole));
+        let decided = |undecided: TypeByValues, answer| undecided.decide(answer).column_type;
+        assert_eq!(decided(TypeByValues::Bool, Some("0")), ColumnType::Bool);
+        assert_eq!(decided(TypeByValues::Bool, None), ColumnType::Bool);
+        assert_eq!(decided(TypeByValues::Bool, Some("1")), ColumnType::Int8);
+        assert_eq!(decided(TypeByValues::Time, Some("0")), ColumnType::Time);
+        assert_eq!(decided(TypeByValues::Time, Some("1")), ColumnType::Interval);
+        let decimal = |scale, whole| decided(TypeByValues::Decimal { scale }, Some(whole));
         assert_eq!(decimal(30, "12345678"), ColumnType::Decimal { precision: 38, scale: 30 });
         assert_eq!(decimal(30, "0"), ColumnType::Decimal { precision: 30, scale: 30 });
         assert_eq!(decimal(30, "123456789"), ColumnType::Float64);
-        assert_eq!(decided(Undecided::Decimal { scale: 2 }, None), ColumnType::Decimal { precision: 2, scale: 2 });
+        assert_eq!(decided(TypeByValues::Decimal { scale: 2 }, None), ColumnType::Decimal { precision: 2, scale: 2 });
     }
 }

@@ -103,13 +103,15 @@ fn evaluated(context: Context<'_>, call: HistogramCall<'_>, window: &Window<'_>)
             Some(Sample::Number(time as f64 / 1000.0))
         }
         "changes" => pairs(window, |one, other| match (one, other) {
-            (Either::Number(one), Either::Number(other)) => one != other && !(one.is_nan() && other.is_nan()),
-            (Either::Histogram(one), Either::Histogram(other)) => !other.same_as(one),
+            (WindowSample::Number(one), WindowSample::Number(other)) => {
+                one != other && !(one.is_nan() && other.is_nan())
+            }
+            (WindowSample::Histogram(one), WindowSample::Histogram(other)) => !other.same_as(one),
             _ => true,
         }),
         "resets" => pairs(window, |one, other| match (one, other) {
-            (Either::Number(one), Either::Number(other)) => other < one,
-            (Either::Histogram(one), Either::Histogram(other)) => other.is_reset_after(one),
+            (WindowSample::Number(one), WindowSample::Number(other)) => other < one,
+            (WindowSample::Histogram(one), WindowSample::Histogram(other)) => other.is_reset_after(one),
             _ => true,
         }),
         "irate" => instant_change(context, window, true),
@@ -150,17 +152,17 @@ fn totalled(context: Context<'_>, window: &Window<'_>, kind: Total) -> Option<Sa
 }
 
 /// A sample of a window.
-enum Either<'a> {
+enum WindowSample<'a> {
     Number(f64),
     Histogram(&'a Histogram),
 }
 
 /// Counts the pairs of consecutive samples that satisfy a condition. For an anchored range, the samples begin with the
 /// last one before it.
-fn pairs(window: &Window<'_>, holds: impl Fn(&Either<'_>, &Either<'_>) -> bool) -> Option<Sample> {
-    let numbers = window.times.iter().zip(window.values).map(|(time, value)| (*time, Either::Number(*value)));
-    let native = window.histograms.iter().map(|(time, histogram)| (*time, Either::Histogram(histogram)));
-    let mut samples: Vec<(i64, Either<'_>)> = numbers.chain(native).collect();
+fn pairs(window: &Window<'_>, holds: impl Fn(&WindowSample<'_>, &WindowSample<'_>) -> bool) -> Option<Sample> {
+    let numbers = window.times.iter().zip(window.values).map(|(time, value)| (*time, WindowSample::Number(*value)));
+    let native = window.histograms.iter().map(|(time, histogram)| (*time, WindowSample::Histogram(histogram)));
+    let mut samples: Vec<(i64, WindowSample<'_>)> = numbers.chain(native).collect();
     samples.sort_by_key(|sample| sample.0);
     let mut samples = samples.as_slice();
     if window.edge == Edge::Anchored {

@@ -13,7 +13,7 @@ pub(crate) enum Trim {
 }
 
 /// What is left of a bucket: the number of observations, and where they are on average.
-type Left = (f64, f64);
+type BucketRest = (f64, f64);
 
 impl Histogram {
     /// The histogram without the observations on one side of a value. Count and sum are estimated from the buckets if
@@ -21,7 +21,7 @@ impl Histogram {
     pub(crate) fn trimmed(&self, value: f64, trim: Trim) -> Self {
         let mut totals = (0.0, 0.0);
         let mut changed = false;
-        let mut account = |before: f64, (count, middle): Left| {
+        let mut account = |before: f64, (count, middle): BucketRest| {
             totals.0 += count;
             totals.1 += middle * count;
             changed |= before != count;
@@ -60,7 +60,7 @@ impl Histogram {
     }
 }
 
-fn left_of(bucket: &Bucket, value: f64, trim: Trim, is_positive: bool, linear: bool) -> Left {
+fn left_of(bucket: &Bucket, value: f64, trim: Trim, is_positive: bool, linear: bool) -> BucketRest {
     let Bucket { lower, upper, count, .. } = *bucket;
     let (whole, cut) = match trim {
         Trim::Above => (upper <= value, lower < value),
@@ -84,7 +84,7 @@ fn left_of(bucket: &Bucket, value: f64, trim: Trim, is_positive: bool, linear: b
 
 /// A bucket without a bound that the value cuts. Where its observations are is not known: they are kept or removed
 /// together, unless the lowest bucket can be taken to begin at 0.
-fn left_of_infinite(bucket: &Bucket, value: f64, trim: Trim) -> Left {
+fn left_of_infinite(bucket: &Bucket, value: f64, trim: Trim) -> BucketRest {
     let Bucket { lower, upper, count, .. } = *bucket;
     if lower == f64::NEG_INFINITY {
         let ends = upper > 0.0 && upper != f64::INFINITY;
@@ -102,7 +102,7 @@ fn left_of_infinite(bucket: &Bucket, value: f64, trim: Trim) -> Left {
     }
 }
 
-fn left_of_zero(bucket: &Bucket, value: f64, trim: Trim) -> Left {
+fn left_of_zero(bucket: &Bucket, value: f64, trim: Trim) -> BucketRest {
     let Bucket { lower, upper, count, .. } = *bucket;
     let all = (count, f64::midpoint(lower, upper));
     match trim {

@@ -1,4 +1,5 @@
 //! SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side: messages as PostgreSQL exchanges them, without their frames.
+//! It is written by hand, because postgres-protocol has the client's side alone.
 
 use super::crypto::{Hash, hmac, random_16, same_secret, sha256};
 use super::verifier::Verifier;

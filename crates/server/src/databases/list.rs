@@ -29,7 +29,7 @@ struct Slot {
     source: DatabaseSource,
     open: OnceLock<OpenDatabase>,
     /// Why its store could not be opened the last time. Locked while it is opened.
-    trouble: Mutex<Option<String>>,
+    opening_error: Mutex<Option<String>>,
 }
 
 /// A database whose store is open.
@@ -86,7 +86,7 @@ impl Databases {
             let error = Error::usage(format!("two databases have the name {name}"));
             return Err(error.with_hint("name them by NAME=URL"));
         }
-        let slot = |source| Slot { source, open: OnceLock::new(), trouble: Mutex::default() };
+        let slot = |source| Slot { source, open: OnceLock::new(), opening_error: Mutex::default() };
         let slots = sources.into_iter().map(slot).collect();
         let databases = Self(Arc::new(Inner { server: server.clone(), check, slots }));
         let mut first_error = None;
@@ -112,8 +112,8 @@ impl Databases {
 
     /// Opens a store if it is not open. What has happened is logged once.
     fn open_at(&self, position: usize) -> Result<Option<OpenDatabase>> {
-        let Slot { source, open, trouble } = &self.0.slots[position];
-        let mut trouble = trouble.lock();
+        let Slot { source, open, opening_error } = &self.0.slots[position];
+        let mut opening_error = opening_error.lock();
         if open.get().is_some() {
             return Ok(None);
         }
@@ -127,18 +127,18 @@ impl Databases {
         });
         match opened {
             Ok(opened) => {
-                if trouble.take().is_some() {
+                if opening_error.take().is_some() {
                     log.write(LogLevel::Warn, "database is available", &[("database", json!(name))]);
                 }
                 Ok(Some(open.get_or_init(|| opened).clone()))
             }
             Err(error) => {
                 let text = error.message().to_owned();
-                if name.is_some() && trouble.as_ref() != Some(&text) {
+                if name.is_some() && opening_error.as_ref() != Some(&text) {
                     let fields = [("database", json!(name)), ("error", json!(text))];
                     log.write(LogLevel::Error, "database cannot be opened", &fields);
                 }
-                *trouble = Some(text);
+                *opening_error = Some(text);
                 Err(error)
             }
         }

@@ -7,7 +7,7 @@
 //!
 //! Not owned: how each protocol names a database (`http::selection`, `pg`).
 
+pub(crate) mod known_caller;
 pub(crate) mod list;
 pub(crate) mod per_database;
-pub(crate) mod recognised;
 pub(crate) mod source;

@@ -2,7 +2,7 @@
 
 use super::command::{read, statement};
 use super::context::Flight;
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use super::handle::StatementHandle;
 use super::transactions::Ending;
 use crate::access::caller::Caller;
@@ -44,7 +44,7 @@ pub(super) async fn perform(
     caller: &Caller,
     connection: u64,
     action: Action,
-) -> Answered<Option<Bytes>> {
+) -> StatusResult<Option<Bytes>> {
     match action.r#type.as_str() {
         CREATE_PREPARED_STATEMENT => {
             let request: ActionCreatePreparedStatementRequest = unpacked(&action.body)?;
@@ -85,7 +85,7 @@ pub(super) async fn perform(
     }
 }
 
-fn cancel(flight: &Flight, caller: &Caller, request: &CancelFlightInfoRequest) -> Answered<CancelStatus> {
+fn cancel(flight: &Flight, caller: &Caller, request: &CancelFlightInfoRequest) -> StatusResult<CancelStatus> {
     let tickets = request.info.iter().flat_map(|info| &info.endpoint).filter_map(|endpoint| endpoint.ticket.as_ref());
     let mut status = CancelStatus::NotCancellable;
     for ticket in tickets {
@@ -98,7 +98,7 @@ fn cancel(flight: &Flight, caller: &Caller, request: &CancelFlightInfoRequest) -
     Ok(status)
 }
 
-fn unpacked<M: ProstMessageExt>(body: &[u8]) -> Answered<M> {
+fn unpacked<M: ProstMessageExt>(body: &[u8]) -> StatusResult<M> {
     let message = Any::decode(body).ok().and_then(|any| any.unpack::<M>().ok().flatten());
     message.ok_or_else(|| Status::invalid_argument(format!("the action's body is not a {}", M::type_url())))
 }

@@ -1,6 +1,6 @@
 //! What a client asks for: the command in a descriptor or a ticket.
 
-use super::error::Answered;
+use super::error::StatusResult;
 use super::handle::StatementHandle;
 use arrow_flight::FlightDescriptor;
 use arrow_flight::flight_descriptor::DescriptorType;
@@ -9,7 +9,7 @@ use prost::Message;
 use tonic::Status;
 
 /// The command of a descriptor.
-pub(super) fn of_descriptor(descriptor: &FlightDescriptor) -> Answered<Command> {
+pub(super) fn of_descriptor(descriptor: &FlightDescriptor) -> StatusResult<Command> {
     match descriptor.r#type() {
         DescriptorType::Cmd => read(&descriptor.cmd),
         _ => Err(Status::invalid_argument("the descriptor has no command: this server speaks Flight SQL")),
@@ -17,14 +17,14 @@ pub(super) fn of_descriptor(descriptor: &FlightDescriptor) -> Answered<Command> 
 }
 
 /// A command as it is sent.
-pub(super) fn read(bytes: &[u8]) -> Answered<Command> {
+pub(super) fn read(bytes: &[u8]) -> StatusResult<Command> {
     let malformed = || Status::invalid_argument("this is not a command of Flight SQL");
     let any = Any::decode(bytes).map_err(|_| malformed())?;
     Command::try_from(any).map_err(|_| malformed())
 }
 
 /// The statement that a command runs, if it is one with rows.
-pub(super) fn statement(command: &Command) -> Answered<Option<StatementHandle>> {
+pub(super) fn statement(command: &Command) -> StatusResult<Option<StatementHandle>> {
     Ok(match command {
         Command::CommandStatementQuery(query) => {
             Some(StatementHandle::new(query.query.clone(), query.transaction_id.as_deref()))

@@ -1,6 +1,6 @@
 //! The context in which requests are answered.
 
-use super::error::Answered;
+use super::error::StatusResult;
 use super::running::RunningQueries;
 use super::transactions::Transactions;
 use crate::access::caller::Caller;
@@ -100,7 +100,7 @@ impl Flight {
     }
 
     /// Waits for a permit for a statement.
-    pub(super) async fn permit(&self) -> Answered<StatementPermit> {
+    pub(super) async fn permit(&self) -> StatusResult<StatementPermit> {
         let taken = self.0.state.permits().take().await;
         taken.map_err(|NoPermit| Status::unavailable("too many statements are running: retry later"))
     }
@@ -116,7 +116,7 @@ pub(super) fn connection_of<T>(request: &Request<T>) -> u64 {
 }
 
 /// The caller of a request, as it was authenticated.
-pub(super) fn caller_of<T>(request: &Request<T>) -> Answered<Caller> {
+pub(super) fn caller_of<T>(request: &Request<T>) -> StatusResult<Caller> {
     let caller = request.extensions().get::<Caller>().cloned();
     caller.ok_or_else(|| Status::internal("it is not known who sends the request"))
 }

@@ -12,23 +12,23 @@ pub(super) fn status_of(error: &Error) -> Status {
     Status::new(code_of(error.kind()), message)
 }
 
-/// The result of a gRPC call.
-pub(super) type Answered<T> = std::result::Result<T, Status>;
+/// A result whose error is a status of gRPC.
+pub(super) type StatusResult<T> = std::result::Result<T, Status>;
 
 /// Errors that become statuses.
 pub(super) trait IntoStatus<T> {
     /// Converts the error to a gRPC status.
-    fn or_status(self) -> Answered<T>;
+    fn or_status(self) -> StatusResult<T>;
 }
 
 impl<T> IntoStatus<T> for atsdb::Result<T> {
-    fn or_status(self) -> Answered<T> {
+    fn or_status(self) -> StatusResult<T> {
         self.map_err(|error| status_of(&error))
     }
 }
 
 impl<T> IntoStatus<T> for std::result::Result<T, atsdb::arrow::error::ArrowError> {
-    fn or_status(self) -> Answered<T> {
+    fn or_status(self) -> StatusResult<T> {
         self.map_err(|error| status_of(&Error::from(error)))
     }
 }

@@ -1,7 +1,7 @@
 //! Handles: a statement with everything that its execution needs. Tickets and prepared statements have this form, and
 //! clients send it back as it is.
 
-use super::error::{Answered, IntoStatus, status_of};
+use super::error::{IntoStatus, StatusResult, status_of};
 use super::put::Arrivals;
 use crate::shared::arrow_stream::ArrowStream;
 use atsdb::arrow::array::RecordBatch;
@@ -53,7 +53,7 @@ impl StatementHandle {
     }
 
     /// Reads a handle that a client sends.
-    pub(super) fn read(bytes: &[u8]) -> Answered<Self> {
+    pub(super) fn read(bytes: &[u8]) -> StatusResult<Self> {
         let handle = Self::decode(bytes).ok().filter(|handle| !handle.text.is_empty());
         handle.ok_or_else(|| Status::invalid_argument("this is not a handle or a ticket of this server"))
     }
@@ -65,13 +65,13 @@ impl StatementHandle {
     }
 
     /// The handle with a name of its own, by which one execution can be cancelled.
-    pub(super) fn with_id(mut self) -> Answered<Self> {
+    pub(super) fn with_id(mut self) -> StatusResult<Self> {
         self.id = SystemEnvironment.random().or_status()?.to_vec();
         Ok(self)
     }
 
     /// Replaces the values of the parameters by those that a client sends.
-    pub(super) fn bind_all(&mut self, rows: &mut Arrivals) -> Answered<()> {
+    pub(super) fn bind_all(&mut self, rows: &mut Arrivals) -> StatusResult<()> {
         self.parameters.clear();
         let Some(schema) = rows.schema()?.filter(|schema| !schema.fields().is_empty()) else {
             return rows.skip_rest();

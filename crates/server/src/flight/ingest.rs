@@ -1,6 +1,6 @@
 //! Bulk ingestion: the rows of a request into a table, all or nothing.
 
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use super::metadata::CATALOG;
 use super::put::Arrivals;
 use super::session::StatementSession;
@@ -18,13 +18,13 @@ pub(super) fn ingest(
     session: &mut StatementSession,
     command: &CommandStatementIngest,
     rows: Arrivals,
-) -> Answered<u64> {
+) -> StatusResult<u64> {
     check_target(command)?;
     session.require(Permission::Change).or_status()?;
     session.all_or_nothing(|session| store(session, command, rows))
 }
 
-fn store(session: &StatementSession, command: &CommandStatementIngest, mut rows: Arrivals) -> Answered<u64> {
+fn store(session: &StatementSession, command: &CommandStatementIngest, mut rows: Arrivals) -> StatusResult<u64> {
     let options = command.table_definition_options.unwrap_or_default();
     let is_there = match session.find_table(schema_of(command), &command.table) {
         Ok(_) => true,
@@ -101,7 +101,7 @@ fn target_name(command: &CommandStatementIngest) -> String {
     }
 }
 
-fn check_target(command: &CommandStatementIngest) -> Answered<()> {
+fn check_target(command: &CommandStatementIngest) -> StatusResult<()> {
     if command.temporary {
         return Err(Status::unimplemented("temporary tables are not supported"));
     }

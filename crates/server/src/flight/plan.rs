@@ -2,7 +2,7 @@
 //! something and has no rows is executed at once, because drivers need not ask for rows that there are none of.
 
 use super::context::Flight;
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use super::handle::StatementHandle;
 use super::rows::{answer_schema, schema_bytes, sent_schema};
 use super::session::StatementSession;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 impl Flight {
     /// Prepares a statement with the rights of a caller.
-    async fn prepare(&self, caller: &Caller, handle: &StatementHandle) -> Answered<Prepared> {
+    async fn prepare(&self, caller: &Caller, handle: &StatementHandle) -> StatusResult<Prepared> {
         let text = handle.text.clone();
         let work =
             move |session: &mut StatementSession, _permit| Ok((session.prepare_for_client(&text).or_status()?, 0));
@@ -29,7 +29,7 @@ impl Flight {
         caller: &Caller,
         descriptor: FlightDescriptor,
         handle: StatementHandle,
-    ) -> Answered<FlightInfo> {
+    ) -> StatusResult<FlightInfo> {
         let prepared = self.prepare(caller, &handle).await?;
         let info = FlightInfo::new().with_descriptor(descriptor);
         let Some(schema) = prepared.schema() else {
@@ -46,7 +46,7 @@ impl Flight {
     }
 
     /// The columns of a statement's rows.
-    pub(super) async fn schema(&self, caller: &Caller, handle: &StatementHandle) -> Answered<SchemaRef> {
+    pub(super) async fn schema(&self, caller: &Caller, handle: &StatementHandle) -> StatusResult<SchemaRef> {
         let prepared = self.prepare(caller, handle).await?;
         Ok(prepared.schema().map_or_else(|| Arc::new(Schema::empty()), |schema| answer_schema(schema)))
     }
@@ -56,7 +56,7 @@ impl Flight {
         &self,
         caller: &Caller,
         handle: StatementHandle,
-    ) -> Answered<ActionCreatePreparedStatementResult> {
+    ) -> StatusResult<ActionCreatePreparedStatementResult> {
         let prepared = self.prepare(caller, &handle).await?;
         let parameters = prepared.parameter_types().iter().enumerate();
         let parameters = parameters.map(|(at, kind)| Field::new(format!("${}", at + 1), kind.clone(), true));

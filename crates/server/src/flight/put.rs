@@ -1,7 +1,7 @@
 //! What clients send: values of parameters, and rows to ingest. Messages become batches on the thread that uses them.
 //! A request that is broken off ends with an error, so that nothing of it is stored.
 
-use super::error::Answered;
+use super::error::StatusResult;
 use crate::shared::arrow_claims;
 use crate::shared::permits::{StatementPermit, TooSlow};
 use arrow_flight::FlightData;
@@ -43,7 +43,7 @@ impl Arrivals {
     }
 
     /// The columns; `None` if the client sends none.
-    pub(super) fn schema(&mut self) -> Answered<Option<SchemaRef>> {
+    pub(super) fn schema(&mut self) -> StatusResult<Option<SchemaRef>> {
         if self.schema.is_none() && !self.is_over {
             match self.payload()? {
                 None => self.is_over = true,
@@ -55,7 +55,7 @@ impl Arrivals {
     }
 
     /// The next batch; `None` at the end.
-    pub(super) fn next(&mut self) -> Answered<Option<RecordBatch>> {
+    pub(super) fn next(&mut self) -> StatusResult<Option<RecordBatch>> {
         self.schema()?;
         while !self.is_over {
             match self.payload()? {
@@ -72,12 +72,12 @@ impl Arrivals {
     }
 
     /// Waits for the end of the request.
-    pub(super) fn skip_rest(&mut self) -> Answered<()> {
+    pub(super) fn skip_rest(&mut self) -> StatusResult<()> {
         while self.next()?.is_some() {}
         Ok(())
     }
 
-    fn payload(&mut self) -> Answered<Option<DecodedPayload>> {
+    fn payload(&mut self) -> StatusResult<Option<DecodedPayload>> {
         let arrival = self.permit.wait_for(self.held_bytes, self.decoder.next());
         // Damaged bytes may make arrow panic. The decoder is not used again after that.
         let arrived = catch_unwind(AssertUnwindSafe(|| self.runtime.block_on(arrival)));
@@ -94,7 +94,7 @@ impl Arrivals {
 }
 
 /// A message whose stated lengths fit its size.
-fn checked(message: FlightData) -> Answered<FlightData> {
+fn checked(message: FlightData) -> StatusResult<FlightData> {
     match arrow_claims::check(&message.data_header, &message.data_body) {
         Ok(()) => Ok(message),
         Err(error) => Err(Status::invalid_argument(format!("the request is not an Arrow stream: {error}"))),

@@ -1,13 +1,13 @@
 //! Queries: the rows of a ticket, computed on a thread that may block while the client reads them.
 
 use super::context::Flight;
-use super::error::{Answered, IntoStatus, status_of};
+use super::error::{IntoStatus, StatusResult, status_of};
 use super::handle::StatementHandle;
 use super::rows::{RowEncoder, answer_schema};
 use super::session::StatementSession;
 use crate::access::caller::Caller;
 use crate::shared::outlet::{Outlet, PARTS_MAX, Stop, StopOnDrop, outlet};
-use crate::shared::running::{Listed, Sender};
+use crate::shared::running::{ListedStatement, Sender};
 use arrow_flight::FlightData;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::datatypes::Schema;
@@ -23,13 +23,13 @@ use tokio::sync::oneshot;
 use tonic::Status;
 
 /// Messages on their way to a client.
-pub(super) type FlightStream = Pin<Box<dyn Stream<Item = Answered<FlightData>> + Send>>;
+pub(super) type FlightStream = Pin<Box<dyn Stream<Item = StatusResult<FlightData>> + Send>>;
 
 /// A message, or the end of an answer. Without an end, an answer is broken.
-type Part = Answered<Option<FlightData>>;
+type StreamPart = StatusResult<Option<FlightData>>;
 
 /// The rows of one batch, which is in memory.
-pub(super) fn of_batch(batch: &RecordBatch) -> Answered<FlightStream> {
+pub(super) fn of_batch(batch: &RecordBatch) -> StatusResult<FlightStream> {
     let mut encoder = RowEncoder::new(batch.schema());
     let mut messages = vec![Ok(encoder.schema_message())];
     let encoded = encoder.encode(batch, |message| {
@@ -41,7 +41,7 @@ pub(super) fn of_batch(batch: &RecordBatch) -> Answered<FlightStream> {
 }
 
 /// The rows of a statement, for a caller. Errors are known as soon as the first batch is computed.
-pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementHandle) -> Answered<FlightStream> {
+pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementHandle) -> StatusResult<FlightStream> {
     let (session, permit) = flight.admit(caller, handle.scope()).await?;
     flight.metrics().statements.increment();
     let stop = Stop::new(session.interrupt_handle());
@@ -62,7 +62,7 @@ pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementH
         if is_over {
             return Poll::Ready(None);
         }
-        let part: Option<Part> = ready!(rows.poll_next(context));
+        let part: Option<StreamPart> = ready!(rows.poll_next(context));
         let part = part.unwrap_or_else(|| Err(Status::internal("the statement ended before its last rows")));
         is_over = !matches!(part, Ok(Some(_)));
         Poll::Ready(part.transpose())
@@ -73,13 +73,13 @@ pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementH
 struct Query {
     /// Both are gone when another statement of the transaction may run.
     session: Option<StatementSession>,
-    listed: Option<Listed>,
+    listed: Option<ListedStatement>,
     stop: Stop,
-    out: Outlet<Part>,
+    out: Outlet<StreamPart>,
 }
 
 impl Query {
-    fn run(mut self, handle: &StatementHandle, begin: oneshot::Sender<Answered<()>>) {
+    fn run(mut self, handle: &StatementHandle, begin: oneshot::Sender<StatusResult<()>>) {
         let mut begin = Some(begin);
         let sent = self.send(handle, &mut begin).and_then(|()| self.hand_over(None));
         if let Err(error) = sent {
@@ -104,7 +104,7 @@ impl Query {
         drop((self.listed.take(), self.session.take()));
     }
 
-    fn send(&mut self, handle: &StatementHandle, begin: &mut Option<oneshot::Sender<Answered<()>>>) -> Result<()> {
+    fn send(&mut self, handle: &StatementHandle, begin: &mut Option<oneshot::Sender<StatusResult<()>>>) -> Result<()> {
         let executions = executions(handle)?;
         let last = executions.len().saturating_sub(1);
         let mut encoder = None;
@@ -148,7 +148,7 @@ impl Query {
     }
 
     /// Sends the columns, if this is the beginning of the answer.
-    fn begin(&mut self, encoder: &RowEncoder, begin: &mut Option<oneshot::Sender<Answered<()>>>) -> Result<()> {
+    fn begin(&mut self, encoder: &RowEncoder, begin: &mut Option<oneshot::Sender<StatusResult<()>>>) -> Result<()> {
         let Some(begin) = begin.take() else { return Ok(()) };
         begin.send(Ok(())).map_err(|_| gone("the client has gone"))?;
         self.hand_over(Some(encoder.schema_message()))

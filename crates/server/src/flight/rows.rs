@@ -1,7 +1,7 @@
 //! Rows as messages of Flight. Mapped columns are sent as their texts, and large batches in several messages, so that
 //! no client meets a type or a size that it cannot read.
 
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use arrow_flight::{FlightData, SchemaAsIpc};
 use atsdb::arrow::array::{ArrayRef, RecordBatch};
 use atsdb::arrow::compute::cast;
@@ -49,7 +49,7 @@ fn sent_type(data_type: &DataType) -> DataType {
 }
 
 /// A schema in the form that Flight's messages carry.
-pub(super) fn schema_bytes(schema: &Schema) -> Answered<prost::bytes::Bytes> {
+pub(super) fn schema_bytes(schema: &Schema) -> StatusResult<prost::bytes::Bytes> {
     let message = arrow_flight::IpcMessage::try_from(SchemaAsIpc::new(schema, &IpcWriteOptions::default()));
     Ok(message.or_status()?.0)
 }

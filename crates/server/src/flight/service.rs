@@ -3,7 +3,7 @@
 use super::actions;
 use super::command::{self, unsupported};
 use super::context::{Flight, caller_of, connection_of};
-use super::error::{Answered, IntoStatus, status_of};
+use super::error::{IntoStatus, StatusResult, status_of};
 use super::handle::{StatementHandle, TransactionScope};
 use super::metadata;
 use super::put::Arrivals;
@@ -28,7 +28,7 @@ use tokio::runtime::Handle;
 use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status, Streaming};
 
-type Messages<T> = Pin<Box<dyn Stream<Item = Answered<T>> + Send>>;
+type Messages<T> = Pin<Box<dyn Stream<Item = StatusResult<T>> + Send>>;
 
 #[tonic::async_trait]
 impl FlightService for Flight {
@@ -44,7 +44,7 @@ impl FlightService for Flight {
     async fn handshake(
         &self,
         request: Request<Streaming<HandshakeRequest>>,
-    ) -> Answered<Response<Self::HandshakeStream>> {
+    ) -> StatusResult<Response<Self::HandshakeStream>> {
         let caller = caller_of(&request)?;
         let credentials = credentials::of_header_alone(&request.metadata().clone().into_headers());
         let token = self.access().session_token(&caller, credentials);
@@ -56,11 +56,11 @@ impl FlightService for Flight {
         Ok(response)
     }
 
-    async fn list_flights(&self, _: Request<Criteria>) -> Answered<Response<Self::ListFlightsStream>> {
+    async fn list_flights(&self, _: Request<Criteria>) -> StatusResult<Response<Self::ListFlightsStream>> {
         Err(Status::unimplemented("flights are not listed: list tables by the commands of Flight SQL"))
     }
 
-    async fn get_flight_info(&self, request: Request<FlightDescriptor>) -> Answered<Response<FlightInfo>> {
+    async fn get_flight_info(&self, request: Request<FlightDescriptor>) -> StatusResult<Response<FlightInfo>> {
         let caller = caller_of(&request)?;
         let descriptor = request.into_inner();
         let command = command::of_descriptor(&descriptor)?;
@@ -73,11 +73,11 @@ impl FlightService for Flight {
         Ok(Response::new(info.with_descriptor(descriptor).with_total_records(-1).with_total_bytes(-1)))
     }
 
-    async fn poll_flight_info(&self, _: Request<FlightDescriptor>) -> Answered<Response<PollInfo>> {
+    async fn poll_flight_info(&self, _: Request<FlightDescriptor>) -> StatusResult<Response<PollInfo>> {
         Err(Status::unimplemented("PollFlightInfo is not supported: use GetFlightInfo"))
     }
 
-    async fn get_schema(&self, request: Request<FlightDescriptor>) -> Answered<Response<SchemaResult>> {
+    async fn get_schema(&self, request: Request<FlightDescriptor>) -> StatusResult<Response<SchemaResult>> {
         let caller = caller_of(&request)?;
         let command = command::of_descriptor(&request.into_inner())?;
         let schema = match command::statement(&command)? {
@@ -87,7 +87,7 @@ impl FlightService for Flight {
         Ok(Response::new(SchemaResult { schema: super::rows::schema_bytes(&schema)? }))
     }
 
-    async fn do_get(&self, request: Request<Ticket>) -> Answered<Response<Self::DoGetStream>> {
+    async fn do_get(&self, request: Request<Ticket>) -> StatusResult<Response<Self::DoGetStream>> {
         let caller = caller_of(&request)?;
         let command = command::read(&request.into_inner().ticket)?;
         let rows = match command::statement(&command)? {
@@ -97,7 +97,7 @@ impl FlightService for Flight {
         Ok(Response::new(rows))
     }
 
-    async fn do_put(&self, request: Request<Streaming<FlightData>>) -> Answered<Response<Self::DoPutStream>> {
+    async fn do_put(&self, request: Request<Streaming<FlightData>>) -> StatusResult<Response<Self::DoPutStream>> {
         let caller = caller_of(&request)?;
         let mut messages = request.into_inner();
         let nothing = || Status::invalid_argument("the request has no message");
@@ -109,24 +109,24 @@ impl FlightService for Flight {
         Ok(Response::new(Box::pin(iter([Ok(PutResult { app_metadata })]))))
     }
 
-    async fn do_exchange(&self, _: Request<Streaming<FlightData>>) -> Answered<Response<Self::DoExchangeStream>> {
+    async fn do_exchange(&self, _: Request<Streaming<FlightData>>) -> StatusResult<Response<Self::DoExchangeStream>> {
         Err(Status::unimplemented("DoExchange is not supported"))
     }
 
-    async fn do_action(&self, request: Request<Action>) -> Answered<Response<Self::DoActionStream>> {
+    async fn do_action(&self, request: Request<Action>) -> StatusResult<Response<Self::DoActionStream>> {
         let (caller, connection) = (caller_of(&request)?, connection_of(&request));
         let result = actions::perform(self, &caller, connection, request.into_inner()).await?;
         let results = result.map(|body| Ok(arrow_flight::Result { body }));
         Ok(Response::new(Box::pin(iter(results))))
     }
 
-    async fn list_actions(&self, _: Request<Empty>) -> Answered<Response<Self::ListActionsStream>> {
+    async fn list_actions(&self, _: Request<Empty>) -> StatusResult<Response<Self::ListActionsStream>> {
         Ok(Response::new(Box::pin(iter(actions::list().map(Ok)))))
     }
 }
 
 impl Flight {
-    async fn metadata(&self, caller: &Caller, command: Command) -> Answered<RecordBatch> {
+    async fn metadata(&self, caller: &Caller, command: Command) -> StatusResult<RecordBatch> {
         let session = self.session(caller, TransactionScope::default()).await?;
         let batch = tokio::task::spawn_blocking(move || match metadata::answer(&session, &command) {
             Some(answer) => answer.map_err(|error| status_of(&error)),
@@ -142,7 +142,7 @@ impl Flight {
         command: Command,
         first: FlightData,
         rest: Streaming<FlightData>,
-    ) -> Answered<Bytes> {
+    ) -> StatusResult<Bytes> {
         let runtime = Handle::current();
         match command {
             Command::CommandStatementUpdate(update) => {

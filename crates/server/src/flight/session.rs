@@ -1,7 +1,7 @@
 //! The session in which a statement runs: that of its transaction, or one of its own.
 
 use super::context::Flight;
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use super::handle::TransactionScope;
 use super::transactions::Transaction;
 use crate::access::caller::Caller;
@@ -77,7 +77,7 @@ impl StatementSession {
 
     /// Does work that consists of several statements: all of it is stored, or nothing. If it fails within a transaction
     /// of the client, that can only be rolled back.
-    pub(super) fn all_or_nothing<T>(&mut self, work: impl FnOnce(&mut Self) -> Answered<T>) -> Answered<T> {
+    pub(super) fn all_or_nothing<T>(&mut self, work: impl FnOnce(&mut Self) -> StatusResult<T>) -> StatusResult<T> {
         match self.transaction() {
             // This also holds if the work panics.
             Some(transaction) => transaction.has_failed = true,
@@ -121,7 +121,7 @@ impl Flight {
         &self,
         caller: &Caller,
         scope: TransactionScope<'_>,
-    ) -> Answered<(StatementSession, StatementPermit)> {
+    ) -> StatusResult<(StatementSession, StatementPermit)> {
         let session = self.session(caller, scope).await?;
         let permit = self.permit().await?;
         permit.follow_waits(&session);
@@ -129,7 +129,7 @@ impl Flight {
     }
 
     /// The session for a statement of a caller, with the caller's rights.
-    pub(super) async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> Answered<StatementSession> {
+    pub(super) async fn session(&self, caller: &Caller, scope: TransactionScope<'_>) -> StatusResult<StatementSession> {
         let session = if scope.id.is_empty() {
             self.refuse_late()?;
             StatementSession::Own(Box::new(self.state().session_of(caller.user.as_deref())))
@@ -142,7 +142,7 @@ impl Flight {
     }
 
     /// Refuses new work while the server drains.
-    pub(super) fn refuse_late(&self) -> Answered<()> {
+    pub(super) fn refuse_late(&self) -> StatusResult<()> {
         match self.state().phase().now() {
             Phase::Draining | Phase::Stopping => Err(Status::unavailable("the server is shutting down")),
             Phase::Starting | Phase::Ready => Ok(()),

@@ -1,7 +1,7 @@
 //! Open transactions. A client names its transaction by 128 random bits, and only its user may use it. One without a
 //! statement costs a session and nothing in the store: it begins with its first statement.
 
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use super::handle::TransactionScope;
 use crate::shared::clock;
 use crate::shared::phase::Work;
@@ -89,7 +89,7 @@ impl Transactions {
     }
 
     /// Opens a transaction, and returns its name.
-    pub(super) fn open(&self, user: Option<&Arc<str>>, connection: u64) -> Answered<Id> {
+    pub(super) fn open(&self, user: Option<&Arc<str>>, connection: u64) -> StatusResult<Id> {
         self.expire();
         let id = SystemEnvironment.random().or_status()?;
         let mut open = self.0.open.lock();
@@ -108,7 +108,7 @@ impl Transactions {
         &self,
         scope: TransactionScope<'_>,
         user: Option<&Arc<str>>,
-    ) -> Answered<OwnedMutexGuard<Transaction>> {
+    ) -> StatusResult<OwnedMutexGuard<Transaction>> {
         self.expire();
         let found = self.find(scope.id, user).or_else(|| self.find_next(scope.connection, user));
         let session = found.ok_or_else(ended)?;
@@ -129,7 +129,7 @@ impl Transactions {
     }
 
     /// Ends a transaction. Rolling back one that no longer exists succeeds: its changes are not stored.
-    pub(super) async fn end(&self, id: &[u8], user: Option<&Arc<str>>, ending: Ending) -> Answered<()> {
+    pub(super) async fn end(&self, id: &[u8], user: Option<&Arc<str>>, ending: Ending) -> StatusResult<()> {
         self.expire();
         let session = match (self.find(id, user), ending) {
             (Some(session), _) => session,
@@ -183,7 +183,7 @@ impl Transactions {
         next.filter(|_| found.next().is_none())
     }
 
-    async fn wait(&self, session: Arc<AsyncMutex<Transaction>>) -> Answered<OwnedMutexGuard<Transaction>> {
+    async fn wait(&self, session: Arc<AsyncMutex<Transaction>>) -> StatusResult<OwnedMutexGuard<Transaction>> {
         let hold_time = self.0.state.statements().hold_time;
         let entered = tokio::time::timeout(hold_time, session.lock_owned()).await;
         entered.map_err(|_| Status::failed_precondition("another statement of the transaction is still running"))

@@ -1,7 +1,7 @@
 //! Statements that change something: executed once, or once for each row of values.
 
 use super::context::Flight;
-use super::error::{Answered, IntoStatus};
+use super::error::{IntoStatus, StatusResult};
 use super::handle::{StatementHandle, TransactionScope};
 use super::query::values_of;
 use super::session::StatementSession;
@@ -20,8 +20,8 @@ impl Flight {
         caller: &Caller,
         transaction: TransactionScope<'_>,
         text: &str,
-        work: impl FnOnce(&mut StatementSession, StatementPermit) -> Answered<(T, u64)> + Send + 'static,
-    ) -> Answered<T> {
+        work: impl FnOnce(&mut StatementSession, StatementPermit) -> StatusResult<(T, u64)> + Send + 'static,
+    ) -> StatusResult<T> {
         let (mut session, permit) = self.admit(caller, transaction).await?;
         self.metrics().statements.increment();
         let stop = Stop::new(session.interrupt_handle());
@@ -48,7 +48,7 @@ impl Flight {
     }
 
     /// Executes a statement, with the values that are bound to it. Returns the number of rows that it has changed.
-    pub(super) async fn execute(&self, caller: &Caller, handle: StatementHandle) -> Answered<Option<u64>> {
+    pub(super) async fn execute(&self, caller: &Caller, handle: StatementHandle) -> StatusResult<Option<u64>> {
         let named = handle.clone();
         let work = move |session: &mut StatementSession, _permit| {
             let mut rows = handle.parameters().or_status()?.into_iter();
@@ -63,8 +63,8 @@ impl Flight {
 pub(super) fn for_each_row(
     session: &mut StatementSession,
     text: &str,
-    mut next: impl FnMut() -> Answered<Option<RecordBatch>>,
-) -> Answered<Option<u64>> {
+    mut next: impl FnMut() -> StatusResult<Option<RecordBatch>>,
+) -> StatusResult<Option<u64>> {
     let first = loop {
         match next()? {
             Some(batch) if batch.num_columns() == 0 || batch.num_rows() == 0 => {}
@@ -101,13 +101,13 @@ fn execute_row(
     prepared: &Prepared,
     rows: &RecordBatch,
     row: usize,
-) -> Answered<Option<u64>> {
+) -> StatusResult<Option<u64>> {
     let values = values_of(rows, row).or_status()?;
     row_count(session.execute_prepared(prepared, &values).or_status()?)
 }
 
 /// The number of rows that a statement has changed, or that it has answered.
-fn row_count(answer: Answer) -> Answered<Option<u64>> {
+fn row_count(answer: Answer) -> StatusResult<Option<u64>> {
     match answer {
         Answer::Done { row_count, .. } => Ok(row_count),
         Answer::Rows(rows) => {

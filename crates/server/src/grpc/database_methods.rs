@@ -10,8 +10,8 @@ use crate::access::role::PERMISSION_DENIED;
 use crate::access::state::Access;
 use crate::flight::{Flight, FlightServiceServer};
 use crate::http::credentials;
-use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::prom::Prom;
 use crate::shared::phase::Phase;
 use crate::shared::state::State;
@@ -31,7 +31,7 @@ pub(crate) struct DatabaseMethods {
     flight: Flight,
     flight_service: FlightServiceServer<Flight>,
     prom: Prom,
-    gate: Gate,
+    memory: RequestMemory,
     ingest: Arc<IngestOptions>,
 }
 
@@ -47,10 +47,10 @@ impl DatabaseMethods {
         access: &Access,
         flight: Flight,
         prom: Prom,
-        (gate, ingest): (Gate, Arc<IngestOptions>),
+        (memory, ingest): (RequestMemory, Arc<IngestOptions>),
     ) -> Self {
         let flight_service = flight.service(ingest.body_bytes_max);
-        Self { state: state.clone(), access: access.clone(), flight, flight_service, prom, gate, ingest }
+        Self { state: state.clone(), access: access.clone(), flight, flight_service, prom, memory, ingest }
     }
 
     /// Waits until no transaction is open that a client could still commit.
@@ -90,7 +90,7 @@ impl DatabaseMethods {
         match method {
             Method::Flight => {
                 request.extensions_mut().insert(caller);
-                let request = request.map(|body| whole_messages(body, &self.gate, &self.ingest));
+                let request = request.map(|body| whole_messages(body, &self.memory, &self.ingest));
                 match TowerToHyperService::new(self.flight_service).call(request).await {
                     Ok(response) => response,
                     Err(never) => match never {},

@@ -3,8 +3,8 @@
 //!
 //! A request that its client breaks off ends with an error, and never like one that is complete.
 
-use crate::ingest::gate::{Gate, Room};
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::{MemoryReservation, RequestMemory};
 use axum::body::Body;
 use hyper::body::{Body as _, Bytes, Incoming};
 use std::pin::Pin;
@@ -24,17 +24,17 @@ struct Messages {
     body: Incoming,
     /// What has arrived of the next message, and possibly of later ones.
     arrived: Vec<u8>,
-    room: Room,
+    reservation: MemoryReservation,
     bytes_max: usize,
     read_time_max: Duration,
 }
 
 /// The same body, cut into whole messages.
-pub(super) fn whole_messages(body: Incoming, gate: &Gate, options: &IngestOptions) -> Body {
+pub(super) fn whole_messages(body: Incoming, memory: &RequestMemory, options: &IngestOptions) -> Body {
     let messages = Messages {
         body,
         arrived: Vec::new(),
-        room: gate.enter(),
+        reservation: memory.reservation(),
         bytes_max: options.body_bytes_max,
         read_time_max: options.read_time_max,
     };
@@ -71,7 +71,7 @@ impl Messages {
             let Ok(bytes) = frame.into_data() else { continue };
             let byte_count = (self.arrived.len() + bytes.len()).saturating_mul(COPIES);
             let full = |_| Status::unavailable("too many bytes are being written: retry later");
-            self.room.grow(byte_count).await.map_err(full)?;
+            self.reservation.grow(byte_count).await.map_err(full)?;
             self.arrived.extend_from_slice(&bytes);
         }
     }

@@ -26,14 +26,14 @@ pub(super) async fn export(prom: &Prom, request: Request<Incoming>) -> Response<
 }
 
 async fn stored(prom: &Prom, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Status> {
-    let body = read_compressed(Compression::None, &HeaderMap::new(), body, &prom.gate, &prom.ingest).await;
+    let body = read_compressed(Compression::None, &HeaderMap::new(), body, &prom.memory, &prom.ingest).await;
     let body = message_of(body.map_err(|error| of_body(&error))?, headers, prom).await?;
     export_protobuf(prom, body).await.map_err(|refusal| of_refusal(&refusal))
 }
 
 /// The only message of a request, without its prefix and its compression.
 async fn message_of(body: HeldBody, headers: &HeaderMap, prom: &Prom) -> Result<HeldBody, Status> {
-    let HeldBody { mut bytes, room } = body;
+    let HeldBody { mut bytes, reservation } = body;
     let not_one = || Status::invalid_argument("the request is not one message");
     let ([flag, length @ ..], message) = bytes.split_first_chunk::<PREFIX_BYTES>().ok_or_else(not_one)?;
     if u32::from_be_bytes(*length) as usize != message.len() {
@@ -42,8 +42,8 @@ async fn message_of(body: HeldBody, headers: &HeaderMap, prom: &Prom) -> Result<
     let flag = *flag;
     bytes.drain(..PREFIX_BYTES);
     match (flag, headers.get("grpc-encoding").map(|value| value.as_bytes())) {
-        (0, _) => Ok(HeldBody { bytes, room }),
-        (1, Some(b"gzip")) => decompress(bytes, room, &prom.ingest).await.map_err(|error| of_body(&error)),
+        (0, _) => Ok(HeldBody { bytes, reservation }),
+        (1, Some(b"gzip")) => decompress(bytes, reservation, &prom.ingest).await.map_err(|error| of_body(&error)),
         _ => Err(Status::unimplemented("the message is compressed, but not with gzip")),
     }
 }

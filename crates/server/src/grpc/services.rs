@@ -96,7 +96,7 @@ impl Services {
             }
         };
         let credentials = credentials::of_header_alone(headers);
-        let recognised = self.databases.recognise(None, credentials, peer).await.map_err(refused)?;
-        Err(Status::new(code, format!("{message} (there is: {})", recognised.names())))
+        let known = self.databases.authenticate(None, credentials, peer).await.map_err(refused)?;
+        Err(Status::new(code, format!("{message} (there is: {})", known.names())))
     }
 }

@@ -50,9 +50,9 @@ pub(crate) async fn dispatch(State(dispatch): State<Dispatch>, request: Request)
     };
     let Some(peer) = request.extensions().get::<Peer>().copied() else { return unknown_peer() };
     let credentials = credentials::of_request(request.headers(), request.uri());
-    match databases.recognise(None, credentials, peer).await {
-        Ok(recognised) => {
-            let message = format!("{message} (there is: {})", recognised.names());
+    match databases.authenticate(None, credentials, peer).await {
+        Ok(known) => {
+            let message = format!("{message} (there is: {})", known.names());
             refusal::with_retry(refuse(status, code, &message))
         }
         Err(refusal) => refused(refusal),

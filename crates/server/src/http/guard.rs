@@ -3,8 +3,8 @@
 //! everybody, so that a new path cannot be left unprotected by mistake.
 
 use super::credentials;
-use super::needs::{Needs, RouteNeeds, of_rooms};
 use super::refusal::with_retry;
+use super::required_role::{RequiredRole, RouteRoles, roles_of_rooms};
 use super::selection::database_of;
 use crate::access::authenticate::{Credentials, Refusal, UNVERIFIABLE};
 use crate::access::caller::{Caller, Peer};
@@ -20,24 +20,24 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The state of a layer: who checks credentials, and the rights that paths require.
+/// The state of a layer: who checks credentials, and the roles that paths require.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard<T> {
     authority: T,
-    needs: Arc<BTreeMap<&'static str, Needs>>,
+    roles: Arc<BTreeMap<&'static str, RequiredRole>>,
 }
 
 impl<T> Guard<T> {
-    pub(crate) fn new(authority: T, rooms: &[RouteNeeds]) -> Self {
-        Self { authority, needs: Arc::new(of_rooms(rooms)) }
+    pub(crate) fn new(authority: T, rooms: &[RouteRoles]) -> Self {
+        Self { authority, roles: Arc::new(roles_of_rooms(rooms)) }
     }
 
     /// Decides what must be known about a request before it may pass.
     fn demand(&self, request: &Request) -> Demand {
         let path = request.extensions().get::<MatchedPath>();
-        let role = match path.map(|path| self.needs.get(path.as_str()).copied()) {
-            Some(Some(Needs::Nothing)) => return Demand::Nothing,
-            Some(Some(Needs::Role(role))) => Some(role),
+        let role = match path.map(|path| self.roles.get(path.as_str()).copied()) {
+            Some(Some(RequiredRole::Anybody)) => return Demand::Nothing,
+            Some(Some(RequiredRole::AtLeast(role))) => Some(role),
             Some(None) => {
                 let message = "this address has no role and answers no requests";
                 return Demand::Refused(refuse(StatusCode::FORBIDDEN, "forbidden", message));
@@ -93,14 +93,14 @@ pub(crate) async fn guard_server(State(guard): State<Guard<Databases>>, mut requ
         Some(Choice::Open(database)) => Some(database),
         _ => None,
     };
-    let recognised = match guard.authority.recognise(named, credentials, peer).await {
-        Ok(recognised) => recognised,
+    let known = match guard.authority.authenticate(named, credentials, peer).await {
+        Ok(known) => known,
         Err(refusal) => return refused(refusal),
     };
-    if let Some(refused) = lacks(role, &recognised.caller) {
+    if let Some(refused) = lacks(role, &known.caller) {
         return refused;
     }
-    request.extensions_mut().insert(recognised);
+    request.extensions_mut().insert(known);
     next.run(request).await
 }
 

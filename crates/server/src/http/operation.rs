@@ -1,9 +1,9 @@
 //! The paths about the server itself: /health, /ready, /metrics, and the databases.
 
-use super::needs::{Needs, RouteNeeds};
+use super::required_role::{RequiredRole, RouteRoles};
 use crate::access::role::Role;
+use crate::databases::known_caller::KnownCaller;
 use crate::databases::list::{Databases, OpenDatabase};
-use crate::databases::recognised::Recognised;
 use crate::shared::metrics::{escaped, exposition};
 use crate::shared::phase::Phase;
 use atsdb::TimeUnit;
@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// It is no secret that the server runs, but its activity is.
-pub(crate) const NEEDS: RouteNeeds = &[
-    ("/health", Needs::Nothing),
-    ("/ready", Needs::Nothing),
-    ("/metrics", Needs::Role(Role::Read)),
-    ("/api/databases", Needs::Role(Role::Read)),
+pub(crate) const ROUTE_ROLES: RouteRoles = &[
+    ("/health", RequiredRole::Anybody),
+    ("/ready", RequiredRole::Anybody),
+    ("/metrics", RequiredRole::AtLeast(Role::Read)),
+    ("/api/databases", RequiredRole::AtLeast(Role::Read)),
 ];
 
 /// The paths about the server itself.
@@ -63,7 +63,7 @@ async fn ready(Extract(databases): Extract<Databases>) -> Response {
 }
 
 /// The counters and gauges of the server, and of the databases that the caller may know of.
-async fn metrics(Extract(databases): Extract<Databases>, Extension(known): Extension<Recognised>) -> Response {
+async fn metrics(Extract(databases): Extract<Databases>, Extension(known): Extension<KnownCaller>) -> Response {
     let server = databases.server();
     let mut registries = vec![(None, server.metrics())];
     registries.extend(known.databases.iter().map(|database| (database.label(), database.state.metrics())));
@@ -88,7 +88,7 @@ async fn metrics(Extract(databases): Extract<Databases>, Extension(known): Exten
 }
 
 /// The databases that the caller may know of.
-async fn list(Extension(known): Extension<Recognised>) -> Response {
+async fn list(Extension(known): Extension<KnownCaller>) -> Response {
     let names: Vec<&str> = known.databases.iter().map(OpenDatabase::name).collect();
     let headers = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
     (headers, json!({ "databases": names }).to_string()).into_response()

@@ -1,6 +1,6 @@
 //! The running statements: GET /api/statements lists them, DELETE /api/statements/ID cancels one.
 
-use super::needs::{Needs, RouteNeeds};
+use super::required_role::{RequiredRole, RouteRoles};
 use crate::access::caller::Caller;
 use crate::access::role::Role;
 use crate::shared::running::Running;
@@ -13,8 +13,10 @@ use axum::{Extension, Router};
 use serde_json::{Value, json};
 
 /// Users without the role `admin` see and cancel only their own statements.
-pub(crate) const NEEDS: RouteNeeds =
-    &[("/api/statements", Needs::Role(Role::Read)), ("/api/statements/{id}", Needs::Role(Role::Read))];
+pub(crate) const ROUTE_ROLES: RouteRoles = &[
+    ("/api/statements", RequiredRole::AtLeast(Role::Read)),
+    ("/api/statements/{id}", RequiredRole::AtLeast(Role::Read)),
+];
 
 /// The paths for running statements.
 pub(crate) fn router(running: Running) -> Router {

@@ -1,8 +1,8 @@
 //! The context in which requests are answered.
 
-use crate::ingest::gate::Gate;
 use crate::ingest::group::LineQueue;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::clock;
 use crate::shared::metrics::Counter;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct Influx {
     pub(crate) queue: LineQueue,
-    pub(crate) gate: Gate,
+    pub(crate) memory: RequestMemory,
     pub(crate) options: Arc<IngestOptions>,
     pub(crate) metrics: InfluxMetrics,
 }

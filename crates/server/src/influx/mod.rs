@@ -8,4 +8,4 @@ mod query;
 mod router;
 mod write;
 
-pub(crate) use router::{NEEDS, SERVER_NEEDS, router, server_router};
+pub(crate) use router::{ROUTE_ROLES, SERVER_ROUTE_ROLES, router, server_router};

@@ -2,8 +2,8 @@
 
 use super::answer::error;
 use super::dialect::Dialect;
+use crate::databases::known_caller::KnownCaller;
 use crate::databases::list::{Databases, OpenDatabase};
-use crate::databases::recognised::Recognised;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// Answers `/query`. `form` contains the parameters in the body of a POST.
 pub(crate) fn query(
     databases: &Databases,
-    known: &Recognised,
+    known: &KnownCaller,
     query: &HashMap<String, String>,
     form: &HashMap<String, String>,
 ) -> Response {

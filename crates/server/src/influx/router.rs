@@ -5,12 +5,12 @@ use super::dialect::Dialect;
 use super::query::query;
 use super::write::write;
 use crate::access::role::Role;
+use crate::databases::known_caller::KnownCaller;
 use crate::databases::list::Databases;
-use crate::databases::recognised::Recognised;
-use crate::http::needs::{Needs, RouteNeeds};
-use crate::ingest::gate::Gate;
+use crate::http::required_role::{RequiredRole, RouteRoles};
 use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::form;
 use crate::shared::state::State;
 use axum::body::{Body, to_bytes};
@@ -26,14 +26,15 @@ use std::sync::Arc;
 const STATEMENT_BYTES_MAX: usize = 64 << 10;
 
 /// Writing creates tables and columns.
-pub(crate) const NEEDS: RouteNeeds = &[
-    ("/write", Needs::Role(Role::Write)),
-    ("/api/v2/write", Needs::Role(Role::Write)),
-    ("/api/v3/write_lp", Needs::Role(Role::Write)),
+pub(crate) const ROUTE_ROLES: RouteRoles = &[
+    ("/write", RequiredRole::AtLeast(Role::Write)),
+    ("/api/v2/write", RequiredRole::AtLeast(Role::Write)),
+    ("/api/v3/write_lp", RequiredRole::AtLeast(Role::Write)),
 ];
 
 /// The statements of InfluxQL that are answered do nothing.
-pub(crate) const SERVER_NEEDS: RouteNeeds = &[("/ping", Needs::Role(Role::Read)), ("/query", Needs::Role(Role::Read))];
+pub(crate) const SERVER_ROUTE_ROLES: RouteRoles =
+    &[("/ping", RequiredRole::AtLeast(Role::Read)), ("/query", RequiredRole::AtLeast(Role::Read))];
 
 /// The paths that are not about one database.
 pub(crate) fn server_router(databases: Databases) -> Router {
@@ -41,7 +42,7 @@ pub(crate) fn server_router(databases: Databases) -> Router {
 }
 
 /// The paths for writing lines.
-pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> Router {
+pub(crate) fn router(state: &State, memory: RequestMemory, options: Arc<IngestOptions>) -> Router {
     let counter = |name, help| state.metrics().counter(name, help);
     let metrics = InfluxMetrics {
         stored_lines: counter("atsdb_lines_stored_total", "Lines of line protocol that were stored."),
@@ -54,7 +55,7 @@ pub(crate) fn router(state: &State, gate: Gate, options: Arc<IngestOptions>) -> 
         .route("/write", post(write_v1))
         .route("/api/v2/write", post(write_v2))
         .route("/api/v3/write_lp", post(write_v3))
-        .with_state(Influx { queue, gate, options, metrics })
+        .with_state(Influx { queue, memory, options, metrics })
 }
 
 async fn write_v1(influx: Extract<Influx>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
@@ -75,11 +76,11 @@ async fn ping() -> Response {
     (StatusCode::NO_CONTENT, [("x-influxdb-version", version), ("x-influxdb-build", "atsdb")]).into_response()
 }
 
-async fn query_get(databases: Extract<Databases>, known: Extension<Recognised>, uri: Uri) -> Response {
+async fn query_get(databases: Extract<Databases>, known: Extension<KnownCaller>, uri: Uri) -> Response {
     query(&databases, &known, &parameters(&uri), &HashMap::new())
 }
 
-async fn query_post(databases: Extract<Databases>, known: Extension<Recognised>, uri: Uri, body: Body) -> Response {
+async fn query_post(databases: Extract<Databases>, known: Extension<KnownCaller>, uri: Uri, body: Body) -> Response {
     match to_bytes(body, STATEMENT_BYTES_MAX).await {
         Ok(body) => query(&databases, &known, &parameters(&uri), &form::pairs(&body)),
         Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),

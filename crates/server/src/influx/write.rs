@@ -33,7 +33,7 @@ pub(crate) async fn write(
         Some(Ok(Err(wrong))) => return error(dialect, StatusCode::BAD_REQUEST, wrong.message()),
         Some(Err(_)) => return error(dialect, StatusCode::BAD_REQUEST, "the batch id is not ASCII"),
     };
-    let body = match read_body(&headers, body, &influx.gate, &influx.options).await {
+    let body = match read_body(&headers, body, &influx.memory, &influx.options).await {
         Ok(body) => body,
         Err(refused) => {
             influx.metrics.refused_requests.increment();

@@ -1,7 +1,7 @@
 //! Reads the body of a request within limits, and decompresses it.
 
-use super::gate::{Gate, Room};
 use super::options::IngestOptions;
+use super::request_memory::{MemoryReservation, RequestMemory};
 use atsdb_prom::remote::{RemoteError, claimed_length, decompress as unsnap};
 use axum::body::{Body, HttpBody};
 use axum::http::HeaderMap;
@@ -17,7 +17,7 @@ const STEP_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) room: Room,
+    pub(crate) reservation: MemoryReservation,
 }
 
 /// How a body is compressed.
@@ -48,7 +48,7 @@ pub(crate) enum BodyError {
 pub(crate) async fn read_body(
     headers: &HeaderMap,
     body: Body,
-    gate: &Gate,
+    memory: &RequestMemory,
     options: &IngestOptions,
 ) -> Result<HeldBody, BodyError> {
     let compression = match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
@@ -56,7 +56,7 @@ pub(crate) async fn read_body(
         Some(b"gzip" | b"x-gzip") => Compression::Gzip,
         Some(other) => return Err(BodyError::Encoding(String::from_utf8_lossy(other).into_owned())),
     };
-    read_compressed(compression, headers, body, gate, options).await
+    read_compressed(compression, headers, body, memory, options).await
 }
 
 /// Reads a body whose compression is known.
@@ -64,7 +64,7 @@ pub(crate) async fn read_compressed(
     compression: Compression,
     headers: &HeaderMap,
     body: Body,
-    gate: &Gate,
+    memory: &RequestMemory,
     options: &IngestOptions,
 ) -> Result<HeldBody, BodyError> {
     let sent_max = match compression {
@@ -75,20 +75,20 @@ pub(crate) async fn read_compressed(
     if length.is_some_and(|length| length > sent_max) {
         return Err(BodyError::TooLarge(sent_max));
     }
-    let mut room = gate.enter();
-    let sent = read_sent(body, sent_max, &mut room, options).await?;
+    let mut reservation = memory.reservation();
+    let sent = read_sent(body, sent_max, &mut reservation, options).await?;
     match compression {
-        Compression::None => Ok(HeldBody { bytes: sent, room }),
-        Compression::Gzip => decompress(sent, room, options).await,
-        Compression::Snappy => decompress_snappy(sent, room, options).await,
+        Compression::None => Ok(HeldBody { bytes: sent, reservation }),
+        Compression::Gzip => decompress(sent, reservation, options).await,
+        Compression::Snappy => decompress_snappy(sent, reservation, options).await,
     }
 }
 
-/// Reads the bytes as sent. Room is taken as bytes arrive, not for the announced length.
+/// Reads the bytes as sent. Memory is reserved as bytes arrive, not for the announced length.
 async fn read_sent(
     mut body: Body,
     bytes_max: usize,
-    room: &mut Room,
+    reservation: &mut MemoryReservation,
     options: &IngestOptions,
 ) -> Result<Vec<u8>, BodyError> {
     let mut sent = Vec::new();
@@ -101,18 +101,22 @@ async fn read_sent(
         if sent.len() + bytes.len() > bytes_max {
             return Err(BodyError::TooLarge(bytes_max));
         }
-        room.grow(sent.len() + bytes.len()).await.map_err(|_| BodyError::Full)?;
+        reservation.grow(sent.len() + bytes.len()).await.map_err(|_| BodyError::Full)?;
         sent.extend_from_slice(&bytes);
     }
 }
 
-/// Undoes gzip step by step. No step begins before there is room for it.
-pub(crate) async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
+/// Undoes gzip step by step. No step begins before its memory is reserved.
+pub(crate) async fn decompress(
+    sent: Vec<u8>,
+    mut reservation: MemoryReservation,
+    options: &IngestOptions,
+) -> Result<HeldBody, BodyError> {
     let sent_bytes = sent.len();
     let mut reader = MultiGzDecoder::new(BufReader::new(Cursor::new(sent)));
     let mut plain: Vec<u8> = Vec::new();
     loop {
-        room.grow(sent_bytes + plain.len() + STEP_BYTES).await.map_err(|_| BodyError::Full)?;
+        reservation.grow(sent_bytes + plain.len() + STEP_BYTES).await.map_err(|_| BodyError::Full)?;
         let step = tokio::task::spawn_blocking(move || {
             let before = plain.len();
             let read = (&mut reader).take(STEP_BYTES as u64).read_to_end(&mut plain);
@@ -125,21 +129,25 @@ pub(crate) async fn decompress(sent: Vec<u8>, mut room: Room, options: &IngestOp
             return Err(BodyError::TooLarge(options.plain_bytes_max));
         }
         if read < STEP_BYTES {
-            return Ok(HeldBody { bytes: plain, room });
+            return Ok(HeldBody { bytes: plain, reservation });
         }
     }
 }
 
 /// Decompresses in one step, because the body states its decompressed length.
-async fn decompress_snappy(sent: Vec<u8>, mut room: Room, options: &IngestOptions) -> Result<HeldBody, BodyError> {
+async fn decompress_snappy(
+    sent: Vec<u8>,
+    mut reservation: MemoryReservation,
+    options: &IngestOptions,
+) -> Result<HeldBody, BodyError> {
     let plain_bytes_max = options.plain_bytes_max;
     let refused = move |error: RemoteError| match error {
         RemoteError::TooLarge(_) => BodyError::TooLarge(plain_bytes_max),
         other => BodyError::Malformed(other.to_string()),
     };
     let claimed = claimed_length(&sent, plain_bytes_max).map_err(refused)?;
-    room.grow(sent.len() + claimed).await.map_err(|_| BodyError::Full)?;
+    reservation.grow(sent.len() + claimed).await.map_err(|_| BodyError::Full)?;
     let plain = tokio::task::spawn_blocking(move || unsnap(&sent, plain_bytes_max).map_err(refused));
     let bytes = plain.await.map_err(|error| BodyError::Malformed(error.to_string()))??;
-    Ok(HeldBody { bytes, room })
+    Ok(HeldBody { bytes, reservation })
 }

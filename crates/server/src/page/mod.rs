@@ -8,7 +8,7 @@
 mod files;
 
 use crate::access::role::Role;
-use crate::http::needs::{Needs, RouteNeeds};
+use crate::http::required_role::{RequiredRole, RouteRoles};
 use axum::Router;
 use axum::extract::Path;
 use axum::http::header::{
@@ -25,7 +25,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A browser that opens the page asks its user for the password.
-pub(crate) const NEEDS: RouteNeeds = &[("/", Needs::Role(Role::Read)), ("/page/{name}", Needs::Role(Role::Read))];
+pub(crate) const ROUTE_ROLES: RouteRoles =
+    &[("/", RequiredRole::AtLeast(Role::Read)), ("/page/{name}", RequiredRole::AtLeast(Role::Read))];
 
 /// The paths of the page: `/`, and its files below `/page`.
 pub(crate) fn router() -> Router {

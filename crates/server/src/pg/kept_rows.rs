@@ -12,10 +12,10 @@ use atsdb::{Error, ErrorKind};
 /// Rows of any source, numbered from 0, as far as they were read.
 pub(in crate::pg) struct KeptRows {
     columns: Vec<ResultColumn>,
-    kept: Kept,
+    kept: RowStorage,
 }
 
-enum Kept {
+enum RowStorage {
     Store {
         /// The rows that were not read yet; `None` if all were.
         rest: Option<Rows>,
@@ -33,9 +33,9 @@ impl KeptRows {
     pub(in crate::pg) fn new(source: RowSource, memory: KeptMemory) -> Result<Self, Failure> {
         let (columns, source) = source.into_parts();
         let kept = match source {
-            Source::Values(rows) => Kept::Values(rows.collect()),
+            Source::Values(rows) => RowStorage::Values(rows.collect()),
             Source::Store { rows, batch, row } => {
-                let mut kept = Kept::Store { rest: Some(rows), batches: Vec::new(), ends: Vec::new(), memory };
+                let mut kept = RowStorage::Store { rest: Some(rows), batches: Vec::new(), ends: Vec::new(), memory };
                 if let Some(batch) = batch {
                     kept.push(batch.slice(row, batch.num_rows() - row))?;
                 }
@@ -47,7 +47,7 @@ impl KeptRows {
 
     /// Whether a query of the store still computes some.
     pub(in crate::pg) fn is_of_store(&self) -> bool {
-        matches!(self.kept, Kept::Store { rest: Some(_), .. })
+        matches!(self.kept, RowStorage::Store { rest: Some(_), .. })
     }
 
     pub(in crate::pg) fn columns(&self) -> &[ResultColumn] {
@@ -58,8 +58,8 @@ impl KeptRows {
     pub(in crate::pg) fn read(&mut self, row_count: usize) -> Result<usize, Failure> {
         loop {
             let read = match &mut self.kept {
-                Kept::Values(rows) => return Ok(rows.len()),
-                Kept::Store { rest, ends, .. } => {
+                RowStorage::Values(rows) => return Ok(rows.len()),
+                RowStorage::Store { rest, ends, .. } => {
                     let kept = ends.last().copied().unwrap_or(0);
                     let Some(rows) = rest.as_mut().filter(|_| kept < row_count) else { return Ok(kept) };
                     let next = rows.next().transpose()?;
@@ -82,12 +82,12 @@ impl KeptRows {
         mut visit: impl FnMut(&dyn RowView) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         match &self.kept {
-            Kept::Values(rows) => {
+            RowStorage::Values(rows) => {
                 for number in numbers {
                     visit(&ValueRow { values: &rows[number], columns: &self.columns })?;
                 }
             }
-            Kept::Store { batches, ends, .. } => {
+            RowStorage::Store { batches, ends, .. } => {
                 let mut current: Option<(usize, Vec<Cells<'_>>)> = None;
                 for number in numbers {
                     let at = ends.partition_point(|end| *end <= number);
@@ -104,7 +104,7 @@ impl KeptRows {
     }
 }
 
-impl Kept {
+impl RowStorage {
     fn push(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         let Self::Store { batches, ends, memory, .. } = self else { return Ok(()) };
         memory.grow(batch.get_array_memory_size()).map_err(refused)?;

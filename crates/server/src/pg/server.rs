@@ -6,8 +6,8 @@ use super::shared::PgShared;
 use super::shared_snapshots::SharedSnapshots;
 use crate::access::caller::Peer;
 use crate::databases::list::Databases;
-use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::phase::Phase;
 use crate::tls::identity::Tls;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) async fn serve(
     connections_max: usize,
     databases: Databases,
     tls: Option<Tls>,
-    (gate, ingest): (Gate, Arc<IngestOptions>),
+    (memory, ingest): (RequestMemory, Arc<IngestOptions>),
 ) {
     let server = databases.server().clone();
     let open = server.metrics().gauge("atsdb_pg_connections", "Open connections of PostgreSQL clients.");
@@ -39,7 +39,7 @@ pub(crate) async fn serve(
     let mut phase = server.phase();
     let (sessions, snapshots) = (Sessions::default(), SharedSnapshots::default());
     let shared =
-        Arc::new(PgShared { server, databases, tls, sessions, snapshots, gate, ingest, port, connections_max });
+        Arc::new(PgShared { server, databases, tls, sessions, snapshots, memory, ingest, port, connections_max });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
         let stream = tokio::select! {

@@ -50,7 +50,7 @@ pub(in crate::pg) struct PresentState {
 
 /// A session's place in the list, until this is dropped.
 #[derive(Debug)]
-pub(in crate::pg) struct Registered {
+pub(in crate::pg) struct SessionRegistration {
     pub(in crate::pg) process: i32,
     pub(in crate::pg) secret: i32,
     sessions: Sessions,
@@ -76,7 +76,7 @@ impl Sessions {
         secret: i32,
         owner: &SessionOwner<'_>,
         handle: InterruptHandle,
-    ) -> Registered {
+    ) -> SessionRegistration {
         let (process, now_ns) = (numbers.next(), clock::wall_ns());
         let (ended, seen) = watch::channel(false);
         let present =
@@ -90,7 +90,7 @@ impl Sessions {
             present,
         };
         self.0.lock().insert(process, Entry { secret, handle, session, ended });
-        Registered { process, secret, sessions: self.clone(), ended: seen }
+        SessionRegistration { process, secret, sessions: self.clone(), ended: seen }
     }
 
     /// All sessions of a database, by their process numbers.
@@ -122,7 +122,7 @@ impl Sessions {
     }
 }
 
-impl Registered {
+impl SessionRegistration {
     /// Whether the session was ended, and waiting for that.
     pub(in crate::pg) fn termination(&self) -> Termination {
         Termination(self.ended.clone())
@@ -140,7 +140,7 @@ impl Registered {
     }
 }
 
-impl Drop for Registered {
+impl Drop for SessionRegistration {
     fn drop(&mut self) {
         self.sessions.0.lock().remove(&self.process);
     }

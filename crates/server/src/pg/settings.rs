@@ -54,7 +54,7 @@ type Values = Arc<BTreeMap<String, String>>;
 
 /// The messages that result from a change of a setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::pg) struct Changed {
+pub(in crate::pg) struct SettingChange {
     /// Reported to the client as a parameter of the connection.
     pub(in crate::pg) report: Option<(&'static str, String)>,
     pub(in crate::pg) notice: Option<PgError>,
@@ -124,7 +124,7 @@ impl Settings {
     }
 
     /// Changes a setting; without a value the initial one is restored.
-    pub(in crate::pg) fn set(&mut self, name: &str, value: Option<&str>) -> Result<Changed, PgError> {
+    pub(in crate::pg) fn set(&mut self, name: &str, value: Option<&str>) -> Result<SettingChange, PgError> {
         let key = name.to_lowercase();
         let value = match value {
             Some(value) => value.to_owned(),
@@ -161,13 +161,13 @@ impl Settings {
         self.after.remove(&key);
         Arc::make_mut(&mut self.values).insert(key.clone(), value.clone());
         let reported = REPORTED.into_iter().find(|reported| reported.eq_ignore_ascii_case(&key));
-        Ok(Changed { report: reported.filter(|_| !is_same).map(|reported| (reported, value)), notice })
+        Ok(SettingChange { report: reported.filter(|_| !is_same).map(|reported| (reported, value)), notice })
     }
 
     /// Changes a setting until the end of the transaction; without a transaction it stays as it is.
-    pub(in crate::pg) fn set_local(&mut self, name: &str, value: Option<&str>) -> Result<Changed, PgError> {
+    pub(in crate::pg) fn set_local(&mut self, name: &str, value: Option<&str>) -> Result<SettingChange, PgError> {
         if self.before.is_none() {
-            return self.clone().set(name, value).map(|_| Changed::default());
+            return self.clone().set(name, value).map(|_| SettingChange::default());
         }
         let key = name.to_lowercase();
         // A setting of the client that had no value is empty afterwards, as in PostgreSQL.
@@ -382,7 +382,7 @@ mod tests {
             assert_eq!(code(&mut settings, name, value), "22023", "{name}");
         }
         assert!(settings.set("extra_float_digits", Some("0")).unwrap().notice.is_some());
-        assert_eq!(settings.set("extra_float_digits", Some("3")).unwrap(), Changed::default());
+        assert_eq!(settings.set("extra_float_digits", Some("3")).unwrap(), SettingChange::default());
         assert_eq!(code(&mut settings, "client_min_messages", "loud"), "22023");
         settings.set("client_min_messages", Some("WARNING")).unwrap();
         assert_eq!(settings.get("client_min_messages"), Some("warning"));

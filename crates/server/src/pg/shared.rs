@@ -3,8 +3,8 @@
 use super::sessions::Sessions;
 use super::shared_snapshots::SharedSnapshots;
 use crate::databases::list::Databases;
-use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::state::ServerState;
 use crate::tls::identity::Tls;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(in crate::pg) struct PgShared {
     pub(in crate::pg) sessions: Sessions,
     pub(in crate::pg) snapshots: SharedSnapshots,
     /// The memory for what clients send, which HTTP uses too.
-    pub(in crate::pg) gate: Gate,
+    pub(in crate::pg) memory: RequestMemory,
     pub(in crate::pg) ingest: Arc<IngestOptions>,
     pub(in crate::pg) port: u16,
     /// The maximum number of connections.

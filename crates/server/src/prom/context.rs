@@ -2,8 +2,8 @@
 
 use super::source::LabelCache;
 use super::writer::{SampleQueue, SampleWriter};
-use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::StatementPermits;
 use crate::shared::state::State;
@@ -20,7 +20,7 @@ const REQUESTS_AT_ONCE: usize = 8;
 pub(crate) struct Prom {
     pub(crate) database: Database,
     pub(crate) queue: SampleQueue,
-    pub(crate) gate: Gate,
+    pub(crate) memory: RequestMemory,
     pub(crate) ingest: Arc<IngestOptions>,
     /// The maximum size of the samples that a query holds, in bytes.
     pub(crate) memory_bytes: usize,
@@ -54,7 +54,7 @@ impl PromMetrics {
 }
 
 impl Prom {
-    pub(crate) fn new(state: &State, gate: Gate, ingest: Arc<IngestOptions>) -> Self {
+    pub(crate) fn new(state: &State, memory: RequestMemory, ingest: Arc<IngestOptions>) -> Self {
         let counter = |name, help| state.metrics().counter(name, help);
         let metrics = PromMetrics {
             samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write and OTLP that were stored."),
@@ -76,7 +76,7 @@ impl Prom {
         Self {
             queue: SampleQueue::new(SampleWriter::new(database.clone())),
             database,
-            gate,
+            memory,
             ingest,
             memory_bytes: state.statements().memory_of_one(),
             time_max: state.statements().time_limit,

@@ -31,4 +31,4 @@ mod writer;
 pub(crate) use answer::Refusal;
 pub(crate) use context::Prom;
 pub(crate) use otlp::export_protobuf;
-pub(crate) use router::{NEEDS, router};
+pub(crate) use router::{ROUTE_ROLES, router};

@@ -71,7 +71,7 @@ async fn stored(prom: &Prom, format: Format, headers: HeaderMap, body: Body) -> 
     if format == Format::Json {
         limits.plain_bytes_max = limits.plain_bytes_max.min(JSON_BYTES_MAX);
     }
-    let body = read_body(&headers, body, &prom.gate, &limits).await.map_err(|error| Refusal::from(&error))?;
+    let body = read_body(&headers, body, &prom.memory, &limits).await.map_err(|error| Refusal::from(&error))?;
     export(prom, format, body).await
 }
 

@@ -29,7 +29,7 @@ impl Params {
                 plain_bytes_max: FORM_BYTES_MAX,
                 ..(*prom.ingest).clone()
             };
-            let form = read_body(headers, body, &prom.gate, &limits)
+            let form = read_body(headers, body, &prom.memory, &limits)
                 .await
                 .map_err(|error| Refusal::from(&error).into_response())?;
             params.0.extend(form::all_pairs(&form.bytes));

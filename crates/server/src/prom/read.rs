@@ -18,7 +18,7 @@ const SAMPLE_BYTES: usize = 48;
 
 /// Answers with the samples of the requested series.
 pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response {
-    let body = match read_compressed(Compression::Snappy, &headers, body, &prom.gate, &prom.ingest).await {
+    let body = match read_compressed(Compression::Snappy, &headers, body, &prom.memory, &prom.ingest).await {
         Ok(body) => body,
         Err(error) => return Refusal::from(&error).into_response(),
     };

@@ -6,7 +6,7 @@ use super::json::quoted;
 use super::params::Params;
 use super::{lookup, otlp, query, read, write};
 use crate::access::role::Role;
-use crate::http::needs::{Needs, RouteNeeds};
+use crate::http::required_role::{RequiredRole, RouteRoles};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State as Extract};
@@ -16,21 +16,21 @@ use axum::routing::{get, post};
 use std::future::Future;
 
 /// Writing samples creates their tables.
-pub(crate) const NEEDS: RouteNeeds = &[
-    ("/api/v1/write", Needs::Role(Role::Write)),
-    ("/v1/metrics", Needs::Role(Role::Write)),
-    ("/api/v1/otlp/v1/metrics", Needs::Role(Role::Write)),
-    ("/api/v1/read", Needs::Role(Role::Read)),
-    ("/api/v1/query", Needs::Role(Role::Read)),
-    ("/api/v1/query_range", Needs::Role(Role::Read)),
-    ("/api/v1/series", Needs::Role(Role::Read)),
-    ("/api/v1/labels", Needs::Role(Role::Read)),
-    ("/api/v1/label/{name}/values", Needs::Role(Role::Read)),
-    ("/api/v1/metadata", Needs::Role(Role::Read)),
-    ("/api/v1/query_exemplars", Needs::Role(Role::Read)),
-    ("/api/v1/rules", Needs::Role(Role::Read)),
-    ("/api/v1/alerts", Needs::Role(Role::Read)),
-    ("/api/v1/status/buildinfo", Needs::Role(Role::Read)),
+pub(crate) const ROUTE_ROLES: RouteRoles = &[
+    ("/api/v1/write", RequiredRole::AtLeast(Role::Write)),
+    ("/v1/metrics", RequiredRole::AtLeast(Role::Write)),
+    ("/api/v1/otlp/v1/metrics", RequiredRole::AtLeast(Role::Write)),
+    ("/api/v1/read", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/query", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/query_range", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/series", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/labels", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/label/{name}/values", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/metadata", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/query_exemplars", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/rules", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/alerts", RequiredRole::AtLeast(Role::Read)),
+    ("/api/v1/status/buildinfo", RequiredRole::AtLeast(Role::Read)),
 ];
 
 /// The paths of Prometheus and OpenTelemetry.

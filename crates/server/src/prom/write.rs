@@ -18,7 +18,7 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
         Err(error) => return prom.metrics.refused(Refusal::from(&error).into_response()),
     };
     let compression = if kind.snappy { Compression::Snappy } else { Compression::None };
-    let body = match read_compressed(compression, &headers, body, &prom.gate, &prom.ingest).await {
+    let body = match read_compressed(compression, &headers, body, &prom.memory, &prom.ingest).await {
         Ok(body) => body,
         Err(error) => return prom.metrics.refused(Refusal::from(&error).into_response()),
     };
@@ -59,18 +59,18 @@ pub(crate) async fn store<T: Send + 'static>(
     body: HeldBody,
     decode: impl FnOnce(&[u8], usize) -> Result<(WriteRequest, T), RemoteError> + Send + 'static,
 ) -> Result<(Report, T), Refusal> {
-    let HeldBody { bytes, mut room } = body;
+    let HeldBody { bytes, mut reservation } = body;
     let bytes_max = prom.ingest.plain_bytes_max;
     // The bytes are dropped as soon as they are decoded.
     let (write, other) = match tokio::task::spawn_blocking(move || decode(&bytes, bytes_max)).await {
         Ok(decoded) => decoded.map_err(|error| Refusal::from(&error))?,
         Err(error) => return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     };
-    room.grow(write.byte_count()).await.map_err(|_| Refusal::from(&BodyError::Full))?;
+    reservation.grow(write.byte_count()).await.map_err(|_| Refusal::from(&BodyError::Full))?;
     let (samples, histograms, exemplars) = (write.samples.len(), write.histograms.len(), write.exemplars.len());
     let left_out = write.refused.clone();
     if samples > 0 || histograms > 0 || exemplars > 0 || !write.metadata.is_empty() {
-        let request = SampleRequest { write, _room: room };
+        let request = SampleRequest { write, _reservation: reservation };
         prom.queue.store(request).await.map_err(|error| Refusal::from(&error))?;
     }
     prom.metrics.samples.add(samples as u64);

@@ -2,8 +2,8 @@
 
 use super::tables::{PromTables, RareTables};
 use crate::ingest::attempts;
-use crate::ingest::gate::Room;
 use crate::ingest::queue::{GroupQueue, GroupWriter};
+use crate::ingest::request_memory::MemoryReservation;
 use atsdb::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb::{Database, Error, Result};
 use atsdb_prom::labels::read_series;
@@ -26,7 +26,7 @@ pub(crate) type SampleQueue = GroupQueue<SampleWriter>;
 #[derive(Debug)]
 pub(crate) struct SampleRequest {
     pub(crate) write: WriteRequest,
-    pub(crate) _room: Room,
+    pub(crate) _reservation: MemoryReservation,
 }
 
 /// Stores samples, native histograms, exemplars, new labels, and metadata of metrics.

@@ -35,14 +35,14 @@ pub(crate) async fn append(
         Ok(batch) => batch,
         Err(error) => return answer(&error),
     };
-    let HeldBody { bytes, room } = match read_body(&headers, body, &query.gate, &query.ingest).await {
+    let HeldBody { bytes, reservation } = match read_body(&headers, body, &query.memory, &query.ingest).await {
         Ok(body) => body,
         Err(refused) => return refused_body(&refused),
     };
     let database = query.state.database().clone();
     let stored = tokio::task::spawn_blocking(move || {
         let stored = store(&database, &table, batch.as_ref(), &Buffer::from_vec(bytes));
-        drop(room);
+        drop(reservation);
         stored
     });
     match stored.await {

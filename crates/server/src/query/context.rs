@@ -1,8 +1,8 @@
 //! The context in which requests are answered.
 
 use super::options::QueryOptions;
-use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::metrics::Counter;
 use crate::shared::state::State;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) struct Query {
     pub(crate) state: State,
     pub(crate) options: Arc<QueryOptions>,
-    pub(crate) gate: Gate,
+    pub(crate) memory: RequestMemory,
     pub(crate) ingest: Arc<IngestOptions>,
     pub(crate) metrics: QueryMetrics,
 }

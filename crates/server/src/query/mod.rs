@@ -18,4 +18,4 @@ mod table;
 
 pub use append::read_arrow;
 pub use options::QueryOptions;
-pub(crate) use router::{NEEDS, router};
+pub(crate) use router::{ROUTE_ROLES, router};

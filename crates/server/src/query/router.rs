@@ -9,10 +9,10 @@ use super::request::SqlRequest;
 use super::sql::run;
 use crate::access::caller::Caller;
 use crate::access::role::Role;
-use crate::http::needs::{Needs, RouteNeeds};
+use crate::http::required_role::{RequiredRole, RouteRoles};
 use crate::ingest::body::read_body;
-use crate::ingest::gate::Gate;
 use crate::ingest::options::IngestOptions;
+use crate::ingest::request_memory::RequestMemory;
 use crate::shared::form;
 use crate::shared::state::State;
 use atsdb::sql::Permission;
@@ -26,17 +26,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rights of a statement are checked by the user's role when it is executed.
-pub(crate) const NEEDS: RouteNeeds =
-    &[("/api/sql", Needs::Role(Role::Read)), ("/api/append", Needs::Role(Role::Write))];
+pub(crate) const ROUTE_ROLES: RouteRoles =
+    &[("/api/sql", RequiredRole::AtLeast(Role::Read)), ("/api/append", RequiredRole::AtLeast(Role::Write))];
 
 /// The paths for statements and for Arrow batches.
-pub(crate) fn router(state: &State, options: QueryOptions, gate: Gate, ingest: Arc<IngestOptions>) -> Router {
+pub(crate) fn router(
+    state: &State,
+    options: QueryOptions,
+    memory: RequestMemory,
+    ingest: Arc<IngestOptions>,
+) -> Router {
     let counter = |name, help| state.metrics().counter(name, help);
     let metrics = QueryMetrics {
         statements: counter("atsdb_http_statements_total", "Requests with SQL over HTTP."),
         appended_rows: counter("atsdb_appended_rows_total", "Rows of Arrow batches that were stored over HTTP."),
     };
-    let query = Query { state: state.clone(), options: Arc::new(options), gate, ingest, metrics };
+    let query = Query { state: state.clone(), options: Arc::new(options), memory, ingest, metrics };
     Router::new()
         .route("/api/sql", get(sql_get).post(sql_post))
         .route("/api/append", post(append_post))
@@ -69,7 +74,7 @@ async fn sql_post(
     let text_bytes_max = query.options.text_bytes_max;
     let limits =
         IngestOptions { body_bytes_max: text_bytes_max, plain_bytes_max: text_bytes_max, ..(*query.ingest).clone() };
-    let request = match read_body(&headers, body, &query.gate, &limits).await {
+    let request = match read_body(&headers, body, &query.memory, &limits).await {
         Ok(body) => SqlRequest::of_body(&parameters(&uri), &headers, &body.bytes),
         Err(refused) => return refused_body(&refused),
     };

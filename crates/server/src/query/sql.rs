@@ -9,7 +9,7 @@ use super::request::SqlRequest;
 use super::stream::parts;
 use super::table::error_line;
 use crate::shared::outlet::{Stop, StopOnDrop};
-use crate::shared::running::{Listed, Sender};
+use crate::shared::running::{ListedStatement, Sender};
 use crate::shared::unknown_verb::explained;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{
@@ -90,7 +90,7 @@ pub(crate) async fn run(
 fn execute(
     session: &Session,
     request: &SqlRequest,
-    listed: &Listed,
+    listed: &ListedStatement,
     begin: StartSender,
     writer: impl FnOnce(StartSender) -> io::Result<AnswerWriter>,
 ) {
@@ -124,7 +124,7 @@ fn execute(
 fn begin_answer(
     session: &Session,
     request: &SqlRequest,
-    listed: &Listed,
+    listed: &ListedStatement,
     notices: &mut Vec<String>,
 ) -> Result<(Answer, Option<RecordBatch>)> {
     let (mut last, mut last_changes) = (None, false);
@@ -182,7 +182,7 @@ fn send_rows(
     format: Format,
     rows: &mut Rows,
     first: Option<RecordBatch>,
-    listed: &Listed,
+    listed: &ListedStatement,
     out: &mut AnswerWriter,
 ) -> Result<()> {
     let holds = out.parts().holds();

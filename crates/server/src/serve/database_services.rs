@@ -6,7 +6,7 @@ use crate::databases::list::{Databases, OpenDatabase};
 use crate::databases::per_database::PerDatabase;
 use crate::flight::Flight;
 use crate::grpc::database_methods::DatabaseMethods;
-use crate::ingest::gate::Gate;
+use crate::ingest::request_memory::RequestMemory;
 use crate::prom::Prom;
 use crate::shared::phase::Phase;
 use axum::Router;
@@ -19,7 +19,7 @@ const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// What answers for each database. Clones are the same.
 #[derive(Debug, Clone)]
 pub(super) struct DatabaseServices {
-    gate: Gate,
+    memory: RequestMemory,
     routers: Arc<PerDatabase<Router>>,
     grpc: Arc<PerDatabase<DatabaseMethods>>,
     has_grpc: bool,
@@ -28,28 +28,28 @@ pub(super) struct DatabaseServices {
 impl DatabaseServices {
     pub(super) fn new(databases: &Databases, options: &ServerOptions) -> Self {
         let (ingest, options, has_grpc) = (Arc::new(options.ingest.clone()), options.clone(), options.grpc.is_some());
-        let gate = Gate::new(ingest.bytes_in_flight_max, ingest.hold_time, databases.server().metrics());
-        let (shared_gate, limits) = (gate.clone(), Arc::clone(&ingest));
+        let memory = RequestMemory::new(ingest.bytes_in_flight_max, ingest.hold_time, databases.server().metrics());
+        let (shared_memory, limits) = (memory.clone(), Arc::clone(&ingest));
         // Both protocols that bring samples share one queue for each database.
         let proms =
-            PerDatabase::new(databases, move |open| Prom::new(&open.state, shared_gate.clone(), Arc::clone(&limits)));
+            PerDatabase::new(databases, move |open| Prom::new(&open.state, shared_memory.clone(), Arc::clone(&limits)));
         let proms = Arc::new(proms);
-        let (own_proms, own_gate, read_time_max) = (Arc::clone(&proms), gate.clone(), options.query.read_time_max);
+        let (own_proms, own_memory, read_time_max) = (Arc::clone(&proms), memory.clone(), options.query.read_time_max);
         let routers =
-            PerDatabase::new(databases, move |open| routes::of_database(open, &own_gate, proms.of(open), &options));
-        let own_gate = gate.clone();
+            PerDatabase::new(databases, move |open| routes::of_database(open, &own_memory, proms.of(open), &options));
+        let own_memory = memory.clone();
         let grpc = PerDatabase::new(databases, move |open| {
             let flight = Flight::new(&open.state, &open.access, read_time_max);
             tokio::spawn(flight.clone().watch());
-            let limits = (own_gate.clone(), Arc::clone(&ingest));
+            let limits = (own_memory.clone(), Arc::clone(&ingest));
             DatabaseMethods::new(&open.state, &open.access, flight, own_proms.of(open).clone(), limits)
         });
-        Self { gate, routers: Arc::new(routers), grpc: Arc::new(grpc), has_grpc }
+        Self { memory, routers: Arc::new(routers), grpc: Arc::new(grpc), has_grpc }
     }
 
     /// The memory for what clients send, over all protocols and databases.
-    pub(super) fn gate(&self) -> Gate {
-        self.gate.clone()
+    pub(super) fn memory(&self) -> RequestMemory {
+        self.memory.clone()
     }
 
     pub(super) fn routers(&self) -> Arc<PerDatabase<Router>> {

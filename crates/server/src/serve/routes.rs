@@ -7,24 +7,25 @@ use crate::http::dispatch::{Dispatch, dispatch};
 use crate::http::guard::{Guard, guard, guard_server};
 use crate::http::{draining, errors, operation, origin, statements};
 use crate::influx;
-use crate::ingest::gate::Gate;
+use crate::ingest::request_memory::RequestMemory;
 use crate::page;
 use crate::prom::{self, Prom};
 use crate::query;
 use axum::{Router, middleware};
 use std::sync::Arc;
 
-/// The paths of all rooms, each with its own router. A room states the rights that its paths require in `NEEDS`. Paths
-/// that are not about the server belong to each database.
+/// The paths of all rooms, each with its own router. A room states the roles that its paths require in `ROUTE_ROLES`.
+/// Paths that are not about the server belong to each database.
 pub(super) fn router(databases: &Databases, routers: Arc<PerDatabase<Router>>) -> Router {
-    let needs = Guard::new(databases.clone(), &[page::NEEDS, operation::NEEDS, influx::SERVER_NEEDS]);
+    let server_guard =
+        Guard::new(databases.clone(), &[page::ROUTE_ROLES, operation::ROUTE_ROLES, influx::SERVER_ROUTE_ROLES]);
     let dispatching = Dispatch { databases: databases.clone(), routers };
     let server = databases.server();
     Router::new()
         .merge(page::router())
         .merge(operation::router(databases.clone()))
         .merge(influx::server_router(databases.clone()))
-        .layer(middleware::from_fn_with_state(needs, guard_server))
+        .layer(middleware::from_fn_with_state(server_guard, guard_server))
         .fallback_service(axum::handler::Handler::with_state(dispatch, dispatching))
         .layer(middleware::from_fn_with_state(databases.clone(), origin::refuse_foreign))
         .layer(middleware::from_fn_with_state(server.phase(), draining::refuse_late))
@@ -32,13 +33,21 @@ pub(super) fn router(databases: &Databases, routers: Arc<PerDatabase<Router>>) -
 }
 
 /// The paths of one database.
-pub(super) fn of_database(database: &OpenDatabase, gate: &Gate, prom: &Prom, options: &ServerOptions) -> Router {
-    let needs = Guard::new(database.access.clone(), &[statements::NEEDS, influx::NEEDS, prom::NEEDS, query::NEEDS]);
+pub(super) fn of_database(
+    database: &OpenDatabase,
+    memory: &RequestMemory,
+    prom: &Prom,
+    options: &ServerOptions,
+) -> Router {
+    let database_guard = Guard::new(
+        database.access.clone(),
+        &[statements::ROUTE_ROLES, influx::ROUTE_ROLES, prom::ROUTE_ROLES, query::ROUTE_ROLES],
+    );
     let (state, ingest) = (&database.state, Arc::new(options.ingest.clone()));
     Router::new()
         .merge(statements::router(state.running().clone()))
-        .merge(influx::router(state, gate.clone(), Arc::clone(&ingest)))
+        .merge(influx::router(state, memory.clone(), Arc::clone(&ingest)))
         .merge(prom::router(prom.clone()))
-        .merge(query::router(state, options.query.clone(), gate.clone(), ingest))
-        .layer(middleware::from_fn_with_state(needs, guard))
+        .merge(query::router(state, options.query.clone(), memory.clone(), ingest))
+        .layer(middleware::from_fn_with_state(database_guard, guard))
 }

@@ -191,7 +191,7 @@ impl Server {
         services: &DatabaseServices,
         options: &ServerOptions,
     ) -> Result<SocketAddr> {
-        let limits = (services.gate(), Arc::new(options.ingest.clone()));
+        let limits = (services.memory(), Arc::new(options.ingest.clone()));
         self.serve(listener, |listener, databases, tls| {
             pg::server::serve(listener, options.connections_max, databases, tls, limits)
         })

@@ -1,5 +1,6 @@
 //! Counters and gauges, and their text for Prometheus. A room registers its metrics by name when it starts, and keeps
-//! the handles. This file does not know the individual metrics.
+//! the handles. This file does not know the individual metrics. It is written by hand, since it needs
+//! counters and gauges alone.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

@@ -26,15 +26,15 @@ pub(crate) struct StatementPermits(Arc<Inner>);
 struct Inner {
     free: Arc<Semaphore>,
     hold_time: Duration,
-    away: Mutex<Away>,
-    away_bytes_max: usize,
+    client_waits: Mutex<ClientWaits>,
+    client_wait_bytes_max: usize,
     running: Gauge,
     refused: Counter,
 }
 
 /// The statements that wait for their clients, by the order in which they began to wait.
 #[derive(Debug, Default)]
-struct Away {
+struct ClientWaits {
     statements: BTreeMap<u64, (usize, Arc<Notify>)>,
     byte_count: usize,
     last: u64,
@@ -76,7 +76,7 @@ pub(crate) struct NoPermit;
 pub(crate) struct TooSlow;
 
 /// A statement that waits for its client.
-struct Waiting<'a> {
+struct ClientWait<'a> {
     permits: &'a StatementPermits,
     number: u64,
     ended: Arc<Notify>,
@@ -90,8 +90,8 @@ impl StatementPermits {
         Self(Arc::new(Inner {
             free: Arc::new(Semaphore::new(options.running_max.clamp(1, Semaphore::MAX_PERMITS))),
             hold_time: options.hold_time,
-            away: Mutex::default(),
-            away_bytes_max: options.memory_of_one(),
+            client_waits: Mutex::default(),
+            client_wait_bytes_max: options.memory_of_one(),
             running,
             refused,
         }))
@@ -113,27 +113,27 @@ impl StatementPermits {
         }
     }
 
-    fn wait(&self, byte_count: usize) -> Waiting<'_> {
-        let mut away = self.0.away.lock();
-        away.last += 1;
-        let (number, ended) = (away.last, Arc::new(Notify::new()));
-        away.statements.insert(number, (byte_count, Arc::clone(&ended)));
-        away.byte_count = away.byte_count.saturating_add(byte_count);
-        while away.byte_count > self.0.away_bytes_max
-            && let Some((_, (byte_count, ended))) = away.statements.pop_first()
+    fn wait(&self, byte_count: usize) -> ClientWait<'_> {
+        let mut client_waits = self.0.client_waits.lock();
+        client_waits.last += 1;
+        let (number, ended) = (client_waits.last, Arc::new(Notify::new()));
+        client_waits.statements.insert(number, (byte_count, Arc::clone(&ended)));
+        client_waits.byte_count = client_waits.byte_count.saturating_add(byte_count);
+        while client_waits.byte_count > self.0.client_wait_bytes_max
+            && let Some((_, (byte_count, ended))) = client_waits.statements.pop_first()
         {
-            away.byte_count -= byte_count;
+            client_waits.byte_count -= byte_count;
             ended.notify_one();
         }
-        Waiting { permits: self, number, ended }
+        ClientWait { permits: self, number, ended }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for ClientWait<'_> {
     fn drop(&mut self) {
-        let mut away = self.permits.0.away.lock();
-        if let Some((byte_count, _)) = away.statements.remove(&self.number) {
-            away.byte_count -= byte_count;
+        let mut client_waits = self.permits.0.client_waits.lock();
+        if let Some((byte_count, _)) = client_waits.statements.remove(&self.number) {
+            client_waits.byte_count -= byte_count;
         }
     }
 }
@@ -290,7 +290,7 @@ mod tests {
             assert!(is_back);
             assert_eq!(permits.take().await.unwrap_err(), NoPermit);
             drop(first);
-            assert_eq!(permits.0.away.lock().byte_count, 0);
+            assert_eq!(permits.0.client_waits.lock().byte_count, 0);
         });
     }
 
@@ -397,7 +397,7 @@ mod tests {
                 waiting.push(tokio::spawn(async move { permit.wait_for(40, std::future::pending::<()>()).await }));
             }
             assert_eq!(waiting.remove(0).await.unwrap(), Err(TooSlow));
-            assert_eq!(permits.0.away.lock().byte_count, 80);
+            assert_eq!(permits.0.client_waits.lock().byte_count, 80);
             assert!(waiting.iter().all(|other| !other.is_finished()));
             // One that holds more than all may hold ends itself, after the others.
             let mut large = permits.take().await.unwrap();

@@ -81,7 +81,7 @@ pub(crate) struct RunningStatement {
 /// A running statement. It stays in the list until this is dropped, which must happen before its session does anything
 /// else.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedStatement {
     id: u64,
     is_cancelled: Arc<AtomicBool>,
     row_count: AtomicU64,
@@ -107,7 +107,7 @@ impl Running {
     }
 
     /// Lists a statement that `handle` stops.
-    pub(crate) fn begin(&self, sender: Sender<'_>, text: &str, handle: InterruptHandle) -> Listed {
+    pub(crate) fn begin(&self, sender: Sender<'_>, text: &str, handle: InterruptHandle) -> ListedStatement {
         let id = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
         let is_cancelled = Arc::new(AtomicBool::new(false));
         let entry = Entry {
@@ -120,7 +120,7 @@ impl Running {
             is_cancelled: Arc::clone(&is_cancelled),
         };
         self.0.statements.lock().insert(id, entry);
-        Listed { id, is_cancelled, row_count: AtomicU64::new(0), running: self.clone() }
+        ListedStatement { id, is_cancelled, row_count: AtomicU64::new(0), running: self.clone() }
     }
 
     /// All running statements, the oldest first.
@@ -167,14 +167,14 @@ impl Running {
     }
 }
 
-impl Listed {
+impl ListedStatement {
     /// Whether it was cancelled, possibly between two of its parts.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 }
 
-impl Listed {
+impl ListedStatement {
     /// Notes rows that it has answered with or changed.
     pub(crate) fn add_rows(&self, row_count: u64) {
         self.row_count.fetch_add(row_count, Ordering::Relaxed);
@@ -189,7 +189,7 @@ impl Listed {
     }
 }
 
-impl Drop for Listed {
+impl Drop for ListedStatement {
     fn drop(&mut self) {
         let running = &self.running.0;
         let ended = running.statements.lock().remove(&self.id);

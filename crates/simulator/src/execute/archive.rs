@@ -1,6 +1,6 @@
 //! The targets of copies and backups: separate stores, and one archive for all processes of a world.
 
-use crate::compare::{SeenDatabase, see};
+use crate::compare::{SeenDatabase, observe};
 use crate::setting::Language;
 use crate::sql;
 use crate::stores::temporary_folder;
@@ -15,14 +15,14 @@ use tempfile::TempDir;
 pub(crate) type MakeStore = Box<dyn Fn() -> Result<Engine> + Send + Sync>;
 
 /// The stores and archive outside of the world's store.
-pub(crate) struct Places {
+pub(crate) struct OutsideStores {
     make: MakeStore,
     copies: Engine,
     restored: Mutex<Option<Engine>>,
     archive: Mutex<Option<TempDir>>,
 }
 
-impl Places {
+impl OutsideStores {
     /// Creates an archive without backups. `make` creates the stores for copies and restored backups.
     pub(crate) fn new(make: MakeStore) -> Result<Self> {
         let copies = make()?;
@@ -61,7 +61,7 @@ impl Places {
         };
         let options = CopyOptions { overwrite: true, allow_non_empty: true, verify: true, ..CopyOptions::default() };
         target.copy_from(&archive.cut(&backup, &Selection::default())?, &options)?;
-        see_all(restored.insert(target), language)
+        observe_all(restored.insert(target), language)
     }
 
     fn archive(&self) -> Result<Archive> {
@@ -75,8 +75,8 @@ impl Places {
 }
 
 /// Everything in a store. Rollups are queried if sessions use SQL.
-pub(crate) fn see_all(engine: &Engine, language: Language) -> Result<SeenDatabase> {
-    let mut seen = see(&engine.snapshot()?)?;
+pub(crate) fn observe_all(engine: &Engine, language: Language) -> Result<SeenDatabase> {
+    let mut seen = observe(&engine.snapshot()?)?;
     if language == Language::Sql && !seen.rollups.is_empty() {
         let session = sql::session(engine)?;
         for (name, rollup) in &mut seen.rollups {

@@ -5,13 +5,13 @@ mod change;
 mod push;
 
 use crate::action::Action;
-use crate::compare::see_table;
+use crate::compare::observe_table;
 use crate::outcome::Answer;
 use crate::setting::Language;
 use crate::shape::{altered, batch_of, definition, indexed, policy_of};
 use crate::sql;
 use crate::subject::{Alteration, Cells, Policy, table_name};
-use archive::Places;
+use archive::OutsideStores;
 use atsdb_core::{BatchId, CommitOutcome, Error, ErrorKind, Result, Table, TableDefinition};
 use atsdb_engine::{Appender, Batch, CopyOptions, Engine, Maintenance, ReadSnapshot, Selection};
 use atsdb_testkit::faulty::Faults;
@@ -28,7 +28,7 @@ pub(crate) struct Process {
     caretaker: Maintenance,
     sessions: BTreeMap<usize, Session>,
     pub(crate) held: Option<ReadSnapshot>,
-    places: Arc<Places>,
+    places: Arc<OutsideStores>,
     language: Language,
 }
 
@@ -52,7 +52,7 @@ impl Process {
         number: usize,
         engine: Engine,
         faults: Arc<Faults>,
-        places: Arc<Places>,
+        places: Arc<OutsideStores>,
         language: Language,
     ) -> Self {
         let caretaker = engine.maintenance();
@@ -145,7 +145,7 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
         }),
         Action::Read { session: number, table } => {
             let read = |snapshot: &ReadSnapshot| {
-                Ok(Answer::Table(Box::new(see_table(snapshot, snapshot.table(table_name(*table))?)?)))
+                Ok(Answer::Table(Box::new(observe_table(snapshot, snapshot.table(table_name(*table))?)?)))
             };
             match session(sessions, *number) {
                 Session { transaction: None, .. } => read(&engine.snapshot()?),
@@ -182,7 +182,7 @@ pub(crate) fn perform(process: &mut Process, action: &Action) -> Result<Answer> 
             let options = CopyOptions { overwrite: true, allow_non_empty: true, verify: true, ..Default::default() };
             let target = process.places.copies();
             target.copy_from(&cut, &options)?;
-            Ok(Answer::Tables(archive::see_all(&target, process.language)?))
+            Ok(Answer::Tables(archive::observe_all(&target, process.language)?))
         }
         Action::Checkpoint { session: number, table } => {
             if session(sessions, *number).transaction.is_some() {

@@ -4,20 +4,22 @@
 
 use super::checks::rename_in_checks;
 use super::columns::with_column;
+use super::constraint_changes::{drop_constraint, drop_index, drop_key, validate_constraint};
 use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::{drop_default, set_default};
 use super::identity::make_identity;
 use super::options::TableOptions;
 use super::type_names::{column_type, unsupported};
-use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, Table, TableDefinition, Value};
+use atsdb_core::name::same_name;
+use atsdb_core::value::nearest_real;
+use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
-use atsdb_dialect::text::quoted_names::{qualified, quoted};
+use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::skipped::{Skipped, folded};
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
-    MySQLColumnPosition, RenameTableNameKind,
+    MySQLColumnPosition, ObjectName, RenameTableNameKind,
 };
 
 /// The number of columns that operations may add.
@@ -77,18 +79,7 @@ fn alter(
             rename_column(&mut definition, position, &new_column_name.value)?;
         }
         Do::RenameTable { table_name: RenameTableNameKind::As(name) | RenameTableNameKind::To(name) } => {
-            let TableName { schema, name } = TableName::of(name)?;
-            let own = definition.schema.take();
-            let stays = match (&schema, &own) {
-                (NamedSchema::Unsaid, _) | (NamedSchema::Public, None) => true,
-                (NamedSchema::Other(schema), Some(own)) => same_name(schema, own),
-                _ => false,
-            };
-            if !stays {
-                return Err(sql_error("RENAME TO takes a name in the same schema")
-                    .with_hint("ALTER TABLE name SET SCHEMA schema moves a table to another one"));
-            }
-            definition.rename(own.as_deref(), &name);
+            rename_table(&mut definition, name)?;
         }
         Do::AlterColumn { column_name, op } => alter_column(&mut definition, &column_name.value, op)?,
         Do::ModifyColumn { col_name, data_type, options, column_position } => {
@@ -189,6 +180,23 @@ fn value_of_older_rows(column: &Column, function: DefaultFunction, times: Curren
     }
     let time = function.time(times, column.column_type).map(Value::Int);
     time.ok_or_else(|| sql_error(format!("column {}: the current time is out of range", column.name)))
+}
+
+/// Gives a table another name in its schema.
+fn rename_table(definition: &mut TableDefinition, name: &ObjectName) -> Result<()> {
+    let TableName { schema, name } = TableName::of(name)?;
+    let own = definition.schema.take();
+    let stays = match (&schema, &own) {
+        (NamedSchema::Unsaid, _) | (NamedSchema::Public, None) => true,
+        (NamedSchema::Other(schema), Some(own)) => same_name(schema, own),
+        _ => false,
+    };
+    if !stays {
+        return Err(sql_error("RENAME TO takes a name in the same schema")
+            .with_hint("ALTER TABLE name SET SCHEMA schema moves a table to another one"));
+    }
+    definition.rename(own.as_deref(), &name);
+    Ok(())
 }
 
 /// Gives a column another name, also in the conditions of CHECK constraints.
@@ -358,104 +366,9 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
         ));
     }
     if let (T::Float32, T::Float64, Some(Value::Float(value))) = (from, to, &mut column.missing) {
-        // Older rows have the number that 32 bits hold.
-        *value = f64::from(*value as f32);
+        // Older rows have the number that the column held so far.
+        *value = f64::from(nearest_real(*value));
     }
     column.column_type = to;
     Ok(())
-}
-
-/// Refuses to drop the index of a constraint without the constraint.
-pub(crate) fn refuse_index_of_constraint(table: &Table, name: &str) -> Result<()> {
-    let definition = &table.definition;
-    let key = definition.key_position(name).map(|position| &definition.unique[position]);
-    let Some(key) = key.filter(|key| !key.index && definition.index(name).is_none()) else { return Ok(()) };
-    let (name, of) = (definition.key_name(key), qualified(definition));
-    let message = format!("cannot drop index {name} because constraint {name} on table {of} requires it");
-    Err(sql_error(message).with_hint(format!("write ALTER TABLE {of} DROP CONSTRAINT {}", quoted(&name))))
-}
-
-/// Takes an index or a key that is not the primary key out of a definition.
-pub(crate) fn drop_index(definition: &mut TableDefinition, name: &str) -> Result<()> {
-    if let Some(index) = definition.index(name).map(|index| index.id) {
-        definition.indexes.retain(|other| other.id != index);
-    } else if let Some(position) = unique_index(definition, name) {
-        drop_key(definition, position);
-    } else {
-        let names = index_names(definition);
-        return Err(unknown_name("index", name, names.iter().map(String::as_str)));
-    }
-    Ok(())
-}
-
-/// The position of a key that is an index of its own, as it is not the primary key.
-fn unique_index(definition: &TableDefinition, name: &str) -> Option<usize> {
-    definition.key_position(name).filter(|position| !definition.unique[*position].primary)
-}
-
-/// The names of all indexes and keys that `DROP INDEX` takes.
-pub(crate) fn index_names(definition: &TableDefinition) -> Vec<String> {
-    let keys = definition.unique.iter().filter(|unique| !unique.primary).map(|unique| definition.key_name(unique));
-    definition.indexes.iter().map(|index| index.name.clone()).chain(keys).collect()
-}
-
-/// Drops a constraint. Returns false if there is none of that name and need not be.
-fn drop_constraint(definition: &mut TableDefinition, name: &Ident, if_exists: bool) -> Result<bool> {
-    if let Some(position) = definition.check_position(&name.value) {
-        definition.checks.remove(position);
-        return Ok(true);
-    }
-    if let Some(position) = definition.foreign_key_position(&name.value) {
-        definition.foreign_keys.remove(position);
-        return Ok(true);
-    }
-    match definition.key_position(&name.value) {
-        Some(position) if !definition.unique[position].index => drop_key(definition, position),
-        _ if if_exists => return Ok(false),
-        found => {
-            let keys =
-                definition.unique.iter().filter(|unique| !unique.index).map(|unique| definition.key_name(unique));
-            let checks = definition.checks.iter().map(|check| check.name.clone());
-            let references = definition.foreign_keys.iter().map(|key| key.name.clone());
-            let names: Vec<String> = checks.chain(references).chain(keys).collect();
-            let unknown = unknown_name("constraint", &name.value, names.iter().map(String::as_str));
-            return Err(match found {
-                Some(_) => unknown.with_hint(format!("it is an index: DROP INDEX {}", quoted(&name.value))),
-                None => unknown,
-            });
-        }
-    }
-    Ok(true)
-}
-
-/// Requires a constraint of all rows. The engine then checks those that were written before it was declared.
-fn validate_constraint(definition: &mut TableDefinition, name: &Ident) -> Result<()> {
-    if let Some(position) = definition.check_position(&name.value) {
-        definition.checks[position].not_valid = false;
-        return Ok(());
-    }
-    if let Some(position) = definition.foreign_key_position(&name.value) {
-        definition.foreign_keys[position].not_valid = false;
-        return Ok(());
-    }
-    let constraint = format!("constraint \"{}\" of relation \"{}\"", folded(name), definition.local_name());
-    Err(match definition.key_position(&name.value) {
-        Some(position) if !definition.unique[position].index => {
-            sql_error(format!("{constraint} is not a foreign key or check constraint"))
-        }
-        _ => sql_error(format!("{constraint} does not exist")),
-    })
-}
-
-/// Removes a key. The series key goes with the primary key that made it. If no key is left, there can be no conflicts,
-/// and the conflict policy is reset.
-fn drop_key(definition: &mut TableDefinition, position: usize) {
-    let was_of_primary = definition.key == series_key_of_primary(definition);
-    let is_primary = definition.unique.remove(position).primary;
-    if is_primary && was_of_primary {
-        definition.key.clear();
-    }
-    if definition.unique.is_empty() {
-        definition.on_conflict = atsdb_core::ConflictPolicy::Error;
-    }
 }

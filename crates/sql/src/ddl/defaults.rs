@@ -11,6 +11,7 @@ use arrow::datatypes::{
 use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
+use atsdb_core::value::nearest_real;
 use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, hex, time_of_day};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::literal::Literal;
@@ -290,7 +291,7 @@ pub(crate) fn value_sql(column_type: ColumnType, value: &Value) -> String {
         (Value::UInt(value), _) => value.to_string(),
         (Value::Bool(value), _) => value.to_string().to_uppercase(),
         (Value::Float(value), _) if !value.is_finite() => format!("'{value}'"),
-        (Value::Float(value), ColumnType::Float32) => format!("{:?}", *value as f32),
+        (Value::Float(value), ColumnType::Float32) => format!("{:?}", nearest_real(*value)),
         (Value::Float(value), _) => format!("{value:?}"),
         (Value::Text(text), _) => format!("'{}'", text.replace('\'', "''")),
         (Value::Bytes(bytes), _) => format!("X'{}'", hex::encode(bytes)),

@@ -7,6 +7,7 @@
 pub(crate) mod alter;
 mod checks;
 pub(crate) mod columns;
+pub(crate) mod constraint_changes;
 pub(crate) mod constraints;
 pub(crate) mod create_table;
 pub(crate) mod defaults;

@@ -17,12 +17,12 @@ use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SchemaChange {
     Rename { from: String, to: String },
-    Move(Moved),
+    Move(SchemaMove),
 }
 
 /// A table, a view or a rollup that gets another schema.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Moved {
+pub(crate) struct SchemaMove {
     /// What the statement names; `None` is `ALTER TABLE`, which names anything.
     pub(crate) kind: Option<RelationKind>,
     pub(crate) name: ObjectName,
@@ -69,7 +69,7 @@ fn moved(parser: &mut Parser<'_>, kind: Option<RelationKind>) -> Result<Option<S
     }
     let schema = parser.parse_identifier()?.value;
     end(parser)?;
-    Ok(Some(SchemaChange::Move(Moved { kind, name, schema, if_exists })))
+    Ok(Some(SchemaChange::Move(SchemaMove { kind, name, schema, if_exists })))
 }
 
 #[cfg(test)]

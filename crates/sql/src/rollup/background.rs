@@ -41,7 +41,7 @@ impl RollupMaintenance {
 }
 
 impl MaintenanceTask for RollupMaintenance {
-    fn run(&self, engine: &Engine, go_on: &dyn Fn() -> bool) -> Result<bool> {
+    fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool> {
         let mut state = self.state.lock();
         let snapshot = engine.snapshot()?;
         let mut rollups = Vec::new();
@@ -67,7 +67,7 @@ impl MaintenanceTask for RollupMaintenance {
             }
             let started = engine.uptime();
             // A rollup that cannot be computed does not stop the others. Queries of it get the error.
-            if let Err(error) = refresh.run(table, Effort::Ended, go_on) {
+            if let Err(error) = refresh.run(table, Effort::Ended, may_continue) {
                 first_error.get_or_insert(error);
             }
             let ended = engine.uptime();

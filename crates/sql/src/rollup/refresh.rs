@@ -67,10 +67,15 @@ struct RefreshStep {
 }
 
 impl Refresh<'_> {
-    /// Computes one rollup, as long as `go_on` returns true.
-    pub(crate) fn run(&self, rollup: TableId, effort: Effort, go_on: &dyn Fn() -> bool) -> Result<RefreshReport> {
+    /// Computes one rollup, as long as `may_continue` returns true.
+    pub(crate) fn run(
+        &self,
+        rollup: TableId,
+        effort: Effort,
+        may_continue: &dyn Fn() -> bool,
+    ) -> Result<RefreshReport> {
         let (mut report, mut attempts) = (RefreshReport::default(), 0);
-        while go_on() {
+        while may_continue() {
             self.interrupt.check()?;
             match self.step(rollup, effort) {
                 Ok(None) => break,

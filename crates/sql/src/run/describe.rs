@@ -1,6 +1,6 @@
 //! Determines the parameters and columns of a statement from its plan. Nothing is executed.
 
-use super::explain::Explained;
+use super::explain::ExplainOptions;
 use super::query::Query;
 use super::statement_query::StatementQuery;
 use super::with_rows::StepRequest;
@@ -97,7 +97,7 @@ fn planned(
 ) -> Result<Description> {
     let StatementQuery { mut statement, insert, change, spellings, work_table, files, parameters, .. } =
         statement_query;
-    let explained = Explained::take(&mut statement)?;
+    let explained = ExplainOptions::take(&mut statement)?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),

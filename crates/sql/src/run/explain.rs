@@ -21,13 +21,13 @@ const MARK_IN_JSON: &str = "\\u0001";
 
 /// The options of an EXPLAIN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Explained {
+pub(super) struct ExplainOptions {
     is_json: bool,
     is_verbose: bool,
     has_times: bool,
 }
 
-impl Explained {
+impl ExplainOptions {
     /// Takes the options out of a statement; `None` if it is no EXPLAIN.
     pub(super) fn take(statement: &mut Ast) -> Result<Option<Self>> {
         let Ast::Explain { analyze, verbose, estimate, format, options, .. } = statement else { return Ok(None) };
@@ -208,16 +208,16 @@ mod tests {
     use atsdb_dialect::text::params::Parameters;
     use atsdb_dialect::text::source_position::SourcePosition;
 
-    fn taken(sql: &str) -> Result<(Option<Explained>, bool)> {
+    fn taken(sql: &str) -> Result<(Option<ExplainOptions>, bool)> {
         let mut statement = parse_declaring(sql, SourcePosition::START, &Parameters::none())?;
-        let explained = Explained::take(&mut statement)?;
+        let explained = ExplainOptions::take(&mut statement)?;
         Ok((explained, matches!(statement, Ast::Explain { analyze: true, options: None, format: None, .. })))
     }
 
     #[test]
     fn options_are_honoured_or_refused() {
-        let plain = Explained { is_json: false, is_verbose: false, has_times: true };
-        let json = Explained { is_json: true, ..plain };
+        let plain = ExplainOptions { is_json: false, is_verbose: false, has_times: true };
+        let json = ExplainOptions { is_json: true, ..plain };
         for (sql, expected, analyzes) in [
             ("EXPLAIN SELECT 1", plain, false),
             ("EXPLAIN (ANALYZE, BUFFERS) SELECT 1", plain, true),
@@ -225,8 +225,8 @@ mod tests {
             ("EXPLAIN (FORMAT JSON) SELECT 1", json, false),
             ("EXPLAIN FORMAT JSON SELECT 1", json, false),
             ("EXPLAIN (FORMAT 'json', ANALYZE 1) SELECT 1", json, true),
-            ("EXPLAIN (ANALYZE, TIMING off) SELECT 1", Explained { has_times: false, ..plain }, true),
-            ("EXPLAIN (VERBOSE) SELECT 1", Explained { is_verbose: true, ..plain }, false),
+            ("EXPLAIN (ANALYZE, TIMING off) SELECT 1", ExplainOptions { has_times: false, ..plain }, true),
+            ("EXPLAIN (VERBOSE) SELECT 1", ExplainOptions { is_verbose: true, ..plain }, false),
         ] {
             assert_eq!(taken(sql).unwrap(), (Some(expected), analyzes), "{sql}");
         }

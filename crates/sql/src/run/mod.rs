@@ -1,8 +1,8 @@
 //! Running queries: DataFusion's context with all extensions, the threads, and the limits of a query.
 //!
 //! Owned here: the context ([`context`]), the worker on which queries of one or several sessions are planned and
-//! executed ([`worker`]), limits of memory, temporary files and time ([`memory`], [`temporary_files`],
-//! [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), cached syntax trees
+//! executed ([`worker`]) by tasks ([`query_task`]), limits of memory, temporary files and time ([`memory`],
+//! [`temporary_files`], [`query_limits`], [`running`]), interrupts, cached plans ([`plan_cache`]), cached syntax trees
 //! ([`parsed_answers`]), and results ([`answer`], [`durations`]).
 //! Not owned: the contents of plans (`plan`, `scan`, `dialect`).
 
@@ -28,6 +28,7 @@ pub(crate) mod planned;
 pub(crate) mod query;
 mod query_limits;
 mod query_session;
+mod query_task;
 mod query_times;
 mod recently_used;
 mod running;

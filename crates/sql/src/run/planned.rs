@@ -1,6 +1,6 @@
 //! Finds the optimized plan for a request in the cache, or plans it and caches the plan.
 
-use super::explain::Explained;
+use super::explain::ExplainOptions;
 use super::plan_cache::{CachedPlan, CachedResult, Candidate, PlanCache, keys_of};
 use super::query::Query;
 use super::statement_query::StatementQuery;
@@ -57,7 +57,7 @@ pub(super) struct Planned {
     pub(super) spellings: SharedSpellings,
     pub(super) work_table: Option<Arc<WorkTable>>,
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
-    pub(super) explained: Option<Explained>,
+    pub(super) explained: Option<ExplainOptions>,
     pub(super) candidate: Option<Box<Candidate>>,
 }
 
@@ -142,7 +142,7 @@ fn plan_of(
 ) -> Result<(Planned, bool)> {
     let StatementQuery { mut statement, insert, change, spellings, focus, work_table, files, more, parameters } =
         statement_query;
-    let explained = Explained::take(&mut statement)?;
+    let explained = ExplainOptions::take(&mut statement)?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),

@@ -1,4 +1,5 @@
-//! A map of what was used lately, bounded by number and by size.
+//! A map of what was used lately, bounded by number and by size. It is written by hand: it is a few lines, and its
+//! owner has the lock that a library's cache would bring.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -12,13 +13,13 @@ const KEPT_MIN: usize = 256;
 pub(crate) struct RecentlyUsed<K, V> {
     /// The maximum size in bytes of the values in each of the two maps.
     bytes_max: usize,
-    young: HashMap<K, Weighed<V>>,
+    young: HashMap<K, SizedValue<V>>,
     young_bytes: usize,
-    old: HashMap<K, Weighed<V>>,
+    old: HashMap<K, SizedValue<V>>,
 }
 
 #[derive(Debug)]
-struct Weighed<V> {
+struct SizedValue<V> {
     value: V,
     bytes: usize,
 }
@@ -35,7 +36,7 @@ impl<K: Eq + Hash, V: Clone> RecentlyUsed<K, V> {
         if let Some(kept) = self.young.get(key) {
             return Some(kept.value.clone());
         }
-        let (key, Weighed { value, bytes }) = self.old.remove_entry(key)?;
+        let (key, SizedValue { value, bytes }) = self.old.remove_entry(key)?;
         self.put(key, value.clone(), bytes);
         Some(value)
     }
@@ -54,7 +55,7 @@ impl<K: Eq + Hash, V: Clone> RecentlyUsed<K, V> {
             self.young_bytes = 0;
         }
         self.young_bytes += bytes;
-        self.young.insert(key, Weighed { value, bytes });
+        self.young.insert(key, SizedValue { value, bytes });
     }
 }
 
@@ -78,7 +79,7 @@ mod tests {
         let mut kept = RecentlyUsed::new(10);
         for number in 0..100 {
             kept.put(number, (), 4);
-            let bytes = |values: &HashMap<i32, Weighed<()>>| values.values().map(|kept| kept.bytes).sum::<usize>();
+            let bytes = |values: &HashMap<i32, SizedValue<()>>| values.values().map(|kept| kept.bytes).sum::<usize>();
             assert!(bytes(&kept.young) + bytes(&kept.old) <= 20);
             assert_eq!(bytes(&kept.young), kept.young_bytes);
             assert_eq!((kept.get(&number), kept.get(&0)), (Some(()), Some(())));

@@ -4,20 +4,21 @@
 //! Parsing, planning and execution of a query are one task on threads with large stacks; the caller's thread only
 //! waits for batches, so that it can be interrupted, may be of any kind, and sees a panic as an error.
 
-use super::context::{BATCH_ROWS, context, task_context};
+use super::context::context;
 use super::describe::TypesAndColumns;
 use super::interrupt::{Interrupt, interrupted};
 use super::kept_memory::KeptMemory;
 use super::memory::{QueryMemory, SharedMemory};
 use super::options::SessionOptions;
 use super::plan_cache::{CachedResult, PlanCache, PlanKey};
-use super::planned::{Planned, Request, planned};
+use super::planned::Request;
 use super::query::{DefinitionScope, Query};
 use super::query_limits::QueryLimits;
 use super::query_session::set_session_functions;
+use super::query_task::{Message, run_query};
 use super::query_times::set_times;
 use super::running::{RunningQueries, RunningQuery, out_of_memory};
-use super::threads::{Threads, no_thread};
+use super::threads::Threads;
 use super::wait::block_on;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
@@ -25,25 +26,18 @@ use crate::dml::target::Target;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
 use crate::scan::direct::DirectRead;
-use crate::scan::numbered_scan::NumberedScan;
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_dialect::functions::session::lock_table::{LockTable, OpenScope};
-use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_dialect::text::identifiers::SharedSpellings;
 use atsdb_dialect::text::params::Parameters;
-use atsdb_dialect::workarounds::batch_rows;
 use atsdb_engine::ReadSnapshot;
 use atsdb_temporary::TemporarySpace;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::session_state::SessionState;
-use datafusion::physical_plan::execute_stream;
-use datafusion::physical_plan::execution_plan::reset_plan_states;
-use futures::{FutureExt, StreamExt};
 use parking_lot::Mutex;
 use std::future::poll_fn;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -89,20 +83,6 @@ pub(crate) struct Started {
     /// The spelling of names in the statement.
     pub(crate) spellings: SharedSpellings,
     pub(crate) rows: QueryRows,
-}
-
-enum Message {
-    Started {
-        insert: Option<Box<Target>>,
-        change: Option<Box<Change>>,
-        spellings: SharedSpellings,
-        schema: SchemaRef,
-    },
-    Batch(RecordBatch),
-    /// The rows of the work table have been processed, and there may be more.
-    Round,
-    Failed(Error),
-    Finished,
 }
 
 impl Worker {
@@ -266,13 +246,7 @@ impl Worker {
         let query = self.resources.running.begin(QueryMemory::new(&self.resources.memory));
         let running = Arc::clone(&query);
         let task = async move {
-            let run = run(request, state, &plans, memory_bytes, &running, &sender);
-            let outcome = AssertUnwindSafe(run).catch_unwind().await;
-            let last = match outcome {
-                Ok(Ok(())) => Message::Finished,
-                Ok(Err(error)) => Message::Failed(error),
-                Err(panic) => Message::Failed(from_panic(panic.as_ref())),
-            };
+            let last = run_query(request, state, &plans, memory_bytes, &running, &sender).await;
             // The reader may have been dropped. Then the message is not needed.
             let _ = sender.send(last).await;
         };
@@ -313,80 +287,6 @@ pub(crate) fn read_directly(
 ) -> Result<Option<Vec<RecordBatch>>> {
     let limits = QueryLimits::of_time(interrupt.time_limit());
     direct.read(snapshot, parameters, &|| interrupt.check().and_then(|()| limits.check_time()))
-}
-
-async fn run(
-    request: Request,
-    mut state: SessionState,
-    plans: &PlanCache,
-    memory_bytes: usize,
-    running: &RunningQuery,
-    sender: &mpsc::Sender<Message>,
-) -> Result<()> {
-    let Planned { plan, headings, insert, mut change, spellings, work_table, mut more, explained, candidate } =
-        planned(request, &mut state, plans)?;
-    let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
-    *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
-    let mut plan = match explained {
-        Some(explained) => explained.physical_plan(&plan, &state).await?,
-        None => state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?,
-    };
-    if let Some(candidate) = candidate {
-        plans.learn(*candidate, &plan, state.config().target_partitions());
-    }
-    if let Some(change) = &mut change {
-        change.source = NumberedScan::of(&plan);
-        // The rows of a MERGE are sorted by their actions.
-        if let (Some(source), Some(_)) = (&mut change.source, &change.merge) {
-            source.partitions_in_order = None;
-        }
-    }
-    running.note_plan(Some(Arc::clone(&plan)));
-    let task_context = task_context(&state, &running.memory);
-    let schema = headings.apply(&plan.schema());
-    let schema = match explained {
-        Some(explained) => explained.schema(schema),
-        None => schema,
-    };
-    let started = Message::Started { insert, change, spellings, schema: Arc::clone(&schema) };
-    if sender.send(started).await.is_err() {
-        return Ok(());
-    }
-    loop {
-        let mut stream = execute_stream(Arc::clone(&plan), Arc::clone(&task_context)).map_err(from_datafusion)?;
-        while let Some(batch) = stream.next().await {
-            let batch = batch.map_err(from_datafusion)?;
-            if batch.num_rows() == 0 {
-                continue;
-            }
-            let batch = match explained {
-                Some(explained) => explained.rows(&batch)?,
-                None => batch,
-            };
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)?;
-            if sender.send(Message::Batch(named)).await.is_err() {
-                return Ok(());
-            }
-        }
-        let (Some(more), Some(work_table)) = (&mut more, &work_table) else { return Ok(()) };
-        if sender.send(Message::Round).await.is_err() {
-            return Ok(());
-        }
-        match more.recv().await {
-            Some(rows) => work_table.replace(&rows)?,
-            None => return Ok(()),
-        }
-        plan = reset_plan_states(plan).map_err(from_datafusion)?;
-    }
-}
-
-fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    let text = text.unwrap_or("no message");
-    no_thread(text).unwrap_or_else(|| {
-        Error::internal(format!("the query panicked: {text}")).with_hint("please report it with the statement")
-    })
 }
 
 /// The rows of a query while it runs.

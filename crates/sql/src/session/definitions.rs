@@ -3,7 +3,8 @@
 use super::schemas::require_schema;
 use super::show::{describe, describe_query};
 use super::state::Session;
-use crate::ddl::alter::{added_count, altered, drop_index, index_names, refuse_index_of_constraint};
+use crate::ddl::alter::{added_count, altered};
+use crate::ddl::constraint_changes::{drop_index, index_names, refuse_index_of_constraint};
 use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_names};
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, named, names_of_columns, with_room};

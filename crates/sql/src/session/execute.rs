@@ -168,30 +168,43 @@ impl Session {
         }
         refuse_files(statement.text())?;
         refuse_unsupported(statement.text())?;
-        if let Some(change) = UnkeptChange::of(statement.text()) {
-            return self.leave_out(&change);
+        match self.execute_with_own_syntax(statement)? {
+            Some(answer) => Ok(answer),
+            None => self.execute_parsed(statement, parameters),
         }
-        if let Some(set) = SetConstraints::of(statement.text(), statement.position())? {
-            return self.set_constraints(&set);
+    }
+
+    /// Executes a statement whose syntax DataFusion's parser does not know; `None` if it is another one.
+    fn execute_with_own_syntax(&self, statement: &Statement) -> Result<Option<Answer>> {
+        let (text, position) = (statement.text(), statement.position());
+        if let Some(change) = UnkeptChange::of(text) {
+            return self.leave_out(&change).map(Some);
         }
-        if let Some(sequence) = SequenceStatement::of(statement.text(), statement.position())? {
-            return self.sequence_statement(&sequence);
+        if let Some(set) = SetConstraints::of(text, position)? {
+            return self.set_constraints(&set).map(Some);
         }
-        if let Some(statement) = EnumerationStatement::of(statement.text(), statement.position())? {
-            return self.enumeration_statement(&statement);
+        if let Some(sequence) = SequenceStatement::of(text, position)? {
+            return self.sequence_statement(&sequence).map(Some);
         }
-        if let Some(change) = SchemaChange::of(statement.text(), statement.position())? {
-            return self.change_schema(&change);
+        if let Some(statement) = EnumerationStatement::of(text, position)? {
+            return self.enumeration_statement(&statement).map(Some);
         }
-        if let Some(view) = ViewStatement::of(statement.text(), statement.position())? {
-            return self.view_statement(&view, statement.position());
+        if let Some(change) = SchemaChange::of(text, position)? {
+            return self.change_schema(&change).map(Some);
         }
-        if let Some(alter) = AlterIdentity::of(statement.text(), statement.position())? {
-            return self.alter_identity(&alter);
+        if let Some(view) = ViewStatement::of(text, position)? {
+            return self.view_statement(&view, position).map(Some);
         }
-        if let Some(rollup) = RollupStatement::of(statement.text(), statement.position())? {
-            return self.rollup_statement(&rollup);
+        if let Some(alter) = AlterIdentity::of(text, position)? {
+            return self.alter_identity(&alter).map(Some);
         }
+        if let Some(rollup) = RollupStatement::of(text, position)? {
+            return self.rollup_statement(&rollup).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn execute_parsed(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         match parse_declaring(statement.text(), statement.position(), parameters)? {
             Ast::CreateTable(create) if create.query.is_some() => self.create_table_as(statement, &create, parameters),
             Ast::CreateTable(create) if !create.external => self.create_table(&create),

@@ -2,7 +2,7 @@
 
 use super::open_transaction::{flushed, usable};
 use super::state::Session;
-use crate::ddl::schemas::{Moved, SchemaChange};
+use crate::ddl::schemas::{SchemaChange, SchemaMove};
 use crate::run::answer::{Answer, Rows};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb_core::name::{check_name, same_name, unknown_name};
@@ -293,7 +293,7 @@ impl Session {
         Ok(Answer::Done { verb: "ALTER SCHEMA", row_count: None })
     }
 
-    fn move_table(&self, moved: &Moved) -> Result<Answer> {
+    fn move_table(&self, moved: &SchemaMove) -> Result<Answer> {
         let kind = moved.kind;
         let done = Answer::Done { verb: kind.unwrap_or(RelationKind::Table).alter_verb(), row_count: None };
         let schema = match is_public(&moved.schema) {

@@ -1,7 +1,7 @@
 //! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer. Of a table without rows
 //! it is the declared columns.
 
-use crate::console::ahead::{Ahead, Pieces};
+use crate::console::prefetch::{Prefetch, PrefetchedBytes};
 use atsdb::name::{same_name, unknown_name};
 use atsdb::{ColumnType, Error, ErrorKind, ForeignColumn, ForeignTable, Result, TimeUnit, hex};
 use atsdb_import::{Input, Options, cannot_open, chosen_columns};
@@ -75,12 +75,12 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
         return Ok(Input::Table(empty));
     }
     let select = select(&table, &names, options, is_only)?;
-    let parts = Ahead::run(move |put| {
+    let parts = Prefetch::run(move |put| {
         if let Err(error) = put_rows(&connection, &select, put) {
             put(Err(error));
         }
     })?;
-    Ok(Input::Shown(Box::new(Input::Reader(name, Box::new(Pieces::new(parts)))), shown))
+    Ok(Input::Shown(Box::new(Input::Reader(name, Box::new(PrefetchedBytes::new(parts)))), shown))
 }
 
 /// The tables and views, without those of SQLite itself.

@@ -1,4 +1,5 @@
-//! Texts of addresses, as PostgreSQL reads and writes them.
+//! Texts of addresses, as PostgreSQL reads and writes them. They are read by hand, because PostgreSQL also takes the
+//! length of a network, and networks without their last bytes.
 
 use super::address::{AddressFamily, NetworkAddress};
 use crate::functions::base::text_types::AddressType;

@@ -45,18 +45,18 @@ impl SeriesFunction {
     }
 
     /// The positions of the arguments.
-    fn places(self, types: &[DataType]) -> Result<Places> {
+    fn argument_positions(self, types: &[DataType]) -> Result<ArgumentPositions> {
         let is_text = |place: usize| {
             let plain = types.get(place).map(plain_type);
             matches!(plain, Some(DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View))
         };
         let places = match (self, types.len()) {
-            (Self::Lttb, 3) => Places { value: 1, time: 0, rest: Some(2) },
+            (Self::Lttb, 3) => ArgumentPositions { value: 1, time: 0, rest: Some(2) },
             // TimescaleDB's order: time_weight('locf', time, value).
-            (Self::TimeWeightedAverage, 3) if is_text(0) => Places { value: 2, time: 1, rest: Some(0) },
-            (Self::TimeWeightedAverage, 3) => Places { value: 0, time: 1, rest: Some(2) },
+            (Self::TimeWeightedAverage, 3) if is_text(0) => ArgumentPositions { value: 2, time: 1, rest: Some(0) },
+            (Self::TimeWeightedAverage, 3) => ArgumentPositions { value: 0, time: 1, rest: Some(2) },
             (Self::Lttb, _) => return Err(self.wrong(format!("takes 3 arguments, not {}", types.len()))),
-            (_, 2) => Places { value: 0, time: 1, rest: None },
+            (_, 2) => ArgumentPositions { value: 0, time: 1, rest: None },
             (_, count) => return Err(self.wrong(format!("takes 2 arguments, not {count}"))),
         };
         let (value, time) = (&types[places.value], &types[places.time]);
@@ -78,7 +78,7 @@ impl SeriesFunction {
     }
 }
 
-struct Places {
+struct ArgumentPositions {
     value: usize,
     time: usize,
     rest: Option<usize>,
@@ -103,7 +103,7 @@ impl Series {
 
     fn plan(&self, args: &AccumulatorArgs<'_>) -> Result<Plan> {
         let types: Vec<DataType> = args.expr_fields.iter().map(|field| field.data_type().clone()).collect();
-        let Places { value, time, rest } = self.kind.places(&types)?;
+        let ArgumentPositions { value, time, rest } = self.kind.argument_positions(&types)?;
         let number = Number::of(&types[value]).unwrap_or(Number::Float);
         let summary = match (self.kind, rest) {
             (SeriesFunction::Delta, _) => Summary::Measure(Measure::Delta),
@@ -148,7 +148,7 @@ impl AggregateUDFImpl for Series {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        let places = self.kind.places(types)?;
+        let places = self.kind.argument_positions(types)?;
         Ok(match self.kind {
             SeriesFunction::Lttb => {
                 Summary::Lttb { count: 0, time_type: plain_type(&types[places.time]).clone() }.answer_type()

@@ -220,6 +220,7 @@ impl TimeFields {
             let rest = if pattern.ordinal.is_some() { rest.get(2..).unwrap_or("") } else { rest };
             Some((digits.parse::<i64>().ok()?, rest, length))
         };
+        let some_number = |width: usize| number(width).map(|(number, rest, _)| (Some(number), rest));
         let name = |names: &[&str], short: Option<usize>| {
             let mut found = None;
             for (at, name) in names.iter().enumerate() {
@@ -238,16 +239,10 @@ impl TimeFields {
         let rest;
         match pattern.field {
             Field::Hour24 => (self.hour, rest, _) = number(2)?,
-            Field::Hour12 => {
-                let (hour, after, _) = number(2)?;
-                (self.hour_of_half, rest) = (Some(hour), after);
-            }
+            Field::Hour12 => (self.hour_of_half, rest) = some_number(2)?,
             Field::Minute => (self.minute, rest, _) = number(2)?,
             Field::Second => (self.second, rest, _) = number(2)?,
-            Field::SecondOfDay => {
-                let (seconds, after, _) = number(5)?;
-                (self.second_of_day, rest) = (Some(seconds), after);
-            }
+            Field::SecondOfDay => (self.second_of_day, rest) = some_number(5)?,
             Field::Millisecond | Field::Microsecond | Field::Fraction(_) => {
                 let width = match pattern.field {
                     Field::Millisecond => 3,
@@ -290,34 +285,13 @@ impl TimeFields {
             }
             Field::DayName => (_, rest) = name(&DAYS, None)?,
             Field::DayShort => (_, rest) = name(&DAYS, Some(3))?,
-            Field::Month => {
-                let (month, after, _) = number(2)?;
-                (self.month, rest) = (Some(month), after);
-            }
-            Field::Day => {
-                let (day, after, _) = number(2)?;
-                (self.day, rest) = (Some(day), after);
-            }
-            Field::DayOfYear => {
-                let (day, after, _) = number(3)?;
-                (self.day_of_year, rest) = (Some(day), after);
-            }
-            Field::IsoWeek => {
-                let (week, after, _) = number(2)?;
-                (self.iso_week, rest) = (Some(week), after);
-            }
-            Field::IsoDayOfWeek => {
-                let (day, after, _) = number(1)?;
-                (self.iso_day, rest) = (Some(day), after);
-            }
-            Field::WeekOfYear => {
-                let (week, after, _) = number(2)?;
-                (self.week_of_year, rest) = (Some(week), after);
-            }
-            Field::JulianDay => {
-                let (day, after, _) = number(7)?;
-                (self.julian_day, rest) = (Some(day), after);
-            }
+            Field::Month => (self.month, rest) = some_number(2)?,
+            Field::Day => (self.day, rest) = some_number(2)?,
+            Field::DayOfYear => (self.day_of_year, rest) = some_number(3)?,
+            Field::IsoWeek => (self.iso_week, rest) = some_number(2)?,
+            Field::IsoDayOfWeek => (self.iso_day, rest) = some_number(1)?,
+            Field::WeekOfYear => (self.week_of_year, rest) = some_number(2)?,
+            Field::JulianDay => (self.julian_day, rest) = some_number(7)?,
             // PostgreSQL ignores these.
             Field::DayOfWeek | Field::Quarter => (_, rest, _) = number(1)?,
             Field::Zone if text.get(..3).is_some_and(|zone| zone.eq_ignore_ascii_case("UTC")) => rest = &text[3..],

@@ -39,7 +39,8 @@ pub(super) fn number_text(pattern: &NumberPattern, number: Number) -> String {
     } else {
         digits
     };
-    let places = Places { whole: whole_digits, fraction: fraction_digits, spaces: whole_digits.saturating_sub(whole) };
+    let places =
+        DigitCounts { whole: whole_digits, fraction: fraction_digits, spaces: whole_digits.saturating_sub(whole) };
     Writer::new(pattern, digits, places, is_negative).written()
 }
 
@@ -66,7 +67,7 @@ fn roman_text(pattern: &NumberPattern, number: Number) -> String {
 
 /// How many digits a pattern has room for, and how many of them before the point the number does not have.
 #[derive(Debug, Clone, Copy)]
-struct Places {
+struct DigitCounts {
     whole: usize,
     fraction: usize,
     spaces: usize,
@@ -77,7 +78,7 @@ struct Writer<'a> {
     pattern: &'a NumberPattern,
     /// The digits with their point, without a sign.
     digits: Vec<char>,
-    places: Places,
+    places: DigitCounts,
     is_negative: bool,
     sign_side: Option<SignSide>,
     has_brackets: bool,
@@ -97,7 +98,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(pattern: &'a NumberPattern, digits: String, places: Places, is_negative: bool) -> Self {
+    fn new(pattern: &'a NumberPattern, digits: String, places: DigitCounts, is_negative: bool) -> Self {
         let digits: Vec<char> = digits.chars().collect();
         let (mut sign_side, mut has_brackets) = (pattern.sign.map(|(side, _)| side), pattern.has_brackets);
         let is_sign_written = if pattern.has_plus || pattern.has_minus {

@@ -141,7 +141,7 @@ impl<'a> Evaluation<'a> {
             let operands = self.opened(operand, scope)?.into_iter();
             walk.tasks.push(WalkTask::Signed { sign: *sign, operands, is_bare });
         } else {
-            walk.go_on(0, self.start(&expression.start, scope)?);
+            walk.push_step(0, self.start(&expression.start, scope)?);
         }
         let mut has_any = false;
         while let Some(task) = walk.tasks.pop() {
@@ -160,14 +160,14 @@ impl<'a> Evaluation<'a> {
                 WalkTask::Pairs { at, item, mut members, id } => {
                     if let Some(((_, key), value)) = members.next() {
                         walk.tasks.push(WalkTask::Pairs { at, item, members, id });
-                        walk.go_on(at, self.pair(item, key, value, id)?);
+                        walk.push_step(at, self.pair(item, key, value, id)?);
                     }
                 }
                 WalkTask::Signed { sign, mut operands, is_bare } => {
                     if let Some(operand) = operands.next() {
                         walk.tasks.push(WalkTask::Signed { sign, operands, is_bare });
                         match number_of(operand.value) {
-                            Some(number) => walk.go_on(0, operand.with(self.signed(sign, operand.value, number)?)),
+                            Some(number) => walk.push_step(0, operand.with(self.signed(sign, operand.value, number)?)),
                             None if is_bare => {}
                             None => return Err(PathFailure::wrong_signed(sign.symbol())),
                         }
@@ -230,14 +230,14 @@ impl<'a> Evaluation<'a> {
             (PathStep::Member(key), Json::Object(members)) => {
                 self.charge_bytes(key.0)?;
                 match members.get(key) {
-                    Some(value) => walk.go_on(next, item.with(value)),
+                    Some(value) => walk.push_step(next, item.with(value)),
                     None if is_relaxed => {}
                     None => return Err(PathFailure::no_key(&key.1)),
                 }
             }
             (PathStep::Members, Json::Object(_)) => walk.each(next, item, item.parts()),
             (PathStep::Elements, Json::Array(_)) => walk.each(next, item, item.parts()),
-            (PathStep::Elements, _) if is_lax => walk.go_on(next, item),
+            (PathStep::Elements, _) if is_lax => walk.push_step(next, item),
             (PathStep::Subscripts(_), value) if is_lax || is_array(value) => {
                 let item = PathItem { array_size: item.elements().len(), ..item };
                 walk.tasks.push(WalkTask::Subscripts { at, item, next: 0 });
@@ -245,7 +245,7 @@ impl<'a> Evaluation<'a> {
             (PathStep::Descendants { first, last }, _) => walk.descend(next, item, *first, *last),
             (PathStep::Filter(condition), _) => {
                 if self.holds(condition, PathScope { item, is_relaxed })? == Some(true) {
-                    walk.go_on(next, item);
+                    walk.push_step(next, item);
                 }
             }
             (PathStep::Datetime(_), _) => return Err(PathFailure::no_datetime()),
@@ -254,7 +254,7 @@ impl<'a> Evaluation<'a> {
                 walk.tasks.push(WalkTask::Pairs { at: next, item, members: members.iter(), id });
             }
             (PathStep::Method(method), value) if is_lax || *method != PathMethod::Size || is_array(value) => {
-                walk.go_on(next, item.with(self.computed(*method, value)?));
+                walk.push_step(next, item.with(self.computed(*method, value)?));
             }
             _ if is_relaxed => {}
             (PathStep::Member(_), _) => return Err(PathFailure::not_an_object("member accessor")),

@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes a step from an item.
-    pub(super) fn go_on(&mut self, at: usize, item: PathItem<'a>) {
+    pub(super) fn push_step(&mut self, at: usize, item: PathItem<'a>) {
         self.tasks.push(WalkTask::Step { at, item, opens: self.is_lax });
     }
 
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
             self.tasks.push(WalkTask::Each(EachPart { at, item, parts: item.parts(), opens: self.is_lax, levels }));
         }
         if first == 0 {
-            self.go_on(at, item);
+            self.push_step(at, item);
         }
     }
 

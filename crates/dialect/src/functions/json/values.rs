@@ -1,21 +1,16 @@
 //! Values of any type as JSON, as PostgreSQL's `to_json` writes them: numbers and booleans as they are, JSON as it is,
 //! arrays and rows as their elements, and anything else as a string. Times have a `T` and no zone.
 
-use crate::functions::base::arguments::per_second;
 use crate::functions::base::text_types::TextType;
+use crate::functions::times::time_texts::{texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::text::bytes_text::digits_of;
 use crate::text::float_text::float_text;
 use atsdb_codec::is_json_list;
-use atsdb_core::interval_text::{duration_text, interval_text};
 use atsdb_core::json_text::quoted;
-use chrono::NaiveDateTime;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, StructArray};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{
-    DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit, TimestampMicrosecondType,
-    TimestampNanosecondType,
-};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;
 
 /// The values of one column, ready to be written.
@@ -52,12 +47,10 @@ impl JsonValues {
             }
             DataType::Utf8 if TextType::of(field).is_some_and(|of| of.is_json()) => Form::Json(texts(array)?),
             DataType::Dictionary(_, values) => return Self::new(&cast(array, values)?, field),
-            DataType::Timestamp(unit, _) => Form::Text(times(array, *unit)?),
-            DataType::Time32(_) | DataType::Time64(_) => {
-                Form::Text(texts(array)?.iter().map(|text| text.map(|text| without_zeros(text.to_owned()))).collect())
-            }
+            DataType::Timestamp(..) => Form::Text(texts_of_times(array, "%Y-%m-%dT%H:%M:%S%.f")?),
+            DataType::Time32(_) | DataType::Time64(_) => Form::Text(texts_of_times_of_day(array)?),
             DataType::Date64 => return Self::new(&cast(array, &DataType::Date32)?, field),
-            DataType::Interval(_) | DataType::Duration(_) => Form::Text(lengths(array)?),
+            DataType::Interval(_) | DataType::Duration(_) => Form::Text(texts_of_lengths(array)?),
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
                 Form::Text(digits(array)?)
             }
@@ -171,39 +164,6 @@ fn members(rows: &StructArray) -> Result<Vec<(String, JsonValues)>> {
         Ok((name, JsonValues::new(array, field)?))
     };
     fields.iter().zip(rows.columns()).enumerate().map(member).collect()
-}
-
-fn times(array: &ArrayRef, unit: TimeUnit) -> Result<StringArray> {
-    let text = |time: NaiveDateTime| without_zeros(time.format("%Y-%m-%dT%H:%M:%S%.f").to_string());
-    if unit == TimeUnit::Nanosecond {
-        let times = array.as_primitive::<TimestampNanosecondType>();
-        let of_row = |row| if times.is_null(row) { None } else { times.value_as_datetime(row).map(text) };
-        return Ok((0..times.len()).map(of_row).collect());
-    }
-    let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-    let times = times.as_primitive::<TimestampMicrosecondType>();
-    let of_row = |row| if times.is_null(row) { None } else { times.value_as_datetime(row).map(text) };
-    Ok((0..times.len()).map(of_row).collect())
-}
-
-fn without_zeros(text: String) -> String {
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-/// Intervals and durations.
-fn lengths(array: &ArrayRef) -> Result<StringArray> {
-    if let DataType::Duration(unit) = array.data_type() {
-        let unit_nanos = 1_000_000_000 / per_second(*unit);
-        let counts = cast(array, &DataType::Int64)?;
-        let counts = counts.as_primitive::<Int64Type>().iter();
-        return Ok(counts.map(|count| count.map(|count| duration_text(count, unit_nanos))).collect());
-    }
-    let intervals = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
-    let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
-    Ok(intervals.map(|of| of.map(|of| interval_text(of.months, of.days, of.nanoseconds))).collect())
 }
 
 /// Bytes as hexadecimal digits.

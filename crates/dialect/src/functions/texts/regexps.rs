@@ -98,7 +98,7 @@ fn matches<'a>(expression: &'a Regex, text: &'a str, from: usize) -> impl Iterat
 }
 
 /// The places of the arguments behind the text, the pattern, the start and the number of the match.
-struct Places {
+struct ArgumentPositions {
     function: &'static str,
     end: Option<usize>,
     flags: usize,
@@ -116,7 +116,7 @@ struct SoughtPart<'a> {
 
 /// Where a match begins or ends, or one of its groups: characters from 1; 0 if there is none.
 fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let places = Places { function: "regexp_instr", end: Some(4), flags: 5, group: 6 };
+    let places = ArgumentPositions { function: "regexp_instr", end: Some(4), flags: 5, group: 6 };
     let mut positions: Vec<Option<i64>> = Vec::new();
     for_each_part(args, &places, |found| {
         positions.push(found.map(|SoughtPart { text, part, is_end }| {
@@ -130,7 +130,7 @@ fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// A match, or one of its groups; NULL if there is none.
 fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let places = Places { function: "regexp_substr", end: None, flags: 4, group: 5 };
+    let places = ArgumentPositions { function: "regexp_substr", end: None, flags: 4, group: 5 };
     let mut parts = StringBuilder::new();
     for_each_part(args, &places, |found| {
         parts.append_option(found.and_then(|found| found.part).map(|part| part.as_str()))
@@ -139,7 +139,11 @@ fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 /// Calls `found` for each row; with `None` if an argument is NULL.
-fn for_each_part(args: &[ArrayRef], places: &Places, mut found: impl FnMut(Option<SoughtPart<'_>>)) -> Result<()> {
+fn for_each_part(
+    args: &[ArrayRef],
+    places: &ArgumentPositions,
+    mut found: impl FnMut(Option<SoughtPart<'_>>),
+) -> Result<()> {
     let (texts, patterns) = (args[0].as_string::<i32>(), args[1].as_string::<i32>());
     let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
     for row in 0..texts.len() {

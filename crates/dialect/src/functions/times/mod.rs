@@ -1,5 +1,5 @@
 //! Times and intervals: [made of their parts](moments), [at a zone](at_zone), with [fewer
-//! digits](digits), and [what lies between them](ages).
+//! digits](digits), [what lies between them](ages), and [as texts](time_texts).
 
 mod ages;
 mod at_zone;
@@ -7,6 +7,7 @@ pub mod difference;
 mod digits;
 pub mod interval;
 mod moments;
+pub(crate) mod time_texts;
 pub mod types;
 
 use datafusion::prelude::SessionContext;

@@ -52,7 +52,7 @@ pub fn text_type_of(expr: &Expr, schema: &DFSchema) -> Option<TextType> {
 /// The type of a column of a union. A query in it whose column is a constant has the type of the others.
 pub fn type_in_union(union: &Union, at: usize) -> Option<TextType> {
     united(union.inputs.iter().map(|input| {
-        if is_untyped_column(input, at) { Member::Untyped } else { Member::of(type_of_column(input, at)) }
+        if is_untyped_column(input, at) { UnitedValue::Untyped } else { UnitedValue::of(type_of_column(input, at)) }
     }))
 }
 
@@ -85,32 +85,32 @@ fn type_of_column(plan: &LogicalPlan, at: usize) -> Option<TextType> {
 /// The type of an expression that is one of these expressions in each row.
 fn united_results<'a>(results: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<TextType> {
     united(results.map(|result| match text_type_of(result, schema) {
-        None if is_untyped(result) => Member::Untyped,
-        of => Member::of(of),
+        None if is_untyped(result) => UnitedValue::Untyped,
+        of => UnitedValue::of(of),
     }))
 }
 
 /// One of the values that have a type in common.
-enum Member {
+enum UnitedValue {
     /// A constant, which has the type of the others.
     Untyped,
     Declared(TextType),
     Other,
 }
 
-impl Member {
+impl UnitedValue {
     fn of(declared: Option<TextType>) -> Self {
         declared.map_or(Self::Other, Self::Declared)
     }
 }
 
-fn united(members: impl Iterator<Item = Member>) -> Option<TextType> {
+fn united(members: impl Iterator<Item = UnitedValue>) -> Option<TextType> {
     let mut united = None;
     for member in members {
         let of = match member {
-            Member::Untyped => continue,
-            Member::Other => return None,
-            Member::Declared(of) => of,
+            UnitedValue::Untyped => continue,
+            UnitedValue::Other => return None,
+            UnitedValue::Declared(of) => of,
         };
         united = Some(match united {
             None => of,

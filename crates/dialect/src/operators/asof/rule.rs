@@ -28,15 +28,15 @@ pub(super) const MARK: &str = "asof_match";
 
 /// This function, for registration.
 pub fn mark() -> ScalarUDF {
-    ScalarUDF::new_from_impl(Mark { signature: Signature::nullary(Volatility::Volatile) })
+    ScalarUDF::new_from_impl(AsofMark { signature: Signature::nullary(Volatility::Volatile) })
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Mark {
+struct AsofMark {
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Mark {
+impl ScalarUDFImpl for AsofMark {
     fn name(&self) -> &str {
         MARK
     }
@@ -133,7 +133,7 @@ fn has_mark(condition: Option<&Expr>) -> bool {
 }
 
 fn is_mark(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarFunction(call) if call.func.inner().downcast_ref::<Mark>().is_some())
+    matches!(expr, Expr::ScalarFunction(call) if call.func.inner().downcast_ref::<AsofMark>().is_some())
 }
 
 fn wrong(message: String) -> DataFusionError {

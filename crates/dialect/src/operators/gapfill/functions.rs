@@ -20,7 +20,7 @@ pub(super) const INTERPOLATE: &str = "interpolate";
 pub fn functions() -> [Arc<ScalarUDF>; 3] {
     [GAPFILL, LOCF, INTERPOLATE].map(|name| {
         let signature = Signature::variadic_any(Volatility::Immutable);
-        Arc::new(ScalarUDF::new_from_impl(Mark { name, signature }))
+        Arc::new(ScalarUDF::new_from_impl(GapfillMark { name, signature }))
     })
 }
 
@@ -34,11 +34,11 @@ pub(super) fn call_of<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
 
 /// Whether a function is one of these.
 pub fn is_gapfill_mark(function: &ScalarUDF) -> bool {
-    function.inner().downcast_ref::<Mark>().is_some()
+    function.inner().downcast_ref::<GapfillMark>().is_some()
 }
 
 fn is_mark(function: &ScalarUDF, name: &str) -> bool {
-    function.name() == name && function.inner().downcast_ref::<Mark>().is_some()
+    function.name() == name && function.inner().downcast_ref::<GapfillMark>().is_some()
 }
 
 /// The error for a mark that nothing replaces.
@@ -54,12 +54,12 @@ pub(super) fn misplaced(name: &str) -> DataFusionError {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Mark {
+struct GapfillMark {
     name: &'static str,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for Mark {
+impl ScalarUDFImpl for GapfillMark {
     fn name(&self) -> &str {
         self.name
     }

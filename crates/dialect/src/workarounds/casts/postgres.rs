@@ -16,7 +16,7 @@ use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_times::{dates_of, times_of};
 use super::time_of_day::{lengths_of_times, rounded_times, times_of_day, times_of_lengths, times_of_timestamps};
-use crate::functions::base::arguments::per_second;
+use crate::functions::times::time_texts::{texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
@@ -25,16 +25,11 @@ use crate::text::plan_walk::DynWalk;
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use atsdb_core::decimal;
 use atsdb_core::interval::{Interval, is_out_of_range, parse_interval};
-use atsdb_core::interval_text::{duration_text, interval_text};
-use chrono::NaiveDateTime;
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, IntervalMonthDayNanoArray, PrimitiveArray, StringArray,
+    Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, IntervalMonthDayNanoArray, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{
-    ArrowTimestampType, DataType, Field, FieldRef, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
-    IntervalUnit, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
-};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
@@ -202,18 +197,7 @@ impl Conversion {
                 Arc::new(texts.collect::<StringArray>())
             }
             Self::TimeToText => {
-                let text = |time: NaiveDateTime| without_zeros(time.format("%Y-%m-%d %H:%M:%S%.f").to_string());
-                let texts: StringArray = match array.data_type() {
-                    DataType::Timestamp(TimeUnit::Nanosecond, _) => {
-                        let times = array.as_primitive::<TimestampNanosecondType>();
-                        times_of_rows(times).map(|time| time.map(text)).collect()
-                    }
-                    _ => {
-                        let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-                        let times = times.as_primitive::<TimestampMicrosecondType>();
-                        times_of_rows(times).map(|time| time.map(text)).collect()
-                    }
-                };
+                let texts = texts_of_times(array, "%Y-%m-%d %H:%M:%S%.f")?;
                 if texts.null_count() > array.null_count() && !options.safe {
                     return exec_err!("timestamp out of range: its year is beyond 262142");
                 }
@@ -229,58 +213,16 @@ impl Conversion {
             Self::TimestampToTimeOfDay => return times_of_timestamps(array),
             Self::TimeOfDayToInterval => return lengths_of_times(array),
             Self::IntervalToTimeOfDay => return times_of_lengths(array),
-            Self::TimeOfDayToText => {
-                let texts = cast(array, &DataType::Utf8)?;
-                let texts = texts.as_string::<i32>().iter();
-                let texts = texts.map(|text| text.map(|text| without_zeros(text.to_owned())));
-                Arc::new(texts.collect::<StringArray>())
-            }
-            Self::TextToBytes => {
-                let texts = cast(array, &DataType::Utf8)?;
-                let bytes = texts.as_string::<i32>().iter().map(|text| match text.map(bytes_of).transpose() {
-                    Err(_) if options.safe => Ok(None),
-                    other => other,
-                });
-                let bytes = bytes.collect::<std::result::Result<Vec<_>, _>>().map_err(DataFusionError::Execution)?;
-                Arc::new(bytes.into_iter().collect::<BinaryArray>())
-            }
+            Self::TimeOfDayToText => Arc::new(texts_of_times_of_day(array)?),
+            Self::TextToBytes => Arc::new(bytes_of_texts(&cast(array, &DataType::Utf8)?, options)?),
             Self::TextToTime => return times_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::IntegerToTime => {
                 let times = cast_with_options(array, &DataType::Timestamp(TimeUnit::Second, None), options)?;
                 return Ok(cast_with_options(&times, target, options)?);
             }
             Self::TextToDate => return dates_of(&cast(array, &DataType::Utf8)?, target, options),
-            Self::TextToInterval => {
-                let texts = cast(array, &DataType::Utf8)?;
-                let intervals = texts.as_string::<i32>().iter().map(|text| match text {
-                    Some(text) => match parse_interval(text, None, None) {
-                        Some(Interval { months, days, nanoseconds }) => {
-                            Ok(Some(IntervalMonthDayNano::new(months, days, nanoseconds)))
-                        }
-                        None if options.safe => Ok(None),
-                        None if is_out_of_range(text, None, None) => {
-                            exec_err!("interval field value out of range: \"{text:.60}\"")
-                        }
-                        None => exec_err!("'{text:.60}' is not an interval"),
-                    },
-                    None => Ok(None),
-                });
-                Arc::new(intervals.collect::<Result<Vec<_>>>()?.into_iter().collect::<IntervalMonthDayNanoArray>())
-            }
-            Self::IntervalToText => {
-                let intervals = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
-                let intervals = intervals.as_primitive::<IntervalMonthDayNanoType>().iter();
-                let texts = intervals.map(|of| of.map(|of| interval_text(of.months, of.days, of.nanoseconds)));
-                Arc::new(texts.collect::<StringArray>())
-            }
-            Self::DurationToText => {
-                let DataType::Duration(unit) = array.data_type() else { return Ok(cast(array, target)?) };
-                let unit_nanos = 1_000_000_000 / per_second(*unit);
-                let counts = cast(array, &DataType::Int64)?;
-                let counts = counts.as_primitive::<Int64Type>().iter();
-                let texts = counts.map(|count| count.map(|count| duration_text(count, unit_nanos)));
-                Arc::new(texts.collect::<StringArray>())
-            }
+            Self::TextToInterval => Arc::new(intervals_of(&cast(array, &DataType::Utf8)?, options)?),
+            Self::IntervalToText | Self::DurationToText => Arc::new(texts_of_lengths(array)?),
         };
         Ok(cast(&converted, target)?)
     }
@@ -319,19 +261,26 @@ fn numbers_of(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) ->
     Ok(Arc::new(read.with_precision_and_scale(precision, scale)?))
 }
 
-/// The times of all rows, without a zone.
-fn times_of_rows<T: ArrowTimestampType>(times: &PrimitiveArray<T>) -> impl Iterator<Item = Option<NaiveDateTime>>
-where
-    i64: From<T::Native>,
-{
-    (0..times.len()).map(|row| if times.is_null(row) { None } else { times.value_as_datetime(row) })
+fn bytes_of_texts(texts: &ArrayRef, options: &CastOptions<'_>) -> Result<BinaryArray> {
+    let bytes = texts.as_string::<i32>().iter().map(|text| match text.map(bytes_of).transpose() {
+        Err(_) if options.safe => Ok(None),
+        other => other,
+    });
+    let bytes = bytes.collect::<std::result::Result<Vec<_>, _>>().map_err(DataFusionError::Execution)?;
+    Ok(bytes.into_iter().collect())
 }
 
-fn without_zeros(text: String) -> String {
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+fn intervals_of(texts: &ArrayRef, options: &CastOptions<'_>) -> Result<IntervalMonthDayNanoArray> {
+    let interval = |text: &str| match parse_interval(text, None, None) {
+        Some(Interval { months, days, nanoseconds }) => Ok(Some(IntervalMonthDayNano::new(months, days, nanoseconds))),
+        None if options.safe => Ok(None),
+        None if is_out_of_range(text, None, None) => {
+            exec_err!("interval field value out of range: \"{text:.60}\"")
+        }
+        None => exec_err!("'{text:.60}' is not an interval"),
+    };
+    let intervals = texts.as_string::<i32>().iter().map(|text| text.map_or(Ok(None), interval));
+    Ok(intervals.collect::<Result<Vec<_>>>()?.into_iter().collect())
 }
 
 /// `CAST(x AS target)`.

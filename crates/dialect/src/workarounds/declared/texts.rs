@@ -11,6 +11,7 @@ use crate::functions::types::declared::text_type_of;
 use crate::functions::types::uuids::uuid_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
+use crate::workarounds::shared::compared_rows::{columns_of_rows, is_row};
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use atsdb_codec::declared_type;
 use atsdb_core::{ColumnType, uuid_text};
@@ -64,13 +65,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// something changed.
 fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema, finds_equal: bool) -> Result<bool> {
     if exprs.iter().all(|expr| is_row(expr)) {
-        let mut columns: Vec<Vec<&mut Expr>> = Vec::new();
-        for expr in exprs {
-            let Expr::ScalarFunction(row) = expr else { continue };
-            columns.resize_with(columns.len().max(row.args.len()), Vec::new);
-            columns.iter_mut().zip(&mut row.args).for_each(|(column, member)| column.push(member));
-        }
-        return columns
+        return columns_of_rows(exprs)
             .into_iter()
             .try_fold(false, |changed, column| Ok(settle(column, schema, finds_equal)? | changed));
     }
@@ -121,11 +116,6 @@ pub(crate) fn as_uuids(exprs: Vec<&mut Expr>) -> Result<bool> {
 
 fn no_uuid(text: &str) -> DataFusionError {
     external(sql_error(format!("'{text:.60}' is not a UUID, but is compared with one")))
-}
-
-/// Whether it is `(a, b)`.
-fn is_row(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarFunction(call) if call.func.name() == "struct")
 }
 
 /// The declared type of a column that is a text.

@@ -13,6 +13,7 @@ use crate::functions::types::type_names::name_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
 use crate::workarounds::declared::texts::compares;
+use crate::workarounds::shared::compared_rows::{columns_of_rows, is_row};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
@@ -138,13 +139,9 @@ fn refuse_operands(left: &Expr, operator: &str, right: &Expr, schema: &DFSchema)
 /// Settles expressions that are compared with each other, or rows of them. Returns whether something changed.
 pub(super) fn settle(exprs: Vec<&mut Expr>, operator: Operator, schema: &DFSchema) -> Result<bool> {
     if exprs.iter().all(|expr| is_row(expr)) {
-        let mut columns: Vec<Vec<&mut Expr>> = Vec::new();
-        for expr in exprs {
-            let Expr::ScalarFunction(row) = expr else { continue };
-            columns.resize_with(columns.len().max(row.args.len()), Vec::new);
-            columns.iter_mut().zip(&mut row.args).for_each(|(column, member)| column.push(member));
-        }
-        return columns.into_iter().try_fold(false, |changed, column| Ok(settle(column, operator, schema)? | changed));
+        return columns_of_rows(exprs)
+            .into_iter()
+            .try_fold(false, |changed, column| Ok(settle(column, operator, schema)? | changed));
     }
     let Some(of) = exprs.iter().find_map(|expr| ordered_type_of(expr, schema)) else { return Ok(false) };
     let is_network = |expr: &&mut Expr| address_type_of(expr, schema) == Some(AddressType::Cidr);
@@ -209,9 +206,4 @@ fn text_of_constant(text: String, of: &TextType) -> atsdb_core::Result<String> {
         TextType::Address(of) => Ok(written(read(&text, *of)?, *of)),
         TextType::Uuid | TextType::Json | TextType::Jsonb => Ok(text),
     }
-}
-
-/// Whether it is `(a, b)`.
-fn is_row(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarFunction(call) if call.func.name() == "struct")
 }

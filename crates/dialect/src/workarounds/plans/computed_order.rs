@@ -41,9 +41,9 @@ impl OptimizerRule for ComputedOrder {
 
 /// The values that become columns.
 #[derive(Default)]
-struct Computed(Vec<Expr>);
+struct ComputedColumns(Vec<Expr>);
 
-impl Computed {
+impl ComputedColumns {
     /// The column of a value. A value that is not computed from others stays.
     fn column(&mut self, value: Expr) -> Expr {
         if !is_nested(&value) {
@@ -93,7 +93,7 @@ impl Computed {
 fn sorted_by_columns(sort: Sort) -> Result<LogicalPlan> {
     let Sort { expr, input, fetch } = sort;
     let (shown, schema) = (columns(&input), Arc::clone(input.schema()));
-    let mut computed = Computed::default();
+    let mut computed = ComputedColumns::default();
     let expr = expr.into_iter().map(|by| SortExpr::new(computed.column(by.expr), by.asc, by.nulls_first)).collect();
     let input = Arc::new(computed.beside(input)?);
     let sorted = LogicalPlan::Sort(Sort { expr, input, fetch });
@@ -102,7 +102,7 @@ fn sorted_by_columns(sort: Sort) -> Result<LogicalPlan> {
 
 fn over_columns(window: Window) -> Result<LogicalPlan> {
     let Window { input, window_expr, schema } = window;
-    let mut computed = Computed::default();
+    let mut computed = ComputedColumns::default();
     let functions: Vec<Expr> = window_expr.into_iter().map(|expr| computed.in_function(expr)).collect();
     let own_count = input.schema().fields().len();
     let hidden = own_count..own_count + computed.0.len();

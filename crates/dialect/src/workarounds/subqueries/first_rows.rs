@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 /// The input with the columns, and the step without subqueries over it.
 pub(super) fn computed_below(on: &DistinctOn, names: &Names) -> Result<(LogicalPlan, DistinctOn)> {
-    let mut computed = Computed { columns: Vec::new(), names };
+    let mut computed = ComputedColumns { columns: Vec::new(), names };
     let on_expr = on.on_expr.iter().map(|expr| computed.column_for(expr)).collect::<Result<Vec<_>>>()?;
-    let named = |expr: &Expr, computed: &mut Computed<'_>| -> Result<Expr> {
+    let named = |expr: &Expr, computed: &mut ComputedColumns<'_>| -> Result<Expr> {
         let (relation, name) = expr.qualified_name();
         let column = computed.column_for(expr)?;
         Ok(if column == *expr { column } else { column.alias_qualified(relation, name) })
     };
     let select_expr = on.select_expr.iter().map(|expr| named(expr, &mut computed)).collect::<Result<Vec<_>>>()?;
-    let sorted = |by: &SortExpr, computed: &mut Computed<'_>| -> Result<SortExpr> {
+    let sorted = |by: &SortExpr, computed: &mut ComputedColumns<'_>| -> Result<SortExpr> {
         Ok(SortExpr::new(computed.column_for(&by.expr)?, by.asc, by.nulls_first))
     };
     let sort_expr = match &on.sort_expr {
@@ -34,12 +34,12 @@ pub(super) fn computed_below(on: &DistinctOn, names: &Names) -> Result<(LogicalP
 }
 
 /// Expressions over subqueries, and the names of their columns.
-struct Computed<'a> {
+struct ComputedColumns<'a> {
     columns: Vec<(Expr, String)>,
     names: &'a Names,
 }
 
-impl Computed<'_> {
+impl ComputedColumns<'_> {
     /// The column that an expression becomes; the expression itself if it has no subquery.
     fn column_for(&mut self, expr: &Expr) -> Result<Expr> {
         if !expr.dyn_exists(|expr| Ok(is_subquery(expr)))? {

@@ -20,13 +20,13 @@ use std::sync::Arc;
 pub(crate) fn register(context: &SessionContext) {
     let state = context.state();
     for (name, form) in [
-        ("btrim", Form::Trim(Ends::Both)),
-        ("ltrim", Form::Trim(Ends::Left)),
-        ("rtrim", Form::Trim(Ends::Right)),
-        ("substr", Form::Part),
-        ("overlay", Form::Overlay),
-        ("strpos", Form::Position),
-        ("bit_length", Form::BitCount),
+        ("btrim", BytesFunction::Trim(TrimmedEnds::Both)),
+        ("ltrim", BytesFunction::Trim(TrimmedEnds::Left)),
+        ("rtrim", BytesFunction::Trim(TrimmedEnds::Right)),
+        ("substr", BytesFunction::Part),
+        ("overlay", BytesFunction::Overlay),
+        ("strpos", BytesFunction::Position),
+        ("bit_length", BytesFunction::BitCount),
     ] {
         if let Some(inner) = state.scalar_functions().get(name) {
             context.register_udf(of_bytes(inner, form));
@@ -41,23 +41,23 @@ pub(crate) struct FormsWithWords;
 
 impl ExprPlanner for FormsWithWords {
     fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(PlannerResult::Planned(of_bytes(&unicode::substr(), Form::Part).call(args)))
+        Ok(PlannerResult::Planned(of_bytes(&unicode::substr(), BytesFunction::Part).call(args)))
     }
 
     fn plan_overlay(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(PlannerResult::Planned(of_bytes(&core_functions::overlay(), Form::Overlay).call(args)))
+        Ok(PlannerResult::Planned(of_bytes(&core_functions::overlay(), BytesFunction::Overlay).call(args)))
     }
 
     fn plan_position(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(PlannerResult::Planned(of_bytes(&unicode::strpos(), Form::Position).call(args)))
+        Ok(PlannerResult::Planned(of_bytes(&unicode::strpos(), BytesFunction::Position).call(args)))
     }
 }
 
 /// A function with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Form {
+enum BytesFunction {
     /// The bytes, and the removed ones.
-    Trim(Ends),
+    Trim(TrimmedEnds),
     /// The bytes, the first position and the number of bytes.
     Part,
     /// The bytes, those that replace a part of them, its position and its length.
@@ -68,7 +68,7 @@ enum Form {
     BitCount,
 }
 
-impl Form {
+impl BytesFunction {
     /// The types of all arguments, and the number of those that have no default.
     fn arguments(self) -> (Vec<DataType>, usize) {
         const BYTES: DataType = DataType::Binary;
@@ -127,13 +127,13 @@ fn numbers(column: &ArrayRef) -> &PrimitiveArray<Int64Type> {
 
 /// The ends at which bytes are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Ends {
+enum TrimmedEnds {
     Left,
     Right,
     Both,
 }
 
-impl Ends {
+impl TrimmedEnds {
     /// The bytes without those at the ends that are among the removed ones.
     fn trimmed<'a>(self, mut bytes: &'a [u8], removed: &[u8]) -> &'a [u8] {
         while let [first, rest @ ..] = bytes
@@ -185,7 +185,7 @@ fn position(bytes: &[u8], sought: &[u8]) -> i32 {
     found.map_or(0, |start| i32::try_from(start + 1).unwrap_or(i32::MAX))
 }
 
-fn of_bytes(inner: &Arc<ScalarUDF>, form: Form) -> ScalarUDF {
+fn of_bytes(inner: &Arc<ScalarUDF>, form: BytesFunction) -> ScalarUDF {
     let mut signature = Signature::user_defined(Volatility::Immutable);
     signature.parameter_names.clone_from(&inner.signature().parameter_names);
     ScalarUDF::new_from_impl(OfBytes { inner: Arc::clone(inner), form, signature })
@@ -195,7 +195,7 @@ fn of_bytes(inner: &Arc<ScalarUDF>, form: Form) -> ScalarUDF {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OfBytes {
     inner: Arc<ScalarUDF>,
-    form: Form,
+    form: BytesFunction,
     signature: Signature,
 }
 
@@ -263,12 +263,14 @@ mod tests {
 
     #[test]
     fn bytes_are_removed_at_the_ends() {
-        for (ends, expected) in [(Ends::Both, &BYTES[1..4]), (Ends::Left, &BYTES[1..]), (Ends::Right, &BYTES[..4])] {
+        for (ends, expected) in
+            [(TrimmedEnds::Both, &BYTES[1..4]), (TrimmedEnds::Left, &BYTES[1..]), (TrimmedEnds::Right, &BYTES[..4])]
+        {
             assert_eq!(ends.trimmed(&BYTES, &[0x90, 0x12]), expected);
             assert_eq!(ends.trimmed(&BYTES, &[]), BYTES);
             assert!(ends.trimmed(&[], &[1]).is_empty());
         }
-        assert!(Ends::Both.trimmed(&[1, 1], &[1]).is_empty());
+        assert!(TrimmedEnds::Both.trimmed(&[1, 1], &[1]).is_empty());
     }
 
     #[test]

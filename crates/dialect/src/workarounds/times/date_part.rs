@@ -131,7 +131,7 @@ impl ScalarUDFImpl for DatePart {
                 ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&seconds, 0).map(ColumnarValue::Scalar),
             };
         }
-        let Some(Derived { from, compute }) = Derived::of(&part) else {
+        let Some(DerivedPart { from, compute }) = DerivedPart::of(&part) else {
             let parts = self.inner.invoke_with_args(args)?;
             return Ok(if matches!(part.as_str(), "year" | "isoyear") { without_year_zero(parts) } else { parts });
         };
@@ -209,12 +209,12 @@ fn has_fraction(part: &str) -> bool {
 }
 
 /// A part of a time that is computed from another part, which DataFusion knows.
-struct Derived {
+struct DerivedPart {
     from: &'static str,
     compute: fn(f64) -> f64,
 }
 
-impl Derived {
+impl DerivedPart {
     fn of(part: &str) -> Option<Self> {
         let derived = |from, compute: fn(f64) -> f64| Some(Self { from, compute });
         match part {

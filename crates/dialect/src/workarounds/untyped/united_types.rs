@@ -50,10 +50,10 @@ impl AnalyzerRule for UnitedTypes {
 fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
     let mut wanted: Vec<Vec<(usize, DataType)>> = vec![Vec::new(); union.inputs.len()];
     for at in 0..union.schema.fields().len() {
-        let members: Vec<Member> = union.inputs.iter().map(|input| Member::of(input, at)).collect();
-        let has_texts = members.iter().any(|member| matches!(member, Member::Typed(of) if is_text(of)));
+        let members: Vec<UnionColumn> = union.inputs.iter().map(|input| UnionColumn::of(input, at)).collect();
+        let has_texts = members.iter().any(|member| matches!(member, UnionColumn::Typed(of) if is_text(of)));
         let other = members.iter().find_map(|member| match member {
-            Member::Typed(of) if !is_text(of) && !of.is_null() => Some(of),
+            UnionColumn::Typed(of) if !is_text(of) && !of.is_null() => Some(of),
             _ => None,
         });
         let Some(other) = other else { continue };
@@ -64,15 +64,15 @@ fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
             return Err(external(sql_error(message).with_hint("cast one of them, as in CAST(x AS TEXT)")));
         }
         let time = members.iter().find_map(|member| match member {
-            Member::Typed(of) if is_time(of) => Some(of),
+            UnionColumn::Typed(of) if is_time(of) => Some(of),
             _ => None,
         });
         let other = time.unwrap_or(other);
         for (input, member) in wanted.iter_mut().zip(&members) {
             match member {
-                Member::Constant(text) => input.push((at, type_of_constant(text.as_deref(), other))),
-                Member::Typed(DataType::Date32) if time.is_some() => input.push((at, other.clone())),
-                Member::Typed(_) => {}
+                UnionColumn::Constant(text) => input.push((at, type_of_constant(text.as_deref(), other))),
+                UnionColumn::Typed(DataType::Date32) if time.is_some() => input.push((at, other.clone())),
+                UnionColumn::Typed(_) => {}
             }
         }
     }
@@ -91,13 +91,13 @@ fn united(union: Union) -> Result<Transformed<LogicalPlan>> {
 }
 
 /// A column of one of the queries.
-enum Member {
+enum UnionColumn {
     /// A text without a type, if it is known.
     Constant(Option<String>),
     Typed(DataType),
 }
 
-impl Member {
+impl UnionColumn {
     fn of(plan: &LogicalPlan, at: usize) -> Self {
         match plan {
             LogicalPlan::Projection(projection) => match projection.expr.get(at).and_then(text) {

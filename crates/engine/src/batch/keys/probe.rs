@@ -17,14 +17,14 @@ pub(crate) struct Candidates {
 }
 
 /// A scan for rewriting, and for its chunks (by position) the rows that have a key of the groups.
-pub(crate) type Hits = (Scan, Vec<(usize, Vec<u32>)>);
+pub(crate) type RowsToRewrite = (Scan, Vec<(usize, Vec<u32>)>);
 
 /// The rows found.
 pub(crate) struct ProbeResult {
     /// For each key and group whether there is a row of it.
     pub(crate) stored: Vec<Vec<bool>>,
     /// The locations of the rows. `None` if no row was found.
-    pub(crate) hits: Option<Hits>,
+    pub(crate) hits: Option<RowsToRewrite>,
     /// For each group of the first key the row that has it: position of the chunk, and row in the chunk.
     pub(crate) locations: Vec<Option<(usize, usize)>>,
 }

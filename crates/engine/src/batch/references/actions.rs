@@ -3,7 +3,7 @@
 
 use crate::batch::Batch;
 use crate::batch::references::children::own_table;
-use crate::batch::references::lookup::{KeyHits, Side, WantedKeys, scan_of, sides};
+use crate::batch::references::lookup::{ForeignKeySide, KeyHits, WantedKeys, scan_of, sides};
 use crate::batch::references::moved::ChangedKeys;
 use crate::batch::references::state::{GoneKeys, Reference};
 use crate::batch::row_checks::check_stored_rows;
@@ -52,7 +52,7 @@ impl Batch {
         child: &Table,
         scan: &Scan,
         hits: Vec<KeyHits>,
-        side: &Side<'_>,
+        side: &ForeignKeySide<'_>,
         values: impl Fn(&mut Self, &KeyHits) -> Result<NewValues>,
     ) -> Result<()> {
         let moves = side.columns().any(|column| child.definition.moves_rows(column.id));
@@ -85,7 +85,7 @@ impl Batch {
     fn values_of_action(
         &mut self,
         child: &Table,
-        side: &Side<'_>,
+        side: &ForeignKeySide<'_>,
         hit: &KeyHits,
         action: ReferentialAction,
         present: impl Fn(usize) -> Result<ArrayRef>,
@@ -107,7 +107,7 @@ impl Batch {
 
 impl ChangedKeys {
     /// The values that the rows of a chunk get in the column at a position of the key, as the parent has them.
-    fn present_for(&self, parent: &Side<'_>, at: usize, hit: &KeyHits) -> Result<ArrayRef> {
+    fn present_for(&self, parent: &ForeignKeySide<'_>, at: usize, hit: &KeyHits) -> Result<ArrayRef> {
         parent.logical(at, &self.present(at, &hit.keys)?)
     }
 }

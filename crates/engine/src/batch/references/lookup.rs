@@ -22,7 +22,7 @@ use atsdb_core::{ChunkEntry, Column, Error, ForeignKey, Result, Table, TableDefi
 const ROWS_MAX: usize = 1 << 20;
 
 /// The columns of a foreign key on one of its sides, in the order of the key.
-pub(super) struct Side<'a> {
+pub(super) struct ForeignKeySide<'a> {
     definition: &'a TableDefinition,
     pub(super) positions: Vec<usize>,
     /// For each column whether its integers are compared as 64-bit ones.
@@ -34,7 +34,7 @@ pub(super) fn sides<'a>(
     child: &'a TableDefinition,
     key: &ForeignKey,
     parent: &'a TableDefinition,
-) -> Result<(Side<'a>, Side<'a>)> {
+) -> Result<(ForeignKeySide<'a>, ForeignKeySide<'a>)> {
     let lost = || Error::internal(format!("foreign key {} of table {} has lost a column", key.name, child.name));
     let (mut own, mut other, mut widened) = (Vec::new(), Vec::new(), Vec::new());
     for (id, name) in key.columns.iter().zip(&key.parent_columns) {
@@ -44,11 +44,11 @@ pub(super) fn sides<'a>(
         own.push(at);
         other.push(there);
     }
-    let own = Side { definition: child, positions: own, widened: widened.clone() };
-    Ok((own, Side { definition: parent, positions: other, widened }))
+    let own = ForeignKeySide { definition: child, positions: own, widened: widened.clone() };
+    Ok((own, ForeignKeySide { definition: parent, positions: other, widened }))
 }
 
-impl Side<'_> {
+impl ForeignKeySide<'_> {
     /// The key of each row of a chunk.
     pub(super) fn read(&self, scan: &Scan, chunk: usize) -> Result<KeyColumns> {
         let stored = scan.read_stored(chunk, &self.positions)?;
@@ -162,7 +162,12 @@ impl WantedKeys {
     }
 
     /// The values, as text, of the first key with this flag.
-    pub(super) fn first_text(&self, side: &Side<'_>, flags: &[bool], flag: bool) -> Result<Option<Vec<String>>> {
+    pub(super) fn first_text(
+        &self,
+        side: &ForeignKeySide<'_>,
+        flags: &[bool],
+        flag: bool,
+    ) -> Result<Option<Vec<String>>> {
         let Some(group) = flags.iter().position(|own| *own == flag) else { return Ok(None) };
         let mut before = 0;
         for columns in &self.batches {
@@ -195,7 +200,7 @@ impl WantedKeys {
         Ok(kept)
     }
 
-    fn bounds(&self, side: &Side<'_>) -> KeyBounds {
+    fn bounds(&self, side: &ForeignKeySide<'_>) -> KeyBounds {
         let key = Key { positions: side.positions.clone(), time: None, nulls_equal: false };
         let mut bounds = KeyBounds::new(&key);
         self.batches.iter().for_each(|columns| bounds.widen(columns));
@@ -203,7 +208,7 @@ impl WantedKeys {
     }
 
     /// Which of the keys rows of a scan have, and the chunks in which each was found first.
-    pub(super) fn found_in(&self, side: &Side<'_>, scan: &Scan) -> Result<(Vec<bool>, Vec<ScanChunk>)> {
+    pub(super) fn found_in(&self, side: &ForeignKeySide<'_>, scan: &Scan) -> Result<(Vec<bool>, Vec<ScanChunk>)> {
         let (bounds, mut flags, mut chunks) = (self.bounds(side), vec![false; self.groups.count()], Vec::new());
         let mut left = flags.len();
         // The batch's own chunks come last, and are the most likely ones.
@@ -227,7 +232,7 @@ impl WantedKeys {
     }
 
     /// The rows of a scan that have one of the keys.
-    pub(super) fn rows_in(&self, side: &Side<'_>, scan: &Scan) -> Result<Vec<KeyHits>> {
+    pub(super) fn rows_in(&self, side: &ForeignKeySide<'_>, scan: &Scan) -> Result<Vec<KeyHits>> {
         let (bounds, mut hits) = (self.bounds(side), Vec::new());
         for (position, chunk) in scan.chunks().iter().enumerate() {
             if !may_hold(side, chunk, &bounds) {
@@ -253,7 +258,7 @@ impl WantedKeys {
     }
 }
 
-fn may_hold(side: &Side<'_>, chunk: &ScanChunk, bounds: &KeyBounds) -> bool {
+fn may_hold(side: &ForeignKeySide<'_>, chunk: &ScanChunk, bounds: &KeyBounds) -> bool {
     let statistics: Vec<_> = side.columns().map(|column| column_statistics(&chunk.descriptor, column)).collect();
     bounds.meets(chunk.entry.row_count, &statistics)
 }

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::KeyColumns;
-use crate::batch::references::lookup::Side;
+use crate::batch::references::lookup::ForeignKeySide;
 use crate::batch::references::state::MovedRows;
 use crate::read::scan::Scan;
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
@@ -92,7 +92,12 @@ impl Batch {
     }
 
     /// The keys of a parent that its moved rows have exchanged for others.
-    pub(super) fn changed_keys(&self, parent: &Table, side: &Side<'_>, moved: &[MovedRows]) -> Result<ChangedKeys> {
+    pub(super) fn changed_keys(
+        &self,
+        parent: &Table,
+        side: &ForeignKeySide<'_>,
+        moved: &[MovedRows],
+    ) -> Result<ChangedKeys> {
         let (shared, mut changed) = (&self.handle.shared, ChangedKeys::default());
         let mut pieces: Vec<KeyColumns> = Vec::new();
         for rows in moved.iter().filter(|rows| rows.table == parent.id) {

@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::batch::keys::key::KeyColumns;
 use crate::batch::overlay::{Overlay, StageContents};
 use crate::batch::references::children::{own_table, references_to};
-use crate::batch::references::lookup::{Side, WantedKeys, scan_of, scan_over, sides};
+use crate::batch::references::lookup::{ForeignKeySide, WantedKeys, scan_of, scan_over, sides};
 use crate::batch::references::moved::ChangedKeys;
 use crate::batch::references::present::PresentReference;
 use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference, RemovedChunk};
@@ -168,7 +168,7 @@ pub(super) fn referred_to(view: &ReadSnapshot, gone: &GoneKeys, scan: &Scan) -> 
 }
 
 /// The keys of removed chunks that a parent does not have in a view of the batch.
-fn lacking(view: &ReadSnapshot, parent: &Table, side: &Side<'_>, before: &Scan) -> Result<Vec<KeyColumns>> {
+fn lacking(view: &ReadSnapshot, parent: &Table, side: &ForeignKeySide<'_>, before: &Scan) -> Result<Vec<KeyColumns>> {
     let (present, mut keys) = (scan_of(view, parent)?, Vec::new());
     side.in_windows(before, |wanted| {
         let (flags, _) = wanted.found_in(side, &present)?;
@@ -182,7 +182,7 @@ fn lacking(view: &ReadSnapshot, parent: &Table, side: &Side<'_>, before: &Scan) 
 /// each with what happens to the rows that refer to them.
 fn gone_keys(
     reference: &Reference,
-    (parent, side): (&Table, &Side<'_>),
+    (parent, side): (&Table, &ForeignKeySide<'_>),
     is_deletion: bool,
     lacking: Vec<KeyColumns>,
     changed: &ChangedKeys,

@@ -3,7 +3,7 @@
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
-use crate::shared::background::{Background, Nudges};
+use crate::shared::background::{Background, Wakeups};
 use crate::shared::holds::{LEASE, SealTrigger};
 use crate::upkeep::reslice::reslice;
 use crate::upkeep::retain::retain_tables;
@@ -32,10 +32,10 @@ const FAILURES_MAX: usize = 3;
 /// soon.
 pub(crate) type Task = Box<dyn Fn(&Arc<Shared>, &dyn Fn() -> bool) -> Result<bool> + Send>;
 
-/// Starts the thread. A nudge means that something was committed. It stops between two slices.
+/// Starts the thread. A wakeup means that something was committed. It stops between two slices.
 pub(crate) fn start(shared: &Arc<Shared>, task: Task) -> Result<Background> {
-    let (maintenance, nudges) = (Maintenance::new(shared, task), Arc::clone(&shared.maintenance));
-    Background::start("atsdb-maintenance", nudges, move |nudges| maintenance.run(nudges))
+    let (maintenance, wakeups) = (Maintenance::new(shared, task), Arc::clone(&shared.maintenance));
+    Background::start("atsdb-maintenance", wakeups, move |wakeups| maintenance.run(wakeups))
 }
 
 /// Background maintenance, one run at a time, with what it remembers between two runs. Callers that have switched the
@@ -54,7 +54,7 @@ impl Maintenance {
     /// process holds the lease.
     pub fn run_once(&mut self) -> Result<bool> {
         match self.shared.upgrade() {
-            Some(shared) => self.run_all(&shared, &Nudges::default(), false),
+            Some(shared) => self.run_all(&shared, &Wakeups::default(), false),
             None => Ok(false),
         }
     }
@@ -64,27 +64,27 @@ impl Maintenance {
         Self { shared, task, seen: HashMap::new(), failures: SealingFailures::default() }
     }
 
-    fn run(mut self, nudges: &Nudges) {
+    fn run(mut self, wakeups: &Wakeups) {
         let mut busy = false;
         loop {
-            let Some(has_writers) = nudges.wait(if busy { PAUSE } else { LONG_PAUSE }, PAUSE) else { return };
+            let Some(has_writers) = wakeups.wait(if busy { PAUSE } else { LONG_PAUSE }, PAUSE) else { return };
             let Some(shared) = self.shared.upgrade() else { return };
             // Work that fails (the disk is full, the store is busy) is retried in the next run. Callers of the same
             // operations get the error themselves.
-            busy = self.run_all(&shared, nudges, has_writers).unwrap_or(true) || has_writers;
+            busy = self.run_all(&shared, wakeups, has_writers).unwrap_or(true) || has_writers;
         }
     }
 
     /// Does all work that is due, and returns whether another run should follow soon. A step that fails does not stop
     /// the others, least of all reclaiming, which may be the remedy. The first error is returned at the end. With
     /// `has_writers`, space that they will soon need is kept.
-    fn run_all(&mut self, shared: &Arc<Shared>, nudges: &Nudges, has_writers: bool) -> Result<bool> {
+    fn run_all(&mut self, shared: &Arc<Shared>, wakeups: &Wakeups, has_writers: bool) -> Result<bool> {
         if !self.has_lease(shared)? {
             self.seen.clear();
             return Ok(false);
         }
         // An error of the task does not stop the rest: callers of the same operation get the error themselves.
-        let may_continue = || self.has_lease(shared).unwrap_or(false) && !nudges.are_over();
+        let may_continue = || self.has_lease(shared).unwrap_or(false) && !wakeups.are_over();
         let task_waits = (self.task)(shared, &may_continue).unwrap_or(false);
         let own = own_tables(shared)?;
         let retained = retain_tables(shared, |table| own.iter().any(|own| own.id == table.id)).map(drop);
@@ -93,8 +93,8 @@ impl Maintenance {
             reslice(shared, table.id, RESLICED_MAX, SealTrigger::Background).map(|(count, _)| resliced += count)
         };
         let all_resliced = all_done(own.iter().map(reslice_table));
-        let sealed = self.seal_due(shared, nudges);
-        let reclaimed = self.reclaim(shared, nudges, has_writers);
+        let sealed = self.seal_due(shared, wakeups);
+        let reclaimed = self.reclaim(shared, wakeups, has_writers);
         let more = [retained, all_resliced].into_iter().collect::<Result<()>>().and(sealed)? | reclaimed?;
         let waiting = more || !self.seen.is_empty() || resliced > 0 || task_waits;
         if !more && !shared.holds.need_lease() {
@@ -105,11 +105,11 @@ impl Maintenance {
 
     /// Seals the slices that are due. Returns true if some are left because a transaction is open, the lease is lost or
     /// the thread is to end.
-    fn seal_due(&mut self, shared: &Arc<Shared>, nudges: &Nudges) -> Result<bool> {
+    fn seal_due(&mut self, shared: &Arc<Shared>, wakeups: &Wakeups) -> Result<bool> {
         let (mut failed, mut failures) = (Ok(()), 0);
         let mut sealers: Option<(TableId, Sealer<'_>)> = None;
         for (key, newest) in self.due_slices(shared)? {
-            if shared.holds.any(shared.environment.uptime()) || !self.has_lease(shared)? || nudges.are_over() {
+            if shared.holds.any(shared.environment.uptime()) || !self.has_lease(shared)? || wakeups.are_over() {
                 return Ok(true);
             }
             let (table, slice_start) = key;
@@ -139,10 +139,10 @@ impl Maintenance {
     }
 
     /// Gives space back. Returns true if some is left because the lease is lost or the thread is to end.
-    fn reclaim(&self, shared: &Shared, nudges: &Nudges, has_writers: bool) -> Result<bool> {
+    fn reclaim(&self, shared: &Shared, wakeups: &Wakeups, has_writers: bool) -> Result<bool> {
         let step = || if has_writers { shared.reclaim_step_beside_writers() } else { shared.reclaim_step() };
         while step()? {
-            if !self.has_lease(shared)? || nudges.are_over() {
+            if !self.has_lease(shared)? || wakeups.are_over() {
                 return Ok(true);
             }
         }

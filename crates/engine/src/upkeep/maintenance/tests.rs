@@ -66,7 +66,7 @@ impl Case {
 
     fn run(&mut self) {
         // A step that fails is retried by the next run.
-        let _ = self.maintenance.run_all(self.engine.shared(), &Nudges::default(), false);
+        let _ = self.maintenance.run_all(self.engine.shared(), &Wakeups::default(), false);
     }
 
     fn chunks(&self) -> Vec<ChunkEntry> {

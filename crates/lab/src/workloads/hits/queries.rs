@@ -5,7 +5,7 @@
 use crate::contestant::Dialect;
 use crate::failure::Failure;
 use crate::generator::hits::{SITE, front_page, text_hash, user_id};
-use crate::workloads::questions::{Decided, Question};
+use crate::workloads::questions::{ComparedPart, Question};
 
 /// Days since the epoch: the first and the last of July 2013, the 14th and the 15th.
 const MONTH: (i64, i64) = (15_887, 15_917);
@@ -21,20 +21,20 @@ pub(super) struct HitsQuery {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     text: &'static str,
-    decided: Decided,
+    decided: ComparedPart,
 }
 
-const fn query(name: &'static str, title: &'static str, decided: Decided, text: &'static str) -> HitsQuery {
+const fn query(name: &'static str, title: &'static str, decided: ComparedPart, text: &'static str) -> HitsQuery {
     HitsQuery { name, title, text, decided }
 }
 
-const ALL: Decided = Decided::All;
-const ROWS: Decided = Decided::Columns(&[]);
-const COLUMN_1: Decided = Decided::Columns(&[1]);
-const COLUMN_2: Decided = Decided::Columns(&[2]);
-const COLUMN_3: Decided = Decided::Columns(&[3]);
-const COLUMN_4: Decided = Decided::Columns(&[4]);
-const COLUMN_5: Decided = Decided::Columns(&[5]);
+const ALL: ComparedPart = ComparedPart::All;
+const ROWS: ComparedPart = ComparedPart::Columns(&[]);
+const COLUMN_1: ComparedPart = ComparedPart::Columns(&[1]);
+const COLUMN_2: ComparedPart = ComparedPart::Columns(&[2]);
+const COLUMN_3: ComparedPart = ComparedPart::Columns(&[3]);
+const COLUMN_4: ComparedPart = ComparedPart::Columns(&[4]);
+const COLUMN_5: ComparedPart = ComparedPart::Columns(&[5]);
 
 /// The condition that the queries about one site share.
 const OF_SITE: &str = "counterid = 62 AND eventdate >= {first} AND eventdate <= {last} AND isrefresh = 0";
@@ -44,7 +44,7 @@ pub(super) const QUERIES: [HitsQuery; 43] = [
     query("q1", "count", ALL, "SELECT count(*) FROM hits"),
     query("q2", "count where", ALL, "SELECT count(*) FROM hits WHERE advengineid <> 0"),
     query("q3", "sum, count, mean", ALL, "SELECT sum(advengineid), count(*), avg(resolutionwidth) FROM hits"),
-    query("q4", "mean of large integers", Decided::Fractions, "SELECT {mean} FROM hits"),
+    query("q4", "mean of large integers", ComparedPart::Fractions, "SELECT {mean} FROM hits"),
     query("q5", "users", ALL, "SELECT count(DISTINCT userid) FROM hits"),
     query("q6", "phrases", ALL, "SELECT count(DISTINCT searchphrase) FROM hits"),
     query("q7", "first and last date", ALL, "SELECT {first_date}, {last_date} FROM hits"),

@@ -46,5 +46,5 @@ mod view_text;
 pub(in crate::pg) use contents::{is_sequence, number_of_table};
 pub(in crate::pg) use functions::is_about_the_server;
 pub(in crate::pg) use names::name_of_expression;
-pub(in crate::pg) use query::{CatalogueQuery, Surroundings, has_sign};
+pub(in crate::pg) use query::{CatalogueQuery, ConnectionContext, has_sign};
 pub(in crate::pg) use type_names::type_ids;

@@ -49,7 +49,7 @@ pub(in crate::pg) struct CatalogueQuery {
 }
 
 /// The connection that runs the query.
-pub(in crate::pg) struct Surroundings<'a> {
+pub(in crate::pg) struct ConnectionContext<'a> {
     pub(in crate::pg) database: &'a str,
     pub(in crate::pg) user: &'a str,
     pub(in crate::pg) process: i32,
@@ -86,27 +86,27 @@ impl CatalogueQuery {
     }
 
     /// The columns of the answer.
-    pub(in crate::pg) fn columns(&self, surroundings: Surroundings<'_>) -> Result<Vec<ResultColumn>, PgError> {
+    pub(in crate::pg) fn columns(&self, connection: ConnectionContext<'_>) -> Result<Vec<ResultColumn>, PgError> {
         let nulls = vec![ScalarValue::Null; self.parameter_types.len()];
-        self.evaluate(&nulls, surroundings, Purpose::Columns).map(|found| found.columns)
+        self.evaluate(&nulls, connection, Purpose::Columns).map(|found| found.columns)
     }
 
     /// Answers the query.
     pub(in crate::pg) fn run(
         &self,
         values: &[ScalarValue],
-        surroundings: Surroundings<'_>,
+        connection: ConnectionContext<'_>,
     ) -> Result<CatalogueAnswer, PgError> {
-        self.evaluate(values, surroundings, Purpose::Answer)
+        self.evaluate(values, connection, Purpose::Answer)
     }
 
     fn evaluate(
         &self,
         values: &[ScalarValue],
-        surroundings: Surroundings<'_>,
+        connection: ConnectionContext<'_>,
         purpose: Purpose,
     ) -> Result<CatalogueAnswer, PgError> {
-        let Surroundings { database, user, process, settings, session, access, activity } = surroundings;
+        let ConnectionContext { database, user, process, settings, session, access, activity } = connection;
         let parameters = values.iter().zip(&self.parameter_types).map(|(value, id)| of_scalar(value, *id));
         let parameters = parameters.collect::<Result<Vec<Value>, PgError>>()?;
         let source = Contents::new(session, (database, user), &settings, access, activity);

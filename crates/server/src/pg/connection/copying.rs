@@ -31,7 +31,7 @@ impl Connection {
         self.io.out.copy_response(b'G', is_binary, found.len());
         self.io.flush()?;
         let mut reader = CopyReader::new(&relation, &found, &copy.options);
-        let mut room = self.io.further_room();
+        let mut reservation = self.io.further_reservation();
         let (sender, pieces) = sync_channel::<CopyBatch>(WAITING_BATCHES_MAX);
         let table = quoted_name(name);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
@@ -44,11 +44,11 @@ impl Connection {
                         Incoming::CopyData(piece) => {
                             let mut batch = reader.push(&piece)?;
                             // If others need the memory, complete rows are stored at once; the rest of a row waits.
-                            if batch.is_none() && room.try_grow(reader.byte_count()).is_err() {
+                            if batch.is_none() && reservation.try_grow(reader.byte_count()).is_err() {
                                 batch = reader.batch()?;
                             }
-                            room.shrink(reader.byte_count());
-                            io.grow(&mut room, reader.byte_count())?;
+                            reservation.shrink(reader.byte_count());
+                            io.grow(&mut reservation, reader.byte_count())?;
                             io.holds.set(reader.byte_count());
                             if batch.is_some() {
                                 return Ok(batch);

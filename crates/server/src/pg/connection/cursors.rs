@@ -11,7 +11,7 @@ use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::Format;
 use crate::pg::wire::outgoing::ResultColumn;
 use crate::shared::clock;
-use crate::shared::running::Listed;
+use crate::shared::running::ListedStatement;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl Connection {
         cursor: &mut Cursor,
         formats: &[Format],
         row_max: usize,
-        listed: &Listed,
+        listed: &ListedStatement,
     ) -> Result<(), Failure> {
         if cursor.is_of_store() {
             self.take_permit()?;

@@ -8,7 +8,7 @@ use super::session::Connection;
 use super::session_values::{CallParameters, calls_of, error_in};
 use crate::pg::answer::complete_columns;
 use crate::pg::catalogue::value::Value;
-use crate::pg::catalogue::{CatalogueQuery, Surroundings, is_sequence};
+use crate::pg::catalogue::{CatalogueQuery, ConnectionContext, is_sequence};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
 use crate::pg::settings::{SEARCH_PATH, spelled};
@@ -166,8 +166,8 @@ impl Connection {
     }
 
     /// The context for queries of the catalogue.
-    pub(super) fn surroundings(&self) -> Surroundings<'_> {
-        Surroundings {
+    pub(super) fn connection_context(&self) -> ConnectionContext<'_> {
+        ConnectionContext {
             database: &self.database_name,
             user: &self.user,
             process: self.key.process,
@@ -191,7 +191,7 @@ impl Connection {
         query: &CatalogueQuery,
         values: &[ScalarValue],
     ) -> Result<(Vec<ResultColumn>, Vec<Vec<Value>>), Failure> {
-        let answer = query.run(values, self.surroundings())?;
+        let answer = query.run(values, self.connection_context())?;
         for notice in &answer.notices {
             self.io.out.error(notice);
         }
@@ -210,8 +210,8 @@ impl Connection {
             | StatementKind::RollbackTo
             | StatementKind::Savepoint => self.bracket(kind, text)?,
             StatementKind::Set { name, value, is_local } => {
-                if *is_local && self.block == Block::None {
-                    self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+                if *is_local {
+                    self.warn_outside_of_block("SET LOCAL");
                 }
                 self.set(name, value.as_deref(), *is_local)?;
                 "SET".to_owned()
@@ -225,22 +225,18 @@ impl Connection {
                     Some(read_only) => self.set_transaction_read_only(*read_only)?,
                     None => {}
                 }
-                if !is_session && self.block == Block::None {
-                    self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
+                if !is_session {
+                    self.warn_outside_of_block("SET TRANSACTION");
                 }
                 "SET".to_owned()
             }
             StatementKind::SetSnapshot(name) => {
-                if self.block == Block::None {
-                    self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
-                }
+                self.warn_outside_of_block("SET TRANSACTION");
                 self.set_snapshot(name)?;
                 "SET".to_owned()
             }
             StatementKind::SetConstraints => {
-                if self.block == Block::None {
-                    self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
-                }
+                self.warn_outside_of_block("SET CONSTRAINTS");
                 // It may check the rows of the transaction.
                 self.take_permit()?;
                 self.session.execute(text)?;
@@ -255,27 +251,7 @@ impl Connection {
                 "RESET".to_owned()
             }
             StatementKind::Show(name) => return self.show(name),
-            StatementKind::Discard(Discarded::All) => {
-                if self.session.in_transaction() {
-                    return Err(PgError::error("25001", "DISCARD ALL cannot run inside a transaction block").into());
-                }
-                self.statements.clear();
-                self.portals.clear();
-                self.reset_settings()?;
-                self.session.drop_temporary()?;
-                self.session.forget_numbers();
-                self.session.unlock_all();
-                "DISCARD ALL".to_owned()
-            }
-            StatementKind::Discard(Discarded::Temporary) => {
-                self.session.drop_temporary()?;
-                "DISCARD TEMP".to_owned()
-            }
-            StatementKind::Discard(Discarded::Sequences) => {
-                self.session.forget_numbers();
-                "DISCARD SEQUENCES".to_owned()
-            }
-            StatementKind::Discard(Discarded::Plans) => "DISCARD PLANS".to_owned(),
+            StatementKind::Discard(discarded) => self.discard(*discarded)?.to_owned(),
             StatementKind::Deallocate(None) => {
                 self.statements.clear();
                 "DEALLOCATE ALL".to_owned()
@@ -319,6 +295,40 @@ impl Connection {
             }
         };
         Ok(Outcome::Done(tag))
+    }
+
+    /// Warns that a statement has no effect, because there is no transaction block.
+    fn warn_outside_of_block(&mut self, statement: &str) {
+        if self.block == Block::None {
+            self.warn("25P01", format!("{statement} can only be used in transaction blocks"));
+        }
+    }
+
+    /// Executes DISCARD. Returns the tag.
+    fn discard(&mut self, discarded: Discarded) -> Result<&'static str, Failure> {
+        match discarded {
+            Discarded::All => {
+                if self.session.in_transaction() {
+                    return Err(PgError::error("25001", "DISCARD ALL cannot run inside a transaction block").into());
+                }
+                self.statements.clear();
+                self.portals.clear();
+                self.reset_settings()?;
+                self.session.drop_temporary()?;
+                self.session.forget_numbers();
+                self.session.unlock_all();
+                Ok("DISCARD ALL")
+            }
+            Discarded::Temporary => {
+                self.session.drop_temporary()?;
+                Ok("DISCARD TEMP")
+            }
+            Discarded::Sequences => {
+                self.session.forget_numbers();
+                Ok("DISCARD SEQUENCES")
+            }
+            Discarded::Plans => Ok("DISCARD PLANS"),
+        }
     }
 
     fn reset_settings(&mut self) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ use crate::pg::types::known;
 use crate::pg::wire::incoming::{Bind, Incoming, Target};
 use crate::pg::wire::outgoing::ResultColumn;
 use crate::shared::clock;
-use crate::shared::running::Listed;
+use crate::shared::running::ListedStatement;
 use std::sync::Arc;
 
 /// The maximum number of prepared statements, and of portals, of a connection.
@@ -104,7 +104,7 @@ impl Connection {
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
                 if let Some(query) = self.catalogue_query(&prepared.text, types) {
                     prepared.parameter_types = query.parameter_types.clone();
-                    prepared.columns = Some(query.columns(self.surroundings())?);
+                    prepared.columns = Some(query.columns(self.connection_context())?);
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
                     let calls = calls_of(&prepared.text, &prepared.kind);
@@ -197,7 +197,7 @@ impl Connection {
         name: &str,
         portal: &mut Portal,
         row_max: usize,
-        listed: &Listed,
+        listed: &ListedStatement,
     ) -> Result<(), Failure> {
         if self.block == Block::Failed && !portal.statement.kind.ends_transaction() {
             return Err(PgError::failed_transaction().into());
@@ -244,7 +244,7 @@ impl Connection {
     }
 
     /// Sends up to `row_max` rows. The tag counts those that are sent now, without those of earlier calls.
-    fn send_rows(&mut self, portal: &mut Portal, row_max: usize, listed: &Listed) -> Result<(), Failure> {
+    fn send_rows(&mut self, portal: &mut Portal, row_max: usize, listed: &ListedStatement) -> Result<(), Failure> {
         let Progress::Running { rows, verb } = &mut portal.progress else { return Ok(()) };
         if rows.is_of_store() {
             self.take_permit()?;

@@ -1,6 +1,6 @@
 //! The stream to a client: frames in, messages out.
 
-use crate::ingest::gate::{Full, Gate, Room};
+use crate::ingest::request_memory::{Full, MemoryReservation, RequestMemory};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::sessions::Termination;
 use crate::pg::wire::incoming::{self, Incoming};
@@ -19,7 +19,7 @@ const FLUSH_BYTES: usize = 64 << 10;
 /// The number of bytes that are read at a time.
 const READ_BYTES: usize = 32 << 10;
 
-/// A frame that is longer needs room in the gate before it is read.
+/// A frame that is longer has its memory reserved before it is read.
 const FREE_BYTES: usize = 2 * READ_BYTES;
 
 /// How long a client may read nothing while data is being sent to it.
@@ -46,9 +46,9 @@ pub(in crate::pg) struct Io {
     pub(in crate::pg) permit: Option<StatementPermit>,
     /// What that statement holds meanwhile.
     pub(in crate::pg) holds: Holds,
-    gate: Gate,
-    /// The room of a long frame: of its bytes and of the message made of them.
-    room: Room,
+    memory: RequestMemory,
+    /// The memory of a long frame: of its bytes and of the message made of them.
+    reservation: MemoryReservation,
     /// How long a client may send nothing in the middle of a long frame.
     read_time_max: Duration,
     /// Whether somebody has ended the session.
@@ -59,7 +59,7 @@ impl Io {
     pub(in crate::pg) fn new(
         stream: Box<dyn Stream>,
         phase: PhaseFollower,
-        gate: &Gate,
+        memory: &RequestMemory,
         read_time_max: Duration,
     ) -> Self {
         Self {
@@ -71,27 +71,31 @@ impl Io {
             phase,
             permit: None,
             holds: Holds::default(),
-            gate: gate.clone(),
-            room: gate.enter(),
+            memory: memory.clone(),
+            reservation: memory.reservation(),
             read_time_max,
             termination: None,
         }
     }
 
-    /// Room for what is made of frames, which is empty.
-    pub(in crate::pg) fn further_room(&self) -> Room {
-        self.gate.enter()
+    /// A reservation for what is made of frames, which is empty.
+    pub(in crate::pg) fn further_reservation(&self) -> MemoryReservation {
+        self.memory.reservation()
     }
 
-    /// Enlarges a room, on a thread that may block. Others use the statement's permit meanwhile: whoever has the room
-    /// may wait for a permit.
-    pub(in crate::pg) fn grow(&mut self, room: &mut Room, byte_count: usize) -> Result<(), PgError> {
+    /// Enlarges a reservation, on a thread that may block. Others use the statement's permit meanwhile: whoever has the
+    /// memory may wait for a permit.
+    pub(in crate::pg) fn grow(
+        &mut self,
+        reservation: &mut MemoryReservation,
+        byte_count: usize,
+    ) -> Result<(), PgError> {
         let (runtime, held_bytes) = (self.runtime.clone(), self.holds.byte_count());
         let permit = self.permit.as_mut();
         let grown = runtime.block_on(async {
             match permit {
-                Some(permit) => permit.wait_for(held_bytes, room.grow(byte_count)).await.unwrap_or(Err(Full)),
-                None => room.grow(byte_count).await,
+                Some(permit) => permit.wait_for(held_bytes, reservation.grow(byte_count)).await.unwrap_or(Err(Full)),
+                None => reservation.grow(byte_count).await,
             }
         });
         grown.map_err(|Full| PgError::full())
@@ -129,7 +133,7 @@ impl Io {
         let byte_count = self.buffered().len() + READ_BYTES;
         let is_long = byte_count > FREE_BYTES;
         if is_long {
-            self.room
+            self.reservation
                 .grow(2 * byte_count)
                 .await
                 .map_err(|_| PgError { severity: Severity::Fatal, ..PgError::full() })?;
@@ -271,6 +275,6 @@ impl Io {
         if self.input.capacity() > READ_BYTES {
             (self.input, self.start) = (Vec::new(), 0);
         }
-        self.room.shrink(0);
+        self.reservation.shrink(0);
     }
 }

@@ -104,7 +104,7 @@ impl Connection {
             true => self.settings.set_local(name, value)?,
             false => self.settings.set(name, value)?,
         };
-        self.tell(changed);
+        self.report_setting(changed);
         self.follow_search_path()
     }
 }

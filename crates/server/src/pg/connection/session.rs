@@ -8,8 +8,8 @@ use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
 use crate::databases::list::{Databases, OpenDatabase};
 use crate::pg::error::{Failure, PgError, Severity, Subject};
-use crate::pg::sessions::{Registered, Sessions};
-use crate::pg::settings::{Changed, Settings};
+use crate::pg::sessions::{SessionRegistration, Sessions};
+use crate::pg::settings::{SettingChange, Settings};
 use crate::pg::shared_snapshots::{ExportedSnapshot, SharedSnapshots};
 use crate::pg::store::StoreSession;
 use crate::pg::violation::ErrorObject;
@@ -18,7 +18,7 @@ use crate::shared::holds::Holds;
 use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::NoPermit;
-use crate::shared::running::{Listed, Sender};
+use crate::shared::running::{ListedStatement, Sender};
 use crate::shared::state::State;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(super) struct Connection {
     pub(super) database: OpenDatabase,
     /// The name of the database that the client has given.
     pub(super) database_name: String,
-    pub(super) key: Registered,
+    pub(super) key: SessionRegistration,
     /// The sessions of all connections.
     pub(super) sessions: Sessions,
     /// The snapshots that all connections have exported.
@@ -193,14 +193,14 @@ impl Connection {
     }
 
     /// Tells the client that a statement has ended; its tag says how many rows it had.
-    pub(super) fn complete(&mut self, listed: &Listed, tag: &str) {
+    pub(super) fn complete(&mut self, listed: &ListedStatement, tag: &str) {
         let count = tag.rsplit(' ').next().and_then(|count| count.parse().ok());
         listed.add_rows(count.unwrap_or(0));
         self.io.out.complete(tag);
     }
 
     /// Puts a statement into the list of those that run.
-    pub(super) fn list(&self, text: &str) -> Listed {
+    pub(super) fn list(&self, text: &str) -> ListedStatement {
         let sender = Sender { protocol: "postgresql", user: Some(&self.user), process: Some(self.key.process) };
         self.state.running().begin(sender, text, self.session.interrupt_handle())
     }
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// Ends a statement: its permit is free again.
-    pub(super) fn end(&mut self, listed: Listed, done: Result<(), Failure>) -> Result<(), Failure> {
+    pub(super) fn end(&mut self, listed: ListedStatement, done: Result<(), Failure>) -> Result<(), Failure> {
         drop(listed);
         (self.io.permit, self.io.holds) = (None, Holds::default());
         let done = std::mem::take(&mut self.deadline).explain(done);
@@ -233,7 +233,7 @@ impl Connection {
     }
 
     /// Sends the messages that result from a change of a setting.
-    pub(super) fn tell(&mut self, changed: Changed) {
+    pub(super) fn report_setting(&mut self, changed: SettingChange) {
         if let Some((name, value)) = changed.report {
             self.io.out.parameter(name, &value);
         }

@@ -99,7 +99,7 @@ impl Connection {
     fn session_value(&mut self, call: &str, parameters: CallParameters<'_>) -> Result<Option<SessionValue>, Failure> {
         let Some(query) = call_query(call, parameters.types) else { return Ok(None) };
         let (columns, value) = match parameters.values {
-            None => (query.columns(self.surroundings())?, Value::Null),
+            None => (query.columns(self.connection_context())?, Value::Null),
             Some(values) => {
                 let (columns, rows) = self.answered(&query, values)?;
                 let value = rows.into_iter().next().and_then(|row| row.into_iter().next());

@@ -7,7 +7,7 @@ use crate::pg::error::{Failure, PgError};
 use crate::pg::statement::cursors::Direction;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::input::Format;
-use crate::shared::running::Listed;
+use crate::shared::running::ListedStatement;
 
 impl Connection {
     /// Answers a message with statements. The answer always ends with ReadyForQuery.
@@ -57,13 +57,13 @@ impl Connection {
         self.end(listed, answered)
     }
 
-    fn answer_statement(&mut self, text: &str, kind: &StatementKind, listed: &Listed) -> Result<(), Failure> {
+    fn answer_statement(&mut self, text: &str, kind: &StatementKind, listed: &ListedStatement) -> Result<(), Failure> {
         let outcome = self.execute_text(text, kind)?;
         self.send_outcome(outcome, listed)
     }
 
     /// Sends the answer of a statement as text.
-    fn send_outcome(&mut self, outcome: Outcome, listed: &Listed) -> Result<(), Failure> {
+    fn send_outcome(&mut self, outcome: Outcome, listed: &ListedStatement) -> Result<(), Failure> {
         let tag = match outcome {
             Outcome::Done(tag) => tag,
             Outcome::Empty => {

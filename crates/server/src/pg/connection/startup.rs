@@ -8,8 +8,8 @@ use super::session::Connection;
 use crate::access::authenticate::Refusal;
 use crate::access::caller::{Caller, Peer};
 use crate::access::role::Role;
+use crate::databases::known_caller::names;
 use crate::databases::list::{Choice, OpenDatabase};
-use crate::databases::recognised::names;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::sessions::SessionOwner;
 use crate::pg::settings::{Settings, written_duration};
@@ -51,7 +51,7 @@ pub(super) async fn begin(
     shared: &Arc<PgShared>,
     has_place: bool,
 ) -> Option<Box<Connection>> {
-    let mut io = Io::new(stream, shared.server.phase(), &shared.gate, shared.ingest.read_time_max);
+    let mut io = Io::new(stream, shared.server.phase(), &shared.memory, shared.ingest.read_time_max);
     let begun = tokio::time::timeout(STARTUP_TIME_MAX, introduced(&mut io, peer, shared, has_place)).await;
     let client = match begun {
         Ok(Ok(Some(client))) => client,

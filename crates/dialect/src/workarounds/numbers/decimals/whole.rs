@@ -41,19 +41,19 @@ pub(super) fn whole(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     if !(0..scale).contains(&places) {
         return None;
     }
-    let whole = Whole { direction, places, signature: Signature::any(1, Volatility::Immutable) };
+    let whole = RoundedDecimal { direction, places, signature: Signature::any(1, Volatility::Immutable) };
     Some(ScalarUDF::new_from_impl(whole).call(vec![argument.clone()]))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Whole {
+struct RoundedDecimal {
     direction: Direction,
     /// The digits after the point that are kept.
     places: i8,
     signature: Signature,
 }
 
-impl Whole {
+impl RoundedDecimal {
     fn of(&self, value: i128, one: i128) -> i128 {
         match self.direction {
             Direction::Up => -(-value).div_euclid(one),
@@ -63,7 +63,7 @@ impl Whole {
     }
 }
 
-impl ScalarUDFImpl for Whole {
+impl ScalarUDFImpl for RoundedDecimal {
     fn name(&self) -> &str {
         match self.direction {
             Direction::Up => "ceil",

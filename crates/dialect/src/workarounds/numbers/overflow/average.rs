@@ -9,7 +9,7 @@ use super::sliding_floats::{SlidingFloats, are_floats};
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
 use crate::functions::base::of_inner::of_inner;
-use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL, length_type};
+use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL, is_length, length_type};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue};
@@ -50,10 +50,6 @@ fn scales(fields: &[FieldRef]) -> Option<Scales> {
         [field] => Scales::of(field.data_type()),
         _ => None,
     }
-}
-
-fn is_length(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if length_type(field.data_type()).is_some())
 }
 
 impl AggregateUDFImpl for ExactAverage {

@@ -7,7 +7,7 @@ use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
 use super::wide_sum::{WideSum, coerced_by, each_of, state_type, value};
 use crate::functions::base::of_inner::of_inner;
-use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL, length_type};
+use crate::workarounds::times::intervals::average::{AverageLength, INTERVAL, is_length, length_type};
 use crate::workarounds::times::intervals::sum::LengthSum;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef};
@@ -117,10 +117,6 @@ impl AggregateUDFImpl for ExactSum {
 
 fn is_exact(fields: &[FieldRef]) -> bool {
     matches!(fields, [field] if is_summed(field.data_type()))
-}
-
-fn is_length(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if length_type(field.data_type()).is_some())
 }
 
 fn is_summed(data_type: &DataType) -> bool {

@@ -6,15 +6,15 @@ use crate::access::authenticate::{Credentials, Refusal};
 use crate::access::caller::{Caller, Peer};
 use crate::access::state::Access;
 
-/// A caller that one database has recognised.
+/// A caller that one database has authenticated.
 #[derive(Debug, Clone)]
-pub(crate) struct Recognised {
+pub(crate) struct KnownCaller {
     pub(crate) caller: Caller,
     /// The databases that the caller may know of.
     pub(crate) databases: Vec<OpenDatabase>,
 }
 
-impl Recognised {
+impl KnownCaller {
     /// The names of the databases, for a message.
     pub(crate) fn names(&self) -> String {
         names(&self.databases)
@@ -36,12 +36,12 @@ impl Databases {
     }
 
     /// Checks the credentials of a request that is not about one database. If it names one that exists, that one does.
-    pub(crate) async fn recognise(
+    pub(crate) async fn authenticate(
         &self,
         named: Option<&OpenDatabase>,
         credentials: Option<Credentials>,
         peer: Peer,
-    ) -> Result<Recognised, Refusal> {
+    ) -> Result<KnownCaller, Refusal> {
         let knows = |access: &Access| credentials.as_ref().is_some_and(|credentials| access.knows(credentials));
         let database = named.or_else(|| self.authority(knows, peer)).ok_or(Refusal::Missing)?;
         let checked = database.access.authenticate(credentials, peer).await;
@@ -51,7 +51,7 @@ impl Databases {
             refusal => refusal,
         })?;
         let databases = self.visible(&caller, database, peer);
-        Ok(Recognised { caller, databases })
+        Ok(KnownCaller { caller, databases })
     }
 
     /// The databases that a caller may know of: the own one, those that need no user, and those that have a user of the

@@ -14,12 +14,12 @@ const ITEMS_MAX: usize = 2;
 
 /// The items of an iterator that runs in its own thread.
 #[derive(Debug)]
-pub(crate) struct Ahead<T> {
+pub(crate) struct Prefetch<T> {
     /// `None` is the end; if the channel closes without it, the thread has failed.
     items: Receiver<Option<T>>,
 }
 
-impl<T: Send + 'static> Ahead<T> {
+impl<T: Send + 'static> Prefetch<T> {
     /// Starts the thread. It ends with its items, or when the receiver is dropped.
     pub(crate) fn start(mut items: impl Iterator<Item = T> + Send + 'static) -> Result<Self> {
         Self::run(move |put| _ = items.all(put))
@@ -53,19 +53,19 @@ impl<T: Send + 'static> Ahead<T> {
 
 /// Reads pieces of bytes, one after the other, as they arrive.
 #[derive(Debug)]
-pub(crate) struct Pieces {
-    pieces: Ahead<io::Result<Vec<u8>>>,
+pub(crate) struct PrefetchedBytes {
+    pieces: Prefetch<io::Result<Vec<u8>>>,
     piece: io::Cursor<Vec<u8>>,
     is_at_end: bool,
 }
 
-impl Pieces {
-    pub(crate) fn new(pieces: Ahead<io::Result<Vec<u8>>>) -> Self {
+impl PrefetchedBytes {
+    pub(crate) fn new(pieces: Prefetch<io::Result<Vec<u8>>>) -> Self {
         Self { pieces, piece: io::Cursor::default(), is_at_end: false }
     }
 }
 
-impl Read for Pieces {
+impl Read for PrefetchedBytes {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         while self.piece.position() == self.piece.get_ref().len() as u64 && !self.is_at_end {
             let next = self.pieces.next().map_err(io::Error::other)?;
@@ -82,10 +82,10 @@ mod tests {
 
     #[test]
     fn a_thread_that_fails_is_no_end_of_its_items() {
-        let items = Ahead::start((0..3).inspect(|item| assert!(*item < 2, "it fails"))).unwrap();
+        let items = Prefetch::start((0..3).inspect(|item| assert!(*item < 2, "it fails"))).unwrap();
         assert_eq!((items.next().unwrap(), items.next().unwrap()), (Some(0), Some(1)));
         assert_eq!(items.next().unwrap_err().kind(), ErrorKind::Internal);
-        let items = Ahead::start(0..1).unwrap();
+        let items = Prefetch::start(0..1).unwrap();
         assert_eq!((items.next().unwrap(), items.next().unwrap()), (Some(0), None));
     }
 
@@ -93,11 +93,11 @@ mod tests {
     fn pieces_are_read_to_their_end_and_a_failure_is_no_end() {
         let parts = |parts: &[&[u8]]| parts.iter().map(|part| Ok(part.to_vec())).collect::<Vec<_>>().into_iter();
         let mut text = String::new();
-        let mut reader = Pieces::new(Ahead::start(parts(&[b"ab", b"", b"c"])).unwrap());
+        let mut reader = PrefetchedBytes::new(Prefetch::start(parts(&[b"ab", b"", b"c"])).unwrap());
         reader.read_to_string(&mut text).unwrap();
         assert_eq!((text.as_str(), reader.read(&mut [0; 4]).unwrap()), ("abc", 0));
         let fails = parts(&[b"ab", b"c"]).inspect(|part| assert_eq!(part.as_ref().map_or(0, Vec::len), 2, "it fails"));
-        let mut reader = Pieces::new(Ahead::start(fails).unwrap());
+        let mut reader = PrefetchedBytes::new(Prefetch::start(fails).unwrap());
         assert!(reader.read_to_string(&mut text).unwrap_err().to_string().contains("failed"));
     }
 }
