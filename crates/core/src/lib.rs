@@ -34,6 +34,7 @@ pub mod error;
 pub mod escapes;
 mod foreign_key;
 mod foreign_keys;
+mod given_columns;
 pub mod hex;
 pub mod id;
 pub mod identity;
