@@ -4,7 +4,7 @@ use crate::failure::{guarded, not_implemented, of_store, with_state};
 use crate::info::info;
 use crate::link::{Canceller, Link};
 use crate::objects::{self, ObjectFilter, find_schema, no_current_schema};
-use crate::options::{TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
+use crate::options::{NOTICE, TIMEOUT_SECONDS, duration, flag, text, unknown_to_get, unknown_to_set};
 use crate::rows::{Reader, ResultTypes, fixed};
 use crate::statement::AtsdbStatement;
 use crate::statistics::{self, StatisticsFilter};
@@ -97,6 +97,7 @@ impl Optionable for AtsdbConnection {
             OptionConnection::CurrentCatalog => Ok(CATALOG.to_owned()),
             OptionConnection::CurrentSchema => guarded(|| self.current_schema()),
             OptionConnection::IsolationLevel => Ok(IsolationLevel::Snapshot.into()),
+            OptionConnection::Other(name) if name == NOTICE => Ok(self.link.session().notice().unwrap_or_default()),
             _ => self.types.get(key.as_ref()).ok_or_else(|| unknown_to_get(key.as_ref())),
         }
     }
@@ -176,11 +177,17 @@ impl Connection for AtsdbConnection {
     }
 
     fn commit(&mut self) -> Result<()> {
-        guarded(|| self.link.end_by_request("COMMIT"))
+        guarded(|| {
+            self.link.begin_call();
+            self.link.end_by_request("COMMIT")
+        })
     }
 
     fn rollback(&mut self) -> Result<()> {
-        guarded(|| self.link.end_by_request("ROLLBACK"))
+        guarded(|| {
+            self.link.begin_call();
+            self.link.end_by_request("ROLLBACK")
+        })
     }
 
     fn read_partition(&self, _: impl AsRef<[u8]>) -> Result<Reader> {

@@ -111,9 +111,10 @@ impl Link {
         if session.in_transaction() { execute(&session, verb).map(drop) } else { Ok(()) }
     }
 
-    /// Begins a call: earlier requests to stop are forgotten.
+    /// Begins a call: earlier requests to stop are forgotten, and so is the notice of an earlier call.
     pub(crate) fn begin_call(&self) {
         self.is_cancelled.store(false, Ordering::Relaxed);
+        drop(self.session.take_notice());
     }
 
     /// Fails if the call was asked to stop.

@@ -30,6 +30,8 @@ pub(crate) const BUSY_TIMEOUT_SECONDS: &str = "atsdb.busy_timeout_seconds";
 pub(crate) const DICTIONARIES: &str = "atsdb.dictionaries";
 /// Whether intervals of results are durations, for libraries that have no intervals.
 pub(crate) const DURATIONS: &str = "atsdb.durations";
+/// The notice of the last call, or an empty text.
+pub(crate) const NOTICE: &str = "atsdb.notice";
 
 /// The time column of a table that ingestion creates.
 pub(crate) const INGEST_TIME: &str = "atsdb.ingest.time";

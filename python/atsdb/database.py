@@ -463,6 +463,7 @@ def _arrow(data: Any) -> Any:
     if module == "pandas" and hasattr(data, "columns"):
         import pyarrow
 
+        # The store checks the names of all data, but pyarrow refuses these before, with an error of its own.
         repeated = data.columns[data.columns.duplicated()]
         if len(repeated):
             raise BY_KIND["usage"](f"column {repeated[0]} is given twice", "give each column once")

@@ -1,4 +1,4 @@
-"""The exceptions of atsdb: those of PEP 249, and below them one class for each kind of error.
+"""The exceptions of atsdb: those of PEP 249, below them one class for each kind of error, and the category of notices.
 
 Every exception has a ``kind`` (``"not_found"``), PostgreSQL's ``sqlstate`` (``"42P01"``) and a ``hint``, which says what to do
 next or is ``None``.
@@ -11,6 +11,10 @@ from ._atsdb import ERROR_KINDS
 
 class Warning(Exception):
     """A warning. It is never raised, but PEP 249 requires the name."""
+
+
+class NoticeWarning(UserWarning):
+    """A notice about a statement that has been executed, such as which column a CREATE TABLE has made the time."""
 
 
 class Error(Exception):
@@ -85,5 +89,5 @@ globals().update({each.__name__: each for each in BY_KIND.values()})
 __all__ = sorted(
     {each.__name__ for each in BY_KIND.values()}
     | {"Error", "InterfaceError", "DatabaseError", "DataError", "OperationalError", "IntegrityError", "InternalError"}
-    | {"ProgrammingError", "NotSupportedError"}
+    | {"NoticeWarning", "ProgrammingError", "NotSupportedError"}
 )

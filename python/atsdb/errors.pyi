@@ -1,6 +1,9 @@
-"""The exceptions of atsdb: those of PEP 249, and below them one class for each kind of error."""
+"""The exceptions of atsdb, below those of PEP 249 one class for each kind of error, and the category of notices."""
 
 class Warning(Exception): ...
+
+class NoticeWarning(UserWarning):
+    """A notice about a statement that has been executed, such as which column a CREATE TABLE has made the time."""
 
 class Error(Exception):
     kind: str | None
@@ -98,6 +101,7 @@ __all__ = [
     "NotFoundError",
     "NotNullViolationError",
     "NotSupportedError",
+    "NoticeWarning",
     "OperationalError",
     "ProgrammingError",
     "ReadOnlyError",

@@ -222,8 +222,8 @@ def _field_column(cls: type, attribute: str, hint: Any, options: TableOptions) -
 
 def _sql_type(python_type: Any, options: TableOptions) -> str | None:
     """The SQL type of a Python type; ``None`` if it has none."""
-    if typing.get_origin(python_type) is list:
-        said, _, element = _read_hint(typing.get_args(python_type)[0])
+    if typing.get_origin(python_type) is list and (elements := typing.get_args(python_type)):
+        said, _, element = _read_hint(elements[0])
         named = [one.type for one in said if one.type is not None]
         of_element = named[0] if named else _sql_type(element, options)
         return None if of_element is None else f"{of_element}[]"

@@ -10,7 +10,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PySequence, PyString, PyTuple};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The number of rows that are converted together.
@@ -50,13 +50,12 @@ impl<'py> RowSource<'py> {
         let py = rows.py();
         let columns: Vec<Column> = match columns {
             None => definition.columns.clone(),
-            Some(names) => names
-                .iter()
-                .map(|name| definition.column(name).cloned())
-                .collect::<atsdb::Result<_>>()
-                .map_err(|error| exception(py, &error))?,
+            Some(names) => {
+                raised(py, definition.check_given(names.iter().map(String::as_str)))?;
+                let columns = names.iter().map(|name| definition.column(name).cloned());
+                raised(py, columns.collect::<atsdb::Result<_>>())?
+            }
         };
-        raised(py, refuse_repeated(definition, &columns))?;
         let builders = columns.iter().map(|column| ColumnBuilder::new(column.column_type)).collect();
         let attributes = attributes.map(|names| names.into_iter().map(Bound::unbind).collect());
         let defaults = columns.iter().map(|column| default_of(py, column)).collect::<PyResult<Vec<_>>>()?;
@@ -195,18 +194,6 @@ fn default_of<'py>(py: Python<'py>, column: &Column) -> PyResult<Option<Bound<'p
         Value::Bytes(value) => PyBytes::new(py, value).into_any(),
     };
     Ok(Some(object))
-}
-
-/// Refuses rows with two values for one column.
-fn refuse_repeated(definition: &TableDefinition, columns: &[Column]) -> atsdb::Result<()> {
-    let mut seen = HashSet::new();
-    match columns.iter().find(|column| !seen.insert(column.id)) {
-        Some(column) => {
-            let message = format!("table {}: column {} is given twice", definition.name, column.name);
-            Err(Error::usage(message).with_hint("name each column once: names that differ only in case are the same"))
-        }
-        None => Ok(()),
-    }
 }
 
 fn refused(py: Python<'_>, message: &str) -> PyErr {

@@ -190,10 +190,12 @@ impl Session {
     }
 }
 
-/// Shows the notices of statements as warnings, at the line that called the package.
+/// Shows the notices of statements as warnings, at the line that called the package. They are exceptions if the program
+/// makes them errors.
 fn warn(py: Python<'_>, notices: &[String]) -> PyResult<()> {
     for notice in notices {
-        py.import("warnings")?.call_method1("warn", (notice.as_str(), py.None(), 2))?;
+        let category = py.import("atsdb.errors")?.getattr("NoticeWarning")?;
+        py.import("warnings")?.call_method1("warn", (notice.as_str(), category, 2))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import threading
+import warnings
 import zipfile
 
 import pytest
@@ -68,6 +69,15 @@ def test_notices_are_warnings(db):
     assert [warning.filename for warning in found] == [__file__]
     with pytest.warns(UserWarning, match="of table y"):
         db.sql("CREATE TABLE y (id INT PRIMARY KEY, deleted_at TIMESTAMP); SELECT 1")
+
+
+def test_notices_have_a_category_that_may_be_exempt_from_errors(db):
+    with pytest.raises(atsdb.NoticeWarning, match="becomes the time of table z"):
+        db.sql("CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
+    assert db.sql("SELECT count(*) FROM z").fetchall() == [(0,)], "the statement has been executed"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=atsdb.NoticeWarning)
+        db.sql("CREATE TABLE y (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
 
 
 def test_a_value_without_a_type_in_sql_is_refused(db):

@@ -15,7 +15,7 @@ def connection():
 
 
 def test_notices_are_warnings(connection):
-    with pytest.warns(UserWarning, match="column deleted_at becomes the time of table z") as found:
+    with pytest.warns(atsdb.NoticeWarning, match="column deleted_at becomes the time of table z") as found:
         connection.cursor().execute("CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
     assert [warning.filename for warning in found] == [__file__]
 

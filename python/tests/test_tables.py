@@ -4,7 +4,7 @@ import datetime as dt
 import decimal
 import enum
 from dataclasses import dataclass
-from typing import Annotated, Optional
+from typing import Annotated, List, Optional
 
 import pytest
 
@@ -238,6 +238,7 @@ def test_wrong_declarations_are_refused_with_the_reason(db):
     assert "has a type that no column can have" in refusal(complex)
     assert "has a type that no column can have" in refusal(int | str)
     assert "has a type that no column can have" in refusal(list[complex])
+    assert "has a type that no column can have" in refusal(List)
     assert "has a type that no column can have" in refusal(enum.Enum("Mixed", {"A": "a", "B": 1}))
     assert "has a type that no column can have" in refusal(enum.Enum("Empty", {}))
     assert "there are no arrays of BLOB" in refusal(list[bytes])

@@ -48,6 +48,8 @@ def work(db: atsdb.Database, level: Level) -> list[Level]:
     before, after = db.recompress()
     figures = [table["rows"] for table in db.stats()]
     print(imported.notes, before - after, figures, db.backup("backups", keep=7), db.copy("b.db", start=dt.date(2024, 1, 1)))
+    category: type[UserWarning] = atsdb.NoticeWarning
+    print(category)
     try:
         db.sql("COMMIT")
     except (atsdb.ConflictError, atsdb.DuplicateKeyError) as error:

@@ -98,6 +98,17 @@ def test_the_driver_says_who_it_is(connection):
     assert handle.get_option("adbc.connection.db_schema") == "public"
 
 
+def test_the_notice_of_the_last_call_is_an_option(connection):
+    handle = connection.adbc_connection
+    assert handle.get_option("atsdb.notice") == ""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
+        for _ in range(2):
+            assert handle.get_option("atsdb.notice").startswith("column deleted_at becomes the time of table z")
+        cursor.execute("SELECT 1")
+    assert handle.get_option("atsdb.notice") == ""
+
+
 def test_the_current_schema_is_an_option(path):
     with connect(path, autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute('CREATE SCHEMA "Lab"')

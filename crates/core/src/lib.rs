@@ -35,6 +35,7 @@ pub mod error;
 pub mod escapes;
 mod foreign_key;
 mod foreign_keys;
+mod given_columns;
 pub mod hex;
 pub mod id;
 pub mod identity;

@@ -5,7 +5,7 @@ use crate::chunk::fitting::fitting;
 use crate::chunk::long_values::LongValues;
 use crate::chunk::lossless::{RowNumbers, convert};
 use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
 use atsdb_core::limits::VALUE_BYTES_MAX;
 use atsdb_core::name::{same_name, unknown_name};
@@ -27,7 +27,7 @@ pub(crate) fn coerce(definition: &TableDefinition, batch: &RecordBatch) -> Resul
     let found: Vec<Option<usize>> = columns.map(|(position, column)| find(column, position)).collect();
     // Each field is a column of the table. If not every field is found, two of them are one column.
     if found.iter().flatten().count() < schema.fields().len() {
-        return Err(repeated_column(definition, &schema));
+        definition.check_given(schema.fields().iter().map(|field| field.name().as_str()))?;
     }
     let array_of = |(found, column): (Option<usize>, &Column)| match found {
         Some(found) => coerce_column(definition, column, batch.column(found), RowNumbers::Known),
@@ -36,14 +36,6 @@ pub(crate) fn coerce(definition: &TableDefinition, batch: &RecordBatch) -> Resul
             .with_hint("the column is NOT NULL, so every batch must contain it")),
     };
     found.into_iter().zip(&definition.columns).map(array_of).collect()
-}
-
-/// The error for fields of which two have the name of one column.
-fn repeated_column(definition: &TableDefinition, schema: &Schema) -> Error {
-    let count = |column: &&Column| schema.fields().iter().filter(|field| same_name(field.name(), &column.name)).count();
-    let column = definition.columns.iter().find(|column| count(column) > 1).map_or("", |column| &column.name);
-    Error::usage(format!("table {}: column {column} is given twice", definition.name))
-        .with_hint("give each column once: names that differ only in case are the same")
 }
 
 fn refuse_unknown_columns(definition: &TableDefinition, batch: &RecordBatch) -> Result<()> {

@@ -3,7 +3,7 @@
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::dialect_notes::{WHOLE_LINES_NOTE, first_record_note, quoting_notes, single_column_note};
 use crate::csv::groups::Groups;
-use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, is_stamp, kinds_of};
+use crate::csv::header::{LOOK_RECORDS, are_units, column_facts, is_header, is_stamp, kinds_of};
 use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
@@ -33,6 +33,8 @@ pub(crate) struct Dialect {
     pub(crate) header: Vec<Vec<u8>>,
     /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
     pub(crate) text_columns: Vec<bool>,
+    /// Whether a record below the header has units, and is left out.
+    has_units: bool,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
     /// How many of these lines are comments.
@@ -101,6 +103,14 @@ impl Dialect {
         let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
         let is_header = || types.is_some() || has_one_more || is_header(text, &head, &columns, nulls);
         let has_header = options.header.unwrap_or_else(is_header);
+        let units = || {
+            let (fields, end) = first_record(separator, data);
+            let below = column_facts(separator, &data[end..], width, 0..width, options, nulls);
+            let is_repeated = || fields.iter().map(|field| field.bytes(data)).eq(&written);
+            let is_found = fields.len() == width && are_units(data, &fields, &below, nulls) && !is_repeated();
+            is_found.then(|| shown(String::from_utf8_lossy(&data[..end]).trim()))
+        };
+        let units = if has_header && !has_one_more && types.is_none() { units() } else { None };
         let raw: Vec<String> = if has_header {
             head.iter().map(|field| name_of(*field, text, separator)).collect()
         } else {
@@ -124,6 +134,7 @@ impl Dialect {
         if types.is_some() {
             notes.push(TYPES_LEFT_OUT.to_owned());
         }
+        notes.extend(units.as_ref().map(|line| format!("the line below the names has units and is left out: {line}")));
         if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
             notes.push(first_record_note(&text[..data_start]));
         }
@@ -144,6 +155,7 @@ impl Dialect {
             has_header,
             header: if is_known_again { written } else { Vec::new() },
             text_columns,
+            has_units: units.is_some(),
             preamble_end: 0,
             comment_count: 0,
             notes,
@@ -155,7 +167,8 @@ impl Dialect {
     /// The start of the records in the file's first block.
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
         let mut start = self.preamble_end.min(text.len());
-        for _ in 0..usize::from(self.has_header) + usize::from(!self.text_columns.is_empty()) {
+        let left_out = [self.has_header, !self.text_columns.is_empty(), self.has_units];
+        for _ in left_out.iter().filter(|is_left_out| **is_left_out) {
             start += first_record(self.separator, &text[start..]).1;
         }
         start

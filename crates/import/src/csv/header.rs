@@ -102,6 +102,26 @@ pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls
     kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
 }
 
+/// Whether a record below the header has the units of the columns: it has only texts, some of them above numbers, and
+/// none above texts; and it is above times, with nothing there but a zone, or in brackets. Such a record has no time.
+pub(crate) fn are_units(text: &[u8], fields: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
+    const NUMBERS: u16 = kind::NUMBERS | kind::COMMA | kind::COMMA_EITHER;
+    let is_only = |facts: &Facts, kinds: u16| facts.kinds != 0 && facts.kinds & !kinds == 0;
+    let is_of_time = |field: &Field| {
+        let unit = field.bytes(text).trim_ascii();
+        let is_zone = ["", "UTC", "GMT", "Z"].iter().any(|zone| unit.eq_ignore_ascii_case(zone.as_bytes()));
+        is_zone || unit.starts_with(b"(") || unit.starts_with(b"[")
+    };
+    let kinds = kinds_of(text, fields, nulls);
+    let may_be_unit = |(own, below): (&u16, &Facts)| *own == 0 || (*own == kind::TEXT && below.kinds & kind::TEXT == 0);
+    let is_above_numbers = |(own, below): (&u16, &Facts)| *own == kind::TEXT && is_only(below, NUMBERS);
+    let mut above_times = fields.iter().zip(columns).filter(|(_, below)| is_only(below, kind::TIMES)).peekable();
+    above_times.peek().is_some()
+        && above_times.all(|(field, _)| is_of_time(field))
+        && kinds.iter().zip(columns).all(may_be_unit)
+        && kinds.iter().zip(columns).any(is_above_numbers)
+}
+
 /// The kind of each field of a record, as bits of [`kind`]; 0 for NULL.
 pub(crate) fn kinds_of(text: &[u8], head: &[Field], nulls: &NullTexts) -> Vec<u16> {
     head.iter().map(|field| facts_of(text, *field, nulls).kinds).collect()

@@ -1,11 +1,12 @@
 //! Times of fields, and what they say about their column. UTC where no zone is written.
 
 use crate::values::clocks::nanoseconds_of;
+use crate::values::zones::{Instant, Zone};
 use atsdb_core::TimeUnit;
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::time_text::{DateReading, OrderSeen, TimeForms, parse_time};
 
-/// A time read from text.
+/// A time read from text. With the name of a zone, it is what clocks showed there, counted as if it were UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeText {
     /// Seconds since the Unix epoch.
@@ -16,8 +17,10 @@ pub(crate) struct TimeText {
     pub(crate) fraction_digits: u8,
     /// Whether there was no time of day.
     pub(crate) is_date: bool,
-    /// Whether a zone was written.
+    /// Whether a zone was written: an offset, or a name.
     pub(crate) is_zoned: bool,
+    /// The zone that is named.
+    zone: Option<Zone>,
     /// Whether the text gives only the last two digits of the year.
     pub(crate) is_short_year: bool,
     /// The evidence of the text about the order of day and month.
@@ -25,14 +28,23 @@ pub(crate) struct TimeText {
 }
 
 impl TimeText {
-    /// The time as a count of a unit. `None` if it is more precise than the unit or out of range.
-    pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
-        count(self.seconds, self.nanoseconds, unit)
+    /// The instant of the time. `zone` is that of times without one. `None` if clocks never showed it.
+    pub(crate) fn instant(&self, zone: Option<Zone>) -> Option<Instant> {
+        match self.zone.or(zone.filter(|_| !self.is_zoned)) {
+            Some(zone) => zone.instant(self.seconds),
+            None => Some(Instant { seconds: self.seconds, is_first_of_two: false }),
+        }
     }
 
-    /// Days since the epoch, for a date or a midnight.
+    /// The time as a count of a unit, in UTC if it has no zone. `None` if it is more precise than the unit or out of
+    /// range, or if clocks never showed it.
+    pub(crate) fn count(&self, unit: TimeUnit) -> Option<i64> {
+        count(self.instant(None)?.seconds, self.nanoseconds, unit)
+    }
+
+    /// Days since the epoch, for a date or a midnight without the name of a zone.
     pub(crate) fn days(&self) -> Option<i32> {
-        let midnight = self.nanoseconds == 0 && self.seconds.rem_euclid(DAY_SECONDS) == 0;
+        let midnight = self.zone.is_none() && self.nanoseconds == 0 && self.seconds.rem_euclid(DAY_SECONDS) == 0;
         i32::try_from(self.seconds.div_euclid(DAY_SECONDS)).ok().filter(|_| midnight)
     }
 }
@@ -49,13 +61,22 @@ pub(crate) fn count(seconds: i64, nanoseconds: u32, unit: TimeUnit) -> Option<i6
     i64::try_from(count).ok()
 }
 
-/// A date and, if there is one, the time of day, in any known form.
+/// A date and, if there is one, the time of day, in any known form. The name of a zone may stand behind a time of day.
 pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     // This excludes most texts that are not times: the shortest time is `1/1/24`, and every date starts with a digit, a
     // sign or a month's letter.
     if bytes.len() < 6 || bytes.len() > 64 {
         return None;
     }
+    parse_unnamed(bytes, reading).or_else(|| {
+        let (local, zone) = Zone::behind(bytes)?;
+        let time = parse_unnamed(local, reading).filter(|time| !time.is_date && !time.is_zoned)?;
+        Some(TimeText { is_zoned: true, zone: Some(zone), ..time })
+    })
+}
+
+/// A time without the name of a zone.
+fn parse_unnamed(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     let time = parse_time(bytes, &TimeForms::files(reading))?;
     let (nanoseconds, fraction_digits) = nanoseconds_of(time.fraction())?;
     Some(TimeText {
@@ -64,6 +85,7 @@ pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
         fraction_digits,
         is_date: time.clock.is_none(),
         is_zoned: time.has_offset,
+        zone: None,
         is_short_year: time.is_short_year,
         order: time.order,
     })
@@ -113,6 +135,10 @@ mod tests {
             ("2016-10-14 21:17:05.1234567", "2016-10-14T21:17:05.123456700Z"),
             ("2016-10-14T21:17:05,5Z", "2016-10-14T21:17:05.500000000Z"),
             ("1969-12-31T23:59:59.999", "1969-12-31T23:59:59.999000000Z"),
+            ("2024-07-01 12:00 Europe/Berlin", "2024-07-01T10:00:00Z"),
+            ("2024-01-01T12:00:00.5 America/New_York", "2024-01-01T17:00:00.500000000Z"),
+            ("01.07.2024 12:00  Asia/Kolkata ", "2024-07-01T06:30:00Z"),
+            ("2024-10-27 02:30 Europe/Berlin", "2024-10-27T00:30:00Z"),
         ] {
             assert_eq!(text_of(text).as_deref(), Some(meant), "{text}");
         }
@@ -177,6 +203,11 @@ mod tests {
             "Mon 5 apples",
             "Mon Nov 23 04:10:50 CETX 2026",
             "20241301T000000Z",
+            "2024-07-01 Europe/Berlin",
+            "2024-07-01 12:00:00Z Europe/Berlin",
+            "2024-07-01 12:00 Europe/Berlim",
+            "2024-07-01 12:00 CET",
+            "Europe/Berlin",
             "20240101T",
         ] {
             assert_eq!(parse(text.as_bytes(), READING), None, "{text}");

@@ -57,6 +57,15 @@ impl Zone {
         }
     }
 
+    /// The zone whose name with a slash, such as `Europe/Berlin`, ends a text, and the text before it.
+    pub(crate) fn behind(text: &[u8]) -> Option<(&[u8], Self)> {
+        let text = text.trim_ascii_end();
+        let (before, name) = text.split_at(memchr::memrchr(b' ', text)?);
+        let name = std::str::from_utf8(name).ok()?.trim_start();
+        let zone = name.contains('/').then(|| name.parse().ok()).flatten()?;
+        Some((before.trim_ascii_end(), Self(ZoneRule::Named(zone))))
+    }
+
     /// The instant at which clocks showed a time, counted in seconds as if it were UTC; `None` if they never did,
     /// because they were set forward.
     pub(crate) fn instant(self, local: i64) -> Option<Instant> {
@@ -74,11 +83,6 @@ impl Zone {
             LocalResult::None => None,
         }
     }
-}
-
-/// Whether a text is the name of a zone with its place: `Europe/Berlin`.
-pub(crate) fn is_zone_name(text: &str) -> bool {
-    text.contains('/') && TZ_VARIANTS.iter().any(|zone| zone.name().eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

@@ -34,9 +34,9 @@ fn titles_before_the_header_are_left_out_with_a_note() {
         assert_eq!(imported.columns(), ["*time date", "v float64"], "{title}");
         assert!(notes(&imported).contains("left out"), "{title}: {}", notes(&imported));
     }
-    // A text among numbers is no header, and a line of units is none.
+    // A text among numbers is no header, and a line of units is neither.
     assert_eq!(csv("2024-01-01,1\nlost,error\n2024-01-03,3\n").report.row_count, 3);
-    assert_eq!(csv("x,v\n(UTC),(m)\n2024-01-01,1\n2024-01-02,2\n").columns(), ["x text", "v text"]);
+    assert_eq!(csv("x,v\n(UTC),(m)\n2024-01-01,1\n2024-01-02,2\n").columns(), ["*x date", "v int64"]);
     for units in ["(id),(mm),(mm)", "id,mm,mm"] {
         let imported = csv(format!("station,2020,2021\n{units}\n1,2.5,3.5\n2,1.5,0.5\n"));
         assert_eq!(imported.columns()[0], "station text", "{units}");

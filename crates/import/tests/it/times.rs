@@ -172,13 +172,30 @@ fn without_a_time_the_table_is_plain() {
 }
 
 #[test]
-fn units_below_the_header_are_left_out_as_the_error_says() {
-    for units in [",C,%", "UTC,C,%"] {
-        let error = refused(format!("time,t,h\n{units}\n2024-01-01 00:00:00,1.5,2\n2024-01-01 00:00:01,2.5,3\n"));
-        assert!(error.hint().unwrap().contains("--skip 2 --columns 'time,t,h'"), "{units}: {error}");
+fn units_below_the_header_are_left_out() {
+    let rows = "2024-01-01 00:00:00,1.5,2\n2024-01-01 00:00:01,2.5,3\n";
+    for units in [",C,%", "UTC,C,%", "(UTC),(C),(%)", "utc,,m"] {
+        let imported = csv(format!("time,t,h\n{units}\n{rows}"));
+        assert_eq!(imported.columns(), ["*time timestamp_us", "t float64", "h int64"], "{units}");
+        assert_eq!(imported.texts("h"), ["2", "3"], "{units}");
+        let note = format!("the line below the names has units and is left out: {units:?}");
+        assert!(imported.report.notes.iter().any(|other| other.ends_with(&note)), "{:?}", imported.report.notes);
+    }
+    // What may be a row is none, and the error says how a line of units is left out.
+    for content in [
+        "time,name,t\nUTC,text,C\n2024-01-01 00:00:00,a,1.5\n2024-01-01 00:00:01,b,2.5\n",
+        "time,t,h\nunknown,C,%\n2024-01-01 00:00:00,1.5,2\n2024-01-01 00:00:01,2.5,3\n",
+    ] {
+        let hint = refused(content).hint().unwrap_or_default().to_owned();
+        assert!(hint.contains("--skip 2 --columns 'time,"), "{content}: {hint}");
     }
     for content in ["time,t,h\n,1,2\n2024-01-01 00:00:00,1.5,2\n", "time,t\n2024-01-01 00:00:00,1.5\n,C\n"] {
         assert!(!refused(content).hint().unwrap().contains("--columns"), "{content}");
+    }
+    for content in
+        ["name,seen,n\na,,many\nb,2024-01-01 00:00:00,5\nc,2024-01-02 00:00:00,6\n", "x,t,h\nm,C,%\n1,1.5,2\n2,2.5,3\n"]
+    {
+        assert_eq!(csv(content).report.row_count, 3, "{content}");
     }
 }
 
@@ -228,8 +245,28 @@ fn one_bad_time_among_two_is_a_bad_record_and_no_plain_table() {
 }
 
 #[test]
+fn a_time_may_name_its_zone() {
+    let content = "ts,v\n2024-07-01 12:00:00 Europe/Berlin,1\n2024-10-27 02:30:00 Europe/Berlin,2\n";
+    let tokyo = Options { zone: Some(Zone::parse("Asia/Tokyo").unwrap()), ..Options::default() };
+    for options in [Options::default(), tokyo] {
+        let imported = with(content, &options);
+        assert_eq!(imported.columns()[0], "*ts timestamp_us");
+        assert_eq!(imported.texts("ts"), ["2024-07-01T10:00:00Z", "2024-10-27T00:30:00Z"]);
+        let notes = imported.report.notes.join("\n");
+        assert!(notes.contains("1 value that clocks showed twice"), "{notes}");
+    }
+    let error = refused("ts,v\n2024-07-01 12:00:00 Europe/Berlin,1\n2024-03-31 02:30:00 Europe/Berlin,2\n");
+    assert!(error.message().contains("line 3, column ts") && error.message().contains("clocks were set forward"));
+    let definition = TableDefinition::new("t").with_column("d", ColumnType::Date, None);
+    let definition = definition.with_column("v", ColumnType::Int64, None);
+    let inputs = vec![text("a.csv", "d,v\n2024-07-01 00:00 Europe/Berlin,1\n")];
+    let error = run(inputs, &Options::default(), Some(&definition)).map(|imported| imported.columns()).unwrap_err();
+    assert!(error.message().contains("has a time of day; the column holds dates"), "{error}");
+}
+
+#[test]
 fn names_of_zones_are_reported_and_not_guessed() {
-    for zone in ["CET", "EST", "Europe/Berlin", "GMT+1"] {
+    for zone in ["CET", "EST", "GMT+1"] {
         let content = format!("ts,v\n2024-01-01 12:00:00 {zone},1\n2024-01-01 13:00:00 {zone},2\n");
         let imported = csv(content.clone());
         assert_eq!(imported.columns()[0].split('~').next(), Some("ts text"), "{zone}");

@@ -172,6 +172,13 @@ impl Converter {
         self.request.write.spend(bytes)
     }
 
+    /// Adds an exemplar to a point, which holds all of its own at once.
+    pub(super) fn add_exemplar(&mut self, head: &mut PointHead, exemplar: PointExemplar) -> Result<(), RemoteError> {
+        self.spend(size_of_val(&exemplar) + size_of_val(&exemplar.attributes[..]))?;
+        head.exemplars.push(exemplar);
+        Ok(())
+    }
+
     pub(super) fn number(&mut self, point: NumberPoint) -> Result<(), RemoteError> {
         let Some(name) = self.accepted() else { return Ok(()) };
         let begun = self.begin_point(point.head);

@@ -44,7 +44,7 @@ pub(super) fn decode(body: &[u8], bytes_max: usize) -> Result<OtlpRequest, Remot
     }
     let mut converter = Converter::new(bytes_max);
     for resource_metrics in all(&body, "resourceMetrics") {
-        converter.begin_resource(attributes_of_json(&resource_metrics["resource"]["attributes"]));
+        converter.begin_resource(attributes_of_json(&resource_metrics["resource"]["attributes"])?);
         for scope_metrics in all(resource_metrics, "scopeMetrics") {
             for own in all(scope_metrics, "metrics") {
                 metric(own, &mut converter)?;
@@ -75,32 +75,48 @@ fn metric(metric: &Value, converter: &mut Converter) -> Result<(), RemoteError> 
     converter.begin_metric(&head)?;
     for point in all(data, "dataPoints") {
         match kind {
-            PointKind::Gauge | PointKind::Sum { .. } => converter.number(number_point(point))?,
-            PointKind::Histogram { .. } => converter.histogram(histogram_point(point))?,
-            PointKind::Summary => converter.summary(summary_point(point))?,
-            PointKind::Exponential { .. } => converter.exponential(exponential_point(point)?)?,
+            PointKind::Gauge | PointKind::Sum { .. } => {
+                let point = number_point(point, converter)?;
+                converter.number(point)?;
+            }
+            PointKind::Histogram { .. } => {
+                let point = histogram_point(point, converter)?;
+                converter.histogram(point)?;
+            }
+            PointKind::Summary => {
+                let point = summary_point(point, converter)?;
+                converter.summary(point)?;
+            }
+            PointKind::Exponential { .. } => {
+                let point = exponential_point(point, converter)?;
+                converter.exponential(point)?;
+            }
         }
     }
     Ok(())
 }
 
-fn head(point: &Value) -> PointHead {
-    PointHead {
-        attributes: attributes_of_json(&point["attributes"]),
+fn head(point: &Value, converter: &mut Converter) -> Result<PointHead, RemoteError> {
+    let mut head = PointHead {
+        attributes: attributes_of_json(&point["attributes"])?,
         time_ns: unsigned(&point["timeUnixNano"]),
         is_empty: unsigned(&point["flags"]) & NO_RECORDED_VALUE != 0,
-        exemplars: all(point, "exemplars").map(exemplar).collect(),
+        exemplars: Vec::new(),
+    };
+    for own in all(point, "exemplars") {
+        converter.add_exemplar(&mut head, exemplar(own)?)?;
     }
+    Ok(head)
 }
 
-fn exemplar(exemplar: &Value) -> PointExemplar {
-    PointExemplar {
+fn exemplar(exemplar: &Value) -> Result<PointExemplar, RemoteError> {
+    Ok(PointExemplar {
         time_ns: unsigned(&exemplar["timeUnixNano"]),
         value: number(exemplar),
-        attributes: attributes_of_json(&exemplar["filteredAttributes"]),
+        attributes: attributes_of_json(&exemplar["filteredAttributes"])?,
         trace_id: id(&exemplar["traceId"]),
         span_id: id(&exemplar["spanId"]),
-    }
+    })
 }
 
 /// The ID of a trace or a span. One of zeros means that there is none.
@@ -114,23 +130,23 @@ fn number(owner: &Value) -> f64 {
     float(&owner["asDouble"]).or_else(|| float(&owner["asInt"])).unwrap_or_default()
 }
 
-fn number_point(point: &Value) -> NumberPoint {
-    NumberPoint { head: head(point), value: number(point) }
+fn number_point(point: &Value, converter: &mut Converter) -> Result<NumberPoint, RemoteError> {
+    Ok(NumberPoint { head: head(point, converter)?, value: number(point) })
 }
 
-fn histogram_point(point: &Value) -> HistogramPoint {
-    HistogramPoint {
-        head: head(point),
+fn histogram_point(point: &Value, converter: &mut Converter) -> Result<HistogramPoint, RemoteError> {
+    Ok(HistogramPoint {
+        head: head(point, converter)?,
         count: unsigned(&point["count"]),
         sum: float(&point["sum"]),
         bucket_counts: all(point, "bucketCounts").map(unsigned).collect(),
         bounds: all(point, "explicitBounds").filter_map(float).collect(),
-    }
+    })
 }
 
-fn exponential_point(point: &Value) -> Result<ExponentialPoint, RemoteError> {
+fn exponential_point(point: &Value, converter: &mut Converter) -> Result<ExponentialPoint, RemoteError> {
     Ok(ExponentialPoint {
-        head: head(point),
+        head: head(point, converter)?,
         count: unsigned(&point["count"]),
         sum: float(&point["sum"]),
         scale: signed32(&point["scale"])?,
@@ -145,13 +161,13 @@ fn buckets(buckets: &Value) -> Result<ConsecutiveBuckets, RemoteError> {
     Ok(ConsecutiveBuckets { offset: signed32(&buckets["offset"])?, counts })
 }
 
-fn summary_point(point: &Value) -> SummaryPoint {
+fn summary_point(point: &Value, converter: &mut Converter) -> Result<SummaryPoint, RemoteError> {
     let quantile =
         |own: &Value| (float(&own["quantile"]).unwrap_or_default(), float(&own["value"]).unwrap_or_default());
-    SummaryPoint {
-        head: head(point),
+    Ok(SummaryPoint {
+        head: head(point, converter)?,
         count: unsigned(&point["count"]),
         sum: float(&point["sum"]).unwrap_or_default(),
         quantiles: all(point, "quantileValues").map(quantile).collect(),
-    }
+    })
 }

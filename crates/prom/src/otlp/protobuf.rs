@@ -29,7 +29,9 @@ pub(super) fn decode(body: &[u8], bytes_max: usize) -> Result<OtlpRequest> {
     let mut converter = Converter::new(bytes_max);
     each(body, 1, |resource_metrics| {
         let mut attributes = Vec::new();
-        each(resource_metrics, 1, |resource| each(resource, 1, |pair| push_attribute(pair, &mut attributes)))?;
+        each(resource_metrics, 1, |resource| {
+            each(resource, 1, |pair| push_attribute(pair, &mut attributes, &mut converter))
+        })?;
         converter.begin_resource(attributes);
         each(resource_metrics, 2, |scope_metrics| each(scope_metrics, 2, |message| metric(message, &mut converter)))?;
         converter.end_resource()
@@ -178,6 +180,7 @@ fn summary_point(message: &[u8], converter: &mut Converter) -> Result<SummaryPoi
                         _ => {}
                     }
                 }
+                converter.spend(size_of::<(f64, f64)>())?;
                 point.quantiles.push((quantile, value));
             }
             (number, value) => SUMMARY_HEAD.read(&mut point.head, number, value, converter)?,
@@ -203,11 +206,13 @@ impl HeadFields {
     fn read(&self, head: &mut PointHead, number: u32, value: FieldValue<'_>, converter: &mut Converter) -> Result<()> {
         match value {
             FieldValue::Fixed64(time) if number == 3 => head.time_ns = time,
-            FieldValue::Bytes(pair) if number == self.attributes => push_attribute(pair, &mut head.attributes)?,
+            FieldValue::Bytes(pair) if number == self.attributes => {
+                push_attribute(pair, &mut head.attributes, converter)?;
+            }
             FieldValue::Varint(own) if number == self.flags => head.is_empty = own & NO_RECORDED_VALUE != 0,
             FieldValue::Bytes(message) if Some(number) == self.exemplars => {
-                converter.spend(size_of::<PointExemplar>())?;
-                head.exemplars.push(exemplar(message)?);
+                let exemplar = exemplar(message, converter)?;
+                converter.add_exemplar(head, exemplar)?;
             }
             _ => {}
         }
@@ -215,7 +220,7 @@ impl HeadFields {
     }
 }
 
-fn exemplar(message: &[u8]) -> Result<PointExemplar> {
+fn exemplar(message: &[u8], converter: &mut Converter) -> Result<PointExemplar> {
     let mut exemplar = PointExemplar::default();
     let mut fields = Fields::new(message);
     while let Some(field) = fields.next()? {
@@ -225,7 +230,7 @@ fn exemplar(message: &[u8]) -> Result<PointExemplar> {
             (4, FieldValue::Bytes(bytes)) => exemplar.span_id = id(bytes),
             (5, FieldValue::Bytes(bytes)) => exemplar.trace_id = id(bytes),
             (6, FieldValue::Fixed64(bits)) => exemplar.value = bits.cast_signed() as f64,
-            (7, FieldValue::Bytes(pair)) => push_attribute(pair, &mut exemplar.attributes)?,
+            (7, FieldValue::Bytes(pair)) => push_attribute(pair, &mut exemplar.attributes, converter)?,
             _ => {}
         }
     }

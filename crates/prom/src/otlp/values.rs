@@ -1,8 +1,9 @@
 //! Converts the values of attributes to text.
 
+use super::convert::Converter;
 use super::points::Attributes;
-use crate::remote::RemoteError;
 use crate::remote::fields::{FieldValue, Fields, text};
+use crate::remote::{RemoteError, check_label_count};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -11,26 +12,37 @@ use serde_json::{Map, Value, json};
 const DEPTH_MAX: usize = 32;
 
 /// An attribute of protocol buffers, added as a text.
-pub(super) fn push_attribute(message: &[u8], attributes: &mut Attributes) -> Result<(), RemoteError> {
-    let (name, value) = pair(message, 0)?;
+pub(super) fn push_attribute(
+    message: &[u8],
+    attributes: &mut Attributes,
+    converter: &mut Converter,
+) -> Result<(), RemoteError> {
+    let (name, value) = pair(message, 0, converter)?;
+    push(attributes, name, value)
+}
+
+/// Adds an attribute. There are at most as many as a series may have labels.
+fn push(attributes: &mut Attributes, name: &str, value: Value) -> Result<(), RemoteError> {
+    check_label_count(attributes.len() + 1)?;
     attributes.push((name.to_owned(), shown(value)));
     Ok(())
 }
 
-fn pair(message: &[u8], depth: usize) -> Result<(&str, Value), RemoteError> {
+fn pair<'a>(message: &'a [u8], depth: usize, converter: &mut Converter) -> Result<(&'a str, Value), RemoteError> {
     let mut fields = Fields::new(message);
     let (mut name, mut found) = ("", Value::Null);
     while let Some(field) = fields.next()? {
         match field {
             (1, FieldValue::Bytes(bytes)) => name = text(bytes)?,
-            (2, FieldValue::Bytes(message)) => found = value(message, depth)?,
+            (2, FieldValue::Bytes(message)) => found = value(message, depth, converter)?,
             _ => {}
         }
     }
     Ok((name, found))
 }
 
-fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
+/// A value. Those in it take more memory than bytes of the message.
+fn value(message: &[u8], depth: usize, converter: &mut Converter) -> Result<Value, RemoteError> {
     if depth > DEPTH_MAX {
         return Err(RemoteError::malformed("a value is nested too deep"));
     }
@@ -47,7 +59,8 @@ fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
                 let mut fields = Fields::new(message);
                 while let Some(field) = fields.next()? {
                     if let (1, FieldValue::Bytes(message)) = field {
-                        all.push(value(message, depth + 1)?);
+                        converter.spend(size_of::<Value>())?;
+                        all.push(value(message, depth + 1, converter)?);
                     }
                 }
                 Value::Array(all)
@@ -57,7 +70,8 @@ fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
                 let mut fields = Fields::new(message);
                 while let Some(field) = fields.next()? {
                     if let (1, FieldValue::Bytes(message)) = field {
-                        let (name, value) = pair(message, depth + 1)?;
+                        converter.spend(size_of::<(String, Value)>())?;
+                        let (name, value) = pair(message, depth + 1, converter)?;
                         all.insert(name.to_owned(), value);
                     }
                 }
@@ -71,9 +85,14 @@ fn value(message: &[u8], depth: usize) -> Result<Value, RemoteError> {
 }
 
 /// The attributes of JSON, added as texts.
-pub(super) fn attributes_of_json(all: &Value) -> Attributes {
-    let pairs = all.as_array().into_iter().flatten();
-    pairs.filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), shown(plain(&pair["value"]))))).collect()
+pub(super) fn attributes_of_json(all: &Value) -> Result<Attributes, RemoteError> {
+    let mut attributes = Vec::new();
+    for pair in all.as_array().into_iter().flatten() {
+        if let Some(name) = pair["key"].as_str() {
+            push(&mut attributes, name, plain(&pair["value"]))?;
+        }
+    }
+    Ok(attributes)
 }
 
 /// A value of OTLP's JSON as plain JSON. Its depth is bounded by the parser.
@@ -130,7 +149,7 @@ mod tests {
             { "key": "k", "value": { "kvlistValue": { "values": [{ "key": "n", "value": { "intValue": 1 } }] } } },
             { "key": "e", "value": {} }
         ]);
-        let texts: Vec<String> = attributes_of_json(&json).into_iter().map(|pair| pair.1).collect();
+        let texts: Vec<String> = attributes_of_json(&json).unwrap().into_iter().map(|pair| pair.1).collect();
         assert_eq!(texts, ["x", "7", "1.5", "2", "true", "[1,\"y\"]", "{\"n\":1}", ""]);
     }
 }

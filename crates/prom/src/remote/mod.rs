@@ -20,6 +20,7 @@ mod texts;
 mod write_v1;
 mod write_v2;
 
+pub(crate) use budget::check_label_count;
 pub use columns::{LabelRow, Samples, labels_schema, samples_schema};
 pub use content::{ContentKind, WriteVersion, negotiate};
 pub use decode::decode_write;

@@ -91,3 +91,43 @@ fn selectors_are_found_in_all_operands() {
     assert_eq!(names("max_over_time((a + b)[1h:5m])"), ["a", "b"]);
     assert_eq!(names("1 + time()"), [""; 0]);
 }
+
+#[test]
+fn parts_of_opentelemetry_that_are_small_in_the_message_are_counted() {
+    /// A field with a message of any length.
+    fn long(key: u8, message: &[u8]) -> Vec<u8> {
+        let (mut bytes, mut rest) = (vec![key], message.len());
+        while rest >= 0x80 {
+            bytes.push(u8::try_from(rest & 0x7f).unwrap() | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(u8::try_from(rest).unwrap());
+        bytes.extend(message);
+        bytes
+    }
+    let of_point = |point: &[u8]| {
+        let metric = [field(0x0a, b"m"), long(0x2a, &long(0x0a, point))].concat();
+        long(0x0a, &long(0x12, &long(0x12, &metric)))
+    };
+    // 10,001 attributes; a value that is an array of 4,000; 200 exemplars of 100 attributes.
+    let attributes = [0x3a, 0].repeat(10_001);
+    let array = long(0x3a, &long(0x12, &long(0x2a, &[0x0a, 0].repeat(4_000))));
+    let exemplars = long(0x2a, &[0x3a, 0].repeat(100)).repeat(200);
+    for (point, status) in [(attributes, 400), (array, 413), (exemplars, 413)] {
+        assert_eq!(decode_protobuf(&of_point(&point), 100_000).unwrap_err().status(), status, "{} bytes", point.len());
+    }
+    let of_point = |point: &str| {
+        format!(
+            r#"{{"resourceMetrics": [{{"scopeMetrics": [{{"metrics": [{{"name": "m", "gauge": {{
+            "dataPoints": [{{{point}}}]}}}}]}}]}}]}}"#
+        )
+    };
+    let attributes = |count: usize| vec![r#"{"key":""}"#; count].join(",");
+    let many = format!(r#""attributes": [{}]"#, attributes(10_001));
+    let exemplar = format!(r#"{{"filteredAttributes": [{}]}}"#, attributes(100));
+    let exemplars = format!(r#""exemplars": [{}]"#, vec![exemplar.as_str(); 200].join(","));
+    for (point, status) in [(many, 400), (exemplars, 413)] {
+        let body = of_point(&point);
+        assert_eq!(decode_json(body.as_bytes(), 100_000).unwrap_err().status(), status, "{} bytes", point.len());
+    }
+}

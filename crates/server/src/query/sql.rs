@@ -95,7 +95,12 @@ fn execute(
     writer: impl FnOnce(StartSender) -> io::Result<AnswerWriter>,
 ) {
     let mut notices = Vec::new();
-    let (mut rows, first) = match begin_answer(session, request, listed, &mut notices) {
+    let begun = begin_answer(session, request, listed, &mut notices);
+    if !matches!(begun, Ok((Answer::Done { .. }, _))) {
+        // The answer has no place for them.
+        notices.iter().for_each(|notice| listed.log_notice(notice));
+    }
+    let (mut rows, first) = match begun {
         Ok((Answer::Done { verb, row_count }, _)) => {
             listed.add_rows(row_count.unwrap_or(0));
             let _ = begin.send(Ok(AnswerStart::Done { verb, row_count, notices }));
@@ -196,4 +201,30 @@ fn send_rows(
     writer.finish()?;
     drop(writer);
     out.finish().map_err(|error| Error::new(ErrorKind::Unavailable, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::log::{Log, LogLevel, LogOptions};
+    use crate::shared::running::{ProcessNumbers, Running};
+    use atsdb::sql::SessionOptions;
+
+    #[test]
+    fn a_notice_that_the_answer_has_no_place_for_is_logged() {
+        let database = atsdb::open("memory:").unwrap();
+        let session = database.session(SessionOptions::default()).unwrap();
+        let (log, written) = Log::in_memory(LogOptions { level: LogLevel::Info, ..LogOptions::default() });
+        let running = Running::new(ProcessNumbers::default(), log, None);
+        for (table, rest, is_logged) in [("a", "", false), ("b", "; SELECT 1", true), ("c", "; SELECT nothing", true)] {
+            let sql = format!("CREATE TABLE {table} (id INT PRIMARY KEY, deleted_at TIMESTAMP){rest}");
+            let sender = Sender { protocol: "http", user: Some("me"), process: None };
+            let listed = running.begin(sender, &sql, session.interrupt_handle());
+            let request = SqlRequest { sql, values: Vec::new(), format: Format::Json };
+            let (begin, _begun) = oneshot::channel();
+            execute(&session, &request, &listed, begin, |_| Err(io::ErrorKind::BrokenPipe.into()));
+            let notice = format!("protocol=http user=me notice=\"column deleted_at becomes the time of table {table}");
+            assert_eq!(written.text().contains(&notice), is_logged, "{table}: {}", written.text());
+        }
+    }
 }

@@ -246,6 +246,8 @@ fn functions_of_the_store_are_called_beside_the_catalogue() {
             "SELECT 0.1 + 0.2, 1.0 / 3, 12345678901234567890 + 1, 1.5 * 2, 2.50::int, current_user IS NULL",
             "0.3|0.33333333333333333333|12345678901234567891|3.0|3|f",
         ),
+        ("SELECT 5::numeric / 2 = 2.5, 5 / 2::numeric > 2, 7::numeric % 4, current_user IS NULL", "t|t|3|f"),
+        ("SELECT sum(relnatts::numeric) / 2 > 1 FROM pg_class WHERE relname = 'sensors'", "t"),
         ("SELECT 1 / 0.0, current_user", "ERROR"),
         (
             "SELECT trim(LEADING 's' FROM relname), trim('rs' FROM relname), btrim(relname, 's') FROM pg_class \

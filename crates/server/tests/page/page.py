@@ -300,6 +300,13 @@ def tells_errors(page):
     assert page.count(".wrong") == 0, "what is changed is not wrong any more"
 
 
+def shows_notices(page):
+    page.run("CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)")
+    assert page.text("#message .hint").startswith("column deleted_at becomes the time of table z"), page.text("#message")
+    page.run("DROP TABLE z")
+    assert page.count("#message .hint") == 0, "the notice is about another statement"
+
+
 def explains_refusals(page):
     browser = page.browser
     browser.run("window.asked = window.fetch")
@@ -395,7 +402,7 @@ def main():
     browser = Browser(program)
     page = Page(browser, url, folder)
     try:
-        for step in [loads, computes, completes, shows_rows, shows_many_rows, draws, tells_errors, explains_refusals, cancels, remembers, has_themes]:
+        for step in [loads, computes, completes, shows_rows, shows_many_rows, draws, tells_errors, shows_notices, explains_refusals, cancels, remembers, has_themes]:
             step(page)
             print(step.__name__)
         foreign = [one for one in browser.requests if not one.startswith((url, "data:", "about:"))]

@@ -156,6 +156,11 @@ impl Session {
         self.notice.lock().take()
     }
 
+    /// What [`take_notice`](Self::take_notice) would take, which is kept.
+    pub fn notice(&self) -> Option<String> {
+        self.notice.lock().clone()
+    }
+
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine

@@ -209,13 +209,10 @@ pub(super) fn time_of(
         };
         return count(instant.seconds, 0, unit).map(|count| (count, instant.is_first_of_two)).ok_or_else(beyond);
     }
-    if let Some(mut time) = parse(bytes, parsing.dates) {
-        let mut is_first_of_two = false;
-        if let Some(zone) = parsing.zone.filter(|_| !time.is_zoned) {
-            let instant = zone.instant(time.seconds).ok_or_else(never_shown)?;
-            (time.seconds, is_first_of_two) = (instant.seconds, instant.is_first_of_two);
-        }
-        return time.count(unit).map(|count| (count, is_first_of_two)).ok_or_else(beyond);
+    if let Some(time) = parse(bytes, parsing.dates) {
+        let instant = time.instant(parsing.zone).ok_or_else(never_shown)?;
+        let count = count(instant.seconds, time.nanoseconds, unit).ok_or_else(beyond)?;
+        return Ok((count, instant.is_first_of_two));
     }
     if let Some(epoch_unit) = parsing.epoch.filter(|_| !is_strict && !parsing.are_digits)
         && let Some((seconds, nanoseconds, _)) = epoch(bytes, epoch_unit)

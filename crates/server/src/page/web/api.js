@@ -68,7 +68,7 @@ function address(path, parameters = {}) {
  * Runs statements and reads the rows of the last one, column by column.
  *
  * `onProgress(result)` is called when columns are known and as rows come. With `readOnly`, a statement that changes
- * something is refused. Resolves to `{columns, rowCount, isCut}` or `{verb, affected}`.
+ * something is refused. Resolves to `{columns, rowCount, isCut}` or `{verb, affected, notices}`.
  */
 export async function query(sql, { signal, readOnly = false, onProgress = () => {} } = {}) {
   const response = readOnly
@@ -80,8 +80,8 @@ export async function query(sql, { signal, readOnly = false, onProgress = () => 
         signal,
       });
   if (response.headers.get("Content-Type").startsWith("application/json")) {
-    const { verb, rows } = await response.json();
-    return { verb, affected: rows };
+    const { verb, rows, notices = [] } = await response.json();
+    return { verb, affected: rows, notices };
   }
   return readRows(response, onProgress);
 }

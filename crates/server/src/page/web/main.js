@@ -108,7 +108,8 @@ function finish(own, found, ms) {
     const done = found.verb || "Done";
     const rows = found.affected === null ? "" : ` · ${plural(found.affected, "row")}`;
     byId("outcome").textContent = `${done}${rows} · ${duration(ms)}`;
-    showMessage("good", `${done}${found.affected === null ? "" : `: ${plural(found.affected, "row")}`}`, null);
+    const message = `${done}${found.affected === null ? "" : `: ${plural(found.affected, "row")}`}`;
+    showMessage("good", message, found.notices.join("\n"));
     clearResult();
     return;
   }

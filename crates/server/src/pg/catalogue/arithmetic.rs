@@ -60,7 +60,12 @@ pub(super) fn of_numerics(
     match (left, right) {
         (Value::Numeric(_), Value::Numeric(_) | Value::Int(_) | Value::Text(_))
         | (Value::Int(_) | Value::Text(_), Value::Numeric(_)) => {
-            exact(context, &format!("({}) {sign} ({})", digits(left)?, digits(right)?)).map(Some)
+            let (mut left, right) = (digits(left)?, digits(right)?);
+            // Two numbers without a point would be integers there, and divided as such.
+            if !left.contains('.') && !right.contains('.') {
+                left = format!("CAST('{left}' AS DECIMAL({}, 0))", left.trim_start_matches('-').len());
+            }
+            exact(context, &format!("({left}) {sign} ({right})")).map(Some)
         }
         _ => Ok(None),
     }
@@ -114,12 +119,14 @@ pub(super) fn sum_of_intervals(values: &[Value]) -> Option<i64> {
     })
 }
 
+/// The value of an expression of numbers, which is one with all its digits.
 fn exact(context: &Context<'_>, expression: &str) -> Result<Value, PgError> {
     if context.purpose == Purpose::Columns {
         return Ok(Value::Null);
     }
     match context.functions.constant(expression)? {
         Value::Float(_) => Err(too_long()),
+        Value::Int(number) => Ok(Value::Numeric(number.to_string())),
         value => Ok(value),
     }
 }

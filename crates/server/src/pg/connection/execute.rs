@@ -153,13 +153,6 @@ impl Connection {
         })
     }
 
-    /// Sends a notice, unless the client wants only warnings and errors.
-    fn notice(&mut self, notice: &PgError) {
-        if !matches!(self.settings.get("client_min_messages"), Some("warning" | "error")) {
-            self.io.out.error(notice);
-        }
-    }
-
     /// Parses a query about the catalogue; `None` if it is another statement.
     pub(super) fn catalogue_query(&self, text: &str, types: &[u32]) -> Option<CatalogueQuery> {
         CatalogueQuery::read(text, types, &|schema, name| is_sequence(&self.session, schema, name))
@@ -193,7 +186,7 @@ impl Connection {
     ) -> Result<(Vec<ResultColumn>, Vec<Vec<Value>>), Failure> {
         let answer = query.run(values, self.connection_context())?;
         for notice in &answer.notices {
-            self.io.out.error(notice);
+            self.notice(notice);
         }
         for (name, value, is_local) in answer.changed_settings {
             self.set(&name, Some(&value), is_local)?;
@@ -274,7 +267,7 @@ impl Connection {
             StatementKind::Unlisten => "UNLISTEN".to_owned(),
             StatementKind::Maintenance(tag) => {
                 let notice = "the store seals, merges and frees by itself: nothing is left to do";
-                self.io.out.error(&PgError::new(Severity::Notice, "00000", notice));
+                self.notice(&PgError::new(Severity::Notice, "00000", notice));
                 (*tag).to_owned()
             }
             StatementKind::Copy(copy) if copy.is_in => return Ok(Outcome::CopyIn(copy.clone())),

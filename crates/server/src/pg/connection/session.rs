@@ -238,7 +238,19 @@ impl Connection {
             self.io.out.parameter(name, &value);
         }
         if let Some(notice) = changed.notice {
-            self.io.out.error(&notice);
+            self.notice(&notice);
+        }
+    }
+
+    /// Sends a notice or a warning, unless the client wants only graver messages.
+    pub(super) fn notice(&mut self, notice: &PgError) {
+        let is_wanted = match self.settings.get("client_min_messages") {
+            Some("error") => false,
+            Some("warning") => notice.severity == Severity::Warning,
+            _ => true,
+        };
+        if is_wanted {
+            self.io.out.error(notice);
         }
     }
 }

@@ -220,6 +220,6 @@ impl Connection {
     }
 
     pub(super) fn warn(&mut self, code: &'static str, message: impl Into<Cow<'static, str>>) {
-        self.io.out.error(&PgError::new(Severity::Warning, code, message));
+        self.notice(&PgError::new(Severity::Warning, code, message));
     }
 }

@@ -17,9 +17,26 @@ pub(in crate::pg) fn bytea(text: &str) -> Option<Vec<u8>> {
             rest = after;
         } else {
             let (octal, after) = rest.split_at_checked(3)?;
-            out.push(u8::from_str_radix(str::from_utf8(octal).ok()?, 8).ok()?);
+            // A sign is no digit.
+            let octal = str::from_utf8(octal).ok().filter(|octal| !octal.starts_with('+'))?;
+            out.push(u8::from_str_radix(octal, 8).ok()?);
             rest = after;
         }
     }
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read_and_others_refused() {
+        for (text, expected) in [("\\x6d65", "me"), ("\\x", ""), ("m\\145\\\\", "me\\"), ("", "")] {
+            assert_eq!(bytea(text).as_deref(), Some(expected.as_bytes()), "{text}");
+        }
+        for text in ["\\x6", "\\xgg", "\\1", "\\+12", "\\189", "\\777", "\\é1"] {
+            assert_eq!(bytea(text), None, "{text}");
+        }
+    }
 }
