@@ -171,7 +171,7 @@ fn a_request_that_is_broken_off_stores_nothing() {
     client.runtime.block_on(taken.recv()).unwrap();
     let is_listed =
         || crate::client::get_text(served.server.http_address().unwrap(), "/api/statements").contains("COPY");
-    wait_until("the statement is listed", &is_listed);
+    wait_until("the statement is listed", is_listed);
     call.abort();
     wait_until("the statement has ended", || !is_listed());
     assert_eq!(served.count("sensors"), 2);
