@@ -199,6 +199,7 @@ def main():
     for needed in (PROGRAM, EXTENSION + ".so"):
         if not os.path.exists(needed):
             sys.exit(f"{needed} is missing: run make build extension")
+    print(f"ATSDB_TEST_SEED={SEED}", file=sys.stderr)
     folder = os.path.dirname(os.path.abspath(__file__))
     result = unittest.main(module=None, argv=["tests", "discover", "-s", folder], exit=False).result
     for test, reason in result.skipped:

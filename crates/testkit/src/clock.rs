@@ -8,6 +8,22 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
+/// Ends a hang, and is long enough for everything that happens on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Waits until something is the case.
+///
+/// # Panics
+/// It is not within five minutes.
+#[track_caller]
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "not within five minutes: {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
 /// Waits.
 pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);

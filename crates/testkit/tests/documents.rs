@@ -193,3 +193,59 @@ fn every_fault_that_was_found_names_a_test_that_exists() {
     }
     assert!(count > 100 && missing.is_empty(), "{count} tests, of which these are not there: {missing:#?}");
 }
+
+/// Collects the source files at a path, or below it.
+fn sources(path: &Path, found: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| sources(&entry.unwrap().path(), found));
+    } else if path.extension().is_some_and(|ending| ending == "rs") && path.exists() {
+        found.push(path.to_owned());
+    }
+}
+
+/// Whether `cargo test` with these arguments runs a test: `-p PACKAGE`, then `--test TARGET` or `--lib`, then a part of
+/// the name of a test or of its module.
+fn run_some_test(arguments: &str) -> bool {
+    let words: Vec<&str> = arguments.split_whitespace().collect();
+    let (package, code, filter) = match words.as_slice() {
+        ["-p", package] => (*package, String::new(), None),
+        ["-p", package, "--lib", filter] => (*package, "src".to_owned(), Some(*filter)),
+        ["-p", package, "--test", target] => (*package, format!("tests/{target}"), None),
+        ["-p", package, "--test", target, filter] => (*package, format!("tests/{target}"), Some(*filter)),
+        _ => return false,
+    };
+    let folder = root().join("crates").join(package.trim_start_matches("atsdb-"));
+    let mut files = Vec::new();
+    sources(&folder.join(&code), &mut files);
+    sources(&folder.join(format!("{code}.rs")), &mut files);
+    files.iter().any(|file| {
+        let Some(filter) = filter else { return true };
+        let text = fs::read_to_string(file).unwrap();
+        let is_module = file.strip_prefix(&folder).is_ok_and(|path| path.to_string_lossy().contains(filter));
+        is_module || text.lines().any(|line| line.trim_start().starts_with("fn ") && line.contains(filter))
+    })
+}
+
+#[test]
+fn every_command_that_runs_tests_runs_some() {
+    let (mut count, mut wrong) = (0, Vec::new());
+    for page in ["docs/testing.md", "docs/develop/planted-bugs.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        for code in text.split('`').skip(1).step_by(2) {
+            let Some(at) = code.find("-p atsdb") else { continue };
+            count += 1;
+            if !run_some_test(&code[at..]) {
+                wrong.push(format!("{page}: {code}"));
+            }
+        }
+    }
+    assert!(count > 50 && wrong.is_empty(), "{count} commands, of which these run no test: {wrong:#?}");
+}
+
+#[test]
+fn commands_that_run_no_test_are_seen() {
+    assert!(run_some_test("-p atsdb-testkit --test documents every_link") && run_some_test("-p atsdb-testkit"));
+    for wrong in ["-p atsdb-nothing", "-p atsdb-testkit --test nothing", "-p atsdb-testkit --test tidy nothing_of_it"] {
+        assert!(!run_some_test(wrong), "{wrong}");
+    }
+}

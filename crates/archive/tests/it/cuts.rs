@@ -7,6 +7,7 @@ use arrow::datatypes::Int64Type;
 use atsdb_archive::{Archive, BackupSelector};
 use atsdb_core::{ColumnType, Table, TableDefinition, TimeUnit};
 use atsdb_engine::{Engine, ScanRequest};
+use atsdb_testkit::clock::wait_until;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -74,17 +75,18 @@ fn two_hundred_copies_and_backups_beside_four_writers_are_each_of_one_moment() {
     let tables = (source.create_table(&ledger("first")).unwrap(), source.create_table(&ledger("second")).unwrap());
     let archive = Archive::open(folder.path().join("backups").to_str().unwrap()).unwrap();
     let mirror = sqlite(&folder.path().join("mirror.db"));
-    let (cuts, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let (cuts, sent, is_over) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let (mut smallest, mut largest) = (usize::MAX, 0);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (source, tables, cuts, is_over) = (&source, &tables, &cuts, &is_over);
+            let (source, tables, cuts, sent, is_over) = (&source, &tables, &cuts, &sent, &is_over);
             scope.spawn(move || {
                 let mut number = 0;
                 while !is_over.load(Ordering::SeqCst) {
                     // Slow enough that the store stays small.
                     if number < (cuts.load(Ordering::SeqCst) as i64 + 1) * 4 {
                         send(source, tables, writer, number);
+                        sent.fetch_add(1, Ordering::SeqCst);
                         number += 1;
                     } else {
                         std::thread::yield_now();
@@ -109,6 +111,7 @@ fn two_hundred_copies_and_backups_beside_four_writers_are_each_of_one_moment() {
         let _end = End(&is_over);
         for cut in 0..CUTS {
             cuts.store(cut, Ordering::SeqCst);
+            wait_until("each cut has more batches than the one before", || sent.load(Ordering::SeqCst) >= cut);
             let batches = if cut % 2 == 0 {
                 back_up(&source, &archive, Some(3)).unwrap();
                 let target = memory();

@@ -8,6 +8,7 @@ use crate::support::{
 };
 use atsdb_archive::{Archive, BackupSelector};
 use atsdb_engine::{CopyOptions, Engine, ProgressCallback};
+use atsdb_testkit::clock::wait_until;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,10 +39,10 @@ fn slow(folder: &Path) -> ProgressCallback {
 
 fn kill_in_the_middle(test: &str, folder: &Path) {
     let mut child = other_process(test, folder).spawn().unwrap();
-    while !folder.join("begun").exists() {
+    wait_until("the work has begun", || {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        folder.join("begun").exists()
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     std::fs::remove_file(folder.join("begun")).unwrap();

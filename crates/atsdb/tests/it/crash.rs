@@ -4,6 +4,7 @@
 use crate::content::{Shape, assert_batches, assert_sound, create_tables, numbers, read, send};
 use crate::support::{Acknowledged, as_other_process, assert_no_complaints, beside, open, open_quiet, other_process};
 use atsdb::CommitOutcome;
+use atsdb_testkit::clock::wait_until;
 use atsdb_testkit::sample::Random;
 use std::path::Path;
 use std::time::Duration;
@@ -22,10 +23,10 @@ fn kill_writers(task: &str, shape: Shape, store_count: u64, kills_per_store: u32
             let before = Acknowledged::read(&path).len();
             let mut writer = other_process("crash::a_writer_until_killed", &path, task).spawn().unwrap();
             // Every other writer acknowledges at least one batch before it is killed, even on a slow machine.
-            while kill % 2 == 1 && Acknowledged::read(&path).len() == before {
+            wait_until("a batch is acknowledged", || {
                 assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
-                std::thread::sleep(Duration::from_millis(1));
-            }
+                kill % 2 == 0 || Acknowledged::read(&path).len() > before
+            });
             std::thread::sleep(Duration::from_millis(5 + random.below(pause_ms_max)));
             writer.kill().unwrap();
             writer.wait().unwrap();
@@ -142,10 +143,10 @@ fn chunks_staged_by_killed_imports_are_reclaimed_a_day_later_and_not_before() {
     let file_bytes = || std::fs::metadata(&path).unwrap().len();
     for kill in 0..3 {
         let mut writer = other_process("crash::an_import_that_never_ends", &path, &kill.to_string()).spawn().unwrap();
-        while !beside(&path, &format!(".staged_{kill}")).exists() {
+        wait_until("chunks are staged", || {
             assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            beside(&path, &format!(".staged_{kill}")).exists()
+        });
         writer.kill().unwrap();
         writer.wait().unwrap();
     }

@@ -4,11 +4,11 @@ use crate::support::{as_other_process, assert_no_complaints, open, open_quiet, o
 use atsdb::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use atsdb::arrow::datatypes::Int64Type;
 use atsdb::{BackupOptions, BackupSelector, CopyOptions, Database, ErrorKind};
+use atsdb_testkit::clock::wait_until;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 const DECLARATION: &str =
     "CREATE TABLE numbered (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, writer BIGINT, step BIGINT)";
@@ -60,9 +60,7 @@ fn by_processes(url: impl Fn(&Path) -> String) {
     // The last one is killed in the middle, and another one takes over.
     let killed = writers.pop().unwrap();
     let of_killed = || numbers(&db, &format!("SELECT count(*) FROM numbered WHERE writer = {KILLED}"))[0];
-    while of_killed() == 0 {
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the writer that is killed has stored rows", || of_killed() > 0);
     kill(killed);
     writers.push(other_process("identity::one_process_that_numbers", &path, "3").spawn().unwrap());
     for step in 0..50 {

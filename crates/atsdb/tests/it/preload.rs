@@ -5,6 +5,7 @@ use crate::support::rows;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use atsdb::{Database, OpenOptions, PreloadStats};
+use atsdb_testkit::clock::wait_until;
 use std::path::Path;
 
 const RECENT: &str =
@@ -70,8 +71,7 @@ fn columns_that_were_preloaded_before_they_were_widened_are_loaded_again() {
     db.sql("ALTER TABLE pings ALTER COLUMN value TYPE BIGINT").unwrap();
     assert_eq!(count(&db, EVEN), 1_000);
     // The thread in the background may just then load the columns of a moment before, which later checks replace.
-    let are_loaded = || db.preload().is_ok() && read_from_store(&db, EVEN) == 0;
-    assert!((0..1_000).any(|_| are_loaded()), "{:?}", db.engine().preload_stats());
+    wait_until("the columns are loaded", || db.preload().is_ok() && read_from_store(&db, EVEN) == 0);
     assert_eq!(count(&db, EVEN), 1_000);
 }
 
@@ -94,7 +94,7 @@ fn the_last_hours_are_loaded_and_older_ones_are_not() {
     writer.sql("DROP TABLE pings").unwrap();
     // The thread in the background may just then load a chunk of a moment before, which later checks drop.
     let is_empty = |left: PreloadStats| (left.tables, left.chunks, left.bytes) == (0, 0, 0);
-    assert!((0..1_000).any(|_| is_empty(db.preload().unwrap())), "{:?}", db.engine().preload_stats());
+    wait_until("nothing is loaded", || is_empty(db.preload().unwrap()));
 }
 
 #[test]
@@ -105,20 +105,13 @@ fn the_thread_loads_by_itself() {
     create(&writer);
     insert(&writer, 4);
     let db = open(&path, 64 << 20);
-    let until = |what: &dyn Fn() -> bool| {
-        let start = std::time::Instant::now();
-        while !what() {
-            assert!(start.elapsed().as_secs() < 300, "{:?}", db.engine().preload_stats());
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    };
-    until(&|| db.engine().preload_stats().chunks >= 4);
+    wait_until("the chunks are loaded", || db.engine().preload_stats().chunks >= 4);
     let before = db.engine().preload_stats().chunks;
     insert(&writer, 4);
-    until(&|| db.engine().preload_stats().chunks >= before + 4);
+    wait_until("the new chunks are loaded", || db.engine().preload_stats().chunks >= before + 4);
     // Every reader notices the declaration.
     writer.sql("ALTER TABLE pings RESET (preload)").unwrap();
-    until(&|| {
+    wait_until("the table is dropped", || {
         rows(&db, ALL);
         db.engine().preload_stats().tables == 0
     });

@@ -4,6 +4,7 @@
 use crate::support::{Acknowledged, as_other_process, assert_no_complaints, open, other_process};
 use atsdb::Database;
 use atsdb::sql::Answer;
+use atsdb_testkit::clock::wait_until;
 use atsdb_testkit::sample::Random;
 use std::time::Duration;
 
@@ -39,10 +40,10 @@ fn rollups_of_processes_killed_30_times_are_their_queries() {
     for kill in 0..30 {
         let before = Acknowledged::read(&path).len();
         let mut changer = other_process("rollups::a_changer_until_killed", &path, "").spawn().unwrap();
-        while kill % 2 == 1 && Acknowledged::read(&path).len() == before {
+        wait_until("a change is acknowledged", || {
             assert!(changer.try_wait().unwrap().is_none(), "it ended by itself");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            kill % 2 == 0 || Acknowledged::read(&path).len() > before
+        });
         std::thread::sleep(Duration::from_millis(5 + random.below(120)));
         changer.kill().unwrap();
         changer.wait().unwrap();

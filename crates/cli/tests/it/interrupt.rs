@@ -185,9 +185,7 @@ fn an_import_that_waits_for_a_url_is_interrupted() {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     server.stalled.recv_timeout(DEADLINE).expect("a request");
     signal("-INT", &child);
-    let started = Instant::now();
     assert_eq!(ends(&mut child), 130);
-    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
     assert!(stderr.contains("interrupted"), "{stderr}");

@@ -144,6 +144,20 @@ fn verify_does_not_take_a_shortage_for_damage() {
     assert!(run.stderr.contains("error: no connection to ") && run.stderr.contains("hint: "), "{}", run.stderr);
 }
 
+/// A program that gets no memory may be ended by the system, but what it says of the store stays true.
+#[cfg(target_os = "linux")]
+#[test]
+fn verify_does_not_take_a_lack_of_memory_for_damage() {
+    let case = Case::new().with_store();
+    for kibibytes in (50_000..=500_000).step_by(50_000) {
+        let run = case.run_with_memory(kibibytes, &["verify", "a.db"]);
+        let output = format!("{kibibytes} KiB: {}{}", String::from_utf8_lossy(&run.stdout), run.stderr);
+        let is_true = if run.code == 0 { output.contains("no damage") } else { !output.contains("damaged") };
+        assert!(is_true, "exit code {}, {output}", run.code);
+    }
+    case.run(&["verify", "a.db"]).well();
+}
+
 #[test]
 fn a_view_is_listed_as_one_and_takes_no_rows() {
     let case = Case::new();

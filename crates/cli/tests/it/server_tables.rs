@@ -406,7 +406,7 @@ fn ctrl_c_ends_the_wait_for_a_server_and_leaves_nothing() {
         let url = database(kind, server, &format!("CREATE VIEW slow AS SELECT 1 AS a, {sleep} AS b"));
         let case = Case::new();
         let waited = interrupted(&case, &format!("{url}#slow"), Duration::from_millis(500));
-        assert!(waited < Duration::from_secs(60), "{waited:?}");
+        assert!(waited < Duration::from_secs(300), "{waited:?}");
         interrupted(&case, &large(kind, server), Duration::from_millis(300));
     }
 }

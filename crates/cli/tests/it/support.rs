@@ -127,6 +127,12 @@ impl Case {
         self.run_with_limit("-f", count, arguments)
     }
 
+    /// Runs the program with at most this many KiB of memory, which includes what is reserved and not used.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn run_with_memory<A: AsRef<OsStr>>(&self, count: u32, arguments: &[A]) -> Run {
+        self.run_with_limit("-v", count, arguments)
+    }
+
     fn run_with_limit<A: AsRef<OsStr>>(&self, flag: &str, count: u32, arguments: &[A]) -> Run {
         let own = self.command(arguments);
         let mut command = Command::new("sh");

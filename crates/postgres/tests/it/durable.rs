@@ -2,9 +2,9 @@
 
 use crate::support::open;
 use atsdb_core::{BatchId, Change, CommitOutcome, Result, Store, TableId};
+use atsdb_testkit::clock::wait_until;
 use atsdb_testkit::sample::{Plan, series_table};
 use atsdb_testkit::server::{ServerKind, TestServer};
-use std::time::Duration;
 
 fn send(store: &dyn Store, table: TableId) -> Result<CommitOutcome> {
     let batch = Some(BatchId::new("batch").unwrap());
@@ -23,9 +23,7 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
     let second = open(&url).unwrap();
     let waiting = |count: &str| {
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'atsdb'";
-        while server.ask(&url, sql).trim() != count {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("the commits wait for the standby", || server.ask(&url, sql).trim() == count);
     };
     let require_standby = |name: &str| {
         server.administer(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'"));

@@ -4,11 +4,11 @@ use crate::support::{SUBJECT, open};
 use atsdb_core::{Change, ErrorKind, Result, Store, TableId, TimeRange};
 use atsdb_postgres::PostgresStore;
 use atsdb_sqlstore::{OnNotice, ServerOptions};
+use atsdb_testkit::clock::wait_until;
 use atsdb_testkit::sample::{Plan, series_table};
 use atsdb_testkit::server::{ServerKind, TestServer};
 use parking_lot::Mutex;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
 
 fn append(store: &dyn Store, table: TableId, seed: u64) -> Result<()> {
     let add = vec![Plan::new(seed).chunk(table)];
@@ -38,11 +38,8 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
     append(&*store, table, 1).unwrap();
 
     // If the URL names only the standby, the store can be opened for reading, and only for reading.
-    while (SUBJECT.open_for_reading)(&at_standby).map_or(0, |store| store.snapshot().unwrap().tables().unwrap().len())
-        == 0
-    {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let has_table = |store: Box<dyn Store>| !store.snapshot().unwrap().tables().unwrap().is_empty();
+    wait_until("the standby has the table", || (SUBJECT.open_for_reading)(&at_standby).is_ok_and(has_table));
     let has_notice = |url: &str| {
         let (send, notices) = mpsc::channel();
         let send = Mutex::new(send);
@@ -65,9 +62,8 @@ fn a_standby_that_is_named_first_is_neither_written_nor_read_while_there_is_a_pr
 
     // The servers switch roles: open stores keep working, and newly opened ones find the new primary.
     standby.administer("SELECT pg_wal_replay_resume()");
-    while standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk").trim() != "2" {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let count_at_standby = || standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk");
+    wait_until("the standby has the second chunk", || count_at_standby().trim() == "2");
     primary.kill();
     assert_eq!(count(&*reader, table), 2, "without a primary the standby is read");
     standby.administer("SELECT pg_promote()");
@@ -91,9 +87,9 @@ fn a_write_waits_for_the_standby_to_become_the_primary() {
     let at_standby = standby.url("tester", "pass%2Fword%401", at_primary.rsplit('/').next().unwrap());
     let store = open(&both(&at_primary, &at_standby)).unwrap();
     append(&*store, table, 1).unwrap();
-    while standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk").trim() != "1" {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the standby has the chunk", || {
+        standby.ask(&at_standby, "SELECT count(*) FROM atsdb_chunk").trim() == "1"
+    });
     primary.kill();
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| append(&*store, table, 2));

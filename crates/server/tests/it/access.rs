@@ -271,14 +271,18 @@ fn guessing_is_slow_and_does_not_lock_users_out() {
     }
     assert!(begun.elapsed() > Duration::from_millis(250 + 500 + 1_000), "{:?}", begun.elapsed());
     // The next guesses wait for seconds. A token, and one that has logged in from here before, do not wait behind them.
-    let guess = |attempt: u32| login("boss", &format!("slow guess {attempt}"));
-    std::thread::scope(|scope| {
-        let guesses = [scope.spawn(|| guess(1)), scope.spawn(|| guess(2))];
-        assert_eq!(sql(&served, &token, "SELECT 1").status, 200);
-        assert_eq!(login("reader", "r-pass"), 200);
-        assert!(guesses.iter().any(|guess| !guess.is_finished()), "a guess is answered before those who may log in");
-        assert!(guesses.map(|guess| guess.join().unwrap()).iter().all(|status| [401, 429].contains(status)));
-    });
+    let are_answered_first = |attempt: u32| {
+        std::thread::scope(|scope| {
+            let guess = scope.spawn(|| login("boss", &format!("slow guess {attempt}")));
+            assert_eq!(sql(&served, &token, "SELECT 1").status, 200);
+            assert_eq!(login("reader", "r-pass"), 200);
+            let is_first = !guess.is_finished();
+            assert_eq!(guess.join().unwrap(), 401);
+            is_first
+        })
+    };
+    // On a busy machine a guess that waits for two seconds may be answered first; later ones wait for longer.
+    assert!((1..=4).any(are_answered_first), "guesses are answered before those who may log in");
     // Parallel attempts do not allow more guesses: an attempt that cannot be checked within ten seconds is refused at
     // once.
     let statuses: Vec<u16> = std::thread::scope(|scope| {

@@ -3,6 +3,7 @@
 use crate::client::{self, TestServer};
 use crate::kills::Killed;
 use atsdb_server::{Listening, Server, ServerOptions, StatementOptions};
+use atsdb_testkit::clock::wait_until;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use std::net::SocketAddr;
@@ -108,9 +109,7 @@ fn a_statement_too_many_is_refused_whatever_its_protocol() {
     let cancel = running.cancel_token();
     std::thread::scope(|scope| {
         let ended = scope.spawn(|| running.simple_query(ENDLESS).unwrap_err());
-        while served.http.get("/api/statements").text() == "[]" {
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("the statement is listed", || served.http.get("/api/statements").text() != "[]");
         let mut other = served.connect();
         // It runs a moment after it is listed.
         let refused = loop {

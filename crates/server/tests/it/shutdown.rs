@@ -1,6 +1,7 @@
 //! What a server answers while it ends.
 
 use crate::support::Served;
+use atsdb_testkit::clock::wait_until;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use std::io::{Read, Write};
@@ -32,10 +33,7 @@ fn a_server_that_drains_says_so_until_its_end() {
     let (database, server, _folder) = served.into_parts();
     let drained = std::thread::spawn(move || server.shutdown(Duration::from_secs(300)).unwrap());
     // A connection that came before the server drains stays open.
-    let is_draining = || !listens(pg);
-    while !is_draining() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the server drains", || !listens(pg));
     let ready = get(http, "/ready");
     assert!(ready.starts_with("HTTP/1.1 503") && ready.contains("\"the server is shutting down\""), "{ready}");
     assert!(get(http, "/health").starts_with("HTTP/1.1 200"));

@@ -4,6 +4,7 @@
 use crate::rolling;
 use crate::support::{LAYOUTS, NOW_MS, Scratch, as_other_process, create, open, other_process, reclaim_all, reopen};
 use atsdb_core::{BatchId, Change, Durability, Store, TimeRange};
+use atsdb_testkit::clock::wait_until;
 use atsdb_testkit::sample::Plan;
 use std::io::Write;
 use std::path::Path;
@@ -26,10 +27,10 @@ fn acknowledged(path: &Path) -> Vec<u64> {
 fn kill_at_some_time(mut writer: Command, path: &Path, round: u32) {
     let before = acknowledged(path).len();
     let mut writer = writer.spawn().unwrap();
-    while round % 2 == 1 && acknowledged(path).len() == before {
+    wait_until("a change is acknowledged", || {
         assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+        round % 2 == 0 || acknowledged(path).len() > before
+    });
     std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
     writer.kill().unwrap();
     writer.wait().unwrap();

@@ -6,6 +6,7 @@ use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::sql::{Any, CommandPreparedStatementQuery, CommandStatementSubstraitPlan, ProstMessageExt};
 use arrow_flight::{Action, FlightData, FlightDescriptor, Ticket};
 use atsdb_server::{IngestOptions, ServerOptions};
+use atsdb_testkit::clock::wait_until;
 use prost::Message;
 use std::sync::Arc;
 use tonic::transport::Channel;
@@ -170,13 +171,9 @@ fn a_request_that_is_broken_off_stores_nothing() {
     client.runtime.block_on(taken.recv()).unwrap();
     let is_listed =
         || crate::client::get_text(served.server.http_address().unwrap(), "/api/statements").contains("COPY");
-    while !is_listed() {
-        std::thread::yield_now();
-    }
+    wait_until("the statement is listed", is_listed);
     call.abort();
-    while is_listed() {
-        std::thread::yield_now();
-    }
+    wait_until("the statement has ended", || !is_listed());
     assert_eq!(served.count("sensors"), 2);
     // The same with the whole connection.
     drop(client);

@@ -2,6 +2,7 @@
 
 use super::client::{Code, connect, served, status};
 use arrow_flight::sql::EndTransaction;
+use atsdb_testkit::clock::wait_until;
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -15,9 +16,7 @@ fn a_transaction_may_finish_while_the_server_drains() {
     client.runtime.block_on(client.sql.execute_update(insert, Some(id.clone()))).unwrap();
     let (database, server, _folder) = served.into_parts();
     let drained = std::thread::spawn(move || server.shutdown(Duration::from_secs(300)).unwrap());
-    while TcpStream::connect(pg).is_ok() {
-        std::thread::yield_now();
-    }
+    wait_until("the server drains", || TcpStream::connect(pg).is_err());
     assert_eq!(client.info("SELECT 1").unwrap_err().message(), "the server is shutting down");
     let begun = client.runtime.block_on(client.sql.begin_transaction());
     assert_eq!(status(begun.unwrap_err()).code(), Code::Unavailable);

@@ -7,6 +7,7 @@ use arrow_flight::CancelFlightInfoRequest;
 use arrow_flight::CancelStatus;
 use arrow_flight::sql::EndTransaction;
 use atsdb_server::{ServerOptions, StatementOptions};
+use atsdb_testkit::clock::wait_until;
 use futures::TryStreamExt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,15 +119,12 @@ fn a_query_is_cancelled_by_its_client() {
     let reading = std::thread::spawn(move || reader.rows(ticket));
     let cancel = || CancelFlightInfoRequest::new(info.clone());
     // It begins at some time.
-    loop {
+    wait_until("the query is cancelled", || {
         let request = cancel();
         let mut flight = arrow_flight::FlightClient::new_from_inner(client.sql.inner_mut().clone());
         let result = client.runtime.block_on(flight.cancel_flight_info(request)).unwrap();
-        match result.status() {
-            CancelStatus::Cancelled => break,
-            _ => std::thread::yield_now(),
-        }
-    }
+        matches!(result.status(), CancelStatus::Cancelled)
+    });
     assert_eq!(reading.join().unwrap().unwrap_err().code(), Code::Cancelled);
 }
 
