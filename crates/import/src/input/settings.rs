@@ -11,7 +11,7 @@ pub(crate) fn settings_format(head: &[u8]) -> Option<(&'static str, &'static str
     let lines: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
     if are_sections(&lines) {
         let hint = "write the values that it holds as CSV or JSON; --format csv reads it as separated values";
-        Some(("is a file of settings", hint))
+        Some(("is a configuration file", hint))
     } else if is_yaml(&lines) {
         Some(("is YAML", "convert it to JSON: yq -o json . FILE; --format csv reads it as separated values"))
     } else {
@@ -99,8 +99,8 @@ mod tests {
             ("values:\n  - time: 1\n    v: 2\n", "is YAML"),
             ("- time: 1\n  v: 2\n- time: 2\n  v: 3\n", "is YAML"),
             ("a: b\ntext: |\n  c\n  d\nlist: # none\n  - 1\n", "is YAML"),
-            ("# a remark\n[station]\nname=Berlin\n\n[values]\n; none\nv = 1\n", "is a file of settings"),
-            ("[[sensor]]\nname = \"a\"\n", "is a file of settings"),
+            ("# a remark\n[station]\nname=Berlin\n\n[values]\n; none\nv = 1\n", "is a configuration file"),
+            ("[[sensor]]\nname = \"a\"\n", "is a configuration file"),
         ] {
             assert_eq!(settings_format(text.as_bytes()).map(|(what, _)| what), Some(wanted), "{text}");
         }

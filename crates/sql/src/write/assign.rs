@@ -59,7 +59,7 @@ impl Assignment<'_> {
             }
             (DataType::Timestamp(..) | DataType::Date32, other) if other != ColumnType::Date => {
                 Err(Error::invalid(format!("a time does not become {}", other.sql_name()))
-                    .with_hint("say what it is to count: CAST(extract(epoch FROM time) AS BIGINT)"))
+                    .with_hint("choose what it counts: CAST(extract(epoch FROM time) AS BIGINT)"))
             }
             (DataType::Float64, ColumnType::Float32) => self.narrow_floats(),
             (DataType::Decimal128(..), other) if is_integer(other) => self.whole_decimals(),
