@@ -4,7 +4,7 @@
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Words behind which an expression begins, so that a question mark is not an operator.
+/// Words after which an expression begins, so that a question mark is not an operator.
 const BEFORE_EXPRESSIONS: [Keyword; 24] = [
     Keyword::ALL,
     Keyword::AND,
@@ -32,7 +32,7 @@ const BEFORE_EXPRESSIONS: [Keyword; 24] = [
     Keyword::WHERE,
 ];
 
-/// Turns question marks behind an operand into operators.
+/// Turns question marks after an operand into operators.
 pub fn join_operators(tokens: &mut Vec<TokenWithSpan>) {
     let (mut at, mut follows_operand) = (0, false);
     while at < tokens.len() {

@@ -38,7 +38,7 @@ pub(crate) fn coerce(definition: &TableDefinition, batch: &RecordBatch) -> Resul
     found.into_iter().zip(&definition.columns).map(array_of).collect()
 }
 
-/// The error for fields of which two have the name of one column.
+/// The error for fields, two of which have the name of one column.
 fn repeated_column(definition: &TableDefinition, schema: &Schema) -> Error {
     let count = |column: &&Column| schema.fields().iter().filter(|field| same_name(field.name(), &column.name)).count();
     let column = definition.columns.iter().find(|column| count(column) > 1).map_or("", |column| &column.name);

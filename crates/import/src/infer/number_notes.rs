@@ -43,7 +43,7 @@ fn has_thousands(text: &str, separator: char) -> bool {
     is_first && groups.count() > 0 && are_rest && are_digits(fraction)
 }
 
-/// The note about a text that is a time with the name of a zone behind it.
+/// The note about a text that is a time with the name of a zone after it.
 pub(crate) fn zone_note(seen: &SampleValue) -> Option<String> {
     let zone = zone_of(&seen.value)?;
     let (line, value) = (seen.line, shown(&seen.value));
@@ -60,7 +60,7 @@ const ABBREVIATIONS: [&str; 35] = [
     "SAST", "SGT", "WEST", "WET",
 ];
 
-/// The name of the zone behind a time: `2024-03-01 12:30 CET`, `2024-03-01T12:30:05 Europe/Berlin`,
+/// The name of the zone after a time: `2024-03-01 12:30 CET`, `2024-03-01T12:30:05 Europe/Berlin`,
 /// `2024-03-01 12:30 GMT+1`.
 pub(crate) fn zone_of(text: &str) -> Option<&str> {
     let (time, zone) = text.trim().rsplit_once(' ')?;

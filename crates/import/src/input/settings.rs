@@ -1,4 +1,4 @@
-//! Recognises YAML, and files of settings such as INI and TOML, by their first lines. All of the lines must be like
+//! Recognises YAML, and configuration files such as INI and TOML, by their first lines. All of the lines must be like
 //! this, because titles above separated values, too, may be written as `name: value`. The caller shows more lines
 //! of a file whose first ones are.
 
@@ -31,7 +31,7 @@ fn is_comment(line: &str) -> bool {
     line.is_empty() || line.starts_with(['#', ';'])
 }
 
-/// Whether the first line is `[section]`, and all others are sections, too, or `name = value`, of which there is one.
+/// Whether the first line is `[section]`, and all others are sections, too, or `name = value`, at least once.
 fn are_sections(lines: &[&str]) -> bool {
     let is_word = |text: &str| {
         let word = text.trim();
@@ -47,7 +47,7 @@ fn are_sections(lines: &[&str]) -> bool {
         && lines.iter().all(|line| is_section(line) || is_setting(line))
 }
 
-/// Whether the lines are those of a document of YAML: behind `---`, or keys, each of them once, with what belongs to
+/// Whether the lines are those of a document of YAML: after `---`, or keys, each of them once, with what belongs to
 /// them.
 fn is_yaml(lines: &[&str]) -> bool {
     let (is_marked, lines) = match lines {

@@ -110,7 +110,7 @@ fn is_json_value(head: &[u8]) -> bool {
     is_text || matches!(line, b"true" | b"false" | b"null") || is_number(line)
 }
 
-/// Whether the first statement, behind comments, is one of those that scripts and dumps begin with.
+/// Whether the first statement, after comments, is one of those that scripts and dumps begin with.
 fn is_sql(head: &[u8]) -> bool {
     const STARTS: [&str; 13] = [
         "create table ",

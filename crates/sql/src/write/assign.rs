@@ -120,7 +120,7 @@ impl Assignment<'_> {
         Ok(Arc::new(days.into_iter().collect::<Int32Array>().reinterpret_cast::<Date32Type>()))
     }
 
-    /// Converts each time to a unit of which there are `numerator / denominator` in a second. It rounds, except that a
+    /// Converts each time to a unit; a second has `numerator / denominator` of them. It rounds, except that a
     /// day is the one that contains the time.
     fn convert<T>(
         &self,

@@ -48,7 +48,7 @@ pub(super) fn tested_name(expr: &Expr) -> Option<TestedName<'_>> {
     }
 }
 
-/// The relations of which an outer join may have no row.
+/// The relations that may have no row in an outer join.
 pub(super) fn optional_relations(select: &Select) -> Vec<Ident> {
     let mut optional = Vec::new();
     for from in &select.from {

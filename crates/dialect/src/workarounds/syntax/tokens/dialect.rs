@@ -41,7 +41,7 @@ impl StatementDialect {
     }
 }
 
-/// Words that begin a clause. The parser also asks for them behind a comma, so no word is here that begins an
+/// Words that begin a clause. The parser also asks for them after a comma, so no word is here that begins an
 /// expression or may be the name of a column.
 const NEVER_NAMES: [Keyword; 3] = [Keyword::ON, Keyword::FOR, Keyword::AS];
 

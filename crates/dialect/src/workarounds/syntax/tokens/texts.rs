@@ -133,7 +133,7 @@ pub(crate) fn join_texts(tokens: &mut [TokenWithSpan]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses numbers such as `1_000` and `12abc`, of which only the first digits would count.
+/// Refuses numbers such as `1_000` and `12abc`, because only their first digits would count.
 pub(crate) fn refuse_letters_after_numbers(tokens: &[TokenWithSpan]) -> Result<()> {
     for pair in tokens.windows(2) {
         if let [TokenWithSpan { token: Token::Number(digits, _), .. }, TokenWithSpan { token: Token::Word(word), .. }] =
