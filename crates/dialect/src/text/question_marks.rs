@@ -1,5 +1,5 @@
-//! The operators `?`, `?|` and `?&` of JSON. The tokenizer takes their question marks for parameters, which are never
-//! written so here.
+//! The operators `?`, `?|` and `?&` of JSON. The tokenizer mistakes their question marks for parameters, which are
+//! never written so here.
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};

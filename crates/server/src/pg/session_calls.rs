@@ -231,7 +231,7 @@ fn is_constant(text: &str) -> bool {
     true
 }
 
-/// Whether a type is one of the names of objects: `regclass` and its like.
+/// Whether a type is one of the names of objects: `regclass` and similar types.
 fn is_named(type_name: &str) -> bool {
     known::by_name(type_name).is_some_and(|known| known::is_named(known.id))
 }

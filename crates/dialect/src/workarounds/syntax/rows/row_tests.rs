@@ -1,7 +1,7 @@
-//! Tests of whole rows: `t IS NULL`, `t IS NOT NULL`, `count(t)` and `count(t.*)`. DataFusion takes `t` for a column,
-//! and `count(t.*)` for `count(*)`, which also counts the rows that an outer join adds. They are written with the
-//! columns of the relation. Of a relation that an outer join may miss, a row in which every column is NULL counts as
-//! missing.
+//! Tests of whole rows: `t IS NULL`, `t IS NOT NULL`, `count(t)` and `count(t.*)`. DataFusion mistakes `t` for a
+//! column, and `count(t.*)` for `count(*)`, which also counts the rows that an outer join adds. They are written with
+//! the columns of the relation. Of a relation that an outer join may miss, a row in which every column is NULL counts
+//! as missing.
 //!
 //! No upstream issue known.
 

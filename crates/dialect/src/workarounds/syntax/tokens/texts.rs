@@ -1,7 +1,7 @@
 //! Tokens that the parser reads differently from PostgreSQL: `x ISNULL` and `x NOTNULL` are tests, which the parser
 //! takes for aliases; two texts with a newline between them are one, and an error on one line, where the parser takes
-//! the second for an alias; letters directly after a number are an error, where the parser takes them for an alias; and
-//! `U&'\00e9'` is a text, which DataFusion does not plan.
+//! the second for an alias; letters directly after a number are an error, where the parser mistakes them for an alias;
+//! and `U&'\00e9'` is a text, which DataFusion does not plan.
 //!
 //! [#1927](https://github.com/apache/datafusion-sqlparser-rs/pull/1927) (`NOTNULL`) and
 //! [#2167](https://github.com/apache/datafusion-sqlparser-rs/pull/2167) (two texts) of the parser are for other
