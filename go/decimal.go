@@ -28,7 +28,7 @@ func parseDigits(text string) (*arrow.Decimal128Type, error) {
 		scale, err = strconv.ParseUint(behind, 10, 8)
 	}
 	if err != nil || precision < 1 || precision > digitsMax || scale > precision {
-		return nil, fmt.Errorf("decimal:%s: use decimal:12.2 for 12 digits, of which 2 are behind the point, and at most %d digits",
+		return nil, fmt.Errorf("decimal:%s: use decimal:12.2 for 12 digits, 2 of them after the point, and at most %d digits",
 			text, digitsMax)
 	}
 	return &arrow.Decimal128Type{Precision: int32(precision), Scale: int32(scale)}, nil
@@ -148,11 +148,11 @@ func scaledDecimal(text string, kind *arrow.Decimal128Type) (decimal128.Num, err
 	if isZero {
 		return decimal128.Num{}, nil
 	}
-	// The digits up to the last one that the type has behind the point; zeros where there are none.
+	// The digits up to the last one that the type has after the point; zeros where there are none.
 	wanted := len(whole) + exponent + int(kind.Scale)
 	for i := max(wanted, 0); i < count; i++ {
 		if digit(i) != 0 {
-			return decimal128.Num{}, fmt.Errorf("it has more than %d digits behind the point", kind.Scale)
+			return decimal128.Num{}, fmt.Errorf("it has more than %d digits after the point", kind.Scale)
 		}
 	}
 	var high, low uint64

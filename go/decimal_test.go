@@ -65,10 +65,10 @@ func TestDecimalsAreReadFromText(t *testing.T) {
 		kind *arrow.Decimal128Type
 		want string
 	}{
-		{"1.005", digits(12, 2), `the decimal "1.005" does not fit DECIMAL(12, 2): it has more than 2 digits behind the point`},
-		{"1e-3", digits(12, 2), "more than 2 digits behind the point"}, {"10000000000", digits(12, 2), "more than 10 digits before"},
+		{"1.005", digits(12, 2), `the decimal "1.005" does not fit DECIMAL(12, 2): it has more than 2 digits after the point`},
+		{"1e-3", digits(12, 2), "more than 2 digits after the point"}, {"10000000000", digits(12, 2), "more than 10 digits before"},
 		{"1e10", digits(12, 2), "more than 10 digits before"}, {"1e65535", digits(38, 0), "more than 38 digits before"},
-		{"1e-65535", digits(38, 38), "more than 38 digits behind"}, {"1" + nines, digits(38, 0), "more than 38 digits"},
+		{"1e-65535", digits(38, 38), "more than 38 digits after"}, {"1" + nines, digits(38, 0), "more than 38 digits"},
 		{"1e99999999999999999999", digits(38, 0), "not a number"}, {"", digits(38, 0), "not a number"},
 		{".", digits(38, 0), "not a number"}, {"-", digits(38, 0), "not a number"}, {"--1", digits(38, 0), "not a number"},
 		{"1,5", digits(38, 2), "not a number"}, {" 1", digits(38, 2), "not a number"}, {"1.5.2", digits(38, 2), "not a number"},

@@ -30,7 +30,7 @@
 //	unit:s, unit:ms, unit:us, unit:ns   the unit of a time.Time; nanoseconds by default
 //	date                                a time.Time without its time of day
 //	timeofday                           a time.Time without its date
-//	decimal:12.2                        a decimal, here of 12 digits, 2 of them behind the point
+//	decimal:12.2                        a decimal, here of 12 digits, 2 of them after the point
 //	interval                            a time.Duration as an interval
 //	uuid                                a string or [16]byte as a UUID
 //	json                                text or bytes as a JSON document

@@ -250,7 +250,7 @@ func TestWrongStructsAreRefusedByFieldAndType(t *testing.T) {
 		}{}, `"2" is not an option`},
 		{struct {
 			A string `atsdb:"decimal:39"`
-		}{}, "decimal:39: use decimal:12.2 for 12 digits, of which 2 are behind the point"},
+		}{}, "decimal:39: use decimal:12.2 for 12 digits, 2 of them after the point"},
 		{struct {
 			A string `atsdb:"decimal:4.5"`
 		}{}, "decimal:4.5: use"},

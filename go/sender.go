@@ -91,7 +91,7 @@ func (a *Appender[T]) settle(next *batch) {
 		case a.failure == nil:
 			a.failure = failed
 		default:
-			// The batches behind a refused one are sent, too, and each that fails has rows that the caller may want.
+			// The batches after a refused one are sent, too: the caller may want the rows of each one that fails.
 			a.failure = errors.Join(a.failure, failed)
 		}
 	} else {

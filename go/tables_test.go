@@ -415,7 +415,7 @@ func TestPgxReadsDecimalsTimesOfDayAndIntervals(t *testing.T) {
 	if len(read) != len(rows) {
 		t.Fatal(len(read), "rows")
 	}
-	// A number may come back with zeros behind the point.
+	// A number may come back with zeros after the point.
 	if got, err := read[0].Numeric.Value(); err != nil || got != "-1.500000000" {
 		t.Error(got, err)
 	}

@@ -94,7 +94,8 @@ pub(crate) struct ImportArgs {
     /// the columns, such as hourly; '' is the document itself. In line protocol the one measurement to read
     #[arg(long, value_name = "NAME")]
     pub(crate) path: Option<String>,
-    /// The sheet of a workbook of Excel or OpenDocument, as BOOK.xlsx#NAME names it, too [default: the first with rows]
+    /// The sheet of an Excel or OpenDocument workbook, which BOOK.xlsx#NAME can also name [default: the first with
+    /// rows]
     #[arg(long, value_name = "NAME")]
     pub(crate) sheet: Option<String>,
     /// The columns to read, in any order; NEW=OLD renames; without a header, the names of all fields in order
@@ -109,8 +110,8 @@ pub(crate) struct ImportArgs {
     /// The columns for the names and the values of --unpivot [default: name,value]
     #[arg(long, value_name = "NAME,VALUE", requires = "unpivot")]
     pub(crate) into: Option<String>,
-    /// Read the comma in numbers such as 1,234 as a decimal comma, and points as in 1.234 as those between thousands,
-    /// if no other number of the column decides it
+    /// Read the comma in numbers such as 1,234 as a decimal comma, and the point in numbers such as 1.234 as a
+    /// separator of thousands, unless other numbers of the column decide
     #[arg(long)]
     pub(crate) decimal_comma: bool,
     /// The zone of times without one, such as Europe/Berlin or +02:00 [default: UTC]

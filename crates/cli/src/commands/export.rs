@@ -18,7 +18,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let path = (args.output != Path::new("-")).then_some(args.output.as_path());
     let (format, compression) = format_of(path, args.format)?;
     if let Some(table) = args.table.as_deref().filter(|table| begins_as_sql(table)) {
-        return Err(Error::usage(format!("this is SQL and no table: {table}")).with_hint("a query follows -q"));
+        return Err(Error::usage(format!("this is SQL, not a table: {table}")).with_hint("a query follows -q"));
     }
     let destination = || open_output(path, compression, args.overwrite);
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;

@@ -63,7 +63,7 @@ pub(super) fn run(args: &ChangeArgs) -> Result<()> {
             match sealed.conflicts {
                 0 => String::new(),
                 count =>
-                    format!("{} changed by somebody else meanwhile, left as they are\n", show_many(count, "slice")),
+                    format!("{} changed by another process meanwhile, left as they are\n", show_many(count, "slice")),
             },
         )),
     }

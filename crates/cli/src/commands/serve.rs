@@ -76,7 +76,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let _ = stopped.recv();
     match server.shutdown(drain)? {
         Drained::Everything => {}
-        Drained::Cancelled => failure::warn(&format!("what still ran after {} was cancelled", args.drain)),
+        Drained::Cancelled => failure::warn(&format!("work that was still running after {} was cancelled", args.drain)),
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ impl BarScale {
         Self { below: (-low / unit).ceil() as usize, unit }
     }
 
-    /// The bar of a value, behind the columns below zero.
+    /// The bar of a value, after the columns below zero.
     fn bar(&self, value: f64) -> String {
         let parts = if value.is_finite() && self.unit > 0.0 { value.abs() / self.unit } else { 0.0 };
         let eighths = (parts * 8.0).round() as usize;

@@ -6,7 +6,7 @@ const COLOURS: [&str; 7] = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00
 /// A part of a circle that is far from all of its small multiples (the golden angle), in degrees.
 const HUE_STEP: f64 = 137.508;
 
-/// How dark the colours behind the first ones are, in turn.
+/// How dark the colours after the first ones are, in turn.
 const LIGHTNESSES: [f64; 3] = [0.35, 0.55, 0.45];
 
 /// The colour of a series. No two of the first thousand are the same.

@@ -90,7 +90,7 @@ pub(crate) fn format_of(path: Option<&Path>, requested: Option<Format>) -> Resul
         (None, None, None) => (Format::Csv, Compression::None),
         (None, None, Some(path)) => {
             let is_spreadsheet = path.extension().is_some_and(|ending| ending == "xlsx" || ending == "ods");
-            let error = Error::usage(format!("cannot tell the format of {} by its ending", path.display()));
+            let error = Error::usage(format!("cannot tell the format of {} from its extension", path.display()));
             if is_spreadsheet {
                 return Err(error.with_hint("spreadsheets open .csv"));
             }
@@ -100,7 +100,7 @@ pub(crate) fn format_of(path: Option<&Path>, requested: Option<Format>) -> Resul
         }
     };
     if compression != Compression::None && matches!(format, Format::Parquet | Format::Arrow) {
-        return Err(Error::usage(format!("{} is compressed inside, and not with .gz or .zst", format.name()))
+        return Err(Error::usage(format!("{} is compressed internally, not with .gz or .zst", format.name()))
             .with_hint(format!("end the file with .{}", format.name())));
     }
     Ok((format, compression))

@@ -52,7 +52,7 @@ pub(super) fn rounded((low, high): (f64, f64), parts: usize) -> (f64, f64) {
     if from.is_finite() && to.is_finite() && from < to { (from, to) } else { (low, high) }
 }
 
-/// The smallest one, two or five with zeros, or behind zeros, that is not below a number.
+/// The smallest one, two or five with zeros, or after zeros, that is not below a number.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9));

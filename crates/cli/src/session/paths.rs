@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Returns the files of all arguments. Those of one argument are sorted by name. The URL of a table on a server stays
-/// as it is. A sheet or a file of an archive may be named behind `#`. Pipes, and files elsewhere, are copied to
+/// as it is. `#` and a name choose a sheet, or a file of an archive. Pipes, and files elsewhere, are copied to
 /// `space`; with `in_pieces`, Parquet may be left there to be read piece by piece.
 pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<SourceFile>> {
     let mut files = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn files(arguments: &[PathBuf], in_pieces: bool, space: &Arc<Temporar
     Ok(files)
 }
 
-/// Refuses a URL of which no files are read. It may have a password, and is not shown.
+/// Refuses a URL from which no files are read. It may have a password, and is not shown.
 fn refuse_other_scheme(argument: &Path) -> Result<()> {
     let url = argument.to_str().filter(|text| !is_foreign_table(text) && !text.starts_with("sqlite:"));
     let scheme = url.and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);

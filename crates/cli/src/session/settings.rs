@@ -62,14 +62,14 @@ pub(crate) fn open_for(
 ) -> Result<Database> {
     if url == "-" {
         return Err(
-            Error::usage("- is stdin and no store").with_hint("name the store: a path such as air.db, or a URL")
+            Error::usage("- is stdin, not a store").with_hint("name the store: a path such as air.db, or a URL")
         );
     }
     if is_bare_verb(url) {
         return Err(unquoted_statement());
     }
     if begins_as_sql(url) {
-        return Err(Error::usage(format!("this is SQL and no store: {url}")).with_hint(
+        return Err(Error::usage(format!("this is SQL, not a store: {url}")).with_hint(
             "the store comes first: atsdb sql air.db \"SELECT ...\"; atsdb ./NAME opens a file of any name",
         ));
     }

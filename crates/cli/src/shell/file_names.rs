@@ -1,8 +1,8 @@
-//! Completion of the names of files: in a statement's quotes, and behind commands that take a file.
+//! Completion of the names of files: in a statement's quotes, and after commands that take a file.
 
 use std::path::Path;
 
-/// The words behind which a text in quotes is a file.
+/// The words after which a text in quotes is a file.
 const BEFORE_FILES: [&str; 6] = ["FROM", "JOIN", "TO", "DESCRIBE", "SUMMARIZE", "COPY"];
 
 /// The commands that take a file first.

@@ -54,7 +54,7 @@ impl Shell {
         Ok(AfterLine::Line)
     }
 
-    /// The table of a name, or all, each behind those that it is made from.
+    /// The table with a name, or all tables, each after those that it is made from.
     fn tables(&self, name: Option<String>) -> Result<Vec<Table>> {
         let engine = self.database.engine();
         let mut tables = match name {

@@ -161,7 +161,7 @@ impl Words {
         }
         let mentioned: Vec<&str> = whole.split(|letter| !is_part(letter)).collect();
         let is_mentioned = |name: &str| mentioned.iter().any(|word| word.eq_ignore_ascii_case(name));
-        // The tables are named behind the columns, so at first all columns may be meant.
+        // The tables are named after the columns, so at first all columns may be meant.
         let is_any = !self.tables.iter().any(|(name, _)| is_mentioned(name));
         let tables = self.tables.iter().filter(|(name, _)| is_any || is_mentioned(name));
         let columns = tables.flat_map(|(_, columns)| columns.iter().map(String::as_str));

@@ -56,7 +56,7 @@ fn files_that_are_not_stores_are_left_alone() {
     case.run(&["sql", "notes.txt", "SELECT 1"]).failed(2, &["notes.txt", "SELECT * FROM 'notes.txt'"]);
     assert!(case.read("notes.txt").starts_with("these are notes"));
     case.run(&["sql", "redis://host/db", "SELECT 1"]).failed(1, &["redis"]);
-    case.run_with(&["import", "-", "t", "-"], "a\n1\n").failed(1, &["- is stdin and no store"]);
+    case.run_with(&["import", "-", "t", "-"], "a\n1\n").failed(1, &["- is stdin, not a store"]);
     assert_eq!(case.names(), ["notes.txt"]);
 }
 

@@ -12,8 +12,8 @@ fn sql_is_never_taken_for_the_name_of_a_file() {
         assert!(text.starts_with("a\n-\n1\n"), "{arguments:?}: {text}");
     }
     case.run(&["sql", "SELECT 1", "a.db"]).failed(1, &["the store comes first", "atsdb sql a.db \"SELECT 1\""]);
-    case.run(&["import", "SELECT 1", "t", "x.csv"]).failed(1, &["this is SQL and no store"]);
-    case.run(&["tables", "SELECT 1"]).failed(1, &["this is SQL and no store"]);
+    case.run(&["import", "SELECT 1", "t", "x.csv"]).failed(1, &["this is SQL, not a store"]);
+    case.run(&["tables", "SELECT 1"]).failed(1, &["this is SQL, not a store"]);
     assert_eq!(case.names(), ["a.db", "setup.sql"]);
 }
 

@@ -57,8 +57,7 @@ fn impossible_requests_are_named() {
     case.run_with(&["user", "add", "air.db", "a:b", "--role", "read"], "x\n").failed(1, &["colon"]);
     case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "\n").failed(1, &["the password is empty"]);
     case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "x\n").well();
-    case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "x\n")
-        .failed(2, &["there is a user anna already"]);
+    case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "x\n").failed(2, &["user anna already exists"]);
     case.run(&["user", "drop", "air.db", "ben"]).failed(2, &["there is no user ben"]);
     case.run(&["user", "revoke", "air.db", "anna", "x"]).failed(2, &["no token named x"]);
     case.run(&["user", "password", "air.db", "anna", "--password-file", "missing"]).failed(1, &["missing"]);

@@ -3,7 +3,7 @@
 
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// The first words of the options, in the parser's order. `NO` is read with the word behind it.
+/// The first words of the options, in the parser's order. `NO` is read with the word after it.
 const ORDER: [&str; 6] = ["INCREMENT", "MINVALUE", "MAXVALUE", "START", "CACHE", "CYCLE"];
 
 /// Orders the options of all identity columns.

@@ -1,5 +1,5 @@
 //! The schemas of names that say none. They are written into the statement where it matters: with a search path other
-//! than `public`, so that everything behind the parser looks up such names in `public`; and where tables are in several
+//! than `public`, so that everything after the parser looks up such names in `public`; and where tables are in several
 //! schemas, because for DataFusion a table `t` without a schema is also `s.t`.
 
 use super::query_text::byte_of;

@@ -105,7 +105,7 @@ pub fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transf
     expr.dyn_transform_down(|expr| match &expr {
         Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
         Planned::ScalarFunction(call) if call.name() == "array_concat" => Ok(match call.args.as_slice() {
-            // The parameter of `array || $1` was taken for an array, but has the type of an element.
+            // The parameter of `array || $1` was mistaken for an array, but has the type of an element.
             [array, element] if is_element(element) => Transformed::yes(array_append(array.clone(), element.clone())),
             [element, array] if is_element(element) => Transformed::yes(array_prepend(element.clone(), array.clone())),
             _ => Transformed::no(expr),

@@ -125,7 +125,7 @@ pub fn refuse_set_columns(tokens: &[TokenWithSpan]) -> Result<()> {
 pub fn refused(statement: &Ast) -> Error {
     match statement {
         Ast::Update { .. } | Ast::Delete { .. } => {
-            not_supported("UPDATE or DELETE inside another statement").with_hint("write it as a statement of its own")
+            not_supported("UPDATE or DELETE inside another statement").with_hint("write it as a separate statement")
         }
         Ast::StartTransaction { .. } | Ast::Commit { .. } | Ast::Rollback { .. } => {
             not_supported("BEGIN, COMMIT and ROLLBACK").with_hint("each statement is a transaction of its own")

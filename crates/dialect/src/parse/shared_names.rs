@@ -1,4 +1,4 @@
-//! Tables of several schemas that have one name in a statement, where that matters behind the parser: a `*` is expanded
+//! Tables of several schemas that have one name in a statement, where that matters after the parser: a `*` is expanded
 //! by the names of tables alone, and the rows that a statement changes have the name of their table alone. Such a table
 //! gets an alias, so that `s.t.x` and `r.t.x` stay apart. Not owned: which names are refused (`ambiguous_names`).
 

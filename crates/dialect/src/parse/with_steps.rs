@@ -162,9 +162,9 @@ fn refuse_volatile_items(query: &Query) -> Result<()> {
         let later: usize = items[position + 1..].iter().map(|later| references(&later.query, item)).sum();
         if later + references(&query.body, item) + references(&query.order_by, item) > 1 {
             let name = &item.alias.name;
-            let part = format!("{name} of WITH, which has other values each time and is read more than once,");
+            let part = format!("{name} of WITH, whose values change each time and which is read more than once,");
             return Err(not_supported(part)
-                .with_hint(format!("write CREATE TEMPORARY TABLE {name} AS ... as a statement of its own")));
+                .with_hint(format!("write CREATE TEMPORARY TABLE {name} AS ... as a separate statement")));
         }
         volatile.push(item);
     }

@@ -5,8 +5,8 @@ use super::words::{Word, Words};
 /// Words that begin such a statement.
 const STATEMENTS: [&str; 7] = ["select", "values", "table", "insert", "update", "delete", "merge"];
 
-/// Goes to behind the first word of the statement, which is returned; `None` if it is a query in parentheses. The words
-/// begin behind `WITH`.
+/// Moves past the first word of the statement, and returns it; `None` if it is a query in parentheses. The words begin
+/// after `WITH`.
 pub fn word_after_with(words: &mut Words<'_>) -> Option<String> {
     let (mut depth, mut is_behind_item) = (0_usize, false);
     for word in words {

@@ -282,7 +282,7 @@ impl<'a> TimeParts<'a> {
         }
     }
 
-    /// The half of the day, behind a time of day.
+    /// The half of the day, after a time of day.
     fn set_half(&mut self, from: i64) -> Option<()> {
         let is_first = self.half.replace(from).is_none();
         (is_first && self.clock.is_some()).then_some(())

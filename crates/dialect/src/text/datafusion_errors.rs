@@ -57,7 +57,7 @@ fn converted(error: DataFusionError) -> Error {
         DataFusionError::ExecutionJoin(error) => Error::internal(format!("the query's task failed: {error}")),
         DataFusionError::Internal(message) if message.starts_with(MISPLACED_WAIT) => {
             not_supported("a function that waits, such as pg_sleep or pg_advisory_lock, in this position")
-                .with_hint("call it in the SELECT list of a statement of its own")
+                .with_hint("call it in the SELECT list of a separate statement")
         }
         DataFusionError::Internal(message) if message.contains(PATTERN_FAILED) => sql_error(message),
         DataFusionError::Internal(message) => {
@@ -177,7 +177,7 @@ fn from_plan(message: &str) -> Error {
         && let Some((column, _)) = rest.split_once("\" must appear in the GROUP BY")
     {
         return sql_error(format!("{column} is neither in GROUP BY nor in an aggregate function")).with_hint(
-            "in GROUP BY a name is the table's column before it is an alias: repeat the expression, or GROUP BY 1",
+            "in GROUP BY a name means the table's column rather than an alias: repeat the expression, or GROUP BY 1",
         );
     }
     if let Some(table) = message.strip_prefix("Invalid qualifier ") {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 const DOUBLE_EXACT: (u128, i8) = (1 << 53, 22);
 const REAL_EXACT: (u128, i8) = (1 << 24, 10);
 
-/// Reads a number with or without a sign, point and exponent: as an integer that counts the last digit behind the
+/// Reads a number with or without a sign, point and exponent: as an integer that counts the last digit after the
 /// point, and the number of digits after the point. `None` if it is not a number, or has more than
 /// [`DECIMAL_DIGITS_MAX`] digits.
 pub fn read(number: &str) -> Option<(i128, i8)> {

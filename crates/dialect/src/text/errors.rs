@@ -50,10 +50,10 @@ pub fn with_statement_hint(error: Error, statement: &str) -> Error {
     with_clause_hint(with_quotes_hint(error, statement), statement)
 }
 
-/// The words that begin a clause behind what may have a name without `AS`.
+/// The words that begin a clause after what may have a name without `AS`.
 const CLAUSES: [&str; 2] = ["FROM", "WHERE"];
 
-/// Suggests the word of a clause, if the parser stopped behind a word like it that was taken for the name of a column
+/// Suggests the word of a clause, if the parser stopped after a word like it that was mistaken for the name of a column
 /// or a table.
 fn with_clause_hint(error: Error, statement: &str) -> Error {
     let Some((_, found)) = error.message().split_once("Expected: end of statement, found: ") else { return error };

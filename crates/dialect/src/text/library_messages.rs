@@ -109,7 +109,7 @@ fn time_out_of_range(message: &str) -> Option<Sentence> {
     let sentence = Sentence::new("timestamp out of range");
     Some(if target.ends_with(" to Nanosecond") || target.ends_with(" to Timestamp(ns)") {
         sentence
-            .with_hint("beside a TIMESTAMP(9) or a DATE the years are 1678 to 2261: CAST(x AS TIMESTAMP) has others")
+            .with_hint("beside a TIMESTAMP(9) or a DATE the years are 1678 to 2261: CAST(x AS TIMESTAMP) allows others")
     } else {
         sentence
     })

@@ -31,7 +31,7 @@ pub fn rounded_integer(literal: &Literal<'_>) -> Option<i128> {
     }
 }
 
-/// What becomes of digits behind the point.
+/// What becomes of digits after the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fraction {
     Refused,
@@ -63,7 +63,7 @@ fn whole(text: &str, fractions: Fraction) -> Option<i128> {
     if significant.is_empty() {
         return Some(0);
     }
-    // The number of zeros after the significant digits. If it is negative, that many digits are behind the point.
+    // The number of zeros after the significant digits. If it is negative, that many digits are after the point.
     let scale = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?.checked_add(zeros)?;
     let (kept, zeros, rounds_up) = match usize::try_from(scale) {
         Ok(zeros) => (significant, zeros, false),

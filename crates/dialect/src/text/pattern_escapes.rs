@@ -49,7 +49,7 @@ pub fn with_rust_escapes(pattern: &str) -> String {
 /// What follows the first bracket of an end of a word.
 const WORD_CLASS: &str = "[:<:]]";
 
-/// The end of a word that is written as a class, behind its first bracket.
+/// The end of a word that is written as a class, after its first bracket.
 fn end_of_word(letters: &Peekable<Chars<'_>>) -> Option<&'static str> {
     let class: String = letters.clone().take(WORD_CLASS.len()).collect();
     match class.as_str() {
@@ -85,7 +85,7 @@ fn push_escape(written: &mut String, letters: &mut Peekable<Chars<'_>>, is_in_br
     }
 }
 
-/// Appends the character with a code of up to three octal digits, behind the first of them, a zero.
+/// Appends the character with a code of up to three octal digits, after the first of them, a zero.
 fn push_octal(written: &mut String, letters: &mut Peekable<Chars<'_>>) {
     let mut code = 0;
     for _ in 0..2 {

@@ -1,10 +1,10 @@
-//! The operators `?`, `?|` and `?&` of JSON. The tokenizer takes their question marks for parameters, which are never
-//! written so here.
+//! The operators `?`, `?|` and `?&` of JSON. The tokenizer mistakes their question marks for parameters, which are
+//! never written so here.
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Words behind which an expression begins, so that a question mark is not an operator.
+/// Words after which an expression begins, so that a question mark is not an operator.
 const BEFORE_EXPRESSIONS: [Keyword; 24] = [
     Keyword::ALL,
     Keyword::AND,
@@ -32,7 +32,7 @@ const BEFORE_EXPRESSIONS: [Keyword; 24] = [
     Keyword::WHERE,
 ];
 
-/// Turns question marks behind an operand into operators.
+/// Turns question marks after an operand into operators.
 pub fn join_operators(tokens: &mut Vec<TokenWithSpan>) {
     let (mut at, mut follows_operand) = (0, false);
     while at < tokens.len() {

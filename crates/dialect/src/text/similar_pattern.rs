@@ -41,7 +41,7 @@ struct PatternReader<'a> {
 }
 
 impl PatternReader<'_> {
-    /// Appends the character behind an escape: a class such as `\d`, a position such as `\m`, a control character such
+    /// Appends the character after an escape: a class such as `\d`, a position such as `\m`, a control character such
     /// as `\n`, or one that stands for itself.
     fn push_escaped(&mut self, expression: &mut String) -> Result<()> {
         let written = match self.rest.next() {

@@ -21,7 +21,7 @@ pub fn has_volatile_call(node: &impl Visit) -> bool {
     found.is_break()
 }
 
-/// The error of a call in an operand of which each copy would have a value of its own.
+/// The error of a call in an operand that is copied: each copy would have a different value.
 pub fn repeated_call() -> Error {
     not_supported("random(), nextval() or the like in an operand that is computed more than once")
         .with_hint("compute it in a subquery: FROM (SELECT random() AS x) AS q")

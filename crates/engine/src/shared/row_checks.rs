@@ -1,4 +1,4 @@
-//! Testing rows against the CHECK constraints of their table, whatever way they take into it. The engine knows no
+//! Testing rows against the CHECK constraints of their table, however they are written. The engine knows no
 //! expressions: a layer above, which does, registers how conditions are compiled. Without it, rows of a table with
 //! constraints are refused.
 

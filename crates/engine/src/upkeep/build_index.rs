@@ -22,7 +22,7 @@ const STEP_ROWS_MAX: u64 = 4 << 20;
 /// Maximum number of chunks in a step.
 const STEP_CHUNKS_MAX: usize = 1_024;
 
-/// Maximum age of a snapshot in milliseconds: while it is held, the store cannot give space back.
+/// Maximum age of a snapshot in milliseconds: while it is held, the store cannot return space.
 const SNAPSHOT_AGE_MS_MAX: i64 = 5_000;
 
 /// Building fails after this many conflicts in a row.

@@ -21,7 +21,7 @@ pub struct RetainReport {
     pub bytes: u64,
 }
 
-/// Drops the expired slices of one table, or of all tables, and gives their space back.
+/// Drops the expired slices of one table, or of all tables, and returns their space.
 pub(crate) fn retain(shared: &Arc<Shared>, table: Option<&Table>) -> Result<RetainReport> {
     let report = retain_tables(shared, |other| table.is_none_or(|table| table.id == other.id))?;
     shared.reclaim()?;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 const ATTEMPTS_MAX: usize = 5;
 
 /// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held,
-/// the store cannot give the space of removed chunks back.
+/// the store cannot return the space of removed chunks.
 const LISTED_BYTES_MAX: u64 = 64 << 20;
 
 /// Changes wait for a common commit until they add this many bytes of pages, or are this many.

@@ -7,7 +7,7 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use std::io::Read;
 
-/// What a file begins with, and the padding behind it.
+/// What a file begins with, and the padding after it.
 const FILE_MARK: &[u8; 8] = b"ARROW1\0\0";
 
 /// How much is read at once. A message that claims to be longer gets its memory as its bytes arrive.

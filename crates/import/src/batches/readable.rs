@@ -1,6 +1,6 @@
 //! Columns with Arrow types that tables do not have. Decimals that no table holds become numbers if they have few
 //! digits, lists of integers that no table holds lists of wider ones, and everything else becomes text, with structures
-//! and lists that are no arrays of a table as JSON. Texts of which the metadata says that they are intervals become
+//! and lists that are no arrays of a table as JSON. Texts that are intervals according to their metadata become
 //! intervals.
 
 use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, StringBuilder};

@@ -73,7 +73,7 @@ impl<T> Values<T> {
         Self { values: Vec::with_capacity(row_count), valid: None, wrong: Vec::new(), counts: NullCounts::default() }
     }
 
-    /// The column with the array that `array_of` makes of the values, and of which of them are not NULL.
+    /// The column with the array that `array_of` makes from the values and from which of them are not NULL.
     pub(crate) fn into_column(
         self,
         array_of: impl FnOnce(Vec<T>, Option<NullBuffer>) -> Result<ArrayRef, ArrowError>,

@@ -27,7 +27,7 @@ pub(crate) struct Groups {
 impl Groups {
     /// The groups in the first record of a text. The second record names the columns, and those of groups of several
     /// columns have no texts below that. Names that recur in several groups show that the groups belong to them; where
-    /// none does, each column behind the first must be in a group of several columns, and there must be two such groups
+    /// none does, each column after the first must be in a group of several columns, and there must be two such groups
     /// or more, because a title may have two texts.
     pub(crate) fn of(separator: Separator, text: &[u8], options: &Options, nulls: &NullTexts) -> Option<Self> {
         if options.header.is_some() || options.names.is_some() {
@@ -83,7 +83,7 @@ impl Groups {
         Some(format!("the header has two lines, whose texts are joined: {}; --skip leaves lines out", shown(last)))
     }
 
-    /// The names of the columns, each behind that of its group. `None` if there are other columns.
+    /// The names of the columns, each after that of its group. `None` if there are other columns.
     pub(crate) fn names_with(&self, columns: &[String]) -> Option<Vec<String>> {
         (self.names.len() == columns.len()).then(|| joined(&self.names, columns))
     }

@@ -41,7 +41,7 @@ fn has_fractions(text: &[u8]) -> bool {
     lines.next().is_some_and(|line| fraction(line) == Some(true)) && lines.all(|line| fraction(line) != Some(false))
 }
 
-/// Whether the comma behind a line's first time of day begins a fraction; `None` without such a comma.
+/// Whether the comma after a line's first time of day begins a fraction; `None` without such a comma.
 fn fraction(line: &[u8]) -> Option<bool> {
     let comma = memchr::memchr(b',', line)?;
     let clock = line[..comma].last_chunk::<8>()?;

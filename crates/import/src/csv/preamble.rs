@@ -113,7 +113,7 @@ fn table_start(
 /// Kinds of values that one column may have together, without texts.
 const TOGETHER: [u16; 3] = [kind::NUMBERS | kind::COMMA | kind::COMMA_EITHER, kind::TIMES, kind::BOOL];
 
-/// The position of a header behind titles with as many fields as the records have, of which the first is at `first`.
+/// The position of a header after titles with as many fields as the records have. The first record is at `first`.
 /// Each field of the header is a text, each column below it has values of other types, and no title fits these.
 fn later_header(
     separator: Separator,
@@ -169,7 +169,7 @@ fn is_mostly_empty(separator: Separator, text: &[u8]) -> bool {
 }
 
 /// The end of the comments at the start of a file: lines that begin with `#` and have a different number of fields than
-/// the first line without `#`. A line with the same number of fields is a header or a record, unless the line behind
+/// the first line without `#`. A line with the same number of fields is a header or a record, unless the line after
 /// them is a header.
 fn comments_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     let is_comment = |line: &[u8]| line.trim_ascii_start().starts_with(b"#");

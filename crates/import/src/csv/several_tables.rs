@@ -74,7 +74,7 @@ fn without_line_ends(text: &[u8]) -> &[u8] {
     &text[..text.len() - count]
 }
 
-/// The start of the first record that is the header of another table: it is behind an empty line, and the next record
+/// The start of the first record that is the header of another table: it is after an empty line, and the next record
 /// is not. It has nothing but different texts, and the records above and below it have a value that is no text in the
 /// same column.
 pub(crate) fn second_header(records: &Records, text: &[u8], nulls: &NullTexts) -> Option<usize> {
@@ -102,7 +102,7 @@ fn are_distinct(text: &[u8], fields: &[Field]) -> bool {
         .all(|(position, field)| fields[..position].iter().all(|other| other.bytes(text) != field.bytes(text)))
 }
 
-/// Whether a record with another number of fields may begin another table: it is behind an empty line, and has nothing
+/// Whether a record with another number of fields may begin another table: it is after an empty line, and has nothing
 /// but texts.
 pub(crate) fn may_begin_table(separator: Separator, text: &[u8], start: usize, nulls: &NullTexts) -> bool {
     let record = &text[start..];

@@ -42,7 +42,7 @@ fn has_thousands(text: &str, separator: char) -> bool {
     is_first && groups.count() > 0 && are_rest && are_digits(fraction)
 }
 
-/// The note about a text that is a time with the name of a zone behind it.
+/// The note about a text that is a time with the name of a zone after it.
 pub(crate) fn zone_note(seen: &SampleValue) -> Option<String> {
     let zone = zone_of(&seen.value)?;
     let (line, value) = (seen.line, shown(&seen.value));

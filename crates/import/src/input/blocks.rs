@@ -48,7 +48,7 @@ pub(crate) struct Block {
     pub(crate) first_line: u64,
     /// Whether this is the first block of the file.
     pub(crate) is_first: bool,
-    /// How many of the first bytes are the last records of the block before, if another table may begin behind them.
+    /// How many of the first bytes are the last records of the block before, if another table may begin after them.
     pub(crate) above: usize,
 }
 

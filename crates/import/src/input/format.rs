@@ -157,7 +157,7 @@ fn point(line: &[u8]) -> Option<Point> {
     is_point.then_some(Point { has_time: time.is_some() })
 }
 
-/// Cuts at a character, but not behind a backslash, nor in double quotes.
+/// Cuts at a character, but not after a backslash, nor in double quotes.
 fn cut(text: &str, at: char) -> Vec<&str> {
     let (mut parts, mut start, mut quoted, mut escaped) = (Vec::new(), 0, false, false);
     for (position, character) in text.char_indices() {

@@ -15,7 +15,7 @@ pub(crate) fn ends_lines_with_cr(head: &[u8]) -> bool {
 /// The same text with LF at the end of each line, whether that was CR, LF or both.
 pub(crate) struct LineFeeds<R> {
     reader: R,
-    /// Whether the last byte so far was a CR: an LF behind it belongs to the same line end.
+    /// Whether the last byte so far was a CR: an LF after it belongs to the same line end.
     is_after_cr: bool,
 }
 

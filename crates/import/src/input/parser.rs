@@ -144,7 +144,7 @@ impl RecordParser {
     }
 
     fn several_tables(&self, separator: Separator, line: u64) -> Error {
-        Error::invalid(format!("{}, line {line}: another table begins behind an empty line", self.file))
+        Error::invalid(format!("{}, line {line}: another table begins after an empty line", self.file))
             .with_hint(tables_hint(separator, line))
     }
 
@@ -187,7 +187,7 @@ fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec
     let mut bad = Vec::new();
     records.retain(|fields, start| {
         let Some(value) = value(fields) else { return true };
-        let reason = "is in a field behind the last column that has a name".to_owned();
+        let reason = "is in a field after the last column that has a name".to_owned();
         bad.push(BadRecord { start: start as usize, reason, value });
         false
     });
@@ -238,7 +238,7 @@ mod tests {
             let line = 4 + between.matches('\n').count();
             for byte_count in 1..text.len() {
                 let error = row_count(&text, byte_count).unwrap_err();
-                let wanted = format!("a.csv, line {line}: another table begins behind an empty line");
+                let wanted = format!("a.csv, line {line}: another table begins after an empty line");
                 assert_eq!(error.message(), wanted, "{byte_count}: {text:?}");
             }
         }

@@ -1,4 +1,4 @@
-//! Recognises YAML, and files of settings such as INI and TOML, by their first lines. All of the lines must be like
+//! Recognises YAML, and configuration files such as INI and TOML, by their first lines. All of the lines must be like
 //! this, because titles above separated values, too, may be written as `name: value`. The caller shows more lines
 //! of a file whose first ones are.
 
@@ -11,7 +11,7 @@ pub(crate) fn settings_format(head: &[u8]) -> Option<(&'static str, &'static str
     let lines: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
     if are_sections(&lines) {
         let hint = "write the values that it holds as CSV or JSON; --format csv reads it as separated values";
-        Some(("is a file of settings", hint))
+        Some(("is a configuration file", hint))
     } else if is_yaml(&lines) {
         Some(("is YAML", "convert it to JSON: yq -o json . FILE; --format csv reads it as separated values"))
     } else {
@@ -31,7 +31,7 @@ fn is_comment(line: &str) -> bool {
     line.is_empty() || line.starts_with(['#', ';'])
 }
 
-/// Whether the first line is `[section]`, and all others are sections, too, or `name = value`, of which there is one.
+/// Whether the first line is `[section]`, and all others are sections, too, or `name = value`, at least once.
 fn are_sections(lines: &[&str]) -> bool {
     let is_word = |text: &str| {
         let word = text.trim();
@@ -47,7 +47,7 @@ fn are_sections(lines: &[&str]) -> bool {
         && lines.iter().all(|line| is_section(line) || is_setting(line))
 }
 
-/// Whether the lines are those of a document of YAML: behind `---`, or keys, each of them once, with what belongs to
+/// Whether the lines are those of a document of YAML: after `---`, or keys, each of them once, with what belongs to
 /// them.
 fn is_yaml(lines: &[&str]) -> bool {
     let (is_marked, lines) = match lines {
@@ -99,8 +99,8 @@ mod tests {
             ("values:\n  - time: 1\n    v: 2\n", "is YAML"),
             ("- time: 1\n  v: 2\n- time: 2\n  v: 3\n", "is YAML"),
             ("a: b\ntext: |\n  c\n  d\nlist: # none\n  - 1\n", "is YAML"),
-            ("# a remark\n[station]\nname=Berlin\n\n[values]\n; none\nv = 1\n", "is a file of settings"),
-            ("[[sensor]]\nname = \"a\"\n", "is a file of settings"),
+            ("# a remark\n[station]\nname=Berlin\n\n[values]\n; none\nv = 1\n", "is a configuration file"),
+            ("[[sensor]]\nname = \"a\"\n", "is a configuration file"),
         ] {
             assert_eq!(settings_format(text.as_bytes()).map(|(what, _)| what), Some(wanted), "{text}");
         }

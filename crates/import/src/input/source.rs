@@ -41,7 +41,7 @@ enum InputSource {
 /// One file of an import.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Its name in messages: the path or the URL as it was given. A part of a file follows behind `#`.
+    /// Its name in messages: the path or the URL as it was given. A part of a file follows `#`.
     pub(crate) name: String,
     /// Its name without folders. That of a file of an archive is without the archive.
     bare_name: String,

@@ -13,7 +13,7 @@ pub(crate) struct Transcoded<R> {
     encoding: Encoding,
     decoder: Decoder,
     raw: Vec<u8>,
-    /// The text, of which the first bytes were passed on.
+    /// The text, whose first bytes have been passed on.
     text: Vec<u8>,
     passed: usize,
     is_at_end: bool,

@@ -70,7 +70,7 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
         }
         _ if begins_with(head, "<?xml") || is_markup(head) => Some(("is XML", EXPORT)),
         _ if is_json && is_json_value(head) => {
-            Some(("is a JSON value and no list of records", "write an object, or a list of objects or lists"))
+            Some(("is a JSON value, not a list of records", "write an object, or a list of objects or lists"))
         }
         _ if is_sql(head) => Some(("is a script of SQL", "run it: atsdb sql URL -f FILE")),
         _ if is_drawn_table(head) => {
@@ -110,7 +110,7 @@ fn is_json_value(head: &[u8]) -> bool {
     is_text || matches!(line, b"true" | b"false" | b"null") || is_number(line)
 }
 
-/// Whether the first statement, behind comments, is one of those that scripts and dumps begin with.
+/// Whether the first statement, after comments, is one of those that scripts and dumps begin with.
 fn is_sql(head: &[u8]) -> bool {
     const STARTS: [&str; 13] = [
         "create table ",
@@ -179,7 +179,7 @@ mod tests {
             (" id | v \n----+---\n  1 | x\n", "is a table drawn for people"),
             ("+----+---+\n| id | v |\n+----+---+\n", "is a table drawn for people"),
             ("---\n- name: a\n  value: 1\n", "is YAML"),
-            ("[section]\nname = a\n", "is a file of settings"),
+            ("[section]\nname = a\n", "is a configuration file"),
         ] {
             assert_eq!(what(text), Some(wanted), "{text}");
         }

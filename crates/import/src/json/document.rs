@@ -1,5 +1,5 @@
 //! Locates the records of a JSON document, and determines their kind: objects or arrays in a list, or the items of
-//! several lists, of which each is a column.
+//! several lists, each of which is a column.
 
 use crate::json::outline::{Element, List, Outline};
 use crate::options::Options;

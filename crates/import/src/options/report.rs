@@ -72,7 +72,7 @@ impl SkippedRecords {
         self.add_some([skipped], 1);
     }
 
-    /// Adds so many records, of which the first are known.
+    /// Adds a number of records. The first ones are given.
     pub(crate) fn add_some(&mut self, first: impl IntoIterator<Item = Skipped>, count: u64) {
         let room = SKIPPED_SHOWN_MAX.saturating_sub(self.first.len());
         self.first.extend(first.into_iter().take(room));

@@ -50,8 +50,8 @@ impl<'a> LackingColumns<'a> {
     }
 }
 
-/// Refuses files of which only some have a column with a default function: the rows of one import get its values either
-/// from the files or from the table. `positions` are those of the column in each file.
+/// Refuses the files if only some of them have a column with a default function: the rows of one import get its values
+/// either from the files or from the table. `positions` are those of the column in each file.
 pub(crate) fn refuse_mixed(definition: &TableDefinition, column: &Column, positions: &[Option<usize>]) -> Result<()> {
     match column.default_function {
         Some(function) if positions.contains(&None) => {

@@ -60,7 +60,7 @@ pub fn import(
 }
 
 /// The table that Parquet and Arrow files show, for a query that reads some of its columns later: few values are read
-/// for it. `None` if a file has another format, or texts as times, of which each may turn out to be none.
+/// for it. `None` if a file has another format, or texts as times, any of which may turn out to be none.
 ///
 /// # Errors
 ///

@@ -68,7 +68,7 @@ impl<'a> Archive<'a> {
     }
 
     fn other_document(&self) -> Error {
-        Error::usage(format!("{} is a document, but no spreadsheet", self.name)).with_hint("export its rows as CSV")
+        Error::usage(format!("{} is a document, but not a spreadsheet", self.name)).with_hint("export its rows as CSV")
     }
 
     /// Checks that the parts of a workbook do not take more memory than they may, and finds merged areas.

@@ -61,7 +61,7 @@ fn sheet(
     Ok(Unpacked::Sheet(sheet_text(&mut workbook, &sheet, space, progress)?))
 }
 
-/// The error of a file without parts, of which one was named.
+/// The error of a file that has no parts although one was named.
 pub(crate) fn no_parts(name: &str, part: &str) -> Error {
     Error::usage(format!("{name} has no sheet or file {part:?}: it is neither a workbook nor a zip archive"))
         .with_hint("leave out --sheet, and # in the name of the file")

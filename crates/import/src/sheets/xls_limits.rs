@@ -152,7 +152,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// The sizes in bytes that the shared texts may have, which begin in a record and go on in those behind it.
+/// The sizes in bytes that the shared texts may have, which begin in a record and continue in those after it.
 fn text_lengths(first: &[u8], records: &mut Records<'_>) -> Vec<u64> {
     let mut parts = vec![first.get(8..).unwrap_or(&[])];
     while let Some((record::CONTINUE, data)) = (Records { stream: records.stream }).next() {

@@ -101,7 +101,7 @@ fn each_record(part: impl Read, wanted: u32, mut receive: impl FnMut(&[u8])) -> 
     Ok(())
 }
 
-/// The number of a record: one byte, or two, of which the first has its highest bit set.
+/// The number of a record: one byte, or two, the first of which has its highest bit set.
 fn kind(part: &mut impl Read) -> io::Result<u32> {
     number(part, 2)
 }
@@ -124,7 +124,7 @@ fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     data.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }
 
-/// A text of 16 bits a character behind its length, and where it ends.
+/// A text of 16 bits a character after its length, and where it ends.
 fn text_at(data: &[u8], at: usize) -> Option<(String, usize)> {
     let length = usize::try_from(u32_at(data, at)?).ok()?.checked_mul(2)?;
     let (start, end) = (at + 4, (at + 4).checked_add(length)?);

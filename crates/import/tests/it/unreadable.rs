@@ -26,7 +26,7 @@ fn unreadable_formats_are_refused_with_what_to_do() {
 fn settings_are_no_separated_values() {
     for (content, message) in [
         ("---\ntime: 2024-01-01\nv: 1\n", "a.csv is YAML"),
-        ("[station]\nname = Berlin\n", "a.csv is a file of settings"),
+        ("[station]\nname = Berlin\n", "a.csv is a configuration file"),
         ("<html><body>404</body></html>", "a.csv is an HTML page"),
         ("%PDF-1.7\n", "a.csv is a PDF document"),
     ] {

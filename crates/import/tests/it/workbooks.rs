@@ -230,8 +230,8 @@ fn what_is_no_workbook_is_refused_with_its_kind() {
         (zip(&[]), "is a zip archive without files"),
         (b"PK\x03\x04xxxx".to_vec(), "cannot read it as a zip archive"),
         (compound, "cannot read it as a workbook of Excel"),
-        (odt, "is a document, but no spreadsheet"),
-        (docx, "is a document, but no spreadsheet"),
+        (odt, "is a document, but not a spreadsheet"),
+        (docx, "is a document, but not a spreadsheet"),
         (zip(&[("Index/Document.iwa", b"x")]), "is a document of Numbers"),
         (zip(&[("[Content_Types].xml", b"<a/>"), ("xl/workbook.xml", b"<a/>")]), "cannot read it as a workbook"),
     ] {

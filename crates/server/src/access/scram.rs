@@ -123,7 +123,7 @@ impl Exchange {
             return Err(ScramError::Binding("SCRAM channel binding check failed"));
         }
         if !same_secret(nonce.as_bytes(), self.nonce.as_bytes()) {
-            return Err(ScramError::Malformed("the nonce is another one"));
+            return Err(ScramError::Malformed("the nonce does not match"));
         }
         let (first, second) = (self.client_first.as_bytes(), self.server_first.as_bytes());
         let parts: [&[u8]; 5] = [first, b",", second, b",", without_proof.as_bytes()];

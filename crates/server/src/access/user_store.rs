@@ -80,7 +80,7 @@ impl UserStore {
         let verifier = password.map(verifier_of).transpose()?;
         change(&self.database, |rows, now_ms| {
             if rows.iter().any(|row| row.is(name, RowKind::Role)) {
-                let error = Error::new(ErrorKind::Exists, format!("there is a user {name} already"));
+                let error = Error::new(ErrorKind::Exists, format!("user {name} already exists"));
                 return Err(error.with_hint("atsdb user password or atsdb user role changes it"));
             }
             rows.push(AccessRow::new(name, RowKind::Role, role.name().to_owned(), now_ms));
@@ -135,8 +135,8 @@ impl UserStore {
         change(&self.database, |rows, now_ms| {
             find(rows, name)?;
             if rows.iter().any(|row| row.is(name, RowKind::Token) && row.label == label) {
-                let error = Error::new(ErrorKind::Exists, format!("user {name} has a token named {label} already"));
-                return Err(error.with_hint("name it otherwise with --name, or revoke the other one"));
+                let error = Error::new(ErrorKind::Exists, format!("user {name} already has a token named {label}"));
+                return Err(error.with_hint("choose another name with --name, or revoke the other token"));
             }
             let row = AccessRow::new(name, RowKind::Token, hash.clone(), now_ms);
             rows.push(AccessRow { label: label.to_owned(), ..row });

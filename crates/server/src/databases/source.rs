@@ -42,7 +42,7 @@ fn check_name(name: &str) -> Result<()> {
     match name {
         "" => wrong("it is empty"),
         name if name.len() > NAME_BYTES_MAX => wrong("it has more than 63 bytes"),
-        // InfluxDB's clients write a retention policy behind a slash.
+        // InfluxDB's clients write a retention policy after a slash.
         name if name.contains('/') => wrong("it holds a slash"),
         name if name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) => {
             wrong("it holds a blank or a control character")

@@ -31,7 +31,7 @@ fn problem(authority: Option<&str>, headers: &HeaderMap, has_users: bool) -> Opt
     // A request without a host does not come from a browser.
     let host = authority.or_else(|| text(HOST.as_str()))?;
     if !has_users && !is_of_this_machine(host) {
-        return Some("the server answers to localhost and to addresses only: name it so");
+        return Some("address the server as localhost or by its IP address");
     }
     // A browser sends no origin for a GET that a page embeds, such as an image. Links to the server are followed.
     let is_of_other_site = text(FETCH_SITE).is_some_and(|site| ["cross-site", "same-site"].contains(&site));

@@ -12,13 +12,13 @@ use super::wire::startup;
 use atsdb::sql::CopyStatement;
 use atsdb::{Column, ColumnId, ColumnType, TimeUnit};
 
-/// The types of parameters, and some of which there is none.
+/// The types of parameters, and some that do not exist.
 const PARAMETER_TYPES: [u32; 34] = [
     0, 16, 17, 18, 19, 20, 21, 22, 23, 25, 26, 114, 700, 701, 1000, 1005, 1007, 1009, 1015, 1016, 1021, 1022, 1042,
     1043, 1082, 1083, 1114, 1115, 1182, 1184, 1185, 1186, 1700, 2950,
 ];
 
-/// The heads of COPYs, of which the first byte of an input chooses one.
+/// The heads of COPYs. The first byte of an input chooses one.
 const COPIES: [&str; 7] = [
     "COPY t FROM STDIN",
     "COPY t FROM STDIN (DELIMITER '|', NULL 'x')",

@@ -165,7 +165,7 @@ fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
         }
         _ => return None,
     };
-    // The casts behind it.
+    // The casts after it.
     loop {
         let mut ahead = words.clone();
         if !(ahead.accept_symbol(':') && ahead.accept_symbol(':')) {
@@ -188,7 +188,7 @@ fn end_of_call(mut words: Words<'_>) -> Option<Words<'_>> {
     is_found.then_some(words)
 }
 
-/// The text in the brackets that begin here, if it is not long. The words behind them come next.
+/// The text in the brackets that begin here, if it is not long. The words after them come next.
 fn end_of_brackets<'a>(words: &mut Words<'a>) -> Option<&'a str> {
     if !words.accept_symbol('(') {
         return None;
@@ -231,7 +231,7 @@ fn is_constant(text: &str) -> bool {
     true
 }
 
-/// Whether a type is one of the names of objects: `regclass` and its like.
+/// Whether a type is one of the names of objects: `regclass` and similar types.
 fn is_named(type_name: &str) -> bool {
     known::by_name(type_name).is_some_and(|known| known::is_named(known.id))
 }

@@ -180,7 +180,7 @@ fn foreign_keys(_: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuild
     Ok(())
 }
 
-/// How the key treats rows of which some columns are NULL, as `information_schema` names it.
+/// How the key treats rows in which some columns are NULL, as `information_schema` names it.
 fn match_option(key: &ForeignKey) -> &'static str {
     if key.match_full { "FULL" } else { "NONE" }
 }

@@ -10,7 +10,7 @@ use atsdb_dialect::text::errors::{not_supported, sql_error};
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
 
 /// Adds a column to a definition, and its keys and conditions to `constraints`. `place` names the column, for errors.
-/// A type that is no other one is taken for an enumerated type, whose labels are not known yet.
+/// A type that is no other one is treated as an enumerated type, whose labels are not known yet.
 pub(crate) fn with_column(
     definition: TableDefinition,
     declared: &ColumnDef,

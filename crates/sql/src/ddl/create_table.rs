@@ -65,7 +65,7 @@ pub(crate) fn notice_of_time(create: &CreateTable, definition: &TableDefinition)
     }
     Ok(Some(format!(
         "column {} becomes the time of table {}, by which its rows are stored, and cannot be NULL; if it is a column \
-         like any other, write WITH (time = 'none') behind the columns",
+         like any other, write WITH (time = 'none') after the columns",
         column.name, definition.name
     )))
 }

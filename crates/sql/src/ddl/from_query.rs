@@ -50,7 +50,7 @@ pub(crate) fn with_room(schema: &SchemaRef, computed: impl FnOnce() -> Result<Ve
     Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
 }
 
-/// The names of columns in `CREATE TABLE t (a, b) AS ...`, which the parser finds behind the query.
+/// The names of columns in `CREATE TABLE t (a, b) AS ...`, which the parser finds after the query.
 pub(crate) fn names_of_columns(create: &CreateTable) -> &[TableAliasColumnDef] {
     let Some(SetExpr::Select(select)) = create.query.as_ref().map(|query| query.body.as_ref()) else { return &[] };
     match select.from.first().map(|from| &from.relation) {
@@ -59,7 +59,7 @@ pub(crate) fn names_of_columns(create: &CreateTable) -> &[TableAliasColumnDef] {
     }
 }
 
-/// The columns of a query, of which the first have these names.
+/// The columns of a query. The first ones get these names.
 pub(crate) fn named(schema: SchemaRef, names: &[TableAliasColumnDef]) -> Result<SchemaRef> {
     if names.is_empty() {
         return Ok(schema);

@@ -13,7 +13,7 @@ pub(super) struct DroppedNames {
 }
 
 impl DroppedNames {
-    /// Parses the rest of a `DROP` behind the kind of what is dropped.
+    /// Parses the rest of a `DROP` after the kind of what is dropped.
     pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Self, ParserError> {
         let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
         let names = parser.parse_comma_separated(|parser| parser.parse_object_name(false))?;

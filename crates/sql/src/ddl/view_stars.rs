@@ -1,6 +1,6 @@
 //! The `*`s in the query of a view. They mean the columns that the tables have when the view is created, so these are
 //! written in their place. A `*` of a subquery, a common table expression or a function stays: what it shows is written
-//! there. So does one of which a part cannot be written.
+//! there. A `*` stays as well if a part of it cannot be written.
 
 use atsdb_core::name::same_name;
 use atsdb_dialect::parse::query_text::byte_of;

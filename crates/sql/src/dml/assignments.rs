@@ -81,7 +81,7 @@ fn columns_of(query: &Query) -> Result<Vec<Expr>> {
     Ok((0..values.len()).map(column).collect())
 }
 
-/// The SELECT of a query of which each column can be selected alone.
+/// The SELECT of a query, if each of its columns can be selected alone.
 fn plain_select(query: &Query) -> Option<&Select> {
     let SetExpr::Select(select) = query.body.as_ref() else { return None };
     let GroupByExpr::Expressions(groups, _) = &select.group_by else { return None };

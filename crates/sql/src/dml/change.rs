@@ -55,7 +55,7 @@ impl Change {
     }
 }
 
-/// The actions of a `MERGE`. A row of its query has the number of its action behind the location of the matched row,
+/// The actions of a `MERGE`. A row of its query has the number of its action after the location of the matched row,
 /// or NULL for none. The values for each action follow, in the actions' order.
 #[derive(Debug, Clone)]
 pub(crate) struct Merge {

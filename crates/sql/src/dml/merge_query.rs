@@ -206,7 +206,7 @@ impl ClauseReading<'_> {
 
 fn refuse_condition(found: bool) -> Result<()> {
     match found {
-        true => Err(not_supported("WHERE behind an action of MERGE").with_hint("write WHEN ... AND condition THEN")),
+        true => Err(not_supported("WHERE after an action of MERGE").with_hint("write WHEN ... AND condition THEN")),
         false => Ok(()),
     }
 }

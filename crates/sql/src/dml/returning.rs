@@ -38,7 +38,7 @@ impl Returning {
         }
     }
 
-    /// The names of the values of other tables behind the columns of a row.
+    /// The names of the values of other tables after the columns of a row.
     pub(crate) fn other_names(&self) -> Vec<String> {
         (0..self.others.len()).map(other_name).collect()
     }

@@ -230,8 +230,8 @@ fn parsed_type(name: &str) -> Option<DataType> {
     Parser::new(&GenericDialect).try_with_sql(name).and_then(|mut parser| parser.parse_data_type()).ok()
 }
 
-/// The identity columns whose given values do not count: those of which all are `DEFAULT`, or which the statement
-/// overrides.
+/// The identity columns whose given values do not count, because all of them are `DEFAULT` or the statement overrides
+/// them.
 fn generated_columns(insert: &Insert, overriding: Option<Overriding>, columns: &[&Column]) -> Vec<String> {
     let rows = insert.source.as_ref().map(|source| source.body.as_ref());
     let has_only_defaults = |at: usize| match rows {

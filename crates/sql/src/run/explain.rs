@@ -146,7 +146,7 @@ fn truth(option: &UtilityOption) -> Result<bool> {
     }
 }
 
-/// The word, number or text behind an option's name.
+/// The word, number or text after an option's name.
 fn argument(option: &UtilityOption) -> Option<String> {
     Some(match option.arg.as_ref()? {
         Expr::Identifier(word) => word.value.clone(),

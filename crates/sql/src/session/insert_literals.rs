@@ -87,7 +87,7 @@ impl Session {
     }
 }
 
-/// Whether a statement that failed may have stored its rows all the same, or was refused because of its rows.
+/// Whether a statement that failed may nevertheless have stored its rows, or was refused because of its rows.
 struct MayBeStored(bool);
 
 fn insert_in_transaction(

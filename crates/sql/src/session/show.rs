@@ -20,7 +20,7 @@ pub(crate) fn show_tables(tables: &[Table]) -> Result<Answer> {
     let tables = tables.iter().map(|table| &table.definition).filter(|definition| !definition.sequence);
     let mut names: Vec<&str> = tables.map(|definition| definition.name.as_str()).collect();
     names.sort_by_key(|name| name.to_lowercase());
-    // A stored table behind a temporary one of the same name cannot be named.
+    // A stored table that a temporary one of the same name hides cannot be named.
     names.dedup_by_key(|name| name_key(name));
     answer(vec![("table", Arc::new(StringArray::from(names)))])
 }

@@ -60,7 +60,7 @@ impl Session {
     pub(super) fn refuse_in_transaction(&self, what: &str) -> Result<()> {
         match self.in_transaction() {
             true => Err(sql_error(format!("{what} cannot run inside a transaction block"))
-                .with_hint("leave CONCURRENTLY out: nobody waits for an index")),
+                .with_hint("leave CONCURRENTLY out: an index blocks nobody")),
             false => Ok(()),
         }
     }

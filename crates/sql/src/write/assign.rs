@@ -59,7 +59,7 @@ impl Assignment<'_> {
             }
             (DataType::Timestamp(..) | DataType::Date32, other) if other != ColumnType::Date => {
                 Err(Error::invalid(format!("a time does not become {}", other.sql_name()))
-                    .with_hint("say what it is to count: CAST(extract(epoch FROM time) AS BIGINT)"))
+                    .with_hint("choose what it counts: CAST(extract(epoch FROM time) AS BIGINT)"))
             }
             (DataType::Float64, ColumnType::Float32) => self.narrow_floats(),
             (DataType::Decimal128(..), other) if is_integer(other) => self.whole_decimals(),
@@ -120,7 +120,7 @@ impl Assignment<'_> {
         Ok(Arc::new(days.into_iter().collect::<Int32Array>().reinterpret_cast::<Date32Type>()))
     }
 
-    /// Converts each time to a unit of which there are `numerator / denominator` in a second. It rounds, except that a
+    /// Converts each time to a unit; a second has `numerator / denominator` of them. It rounds, except that a
     /// day is the one that contains the time.
     fn convert<T>(
         &self,

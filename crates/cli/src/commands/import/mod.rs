@@ -160,7 +160,7 @@ fn note_unused(table: &Table, options: &Options, declared: &DeclaredTable) -> Re
     unused.extend(declared.unused(&table.definition)?);
     if !unused.is_empty() {
         let name = &table.definition.name;
-        eprintln!("note: table {name} is there and stays as it is; not used: {}", unused.join(", "));
+        eprintln!("note: table {name} exists and stays as it is; ignored: {}", unused.join(", "));
     }
     Ok(())
 }

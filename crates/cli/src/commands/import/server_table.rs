@@ -12,7 +12,7 @@ pub(super) fn is_on_server(path: &Path) -> bool {
     path.to_str().is_some_and(is_foreign_table)
 }
 
-/// The table, of which only the columns are read that the options choose. `is_only` says that there are no other
+/// The table. Only the columns that the options choose are read. `is_only` says that there are no other
 /// inputs. Ctrl-C ends the wait for its server, at any time.
 pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Input> {
     let (url, options) = (path.to_string_lossy().into_owned(), options.clone());

@@ -1,5 +1,5 @@
-//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer. Of a table without rows
-//! it is the declared columns.
+//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer. A table without rows
+//! has its declared columns.
 
 use crate::console::prefetch::{Prefetch, PrefetchedBytes};
 use atsdb::name::{same_name, unknown_name};
@@ -99,7 +99,7 @@ fn is_empty(connection: &Connection, table: &str) -> rusqlite::Result<bool> {
     connection.query_row(&format!("SELECT NOT EXISTS (SELECT 1 FROM {})", quoted(table)), [], |row| row.get(0))
 }
 
-/// The columns of a table without rows, of which only the declared types are known.
+/// The columns of a table without rows: only their declared types are known.
 fn declared_columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<ForeignColumn>> {
     let statement = connection.prepare(&format!("SELECT * FROM {}", quoted(table)))?;
     let columns = statement.columns().map(|column| ForeignColumn {
@@ -179,7 +179,7 @@ fn put_rows(connection: &Connection, select: &str, put: &mut dyn FnMut(io::Resul
     Ok(())
 }
 
-/// A value as JSON: bytes as hexadecimal text behind `\x`. `None` is a text that is not UTF-8.
+/// A value as JSON: bytes as hexadecimal text after `\x`. `None` is a text that is not UTF-8.
 fn json(value: ValueRef<'_>, is_bool: bool) -> Option<Value> {
     Some(match value {
         ValueRef::Null => Value::Null,

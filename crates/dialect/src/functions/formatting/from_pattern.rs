@@ -1,6 +1,6 @@
 //! `to_date(text, pattern)` and `to_timestamp(text, pattern)` with PostgreSQL's patterns (`YYYY-MM-DD`). Patterns of
 //! strftime, which contain a `%`, and calls with other arguments are left to DataFusion, except for seconds that are no
-//! time: NaN, and those that are out of range, of which it makes other times. `to_timestamp` of a number, or by a
+//! time: NaN, and those out of range, which it would turn into other times. `to_timestamp` of a number, or by a
 //! pattern of PostgreSQL's, has microseconds. DataFusion's has nanoseconds, whose range ends in the year 2262.
 
 use super::time_pattern::{DAYS, Field, MONTHS, PatternField, Piece, ROMAN, pieces_of};

@@ -42,7 +42,7 @@ pub(super) enum NumberField {
     Ordinal {
         is_lower: bool,
     },
-    /// `V`: the digits behind it multiply by powers of ten.
+    /// `V`: the digits after it multiply by powers of ten.
     Shift,
     /// `EEEE`.
     Exponent,
@@ -92,7 +92,7 @@ pub(super) enum SignSide {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct NumberPattern {
     pub(super) pieces: Vec<NumberPiece>,
-    /// The digits before the point, behind it, and behind `V`.
+    /// The digits before the point, after it, and after `V`.
     pub(super) whole_digits: usize,
     pub(super) fraction_digits: usize,
     pub(super) shift_digits: usize,

@@ -209,7 +209,7 @@ impl<'a> Writer<'a> {
         }
         match self.sign_side {
             Some(SignSide::Before) => self.push(if self.is_negative { '-' } else { '+' }),
-            // It is written behind the last digit.
+            // It is written after the last digit.
             Some(SignSide::Behind) => return,
             None if self.has_brackets => self.push(if self.is_negative { '<' } else { ' ' }),
             None if self.is_negative => self.push('-'),
@@ -264,7 +264,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes what stands behind the last digit: a bracket, or the sign.
+    /// Writes what stands after the last digit: a bracket, or the sign.
     fn write_sign_behind(&mut self) {
         // As many fields as digits, without the first one, the spaces before and the point counted as one each.
         let end = self.field_count + usize::from(self.places.spaces > 0) + usize::from(self.pattern.has_point);

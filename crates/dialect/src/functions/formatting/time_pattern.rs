@@ -20,7 +20,7 @@ pub(super) struct PatternField {
     pub(super) letters: Letters,
     /// Without padding: `FM` stands before it, or `TM` before a name.
     pub(super) is_bare: bool,
-    /// `TH` or `th` stands behind it.
+    /// `TH` or `th` stands after it.
     pub(super) ordinal: Option<Letters>,
 }
 
@@ -196,7 +196,7 @@ pub(super) fn quoted_text(text: &str) -> (String, &str) {
     (quoted, letters.as_str())
 }
 
-/// The text behind a word, in any case.
+/// The text after a word, in any case.
 fn without<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(word.len())?;
     start.eq_ignore_ascii_case(word).then_some(rest)

@@ -86,7 +86,7 @@ fn readable(text: &str) -> CoreResult<NumberPattern> {
     }
 }
 
-/// The type of numbers in a pattern. Digits behind `V` are behind the point of the number.
+/// The type of numbers in a pattern. Digits after `V` are after the point of the number.
 fn type_of(pattern: &NumberPattern) -> CoreResult<DataType> {
     let digits = pattern.whole_digits + pattern.shift_digits + pattern.fraction_digits;
     match (u8::try_from(digits.max(1)), i8::try_from(pattern.shift_digits + pattern.fraction_digits)) {
@@ -137,7 +137,7 @@ struct Reader<'a> {
     /// The digits that have been read, with their point.
     digits: String,
     has_point: bool,
-    /// The digits behind the point.
+    /// The digits after the point.
     fraction_count: usize,
 }
 
@@ -177,7 +177,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a digit or the point, and a sign before the first or behind the last digit.
+    /// Reads a digit or the point, and a sign before the first or after the last digit.
     fn digit(&mut self, field: NumberField) {
         if self.next() == Some(' ') {
             self.at += 1;
@@ -222,7 +222,7 @@ impl Reader<'_> {
     fn sign_behind(&mut self, is_read: bool) {
         let is_sign = |letter: &char| matches!(letter, '+' | '-');
         if self.pattern.sign.is_some() {
-            // S stands directly behind the last digit.
+            // S stands directly after the last digit.
             if let Some(sign) = self.text.get(self.at + 1).copied().filter(|next| is_read && is_sign(next)) {
                 self.sign = Some(sign);
                 self.at += 1;

@@ -83,7 +83,7 @@ pub(super) fn written(json: &Json, level: Option<usize>) -> String {
 /// The maximum number of digits of `numeric` before the point.
 const WHOLE_DIGITS_MAX: i64 = 131_072;
 
-/// The maximum number of digits of `numeric` behind the point.
+/// The maximum number of digits of `numeric` after the point.
 const SCALE_MAX: i64 = 16_383;
 
 /// Returns whether a number fits into the range of `numeric`.
@@ -97,9 +97,9 @@ fn is_numeric(number: &str) -> bool {
 pub(super) struct NumberParts {
     /// The power of ten that its first digit counts; zero has the least one.
     pub(super) power: i64,
-    /// Its digits without zeros before and behind them.
+    /// Its digits without zeros before and after them.
     pub(super) digits: String,
-    /// The number of digits behind the point.
+    /// The number of digits after the point.
     scale: i64,
 }
 

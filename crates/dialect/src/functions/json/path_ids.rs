@@ -11,7 +11,7 @@ pub(super) fn for_each_object<'a>(document: &'a Json, each: &mut dyn FnMut(&'a J
     end_of(document, 0, each);
 }
 
-/// The byte behind a value that begins at a byte, or at the next multiple of 4.
+/// The byte after a value that begins at a byte, or at the next multiple of 4.
 fn end_of<'a>(json: &'a Json, start: usize, each: &mut dyn FnMut(&'a Json, usize)) -> usize {
     let aligned = start.next_multiple_of(4);
     match json {

@@ -266,7 +266,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Takes the step behind subscripts from the elements that one of them means.
+    /// Takes the step after subscripts from the elements that one of them means.
     fn take_subscript(
         &self,
         walk: &mut Walk<'a>,

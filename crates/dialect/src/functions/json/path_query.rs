@@ -203,7 +203,7 @@ fn array(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(arrays.collect::<StringArray>()))
 }
 
-/// The items as a list, of which `jsonb_path_query` makes rows.
+/// The items as a list, which `jsonb_path_query` turns into rows.
 fn list(args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut lists = ListBuilder::new(StringBuilder::new());
     for texts in texts("jsonb_path_query", args)? {

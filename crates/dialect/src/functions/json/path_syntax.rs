@@ -16,7 +16,7 @@ use atsdb_core::{Error, Result};
 /// How deep operations, brackets and signs may be nested.
 pub(super) const DEPTH_MAX: usize = 64;
 
-/// The maximum number of steps behind each other, or of operands of one precedence.
+/// The maximum number of steps in a row, or of operands of one precedence.
 const CHAIN_MAX: usize = 1_000;
 
 /// Reads a path.
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
     }
 }
 
-/// What was read: a condition has no place where a value is required, nor the reverse.
+/// What was read. A condition is refused where a value is required, and a value where a condition is.
 enum Parsed {
     Value(PathExpression),
     Condition(PathCondition),
@@ -142,7 +142,7 @@ impl Reader<'_> {
         Ok(Parsed::Condition(join(conditions)))
     }
 
-    /// Reads a condition behind `!`, or a comparison.
+    /// Reads a condition after `!`, or a comparison.
     fn negation(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
         if first.is_some() || !self.next.takes("!")? {
             return self.comparison(first);
@@ -275,7 +275,7 @@ impl Reader<'_> {
         Ok(Parsed::Value(PathExpression::of(start)))
     }
 
-    /// Reads a value and the steps behind it, or a condition in parentheses.
+    /// Reads a value and the steps after it, or a condition in parentheses.
     fn accessed(&mut self) -> Result<Parsed> {
         if self.next.token == PathToken::Symbol("(") {
             return self.enclosed();
@@ -412,7 +412,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is behind `.**`.
+    /// What is after `.**`.
     fn descendants(&mut self) -> Result<PathStep> {
         if !self.next.takes("{")? {
             return Ok(PathStep::Descendants { first: 0, last: LEVEL_LAST });
@@ -493,5 +493,5 @@ fn refuse_longer(count: usize) -> Result<()> {
     if count <= CHAIN_MAX {
         return Ok(());
     }
-    Err(sql_error("the jsonpath has too many steps").with_hint(format!("the maximum is {CHAIN_MAX} behind each other")))
+    Err(sql_error("the jsonpath has too many steps").with_hint(format!("the maximum is {CHAIN_MAX} in a row")))
 }

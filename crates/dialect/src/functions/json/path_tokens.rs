@@ -169,7 +169,7 @@ impl<'a> PathTokens<'a> {
         }
     }
 
-    /// A text in quotes, behind what opens it.
+    /// A text in quotes, after what opens it.
     fn quoted(&mut self, opening_bytes: usize) -> Result<String> {
         self.rest = &self.rest[opening_bytes..];
         let mut text = String::new();
@@ -211,7 +211,7 @@ impl<'a> PathTokens<'a> {
         Ok(())
     }
 
-    /// Reads `\u0041` or `\u{41}`, and the second half of a pair of surrogates behind a first one.
+    /// Reads `\u0041` or `\u{41}`, and the second half of a pair of surrogates after a first one.
     fn unicode(&mut self, text: &mut String) -> Result<()> {
         let mut code = self.code()?;
         if (0xD800..0xDC00).contains(&code) {

@@ -74,7 +74,7 @@ pub(super) enum WalkTask<'a> {
     Step { at: usize, item: PathItem<'a>, opens: bool },
     /// Takes a step from each part of an item.
     Each(EachPart<'a>),
-    /// Takes the step behind subscripts from the elements at the next one.
+    /// Takes the step after subscripts from the elements at the next one.
     Subscripts { at: usize, item: PathItem<'a>, next: usize },
     /// Takes a step from an object for each member.
     Pairs { at: usize, item: PathItem<'a>, members: btree_map::Iter<'a, MemberKey, Json>, id: i64 },
@@ -99,7 +99,7 @@ pub(super) struct Walk<'a> {
     /// The last task is next.
     pub(super) tasks: Vec<WalkTask<'a>>,
     is_lax: bool,
-    /// The step behind which missing parts are no errors, and whether they are none anyway.
+    /// The step after which missing parts are no errors, and whether they are none anyway.
     descent: Option<usize>,
     is_relaxed: bool,
 }

@@ -197,7 +197,7 @@ fn array_length(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(lengths.collect::<Result<Int32Array>>()?))
 }
 
-/// The elements of an array, of which `json_array_elements` makes rows.
+/// The elements of an array, which `json_array_elements` turns into rows.
 fn elements(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
     lists(args, |json| {
         let Some(found) = json_text::elements(json) else {
@@ -208,7 +208,7 @@ fn elements(args: &[ArrayRef], as_text: bool) -> Result<ArrayRef> {
     })
 }
 
-/// The keys of an object, of which `json_object_keys` and `json_each` make rows.
+/// The keys of an object, which `json_object_keys` and `json_each` turn into rows.
 fn keys(args: &[ArrayRef]) -> Result<ArrayRef> {
     lists(args, |json| {
         let Some(members) = json_text::members(json) else {

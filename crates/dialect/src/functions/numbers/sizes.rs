@@ -47,7 +47,7 @@ pub fn pretty_size(bytes: i64) -> String {
     pretty(bytes.into(), 0)
 }
 
-/// A number of bytes, of which `scale` digits are after the point.
+/// A number of bytes, with `scale` digits after the point.
 fn pretty(size: i128, scale: u8) -> String {
     let whole = size / 10_i128.checked_pow(scale.into()).unwrap_or(i128::MAX);
     if whole.unsigned_abs() < BYTES_MAX {

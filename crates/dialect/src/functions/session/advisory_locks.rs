@@ -1,4 +1,4 @@
-//! The functions of advisory locks: `pg_advisory_lock` and its like. Not owned: the locks (`lock_table`).
+//! The functions of advisory locks: `pg_advisory_lock` and similar functions. Not owned: the locks (`lock_table`).
 //!
 //! A lock that another session holds is awaited without a thread, because the other session needs one to release it.
 //! DataFusion evaluates such functions before the rest of their `SELECT`.

@@ -83,7 +83,7 @@ pub fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
     Regex::new(&pattern).or_else(|error| exec_err!("Regular expression did not compile: {error}"))
 }
 
-/// The matches from a byte of a text. After an empty match, the search continues one character behind it.
+/// The matches from a byte of a text. After an empty match, the search continues one character after it.
 fn matches<'a>(expression: &'a Regex, text: &'a str, from: usize) -> impl Iterator<Item = Captures<'a>> {
     let mut from = Some(from);
     std::iter::from_fn(move || {
@@ -183,12 +183,12 @@ pub fn number(column: Option<&ArrayRef>, row: usize, name: &str, missing: i64, l
     }
 }
 
-/// The byte at which a character begins, from 1; or that of the end, behind the last one.
+/// The byte at which a character begins, from 1; or that of the end, after the last one.
 pub fn byte_of(text: &str, character: usize) -> Option<usize> {
     text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(character.checked_sub(1)?)
 }
 
-/// The parts of a text between matches. An empty match at the start, at the end or directly behind another one does not
+/// The parts of a text between matches. An empty match at the start, at the end or directly after another one does not
 /// separate.
 fn split(args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut lists = ListBuilder::new(StringBuilder::new());

@@ -121,7 +121,7 @@ fn formatted(pattern: &str, values: &[Option<&str>]) -> Result<String> {
             Some(after) => {
                 let (position, spec) = position_of(after)?;
                 let at = position.unwrap_or(next);
-                // Without a position of its own, the value is the one behind the width.
+                // Without a position of its own, the value is the one after the width.
                 next = at + 1;
                 (width_of(values.get(at))?, spec)
             }

@@ -2,7 +2,7 @@
 //!
 //! Times with a zone are instants: columns of tables, whose zone is UTC, and text. Times without one are local times:
 //! `TIMESTAMP '...'`, and what `AT TIME ZONE` itself returns for an instant. The syntax tree tells which values without
-//! a zone are instants all the same, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
+//! a zone are instants nevertheless, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
 //! they become columns of a subquery.
 
 use crate::functions::base::arguments::{per_second, strictly, text_of};

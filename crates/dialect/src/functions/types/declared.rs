@@ -138,7 +138,7 @@ pub fn is_untyped(expr: &Expr) -> bool {
     }
 }
 
-/// The functions that say of which type a value is, and return it.
+/// The functions that declare the type of a value and return the value.
 pub const DECLARATIONS: [&str; 7] =
     [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED, "declared_inet", "declared_cidr"];
 

@@ -1,5 +1,5 @@
 //! Finds matches in one pass over both sides. It holds one batch of the left side in memory, and the batches of the
-//! right side that contain its matches, of which there are never many.
+//! right side that contain its matches, which are never many.
 
 use super::node::{Task, Tolerance};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array, new_null_array};

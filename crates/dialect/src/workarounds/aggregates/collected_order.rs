@@ -1,9 +1,9 @@
 //! `array_agg` and `string_agg` collect values in the order of their `ORDER BY`, or of their window. DataFusion
 //! computes some of them in the opposite order, and does not always turn the result around: not for `DISTINCT`, and not
-//! in a window. It also insists on rows in the order of `string_agg`, of which there can be one only. Both functions
-//! can sort their values themselves, and here they always do. PostgreSQL sorts the values of `DISTINCT` without
-//! `ORDER BY`, too, in order to find equal ones, and so they get this order here. The texts of a mapped column are cast
-//! for `string_agg`, but not in its order, which DataFusion takes for the order of something else.
+//! in a window. It also requires rows in the order of `string_agg`, so a query can have only one such order. Both
+//! functions can sort their values themselves, and here they always do. PostgreSQL sorts the values of `DISTINCT`
+//! without `ORDER BY`, too, in order to find equal ones, and so they get this order here. The texts of a mapped column
+//! are cast for `string_agg`, but not in its order, which DataFusion takes for the order of something else.
 //!
 //! No upstream issue known.
 
@@ -51,7 +51,7 @@ struct Collecting {
 impl AggregateUDFImpl for Collecting {
     of_inner!(name, aliases, signature, return_type, documentation);
 
-    /// Says of which type the elements of arrays are if they are texts for DataFusion, and UUIDs or JSON for SQL.
+    /// Declares the type of array elements that are texts for DataFusion, and UUIDs or JSON for SQL.
     fn return_field(&self, args: &[FieldRef]) -> Result<FieldRef> {
         let field = self.inner.return_field(args)?;
         let of_elements = args.first().filter(|_| self.name() == ARRAY).and_then(|value| TextType::of(value));

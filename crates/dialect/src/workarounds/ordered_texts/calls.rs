@@ -213,7 +213,7 @@ fn require_type(call: &Expr, of: &TextType, name: &str, schema: &DFSchema) -> Re
 fn no_function(name: &str, args: &[Expr], schema: &DFSchema) -> DataFusionError {
     let types: Vec<String> = args.iter().map(|arg| name_of_type(arg, schema)).collect();
     let error = sql_error(format!("function {name}({}) does not exist", types.join(", ")));
-    external(error.with_hint("labels of an enumerated type and addresses are no texts: write CAST(x AS TEXT)"))
+    external(error.with_hint("labels of an enumerated type and addresses are not texts: write CAST(x AS TEXT)"))
 }
 
 fn no_array(of: &TextType) -> DataFusionError {

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, SortExpr};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Adds the rule behind all others.
+/// Adds the rule after all others.
 pub(crate) fn name_each_key_once(optimizer: &mut Optimizer) {
     optimizer.rules.push(Arc::new(EachKeyOnce));
 }

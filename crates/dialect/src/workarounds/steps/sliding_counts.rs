@@ -32,7 +32,7 @@ fn sliding_counts(plan: &dyn ExecutionPlan) -> Vec<usize> {
     let of_whole = || plan.downcast_ref::<WindowAggExec>().map(WindowAggExec::window_expr);
     let windows = plan.downcast_ref::<BoundedWindowAggExec>().map(BoundedWindowAggExec::window_expr).or_else(of_whole);
     let windows = windows.unwrap_or_default();
-    // The columns of windows are behind those of the input.
+    // The columns of windows are after those of the input.
     let first = plan.schema().fields().len().saturating_sub(windows.len());
     (first..).zip(windows).filter(|&(_, window)| is_sliding_count(window.as_ref())).map(|(column, _)| column).collect()
 }

@@ -1,4 +1,5 @@
-//! `length` of bytes counts the bytes, as in PostgreSQL. DataFusion takes the bytes for a text, and counts characters.
+//! `length` of bytes counts the bytes, as in PostgreSQL. DataFusion mistakes the bytes for a text, and counts
+//! characters.
 //!
 //! No upstream issue known.
 

@@ -1,5 +1,5 @@
 //! Functions of texts that PostgreSQL also has for bytes: `btrim`, `ltrim` and `rtrim`, `substr`, `overlay`, `position`
-//! and `bit_length`. DataFusion takes the bytes for a text, or refuses them.
+//! and `bit_length`. DataFusion mistakes the bytes for a text, or refuses them.
 //!
 //! No upstream issue known.
 

@@ -1,7 +1,7 @@
 //! `regexp_replace` with PostgreSQL's replacements: `\&` is the whole match, `\\` a backslash, and `$` a plain
-//! character. DataFusion takes `$1` for a group, and every backslash for the start of one. With the flag `g`, an empty
-//! match directly behind another one is replaced, too, which it is not in DataFusion. The arguments `start` and `n`,
-//! the character from which matches count and the number of the one that is replaced, are unknown to DataFusion.
+//! character. DataFusion mistakes `$1` for a group, and every backslash for the start of one. With the flag `g`, an
+//! empty match directly after another one is replaced, too, which it is not in DataFusion. The arguments `start` and
+//! `n`, the character from which matches count and the number of the one that is replaced, are unknown to DataFusion.
 //!
 //! No upstream issue known.
 
@@ -191,7 +191,7 @@ struct Matches {
     number: Option<usize>,
 }
 
-/// Replaces matches by a replacement in DataFusion's notation. The search continues behind a match, or one character
+/// Replaces matches by a replacement in DataFusion's notation. The search continues after a match, or one character
 /// behind an empty one.
 fn replace(expression: &Regex, text: &str, replacement: &str, matches: Matches) -> String {
     let mut replaced = String::with_capacity(text.len());

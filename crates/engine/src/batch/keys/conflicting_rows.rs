@@ -74,7 +74,7 @@ impl fmt::Debug for ConflictingRows {
 }
 
 impl ConflictingRows {
-    /// Finds the stored rows with the same key as new rows, of which these are the columns of the key.
+    /// Finds the stored rows with the same key as new rows, whose key columns are given.
     pub(super) fn find(
         snapshot: &ReadSnapshot,
         table: &Table,

@@ -88,9 +88,9 @@ pub(crate) struct References {
     children: BTreeSet<TableId>,
     /// Rows that were added and are not checked.
     added: BTreeMap<TableId, AddedRows>,
-    /// Child tables of which chunks were rewritten since the last check.
+    /// Child tables with chunks that were rewritten since the last check.
     rewritten: BTreeSet<TableId>,
-    /// Child tables of which all rows were checked for a foreign key that the batch adds or makes valid.
+    /// Child tables whose rows were all checked for a foreign key that the batch adds or makes valid.
     validated: BTreeSet<TableId>,
     /// The batch's own chunks of rewritten tables that were checked.
     checked: BTreeSet<ChunkId>,
@@ -171,7 +171,7 @@ impl References {
         self.rewritten.insert(table);
     }
 
-    /// Takes the tables of which chunks were rewritten.
+    /// Takes the tables with rewritten chunks.
     pub(crate) fn take_rewritten(&mut self) -> BTreeSet<TableId> {
         std::mem::take(&mut self.rewritten)
     }

@@ -1,5 +1,5 @@
 //! Background maintenance: while a thread holds the store's maintenance lease, it seals slices that get no new rows,
-//! drops expired slices and gives space back.
+//! drops expired slices and returns space.
 
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;

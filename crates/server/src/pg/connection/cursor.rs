@@ -1,6 +1,6 @@
 //! One cursor: its rows, and where it stands.
 //!
-//! The position follows PostgreSQL's rules, which its clients rely on: before the first row, on a row, or behind the
+//! The position follows PostgreSQL's rules, which its clients rely on: before the first row, on a row, or after the
 //! last one. A cursor without SCROLL reads its rows once and keeps none.
 
 use super::io::Io;
@@ -23,7 +23,7 @@ pub(super) struct Cursor {
     pub(super) is_held: bool,
     /// Whether reading it has failed. It can then only be closed.
     pub(super) is_failed: bool,
-    /// The number of the current row, from 1; behind the last row, the number of rows.
+    /// The number of the current row, from 1; after the last row, the number of rows.
     position: usize,
     is_at_start: bool,
     is_at_end: bool,

@@ -178,7 +178,7 @@ fn rollback(mut words: Words<'_>) -> Result<StatementKind, PgError> {
     }
 }
 
-/// Skips the words behind `COMMIT` and `ROLLBACK` that change nothing.
+/// Skips the words after `COMMIT` and `ROLLBACK` that change nothing.
 fn skip_transaction(words: &mut Words<'_>) -> Result<(), PgError> {
     if words.accept("prepared") {
         return Err(no_two_phases("COMMIT PREPARED or ROLLBACK PREPARED"));

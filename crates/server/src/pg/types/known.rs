@@ -125,7 +125,7 @@ pub(in crate::pg) const TYPES: [PgType; 47] = [
     plain(JSONB, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
 ];
 
-/// Whether values of a type are numbers of objects that are written by their names: `regclass` and its like.
+/// Whether values of a type are numbers of objects that are written by their names: `regclass` and similar types.
 pub(in crate::pg) fn is_named(id: u32) -> bool {
     matches!(id, REGPROC | REGPROCEDURE | REGCLASS | REGTYPE | REGNAMESPACE | REGROLE)
 }

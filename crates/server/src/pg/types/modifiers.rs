@@ -57,7 +57,7 @@ fn of_type(data_type: &DataType) -> i32 {
     }
 }
 
-/// PostgreSQL's modifiers of texts and decimals begin behind the 4 bytes of a length.
+/// PostgreSQL's modifiers of texts and decimals begin after the 4 bytes of a length.
 fn of_decimal(precision: i32, scale: i32) -> i32 {
     (precision << 16 | scale) + 4
 }

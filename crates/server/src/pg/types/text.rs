@@ -8,7 +8,7 @@ use atsdb::array_text;
 use atsdb::interval_text::interval_text;
 use std::fmt::Write;
 
-/// The value as text; `None` for NULL. Times beyond the range of PostgreSQL's types are formatted all the same.
+/// The value as text; `None` for NULL. Times beyond the range of PostgreSQL's types are formatted, too.
 pub(in crate::pg) fn of(type_id: u32, cell: &Cell<'_>) -> Option<String> {
     let mut out = Vec::new();
     match push(&mut out, type_id, cell) {

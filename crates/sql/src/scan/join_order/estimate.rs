@@ -8,7 +8,7 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, Operator};
 use std::collections::{HashMap, HashSet};
 
-/// The rows of a table of which nothing is known.
+/// The rows of a table about which nothing is known.
 const ROWS_UNKNOWN: f64 = 10_000.0;
 
 /// The share of rows for which an equality holds whose column is unknown.

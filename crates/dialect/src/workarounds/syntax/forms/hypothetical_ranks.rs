@@ -103,7 +103,7 @@ impl Group<'_> {
         }
     }
 
-    /// One more than the number of different keys before the ranked row, of which NULL is one.
+    /// One more than the number of different keys before the ranked row. NULL counts as a key.
     fn dense_rank(&self) -> Result<Expr> {
         let [key] = self.keys else {
             return Err(not_supported("dense_rank within a group by several keys")

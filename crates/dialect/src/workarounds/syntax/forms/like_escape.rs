@@ -1,6 +1,6 @@
 //! `LIKE pattern ESCAPE 'c'`. DataFusion only supports the backslash, so the pattern is rewritten to use that. At the
 //! end of a pattern an escape character has nothing to escape: a text that goes on there is an error in PostgreSQL,
-//! where DataFusion takes the backslash for a plain character.
+//! where DataFusion mistakes the backslash for a plain character.
 //!
 //! Waits for [#13291](https://github.com/apache/datafusion/issues/13291); of the end of a pattern no upstream issue is
 //! known.

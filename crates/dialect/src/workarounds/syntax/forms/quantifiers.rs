@@ -1,4 +1,4 @@
-//! A quantifier of a regular expression without something to repeat: behind another quantifier, as in `a**`, or behind
+//! A quantifier of a regular expression without something to repeat: after another quantifier, as in `a**`, or after
 //! a position, as in `^*`. PostgreSQL refuses it, and Rust's regular expressions, which DataFusion uses, repeat what is
 //! repeated already. Patterns in quotes are checked.
 //!

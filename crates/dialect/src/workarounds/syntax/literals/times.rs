@@ -44,7 +44,7 @@ const KEEPING: [&str; 13] = [
     "lead",
 ];
 
-/// The functions behind `AT TIME ZONE`, of local times and of instants.
+/// The functions after `AT TIME ZONE`, of local times and of instants.
 const OF_LOCAL_TIME: &str = "timezone";
 const OF_INSTANT: &str = "timezone_of_instant";
 

@@ -1,6 +1,6 @@
 //! A table of an outer query whose name is also that of a column: `EXISTS (SELECT 1 FROM r WHERE r.dev = dev.id)` in a
-//! query over `dev`, where `r` has a column `dev`. DataFusion takes `dev.id` for a field of that column. With a schema
-//! before it, it is the column of the table.
+//! query over `dev`, where `r` has a column `dev`. DataFusion mistakes `dev.id` for a field of that column. With a
+//! schema before it, it is the column of the table.
 //!
 //! A column of an outer query that a subquery selects without its table's name, as in
 //! `FROM t, LATERAL (SELECT b FROM u)`, is named by an alias. DataFusion calls it by a text of its own.

@@ -73,7 +73,7 @@ impl<'a> ShownColumns<'a> {
         select.projection.iter().flat_map(|item| self.of_star(item, select)).collect()
     }
 
-    /// Whether a SELECT has a `*` of which no column is known.
+    /// Whether a SELECT has a `*` without any known column.
     pub(crate) fn has_unknown_star(&self, select: &Select) -> bool {
         let is_star = |item: &&SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
         select.projection.iter().filter(is_star).any(|item| self.of_star(item, select).is_empty())

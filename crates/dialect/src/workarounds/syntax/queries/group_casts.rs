@@ -84,7 +84,7 @@ impl GroupCasts {
     }
 }
 
-/// A cast that is a group, and of which another group has the name.
+/// A cast that is a group and has the same name as another group.
 struct AmbiguousCast {
     /// The cast in a form in which it can be compared with others.
     form: String,

@@ -1,7 +1,7 @@
 //! Groups: `GROUP BY (a, b)`, `GROUP BY ()`, `ROLLUP` and `CUBE` inside `GROUPING SETS` and over several columns at a
 //! time, as in `ROLLUP (a, (b, c))`, or over one column twice, `HAVING` without groups and aggregates, and numbers of
 //! columns in `DISTINCT ON`, `ROLLUP`, `CUBE` and `GROUPING SETS`, none of which DataFusion understands. Two columns of
-//! the answer with one expression are refused as two groups, because DataFusion takes them for one.
+//! the answer with one expression are refused as two groups, because DataFusion mistakes them for one.
 //!
 //! No upstream issue known.
 
@@ -136,7 +136,7 @@ fn cube_sets(columns: &[Vec<Expr>]) -> Result<Vec<Vec<Expr>>> {
 }
 
 /// Refuses two columns of the answer with one expression that are groups of their own, as in `SELECT x AS a, x AS b ...
-/// GROUP BY a, ROLLUP (b)`: DataFusion takes them for one group.
+/// GROUP BY a, ROLLUP (b)`: DataFusion mistakes them for one group.
 fn refuse_equal_items(select: &Select) -> Result<()> {
     let Select { group_by: GroupByExpr::Expressions(groups, _), projection, .. } = select else { return Ok(()) };
     if !groups.iter().any(|group| matches!(group, Expr::GroupingSets(_) | Expr::Rollup(_) | Expr::Cube(_))) {

@@ -83,7 +83,7 @@ impl VisitorMut for Mentions {
         let is_hidden = self.hidden.last() == Some(&true);
         let position = query.with.as_ref().and_then(|with| self.position_in(with));
         if let (false, Some(position), Some(with)) = (is_hidden, position, &mut query.with) {
-            // The name means something else only behind its own query.
+            // The name means something else only after its own query.
             let count = if with.recursive { position } else { position + 1 };
             let mut before = Mentions { name: self.name.clone(), other: self.other.clone(), hidden: Vec::new() };
             for cte in &mut with.cte_tables[..count] {

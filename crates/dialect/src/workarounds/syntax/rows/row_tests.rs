@@ -1,7 +1,7 @@
-//! Tests of whole rows: `t IS NULL`, `t IS NOT NULL`, `count(t)` and `count(t.*)`. DataFusion takes `t` for a column,
-//! and `count(t.*)` for `count(*)`, which also counts the rows that an outer join adds. They are written with the
-//! columns of the relation. Of a relation that an outer join may miss, a row in which every column is NULL counts as
-//! missing.
+//! Tests of whole rows: `t IS NULL`, `t IS NOT NULL`, `count(t)` and `count(t.*)`. DataFusion mistakes `t` for a
+//! column, and `count(t.*)` for `count(*)`, which also counts the rows that an outer join adds. They are written with
+//! the columns of the relation. Of a relation that an outer join may miss, a row in which every column is NULL counts
+//! as missing.
 //!
 //! No upstream issue known.
 
@@ -48,7 +48,7 @@ pub(super) fn tested_name(expr: &Expr) -> Option<TestedName<'_>> {
     }
 }
 
-/// The relations of which an outer join may have no row.
+/// The relations that may have no row in an outer join.
 pub(super) fn optional_relations(select: &Select) -> Vec<Ident> {
     let mut optional = Vec::new();
     for from in &select.from {

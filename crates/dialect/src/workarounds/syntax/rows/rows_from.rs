@@ -96,7 +96,7 @@ fn list(mut call: Function) -> Result<Expr> {
     }
     if REFUSED.contains(&name.as_str()) || name.contains("_array_elements") || name.ends_with("_object_keys") {
         let error = not_supported(format_args!("{name} in ROWS FROM beside other functions"));
-        return Err(error.with_hint("write it as an item of FROM of its own"));
+        return Err(error.with_hint("write it as a separate item of FROM"));
     }
     if name == "unnest"
         && let FunctionArguments::List(list) = &call.args

@@ -38,7 +38,7 @@ fn is_type(token: &Token) -> bool {
     }
 }
 
-/// The position of the text that some tokens begin with, behind blanks.
+/// The position of the text that some tokens begin with, after blanks.
 fn position_of_text(tokens: &[TokenWithSpan]) -> Option<usize> {
     let position = tokens.iter().position(|token| !matches!(token.token, Token::Whitespace(_)))?;
     matches!(tokens.get(position)?.token, Token::SingleQuotedString(_)).then_some(position)

@@ -27,7 +27,7 @@ pub(crate) fn sharps_to_words(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// Writes the operators `@>`, `@?` and `@@` behind a name, where the tokenizer takes `@` for a letter.
+/// Writes the operators `@>`, `@?` and `@@` after a name, where the tokenizer mistakes `@` for a letter.
 pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
     let mut joined = Vec::with_capacity(tokens.len());
     let mut rest = std::mem::take(tokens).into_iter().peekable();

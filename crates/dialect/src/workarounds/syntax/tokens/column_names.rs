@@ -45,7 +45,7 @@ fn beginnings(tokens: &[TokenWithSpan]) -> Vec<usize> {
     found
 }
 
-/// The bracket behind the name of a table that is created, if columns stand in it.
+/// The bracket after the name of a table that is created, if columns stand in it.
 fn list_of_columns(tokens: &[TokenWithSpan]) -> Option<usize> {
     let table = tokens.iter().position(|token| is_word(token, "TABLE"))?;
     let is_of_name = |token: &TokenWithSpan| match token.token {

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 /// The name of the query, which no statement can use.
 pub const CREATED_QUERY: &str = "\u{1}created";
 
-/// Moves the names of the columns behind the query.
+/// Moves the names of the columns after the query.
 pub(super) fn name_created_columns(tokens: &mut Vec<TokenWithSpan>) {
     let Some((columns, query)) = columns_and_query(tokens) else { return };
     let span = tokens[*columns.start()].span;

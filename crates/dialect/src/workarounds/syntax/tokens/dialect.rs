@@ -1,5 +1,5 @@
 //! Words that may name a column of the answer or a table without `AS`: as in PostgreSQL, `top` and other words may, and
-//! `ON` and `FOR` may not. The parser takes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, or begins
+//! `ON` and `FOR` may not. The parser mistakes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, or begins
 //! with `@`, unless in quotes. `|/`, `||/` and `@` before an expression are operators, which the parser reads in
 //! PostgreSQL's dialect alone. It lets `~` bind tighter than arithmetic. `INTERVAL(2) '...'` is a cast: the parser
 //! drops the digits.
@@ -41,7 +41,7 @@ impl StatementDialect {
     }
 }
 
-/// Words that begin a clause. The parser also asks for them behind a comma, so no word is here that begins an
+/// Words that begin a clause. The parser also asks for them after a comma, so no word is here that begins an
 /// expression or may be the name of a column.
 const NEVER_NAMES: [Keyword; 3] = [Keyword::ON, Keyword::FOR, Keyword::AS];
 

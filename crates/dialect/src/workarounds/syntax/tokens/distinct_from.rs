@@ -1,4 +1,4 @@
-//! `a IS DISTINCT FROM b AND c`: the parser takes all of `b AND c` for the right side. So before parsing the words
+//! `a IS DISTINCT FROM b AND c`: the parser mistakes all of `b AND c` for the right side. So before parsing the words
 //! become one operator, which binds like a comparison. After parsing the operator becomes the expression that the words
 //! mean.
 //!

@@ -1,5 +1,5 @@
-//! Columns of whole rows: `(t).x` and `(t).*` are `t.x` and `t.*`. The parser takes `(t)` for a value, of which
-//! DataFusion knows no columns.
+//! Columns of whole rows: `(t).x` and `(t).*` are `t.x` and `t.*`. The parser mistakes `(t)` for a value, and
+//! DataFusion knows no columns of that.
 //!
 //! No upstream issue known.
 

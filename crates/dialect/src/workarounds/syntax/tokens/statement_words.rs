@@ -213,7 +213,7 @@ fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// `VALUES` behind `ANY` and `ALL`.
+/// `VALUES` after `ANY` and `ALL`.
 fn select_values(tokens: &mut Vec<TokenWithSpan>) {
     for at in (0..tokens.len()).rev() {
         if !["ANY", "SOME", "ALL"].iter().any(|word| is_word(&tokens[at], word)) {

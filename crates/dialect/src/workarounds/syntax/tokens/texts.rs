@@ -1,7 +1,7 @@
 //! Tokens that the parser reads differently from PostgreSQL: `x ISNULL` and `x NOTNULL` are tests, which the parser
 //! takes for aliases; two texts with a newline between them are one, and an error on one line, where the parser takes
-//! the second for an alias; letters directly after a number are an error, where the parser takes them for an alias; and
-//! `U&'\00e9'` is a text, which DataFusion does not plan.
+//! the second for an alias; letters directly after a number are an error, where the parser mistakes them for an alias;
+//! and `U&'\00e9'` is a text, which DataFusion does not plan.
 //!
 //! [#1927](https://github.com/apache/datafusion-sqlparser-rs/pull/1927) (`NOTNULL`) and
 //! [#2167](https://github.com/apache/datafusion-sqlparser-rs/pull/2167) (two texts) of the parser are for other
@@ -133,7 +133,7 @@ pub(crate) fn join_texts(tokens: &mut [TokenWithSpan]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses numbers such as `1_000` and `12abc`, of which only the first digits would count.
+/// Refuses numbers such as `1_000` and `12abc`, because only their first digits would count.
 pub(crate) fn refuse_letters_after_numbers(tokens: &[TokenWithSpan]) -> Result<()> {
     for pair in tokens.windows(2) {
         if let [TokenWithSpan { token: Token::Number(digits, _), .. }, TokenWithSpan { token: Token::Word(word), .. }] =

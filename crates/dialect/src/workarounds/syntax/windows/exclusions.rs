@@ -46,7 +46,7 @@ pub(crate) fn is_marked(spec: &WindowSpec) -> bool {
 /// Makes a condition of the mark of a function's window.
 pub(crate) fn exclude_rows(expr: &mut Expr) -> Result<()> {
     if marked(expr).is_some() {
-        return Err(not_supported("EXCLUDE in this window").with_hint("write the window behind OVER"));
+        return Err(not_supported("EXCLUDE in this window").with_hint("write the window after OVER"));
     }
     let Expr::Function(Function { name, args, filter, over: Some(WindowType::WindowSpec(spec)), .. }) = expr else {
         return Ok(());

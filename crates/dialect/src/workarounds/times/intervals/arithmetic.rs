@@ -1,6 +1,6 @@
 //! An interval times a number is an interval. A date plus an interval is a time, from which DataFusion drops the time
-//! of day. A time of whole seconds or milliseconds plus an interval is a time with microseconds, of which DataFusion
-//! drops those that the first time cannot hold. A date plus a number of days is a date of any year. The difference of
+//! of day. A time of whole seconds or milliseconds plus an interval is a time with microseconds; DataFusion drops
+//! the digits that the first time cannot hold. A date plus a number of days is a date of any year. The difference of
 //! two times is an interval, where DataFusion has a duration. The difference of two dates is an integer, the number of
 //! days: DataFusion knows that type only in part. A time of day is added to a date or a time, and taken from it, in
 //! microseconds: DataFusion adds it to dates alone, in nanoseconds, whose range ends in the years 1677 and 2262.

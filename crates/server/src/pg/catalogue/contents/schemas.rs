@@ -19,7 +19,7 @@ pub(super) const TEMPORARY: &str = "pg_temp";
 /// The number of the schema of temporary tables.
 pub(super) const TEMPORARY_NUMBER: i64 = 13_001;
 
-/// The numbers of created schemas begin here, behind those of tables and before those of keys and indexes.
+/// The numbers of created schemas begin here, after those of tables and before those of keys and indexes.
 const CREATED_FROM: i64 = 1 << 27;
 
 /// How many numbers there are for created schemas.
