@@ -86,6 +86,8 @@ impl Batch {
             let Some(parent) = own_table(&view, id) else { continue };
             let is_meant = |removed: &&RemovedChunk| removed.table == id && removed.is_deletion == is_deletion;
             let before = self.scan_of_removed(&parent, removed.iter().filter(is_meant))?;
+            // Another foreign key over the same columns would take the keys that rows have just got for former ones.
+            let mut followed = BTreeSet::new();
             for reference in references_to(&view.inner.tables, &parent.definition) {
                 let Some(child) = own_table(&view, reference.child) else { continue };
                 let (_, side) = sides(&child.definition, &reference.key, &parent.definition)?;
@@ -102,8 +104,11 @@ impl Batch {
                 if let Some(known) = self.changes.references_mut().known_mut().get_mut(&id) {
                     known.lacks_keys = true;
                 }
-                for gone in gone.iter().filter(|gone| !gone.action.refuses()) {
-                    self.change_children(&parent, gone, &changed)?;
+                if let Some(gone) = gone.iter().find(|gone| !gone.action.refuses()) {
+                    let columns = reference.key.columns.iter().copied().zip(gone.parent_columns.iter().copied());
+                    if followed.insert((child.id, columns.collect::<BTreeSet<_>>())) {
+                        self.change_children(&parent, gone, &changed)?;
+                    }
                 }
                 all_gone.extend(gone);
             }
