@@ -93,8 +93,9 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
 }
 
 /// Whether numbers mean the same columns and indexes in two definitions of a table. A copy of an older state may have
-/// replaced the table in between, and later columns and indexes then get numbers that others had before.
-fn has_same_numbers(one: &TableDefinition, other: &TableDefinition) -> bool {
+/// replaced the table in between, and later columns and indexes then get numbers that others had before. Each copy
+/// leaves another [`Origin`](atsdb_core::Origin).
+pub(crate) fn has_same_numbers(one: &TableDefinition, other: &TableDefinition) -> bool {
     one.origin == other.origin
 }
 
@@ -195,11 +196,15 @@ mod tests {
     #[test]
     fn rows_are_made_again_where_a_copy_has_replaced_the_table() {
         let (store, from, to, fingerprint) = ("0f".repeat(16), None, None, Some(1));
-        let origin = Origin { store, table: TableId(7), copied_ms: 5, from, to, fingerprint };
+        let origin = Origin { store, table: TableId(7), copied_ms: 5, from, to, later_copies: 0, fingerprint };
         let old = readings();
         let copied = TableDefinition { origin: Some(origin), ..old.clone() };
         assert!(!takes_rows_of(&copied, &old) && !takes_rows_of(&old, &copied));
         assert!(takes_rows_of(&copied, &copied));
+        // The same state was copied again.
+        let mut again = copied.clone();
+        again.origin.iter_mut().for_each(|origin| origin.later_copies = 1);
+        assert!(!takes_rows_of(&again, &copied));
         let table = Table { id: TableId(1), version: DefinitionVersion(2), definition: copied };
         assert_eq!(carry(&old, &table, Vec::new(), 0).unwrap_err().kind(), ErrorKind::Conflict);
     }

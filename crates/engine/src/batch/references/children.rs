@@ -158,8 +158,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Notes that the rows which the batch itself has in a table are older than its first foreign key that is not valid.
-    /// If there was one before, its parents are looked up for these rows, too.
+    /// Notes that the batch's own rows in a table are older than its first foreign key that is not valid. If it had one
+    /// before, the rows need parents as before.
     fn note_own_as_older(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
         let has_unvalidated = |definition: &TableDefinition| definition.foreign_keys.iter().any(|key| key.not_valid);
         if has_unvalidated(older) || !has_unvalidated(&table.definition) {
