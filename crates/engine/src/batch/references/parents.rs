@@ -12,7 +12,9 @@ use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::name::same_name;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ReferentialAction, Result, Table, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnId, Error, ReferentialAction, Result, Snapshot, Table, TableId, TimeRange,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -138,8 +140,9 @@ impl Batch {
         let (store, tables) = (Arc::clone(&shared.store), vec![table.clone()]);
         let residents = base.inner.residents.clone();
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed: BTreeSet::new(), pending };
-        let (hidden, staged) = (Vec::new(), BTreeSet::new());
-        let inner = Inner { store: Box::new(overlay), tables, hidden, staged, shared, residents, past_caches: false };
+        let store: Box<dyn Snapshot> = Box::new(overlay);
+        let (hidden, staged, seen) = (Vec::new(), BTreeSet::new(), None);
+        let inner = Inner { store, tables, hidden, staged, seen, shared, residents, past_caches: false };
         scan_over(&ReadSnapshot::of(inner), table, entries)
     }
 
