@@ -12,7 +12,7 @@ use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Column, Error, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{Column, Error, Redefinition, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -87,6 +87,22 @@ impl Batch {
             }
             false => Ok(()),
         }
+    }
+
+    /// Begins drafts of tables in memory that have another definition now and that others have begun to use since. The
+    /// commit then fails if they have changed the rows, which were not compared with the definition.
+    pub(crate) fn draft_redefined(&mut self) -> Result<()> {
+        let residents = self.handle.shared.residents.snapshot();
+        let is_in_use = |change: &&mut Redefinition| change.to.is_in_memory() && residents.get(change.table).is_some();
+        let redefined = self.changes.redefined_mut().filter(is_in_use);
+        let redefined: Vec<(TableId, TableDefinition)> =
+            redefined.map(|change| (change.table, change.to.clone())).collect();
+        for (id, definition) in redefined {
+            if let Some(version) = self.changes.present_version(id).filter(|_| !self.drafts.has(id)) {
+                self.draft(&Table { id, version, definition })?;
+            }
+        }
+        Ok(())
     }
 
     /// Replaces the saved rows of a table in memory with the commit, and returns the number of rows. The rows may be

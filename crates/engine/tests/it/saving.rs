@@ -328,6 +328,25 @@ fn a_transaction_that_alters_a_table_before_its_first_use_changes_nothing_for_ot
 }
 
 #[test]
+fn rows_that_others_add_to_a_table_before_its_new_constraint_is_committed_are_noticed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..3);
+    first.save_resident(std::slice::from_ref(&table)).unwrap();
+
+    let second = engine(store, SystemEnvironment);
+    let mut batch = second.batch(None);
+    let mut strict = table.definition.clone();
+    strict.columns[1].nullable = false;
+    batch.redefine(&table, strict).unwrap();
+    // Row 3 has no name. It is the first use of the table in this process.
+    append(&second, &table, 3..4);
+    assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(ids(&second, &table), range(0..4));
+}
+
+#[test]
 fn rows_that_two_processes_save_at_once_are_those_of_one() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
     let (first, second) =
