@@ -23,10 +23,17 @@ pub struct Origin {
     /// The end of the copied times, exclusive; `None` if the range is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
+    /// How often the table was copied again since its first copy.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub later_copies: u32,
     /// The fingerprint of the table after the copy. As long as it is the same, the table has not been changed since.
     /// `None` while the copy is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<u64>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Origin {
@@ -49,6 +56,7 @@ mod tests {
             copied_ms: -1,
             from: Some(i64::MIN),
             to: None,
+            later_copies: 3,
             fingerprint: Some(u64::MAX),
         };
         let json = serde_json::to_string(&origin).unwrap();

@@ -124,6 +124,14 @@ impl TableDraft {
         self.check_bound(self.working.byte_count())
     }
 
+    /// Goes on with the same rows under another definition, as `state` has them. No rows may be pending.
+    pub fn continue_with(&mut self, state: Arc<TableState>) -> Result<()> {
+        self.additions = None;
+        self.pending_text = vec![0; state.shape.types.len()];
+        self.working = state;
+        self.check_bound(self.working.byte_count())
+    }
+
     /// Estimates the bytes that the values of all rows in new columns will take. All rows get the same value.
     fn added_bytes(
         &self,

@@ -126,10 +126,27 @@ impl ResidentTables {
         Ok(state)
     }
 
-    /// Returns the table under its current definition. It is made once for all that find the same outdated state, so
-    /// that rows found in one are rows of the others. It replaces the outdated state, unless the table changed in the
-    /// meantime.
+    /// Returns the table under its current definition, as [`under`](Self::under) does. It replaces the outdated state,
+    /// unless the table changed in the meantime.
     pub fn adopt(
+        &self,
+        id: TableId,
+        found: &Arc<TableState>,
+        definition: &TableDefinition,
+        redefine: impl FnOnce() -> Result<TableState>,
+    ) -> Result<Arc<TableState>> {
+        let state = self.under(id, found, definition, redefine)?;
+        let _turn = self.turn.lock();
+        let mut current = self.current.write();
+        if current.get(id).is_some_and(|current| current.is(found)) {
+            current.put(id, Arc::clone(&state));
+        }
+        Ok(state)
+    }
+
+    /// Returns the table under another definition. It is made once for all that find the same state, so that rows found
+    /// in one are rows of the others.
+    pub fn under(
         &self,
         id: TableId,
         found: &Arc<TableState>,
@@ -144,11 +161,6 @@ impl ResidentTables {
             None => Arc::new(redefine()?),
         };
         all.insert(id, (Arc::downgrade(found), Arc::downgrade(&state)));
-        let _turn = self.turn.lock();
-        let mut current = self.current.write();
-        if current.get(id).is_some_and(|current| current.is(found)) {
-            current.put(id, Arc::clone(&state));
-        }
         Ok(state)
     }
 

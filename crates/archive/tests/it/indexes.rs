@@ -1,11 +1,11 @@
 //! Two indexes may have the same number: one that a store had, and one that was declared after the store was restored
-//! from an older backup. The filters of one are never taken for those of the other.
+//! from an older backup. The filters of one are never taken for those of the other. The same holds for columns.
 
 use crate::backups::{back_up, restore};
 use crate::support::{append, copy, copy_with, memory};
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch};
 use atsdb_archive::{Archive, BackupSelector};
-use atsdb_core::{Change, ColumnId, ColumnType, Redefinition, TableDefinition, Value};
+use atsdb_core::{Change, ColumnId, ColumnType, ErrorKind, Redefinition, TableDefinition, Value};
 use atsdb_engine::{Comparison, CopyOptions, Engine, Predicate, ScanRequest};
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,18 +18,33 @@ fn fill(engine: &Engine) {
         definition.with_column(*name, ColumnType::Int64, None)
     });
     let table = engine.create_table(&definition).unwrap();
+    append(engine, &table, &rows());
+}
+
+fn rows() -> RecordBatch {
     let columns = COLUMNS.map(|(name, values)| (name, Arc::new(Int64Array::from_iter_values(values)) as ArrayRef));
-    append(engine, &table, &RecordBatch::try_from_iter(columns).unwrap());
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+/// Gives the table another definition, as another process does.
+fn redefine(engine: &Engine, change: impl FnOnce(&mut TableDefinition)) {
+    let table = engine.table("t").unwrap();
+    let mut to = table.definition.clone();
+    change(&mut to);
+    let redefine = vec![Redefinition { table: table.id, from: table.definition, to }];
+    engine.store().commit(&[Change { redefine, ..Change::default() }], 0).unwrap().remove(0).unwrap();
 }
 
 /// Declares an index over one column, and builds it.
 fn add_index(engine: &Engine, column: u16) {
+    redefine(engine, |to| drop(to.add_index(None, vec![ColumnId(column)])));
     let table = engine.table("t").unwrap();
-    let mut to = table.definition.clone();
-    let index = to.add_index(None, vec![ColumnId(column)]);
-    let redefine = vec![Redefinition { table: table.id, from: table.definition, to }];
-    engine.store().commit(&[Change { redefine, ..Change::default() }], 0).unwrap().remove(0).unwrap();
-    engine.build_index(&engine.table("t").unwrap(), &index).unwrap();
+    engine.build_index(&table, table.definition.indexes.last().unwrap()).unwrap();
+}
+
+/// Makes the target as the source is, with all numbers that were given there.
+fn overwrite(source: &Engine, target: &Engine) {
+    copy_with(source, target, &CopyOptions { overwrite: true, ..CopyOptions::default() }).unwrap();
 }
 
 /// How many of the values of a column are found.
@@ -73,7 +88,44 @@ fn a_process_that_has_used_an_index_does_not_take_its_filters_for_those_of_anoth
     add_index(&target, 0);
     assert_eq!(found(&target, 0), 20);
     // The table is as it was before, with the same chunks.
-    copy_with(&source, &target, &CopyOptions { overwrite: true, ..CopyOptions::default() }).unwrap();
+    overwrite(&source, &target);
     add_index(&target, 1);
     assert_eq!(found(&target, 1), 20);
+}
+
+#[test]
+fn rows_that_wait_while_a_copy_replaces_their_table_are_not_added_to_it() {
+    let (source, target) = (memory(), memory());
+    fill(&source);
+    copy(&source, &target).unwrap();
+    add_index(&target, 0);
+    let mut batch = target.batch(None);
+    batch.append(&target.table("t").unwrap(), &rows()).unwrap();
+    overwrite(&source, &target);
+    // It has the number of the other one, of which the rows would have a filter.
+    add_index(&target, 1);
+    assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(found(&target, 1), 20);
+}
+
+#[test]
+fn a_column_does_not_get_the_default_of_another_one_with_its_number() {
+    let (source, target) = (memory(), memory());
+    fill(&source);
+    copy(&source, &target).unwrap();
+    let add_column = |name: &str, default: Option<Value>| {
+        redefine(&target, |to| {
+            *to = to.clone().with_column(name, ColumnType::Int64, None);
+            to.columns[2].default = default;
+        });
+        target.table("t").unwrap()
+    };
+    let held = add_column("c", Some(Value::Int(5)));
+    overwrite(&source, &target);
+    let table = add_column("d", None);
+    assert_eq!(table.definition.columns[2].id, held.definition.columns[2].id);
+    append(&target, &held, &rows());
+    let scan = target.snapshot().unwrap().scan(&table, &ScanRequest::all(&table)).unwrap();
+    let nulls: usize = scan.batches().map(|rows| rows.unwrap().column(2).null_count()).sum();
+    assert_eq!(nulls, 40);
 }

@@ -15,7 +15,8 @@ use atsdb_core::limits::MISSING_BYTES_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::refusal;
 use atsdb_core::{
-    ChunkId, Column, Error, ErrorKind, NewChunk, Redefinition, Result, Table, TableDefinition, TableId, TimeRange,
+    ChunkId, Column, Error, ErrorKind, NewChunk, Redefinition, Result, Snapshot, Table, TableDefinition, TableId,
+    TimeRange,
 };
 use std::sync::Arc;
 
@@ -53,8 +54,10 @@ impl Batch {
         let pending = self.chunks.pending().to_vec();
         let store = Arc::clone(&shared.store);
         let residents = self.drafts.over(&base.inner.residents);
+        let seen = Some(base.clone());
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
-        let inner = Inner { store: Box::new(overlay), tables, hidden, staged, shared, residents, past_caches: false };
+        let store: Box<dyn Snapshot> = Box::new(overlay);
+        let inner = Inner { store, tables, hidden, staged, seen, shared, residents, past_caches: false };
         Ok(ReadSnapshot::of(inner))
     }
 

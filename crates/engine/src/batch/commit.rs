@@ -44,6 +44,7 @@ impl Batch {
         }
         self.supplied.keep_restarted(self.changes.redefined_mut());
         self.end_temporary()?;
+        self.draft_redefined()?;
         let temporary = self.session.take().map(|session| (session, self.changes.temporary().to_vec()));
         let outcome = self.commit_beside_temporary()?;
         if let Some((session, tables)) = temporary

@@ -3,7 +3,7 @@
 
 use crate::batch::Batch;
 use crate::batch::row_checks::check_stored_rows;
-use crate::read::resident::{added_values, redefined, types_of};
+use crate::read::resident::{added_values, redefined, types_of, under_other};
 use crate::read::row_checks::violated_in_memory;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
@@ -12,7 +12,7 @@ use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Column, Error, Result, Table, TableDefinition, TimeRange};
+use atsdb_core::{Column, Error, Redefinition, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Batch {
             None => shared.residents.snapshot(),
         };
         let bytes_max = shared.resident_bytes_of(&residents, table);
-        self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
+        let draft = self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
             Some(state) if is_temporary(table.id) => Ok(Arc::new(redefined(shared, &state, table)?)),
             _ if is_created || is_temporary(table.id) => {
@@ -57,15 +57,16 @@ impl Batch {
                 None => ReadSnapshot::take(shared)?.resident(table),
                 Some(base) => {
                     let own = base.table_by_id(table.id).ok_or_else(|| changed_meanwhile(&table.definition))?;
-                    let state = base.resident(own)?;
-                    match *state.definition() == table.definition {
-                        true => Ok(state),
-                        // The batch itself has changed the definition.
-                        false => Ok(Arc::new(redefined(shared, &state, table)?)),
-                    }
+                    base.resident(own)
                 }
             },
-        })
+        })?;
+        if *draft.working().definition() != table.definition {
+            // The batch has changed the definition before it uses the rows.
+            let state = under_other(shared, draft.working(), table)?;
+            draft.continue_with(state)?;
+        }
+        Ok(draft)
     }
 
     /// Gives the rows of a table in memory a new definition. Rows that this process has not loaded get the definition
@@ -86,6 +87,22 @@ impl Batch {
             }
             false => Ok(()),
         }
+    }
+
+    /// Begins drafts of tables in memory that have another definition now and that others have begun to use since. The
+    /// commit then fails if they have changed the rows, which were not compared with the definition.
+    pub(crate) fn draft_redefined(&mut self) -> Result<()> {
+        let residents = self.handle.shared.residents.snapshot();
+        let is_in_use = |change: &&mut Redefinition| change.to.is_in_memory() && residents.get(change.table).is_some();
+        let redefined = self.changes.redefined_mut().filter(is_in_use);
+        let redefined: Vec<(TableId, TableDefinition)> =
+            redefined.map(|change| (change.table, change.to.clone())).collect();
+        for (id, definition) in redefined {
+            if let Some(version) = self.changes.present_version(id).filter(|_| !self.drafts.has(id)) {
+                self.draft(&Table { id, version, definition })?;
+            }
+        }
+        Ok(())
     }
 
     /// Replaces the saved rows of a table in memory with the commit, and returns the number of rows. The rows may be

@@ -3,6 +3,7 @@
 
 use crate::chunk::missing::missing_scalar;
 use crate::shared::Shared;
+use crate::shared::definitions::has_same_numbers;
 use crate::shared::session_numbers::{BatchNumbers, SessionNumbers};
 use arrow::array::{
     ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt32Array,
@@ -130,7 +131,8 @@ impl SuppliedValues {
 
     /// Adds the columns that rows lack and that have a default now, or had one under the definition for which the rows
     /// were made, if the table now has another definition. Rows of earlier statements keep the defaults of their time.
-    /// A column that is newer than the rows is left to [`add_to`](Self::add_to).
+    /// A column that is newer than the rows is left to [`add_to`](Self::add_to), and so are all of them if a copy has
+    /// replaced the table.
     pub(crate) fn add_earlier_defaults<'a>(
         &self,
         shared: &Shared,
@@ -138,7 +140,7 @@ impl SuppliedValues {
         now: &Table,
         rows: &'a RecordBatch,
     ) -> Result<Cow<'a, RecordBatch>> {
-        if made_for.version == now.version {
+        if made_for.version == now.version || !has_same_numbers(&made_for.definition, &now.definition) {
             return Ok(Cow::Borrowed(rows));
         }
         with_lacking(now, rows, |_, column| match made_for.definition.column_by_id(column.id) {

@@ -46,6 +46,11 @@ pub(super) fn commit(
             // The committed chunks get higher numbers: until `settle_rollups`, fresh ones count as news.
             rollup.state.accounted = newest;
         }
+        let before = match action {
+            TableAction::Update(there) => there.definition.origin.as_ref(),
+            TableAction::Create => None,
+        };
+        let later_copies = before.map_or(0, |before| before.later_copies.saturating_add(1));
         let fingerprint = target.fingerprint(&to)?;
         to.origin = Some(Origin {
             store: cut.source_name(),
@@ -53,6 +58,7 @@ pub(super) fn commit(
             copied_ms: cut.taken_ms,
             from: table.range.start,
             to: table.range.end,
+            later_copies,
             fingerprint: Some(fingerprint),
         });
         let version = match action {

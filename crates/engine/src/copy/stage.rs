@@ -385,6 +385,7 @@ fn staged_definition(cut: &Cut, table: &CutTable, copied_ms: i64) -> TableDefini
         copied_ms,
         from: table.range.start,
         to: table.range.end,
+        later_copies: 0,
         fingerprint: None,
     };
     let mut staged = TableDefinition { rollup: None, origin: Some(origin), ..table.table.definition.clone() };

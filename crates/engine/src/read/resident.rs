@@ -19,15 +19,26 @@ use std::sync::Arc;
 const CHUNKS_PER_STEP: usize = 64;
 
 impl ReadSnapshot {
-    /// The rows of a table in memory. At its first use in this process the saved rows are loaded.
+    /// The rows of a table in memory. At its first use in this process the saved rows are loaded: under the definition
+    /// that all see, also if a batch has changed it.
     pub fn resident(&self, table: &Table) -> Result<Arc<TableState>> {
         match self.resident_in_use(table)? {
             Some(state) => Ok(state),
             None if is_temporary(table.id) => {
                 Ok(self.inner.shared.residents.empty(&table.definition, types_of(&table.definition)))
             }
-            None => saved_rows(self, table),
+            None => match self.seen_otherwise(table) {
+                Some((seen, own)) => under_other(&self.inner.shared, &seen.resident(own)?, table),
+                None => saved_rows(self, table),
+            },
         }
+    }
+
+    /// The state that a batch has read, and a table there, if the batch itself has given it another definition.
+    fn seen_otherwise(&self, table: &Table) -> Option<(&ReadSnapshot, &Table)> {
+        let seen = self.inner.seen.as_ref()?;
+        let own = seen.table_by_id(table.id)?;
+        (own.definition != table.definition).then_some((seen, own))
     }
 
     /// The rows of a table in memory, if it has been used in this process. Otherwise its rows are those in its chunks.
@@ -80,6 +91,11 @@ pub(crate) fn redefined(shared: &Shared, state: &TableState, table: &Table) -> R
         Some(check) => Err(definition.violated_check(check)),
         None => Ok(redefined),
     }
+}
+
+/// The rows of a table in memory under the definition of `table`, which others do not see.
+pub(crate) fn under_other(shared: &Shared, state: &Arc<TableState>, table: &Table) -> Result<Arc<TableState>> {
+    shared.residents.under(table.id, state, &table.definition, || redefined(shared, state, table))
 }
 
 /// The values of older rows in a column that was added to a table in memory.

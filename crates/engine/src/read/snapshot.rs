@@ -32,6 +32,8 @@ pub(crate) struct Inner {
     pub(crate) hidden: Vec<Table>,
     /// The chunks in the batch's stage, in the snapshot of a batch.
     pub(crate) staged: BTreeSet<ChunkId>,
+    /// The state that a batch has read, in the snapshot of the batch.
+    pub(crate) seen: Option<ReadSnapshot>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
     /// Whether pages are read from the store even if this machine has them.
@@ -63,7 +65,7 @@ impl ReadSnapshot {
             store.tables()?.into_iter().partition(|table| table.definition.is_hidden());
         shared.note_tables(&tables);
         let staged = BTreeSet::new();
-        Ok(Self::of(Inner { store, tables, hidden, staged, shared, residents, past_caches }))
+        Ok(Self::of(Inner { store, tables, hidden, staged, seen: None, shared, residents, past_caches }))
     }
 
     pub(crate) fn of(inner: Inner) -> Self {

@@ -68,7 +68,7 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
 
 /// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added,
 /// widened, renamed or dropped. They are not if a key, a CHECK, a foreign key or a NOT NULL was added, as their rows
-/// were not checked for it.
+/// were not checked for it, or if a [copy](has_same_numbers) has replaced the table.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
         let has_query = [definition.view.is_some(), definition.rollup.is_some(), definition.materialized.is_some()];
@@ -84,11 +84,19 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
         None => column.nullable || column.missing.is_some(),
     };
     variety(new) == variety(old)
+        && has_same_numbers(new, old)
         && new.time == old.time
         && new.unique == old.unique
         && new.checks_added_to(old).is_empty()
         && new.foreign_keys_added_to(old).is_empty()
         && new.columns.iter().all(takes)
+}
+
+/// Whether numbers mean the same columns and indexes in two definitions of a table. A copy of an older state may have
+/// replaced the table in between, and later columns and indexes then get numbers that others had before. Each copy
+/// leaves another [`Origin`](atsdb_core::Origin).
+pub(crate) fn has_same_numbers(one: &TableDefinition, other: &TableDefinition) -> bool {
+    one.origin == other.origin
 }
 
 /// Whether each value of a column of an enumerated type is one of the column as it is now.
@@ -101,6 +109,9 @@ fn has_labels_of(now: &Column, before: &Column) -> bool {
 
 /// Converts columns in stored form from an older definition to a newer one: columns are matched by number and widened,
 /// dropped columns are left out, and new columns get their value of older rows.
+///
+/// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if a column takes no NULL now, or if a copy has replaced the
+/// table.
 pub(crate) fn carry(
     old: &TableDefinition,
     new: &Table,
@@ -109,6 +120,9 @@ pub(crate) fn carry(
 ) -> Result<Vec<ArrayRef>> {
     if *old == new.definition {
         return Ok(columns);
+    }
+    if !has_same_numbers(old, &new.definition) {
+        return Err(changed_meanwhile(old));
     }
     let carried = |column: &Column| -> Result<ArrayRef> {
         let Some(position) = old.columns.iter().position(|before| before.id == column.id) else {
@@ -126,7 +140,9 @@ pub(crate) fn carry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb_core::{Check, ColumnType, Enumeration, MapWidth, QualifiedName, TimeUnit, Unique};
+    use atsdb_core::{
+        Check, ColumnType, DefinitionVersion, Enumeration, MapWidth, Origin, QualifiedName, TimeUnit, Unique,
+    };
 
     fn readings() -> TableDefinition {
         let definition = TableDefinition::new("readings")
@@ -175,5 +191,21 @@ mod tests {
         let mut added = old.clone().with_column("count", ColumnType::Int64, None);
         added.columns[2].nullable = false;
         assert!(!takes_rows_of(&added, &old));
+    }
+
+    #[test]
+    fn rows_are_made_again_where_a_copy_has_replaced_the_table() {
+        let (store, from, to, fingerprint) = ("0f".repeat(16), None, None, Some(1));
+        let origin = Origin { store, table: TableId(7), copied_ms: 5, from, to, later_copies: 0, fingerprint };
+        let old = readings();
+        let copied = TableDefinition { origin: Some(origin), ..old.clone() };
+        assert!(!takes_rows_of(&copied, &old) && !takes_rows_of(&old, &copied));
+        assert!(takes_rows_of(&copied, &copied));
+        // The same state was copied again.
+        let mut again = copied.clone();
+        again.origin.iter_mut().for_each(|origin| origin.later_copies = 1);
+        assert!(!takes_rows_of(&again, &copied));
+        let table = Table { id: TableId(1), version: DefinitionVersion(2), definition: copied };
+        assert_eq!(carry(&old, &table, Vec::new(), 0).unwrap_err().kind(), ErrorKind::Conflict);
     }
 }

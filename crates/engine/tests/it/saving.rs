@@ -1,7 +1,7 @@
 //! Rows of tables in memory that are saved in the store: what a new process begins with, and what is not lost.
 
 use crate::support::{engine, sqlite};
-use arrow::array::{ArrayRef, AsArray, Date32Array, Int32Array, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, Date32Array, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{Date32Type, Int32Type};
 use atsdb_core::{
     Column, ColumnType, ConflictPolicy, ErrorKind, InMemory, Index, Store, Table, TableDefinition, TimeUnit, Unique,
@@ -292,6 +292,58 @@ fn rows_that_were_found_under_another_processs_definition_can_be_changed() {
     batch.change_resident(&wider, &found_in, [(0, 0)], Vec::new()).unwrap();
     batch.commit().unwrap();
     assert_eq!(ids(&first, &wider), range(1..10));
+}
+
+#[test]
+fn a_transaction_that_alters_a_table_before_its_first_use_changes_nothing_for_others() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..10);
+    first.save_resident(std::slice::from_ref(&table)).unwrap();
+    let names = |engine: &Engine| {
+        let state = engine.snapshot().unwrap().resident(&table).unwrap();
+        let (columns, _) = state.read(0, 0..10, &[1]).unwrap();
+        columns[0].len() - columns[0].null_count()
+    };
+    for is_committed in [false, true] {
+        let second = engine(Arc::clone(&store), SystemEnvironment);
+        let mut batch = second.batch(None);
+        let mut to = table.definition.clone();
+        to.columns.truncate(1);
+        to.indexes.clear();
+        let altered = batch.redefine(&table, to).unwrap();
+        let found_in = batch.snapshot().unwrap().resident(&altered).unwrap();
+        assert_eq!((found_in.row_count(), found_in.definition().columns.len()), (10, 1));
+        assert_eq!(names(&second), 9);
+        batch.change_resident(&altered, &found_in, [(0, 0)], Vec::new()).unwrap();
+        if is_committed {
+            batch.commit().unwrap();
+            assert_eq!(ids(&second, &altered), range(1..10));
+        } else {
+            drop(batch);
+            assert_eq!((ids(&second, &table), names(&second)), (range(0..10), 9));
+        }
+    }
+}
+
+#[test]
+fn rows_that_others_add_to_a_table_before_its_new_constraint_is_committed_are_noticed() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+    let first = engine(Arc::clone(&store), SystemEnvironment);
+    let table = first.create_table(&things()).unwrap();
+    append(&first, &table, 0..3);
+    first.save_resident(std::slice::from_ref(&table)).unwrap();
+
+    let second = engine(store, SystemEnvironment);
+    let mut batch = second.batch(None);
+    let mut strict = table.definition.clone();
+    strict.columns[1].nullable = false;
+    batch.redefine(&table, strict).unwrap();
+    // Row 3 has no name. It is the first use of the table in this process.
+    append(&second, &table, 3..4);
+    assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(ids(&second, &table), range(0..4));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::facts::nulls::NullTexts;
 use crate::options::Options;
 use crate::options::selection::{proper_names, repeated_note};
 use crate::records::Field;
+use crate::records::error::shown;
 use atsdb_core::escapes::unescaped;
 
 /// How many bytes are inspected.

@@ -158,6 +158,20 @@ impl Batch {
         Ok(())
     }
 
+    /// Notes that the batch's own rows in a table are older than its first foreign key that is not valid. If it had one
+    /// before, the rows need parents as before.
+    fn note_own_as_older(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
+        let has_unvalidated = |definition: &TableDefinition| definition.foreign_keys.iter().any(|key| key.not_valid);
+        if has_unvalidated(older) || !has_unvalidated(&table.definition) {
+            return Ok(());
+        }
+        for entry in self.own_chunks(table.id)? {
+            let uid = decode_descriptor(&entry.descriptor_bytes)?.uid;
+            self.changes.references_mut().note_successor(uid);
+        }
+        Ok(())
+    }
+
     /// Looks up the keys of all rows that the batch has added to a child.
     pub(super) fn require_own_parents(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey) -> Result<()> {
         let scan = scan_over(view, child, self.own_chunks(child.id)?)?;
@@ -264,6 +278,7 @@ impl Batch {
 
     /// Checks all rows of a table for the foreign keys that it got from this batch, or that this batch makes valid.
     pub(crate) fn check_added_references(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
+        self.note_own_as_older(older, table)?;
         let added = table.definition.foreign_keys_validated_since(older);
         if added.is_empty() {
             return Ok(());

@@ -12,7 +12,9 @@ use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::name::same_name;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Error, ReferentialAction, Result, Table, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnId, Error, ReferentialAction, Result, Snapshot, Table, TableId, TimeRange,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -86,6 +88,8 @@ impl Batch {
             let Some(parent) = own_table(&view, id) else { continue };
             let is_meant = |removed: &&RemovedChunk| removed.table == id && removed.is_deletion == is_deletion;
             let before = self.scan_of_removed(&parent, removed.iter().filter(is_meant))?;
+            // Another foreign key over the same columns would take the keys that rows have just got for former ones.
+            let mut followed = BTreeSet::new();
             for reference in references_to(&view.inner.tables, &parent.definition) {
                 let Some(child) = own_table(&view, reference.child) else { continue };
                 let (_, side) = sides(&child.definition, &reference.key, &parent.definition)?;
@@ -102,8 +106,11 @@ impl Batch {
                 if let Some(known) = self.changes.references_mut().known_mut().get_mut(&id) {
                     known.lacks_keys = true;
                 }
-                for gone in gone.iter().filter(|gone| !gone.action.refuses()) {
-                    self.change_children(&parent, gone, &changed)?;
+                if let Some(gone) = gone.iter().find(|gone| !gone.action.refuses()) {
+                    let columns = reference.key.columns.iter().copied().zip(gone.parent_columns.iter().copied());
+                    if followed.insert((child.id, columns.collect::<BTreeSet<_>>())) {
+                        self.change_children(&parent, gone, &changed)?;
+                    }
                 }
                 all_gone.extend(gone);
             }
@@ -133,8 +140,9 @@ impl Batch {
         let (store, tables) = (Arc::clone(&shared.store), vec![table.clone()]);
         let residents = base.inner.residents.clone();
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed: BTreeSet::new(), pending };
-        let (hidden, staged) = (Vec::new(), BTreeSet::new());
-        let inner = Inner { store: Box::new(overlay), tables, hidden, staged, shared, residents, past_caches: false };
+        let store: Box<dyn Snapshot> = Box::new(overlay);
+        let (hidden, staged, seen) = (Vec::new(), BTreeSet::new(), None);
+        let inner = Inner { store, tables, hidden, staged, seen, shared, residents, past_caches: false };
         scan_over(&ReadSnapshot::of(inner), table, entries)
     }
 

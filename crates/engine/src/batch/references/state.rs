@@ -102,8 +102,7 @@ pub(crate) struct References {
     postponed_gone: Vec<GoneKeys>,
     /// Child tables with rows that are looked up when the transaction ends.
     postponed_children: BTreeSet<TableId>,
-    /// The batch's own chunks that have rows of older chunks, of tables whose older rows need not satisfy all
-    /// constraints.
+    /// The batch's own chunks that have older rows, of tables whose older rows need not satisfy all constraints.
     successors: BTreeSet<ChunkUid>,
     /// The keys that parents lack.
     gone: Vec<GoneKeys>,
@@ -212,12 +211,12 @@ impl References {
         self.postponed_children.contains(&table.id) || self.postponed_gone.iter().any(concerns)
     }
 
-    /// Notes a chunk that has rows of an older chunk.
+    /// Notes a chunk of the batch that has older rows.
     pub(crate) fn note_successor(&mut self, chunk: ChunkUid) {
         self.successors.insert(chunk);
     }
 
-    /// Whether a chunk of the batch has rows of an older chunk.
+    /// Whether a chunk of the batch has older rows.
     pub(crate) fn is_successor(&self, chunk: ChunkUid) -> bool {
         self.successors.contains(&chunk)
     }
