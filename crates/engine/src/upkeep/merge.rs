@@ -19,6 +19,7 @@ use atsdb_core::parallel::parallel_map;
 use atsdb_core::{
     ChunkDescriptor, ChunkEntry, ChunkUid, Column, Index, NewChunk, Result, Slice, Table, TableDefinition,
 };
+use parking_lot::Mutex;
 
 /// With fewer rows than this no series key is chosen.
 const KEY_ROWS_MIN: usize = 256;
@@ -46,7 +47,7 @@ impl<'a> Merge<'a> {
         snapshot: &'a Inner,
         table: &'a Table,
         group: &'a Group,
-        choice: &mut KeyChoice,
+        choice: &Mutex<&mut KeyChoice>,
     ) -> Result<Self> {
         let describe = |entry: &'a ChunkEntry| snapshot.descriptor(table, entry).map(|descriptor| (entry, descriptor));
         let sources = group.entries.iter().map(describe).collect::<Result<Vec<_>>>()?;
@@ -91,7 +92,7 @@ impl<'a> Merge<'a> {
 
     /// The declared key, or the one that makes a sample smallest. A few rows are sorted by time alone: a key chosen
     /// from them would not suit more rows.
-    fn key(&self, choice: &mut KeyChoice) -> Result<Vec<&'a Column>> {
+    fn key(&self, choice: &Mutex<&mut KeyChoice>) -> Result<Vec<&'a Column>> {
         let definition: &'a TableDefinition = &self.table.definition;
         if !definition.key.is_empty() {
             let is_time = |column: &Column| definition.time_column() == Some(column);
@@ -102,13 +103,14 @@ impl<'a> Merge<'a> {
             return Ok(Vec::new());
         }
         let threads = self.snapshot.shared.workers.thread_count();
-        choice.key(self.table, self.times.len(), || {
+        // Another group that is merged meanwhile waits for the choice, and uses it.
+        choice.lock().key(self.table, self.times.len(), || {
             choose_key(&definition.columns, &self.times, threads, &|column| self.read(column))
         })
     }
 
-    /// Encodes the new chunks, one column per thread at a time.
-    pub(crate) fn chunks(&self, shared: &Shared) -> Result<Vec<NewChunk>> {
+    /// Encodes the new chunks on this number of threads, one column per thread at a time.
+    pub(crate) fn chunks(&self, shared: &Shared, threads: usize) -> Result<Vec<NewChunk>> {
         let definition = &self.table.definition;
         let lengths = self.lengths();
         let uids = lengths.iter().map(|_| shared.environment.chunk_uid()).collect::<Result<Vec<ChunkUid>>>()?;
@@ -120,7 +122,7 @@ impl<'a> Merge<'a> {
             PageSource::Index(index) => self.encode_index(index, &lengths, &uids),
         };
         let mut pages_of: Vec<Vec<EncodedPage>> = lengths.iter().map(|_| Vec::new()).collect();
-        for pages in parallel_map(shared.workers.thread_count(), &parts, encode)? {
+        for pages in parallel_map(threads, &parts, encode)? {
             for (page, chunk) in pages.into_iter().zip(&mut pages_of) {
                 chunk.push(page);
             }

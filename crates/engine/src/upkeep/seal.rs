@@ -13,7 +13,9 @@ use crate::upkeep::merge::Merge;
 use crate::upkeep::reslice::reslice;
 use crate::upkeep::seal_group::Group;
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
+use atsdb_core::parallel::parallel_map;
 use atsdb_core::{Change, ChunkEntry, ChunkId, Error, ErrorKind, NewChunk, Result, Table, TableId, TimeRange};
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,6 +25,10 @@ const ATTEMPTS_MAX: usize = 5;
 /// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held,
 /// the store cannot return the space of removed chunks.
 const LISTED_BYTES_MAX: u64 = 64 << 20;
+
+/// Groups of chunks that are merged side by side: reading and sorting a group uses one thread, and encoding its columns
+/// uses several. Each group in work takes memory.
+const GROUPS_AT_ONCE: usize = 2;
 
 /// Changes wait for a common commit until they add this many bytes of pages, or are this many.
 const WAITING_BYTES_MAX: u64 = 16 << 20;
@@ -313,12 +319,26 @@ fn merge_entries(
     }
     merged.sort_by_key(|entry| (entry.time_min, entry.id));
     let mut sources = merged.into_iter().peekable();
-    while let Some(group) = Group::next(&snapshot.inner, table, &mut sources)? {
-        if !group.entries.iter().all(|entry| entry.sealed) {
-            deliver(merge_group(shared, snapshot, table, &group, choice))?;
+    let threads = shared.workers.thread_count();
+    let choice = Mutex::new(choice);
+    loop {
+        let mut groups = Vec::new();
+        while groups.len() < threads.min(GROUPS_AT_ONCE)
+            && let Some(group) = Group::next(&snapshot.inner, table, &mut sources)?
+        {
+            if !group.entries.iter().all(|entry| entry.sealed) {
+                groups.push(group);
+            }
+        }
+        if groups.is_empty() {
+            return Ok(true);
+        }
+        let threads = threads / groups.len();
+        let merge = |group: &Group| Ok(merge_group(shared, snapshot, table, group, &choice, threads));
+        for merged in parallel_map(groups.len(), &groups, merge)? {
+            deliver(merged)?;
         }
     }
-    Ok(true)
 }
 
 fn merge_group(
@@ -326,10 +346,11 @@ fn merge_group(
     snapshot: &ReadSnapshot,
     table: &Table,
     group: &Group,
-    choice: &mut KeyChoice,
+    choice: &Mutex<&mut KeyChoice>,
+    threads: usize,
 ) -> Result<PreparedSeal> {
     let merge = Merge::open(&snapshot.inner, table, group, choice)?;
-    let new = merge.chunks(shared)?;
+    let new = merge.chunks(shared, threads)?;
     new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
     let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
     let report = SealReport {
