@@ -210,15 +210,16 @@ impl Scan {
     /// statistics of the chunks do not show it.
     pub fn distinct_max(&self, position: usize) -> Option<u64> {
         let column = self.table.definition.columns.get(position)?;
-        let integer = |bound: Option<Bound>| match bound? {
-            Bound::Int(value) => Some(i128::from(value)),
-            Bound::UInt(value) => Some(i128::from(value)),
-            _ => None,
-        };
         match ColumnBounds::of(&self.chunks, column)? {
             ColumnBounds { min: None, max: None, .. } => Some(0),
-            bounds => u64::try_from(integer(bounds.max)? - integer(bounds.min)? + 1).ok(),
+            bounds => bounds.integers().and_then(|(min, max)| u64::try_from(max - min + 1).ok()),
         }
+    }
+
+    /// The smallest and the largest integer of a column (by position in the definition) in the scan's chunks, also in
+    /// rows that are not selected. `None` if the statistics of the chunks do not show them, or if there are none.
+    pub fn integer_bounds(&self, position: usize) -> Option<(i128, i128)> {
+        ColumnBounds::of(&self.chunks, self.table.definition.columns.get(position)?)?.integers()
     }
 
     /// For each index used, its name and how many of the remaining chunks its filters pruned.
