@@ -260,12 +260,17 @@ impl Scan {
     /// not read if all its rows are in one group and its statistics are sufficient. Returns whether it was read.
     pub fn add_to(&self, groups: &mut Groups, position: usize) -> Result<bool> {
         let chunk = self.chunk(position)?;
-        if self.conditions.is_empty() && !self.is_cut_by_range(&chunk.entry) {
+        let matches_all = |condition: &Condition| condition.matches_all(&self.table.definition, chunk);
+        if self.conditions.iter().all(matches_all) && !self.is_cut_by_range(&chunk.entry) {
             let column = |at: usize| &self.table.definition.columns[self.request.columns[at]];
             let statistics = |at: usize| column_statistics(&chunk.descriptor, column(at));
             if groups.add_summary(chunk.entry.row_count, statistics)? {
                 return Ok(false);
             }
+        }
+        if groups.is_row_count() {
+            groups.add_row_count(self.count(chunk)?)?;
+            return Ok(true);
         }
         let Some(selection) = self.select(chunk)? else { return Ok(true) };
         match &selection {
@@ -276,6 +281,20 @@ impl Scan {
             _ => groups.add(&self.read_selected(chunk, &selection)?)?,
         }
         Ok(true)
+    }
+
+    /// The number of rows of a chunk that can match.
+    fn count(&self, chunk: &ScanChunk) -> Result<u64> {
+        if let [condition] = self.conditions.as_slice()
+            && !self.is_cut_by_range(&chunk.entry)
+        {
+            let column = &self.table.definition.columns[condition.predicate.column];
+            if let Some(count) = condition.count(column, &self.load(chunk, &[column])?[0]) {
+                return Ok(count as u64);
+            }
+        }
+        let row_count = chunk.entry.row_count as usize;
+        Ok(self.select(chunk)?.map_or(0, |selection| selection.count(row_count)) as u64)
     }
 
     /// Whether a requested column is mapped, and is returned as text.
@@ -369,6 +388,7 @@ impl Scan {
         let mut selection = RowSelection::All;
         for test in tests {
             let column = match test {
+                RowTest::Condition(condition) if condition.matches_all(definition, chunk) => continue,
                 RowTest::Condition(condition) => &definition.columns[condition.predicate.column],
                 RowTest::Time(column) => column,
             };

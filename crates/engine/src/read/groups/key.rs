@@ -130,6 +130,11 @@ impl Packing {
         (shift <= u128::BITS).then_some(Self { slots, bits: shift })
     }
 
+    /// Whether there are no keys, so that all rows are in one group.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
     /// The width of a packed key in bits.
     pub(super) fn bits(&self) -> u32 {
         self.bits

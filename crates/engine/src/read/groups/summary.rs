@@ -27,6 +27,20 @@ impl Groups {
         }
         Ok(true)
     }
+
+    /// Whether only the number of all rows is measured, so that no row has to be looked at.
+    pub(crate) fn is_row_count(&self) -> bool {
+        self.packing.is_empty() && self.measures.iter().all(|measure| measure.kind == MeasureKind::CountRows)
+    }
+
+    /// Adds rows to the only group, of which only their number is measured; see [`is_row_count`](Self::is_row_count).
+    pub(crate) fn add_row_count(&mut self, row_count: u64) -> Result<()> {
+        self.ensure_one()?;
+        for state in &mut self.states {
+            state.add_part(0, ChunkMeasure::Count, row_count);
+        }
+        Ok(())
+    }
 }
 
 /// The bits of a key that is the same in all rows; `Some(None)` if it is NULL in all of them.
