@@ -130,8 +130,8 @@ impl Condition {
         self.matching.is_none() && self.predicate.matches_all(&statistics, chunk.entry.row_count)
     }
 
-    /// The number of matching rows, if integers without NULLs are compared with one value. To count rows takes less time
-    /// than to mark them.
+    /// The number of matching rows, if integers without NULLs are compared with one value. Counting them takes less
+    /// time than marking each.
     pub(crate) fn count(&self, column: &Column, array: &ArrayRef) -> Option<usize> {
         let [value] = self.predicate.values.as_slice() else { return None };
         let scalar = scalar_of(column, value)?;

@@ -235,6 +235,24 @@ fn rows_in_no_order_are_grouped_as_those_of_a_model() {
     }
 }
 
+/// Few groups and many, so that integers of 32 bits are added in 64 bits or in 128.
+#[test]
+fn sums_of_the_smallest_integers_in_no_order_are_exact() {
+    for sensor_count in [3, 30_000] {
+        let row = |n: u32| {
+            let count = if n % 5 == 0 { -1 } else { i32::MIN };
+            (n * 7 % sensor_count, None, 0, Some(count).filter(|_| n > 20_000 || n % 4 > 0), i64::MIN, Some(-0.5))
+        };
+        let rows: Vec<Row> = (0..60_000).map(row).collect();
+        // The first NULL comes after rows without one, or before them.
+        for parts in [[&rows[20_001..], &rows[..20_001]], [&rows[..20_001], &rows[20_001..]]] {
+            let mut groups = Groups::new(&schema(), &keys(), &measures(), |_| None).unwrap();
+            parts.iter().for_each(|part| groups.add(&batch(part)).unwrap());
+            assert!(found(&groups) == expected(&rows), "{sensor_count} sensors");
+        }
+    }
+}
+
 #[test]
 fn values_beyond_what_a_descriptor_states_are_damage() {
     let rows: Vec<Row> = (0..10).map(|n| (n, Some(1), 0, None, 0, None)).collect();

@@ -21,10 +21,11 @@ impl Groups {
             return Ok(false);
         }
         let Some(group) = self.keyed.constant_group(&self.packing, constant)? else { return Ok(false) };
+        self.resize();
         for (state, (part, count)) in self.states.iter_mut().zip(parts) {
-            state.resize(self.keyed.len());
-            state.add_part(group, part, count);
+            state.add_part(group, part, count, row_count.into(), &self.row_counts);
         }
+        self.row_counts[group as usize] += u64::from(row_count);
         Ok(true)
     }
 
@@ -36,9 +37,7 @@ impl Groups {
     /// Adds rows to the only group, of which only their number is measured; see [`is_row_count`](Self::is_row_count).
     pub(crate) fn add_row_count(&mut self, row_count: u64) -> Result<()> {
         self.ensure_one()?;
-        for state in &mut self.states {
-            state.add_part(0, ChunkMeasure::Count, row_count);
-        }
+        self.row_counts[0] += row_count;
         Ok(())
     }
 }
