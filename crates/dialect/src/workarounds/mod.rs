@@ -46,7 +46,7 @@ pub use aggregates::percentiles::{Fraction, PERCENTILE};
 pub use casts::postgres::{array_texts, with_postgres_casts};
 pub use declared::results::declare_columns;
 pub use numbers::decimals::literals::write_numbers;
-pub use numbers::overflow::{AVERAGE, WIDE_SUM, average, checked, fitting_sum, sums_as};
+pub use numbers::overflow::{AVERAGE, IntegerOperation, WIDE_SUM, average, checked, fitting_sum, sums_as};
 pub use plans::computed_sets::compute_sets;
 pub use resources::long_literals::batch_rows;
 pub use resources::repeated_parts::refuse_repeated_parts;

@@ -27,6 +27,16 @@ impl ColumnBounds {
         }
         Some(Self { min, max, null_count })
     }
+
+    /// The smallest and the largest value as integers; `None` if they are none.
+    pub(super) fn integers(&self) -> Option<(i128, i128)> {
+        let integer = |bound: &Option<Bound>| match bound {
+            Some(Bound::Int(value)) => Some(i128::from(*value)),
+            Some(Bound::UInt(value)) => Some(i128::from(*value)),
+            _ => None,
+        };
+        Some((integer(&self.min)?, integer(&self.max)?))
+    }
 }
 
 fn smaller(a: Bound, b: Bound) -> Option<Bound> {

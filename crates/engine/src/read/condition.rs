@@ -9,12 +9,14 @@ use arrow::array::{
 };
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or, prep_null_mask_filter, take};
-use arrow::datatypes::{DataType, UInt8Type, UInt16Type, UInt32Type};
+use arrow::datatypes::{
+    DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many values are tested at a time when the first one is looked for.
+/// How many values are tested at a time when the first one is looked for, or when those that match are counted.
 const BLOCK_VALUES: usize = 256;
 
 /// A predicate prepared for stored columns.
@@ -79,6 +81,15 @@ impl RowSelection {
         }))
     }
 
+    /// The number of selected rows of a chunk.
+    pub(crate) fn count(&self, row_count: usize) -> usize {
+        match self {
+            Self::All => row_count,
+            Self::Run(_, length) => *length,
+            Self::Mask(mask) => mask.true_count(),
+        }
+    }
+
     /// The selected rows of a chunk, as ranges in ascending order.
     pub(crate) fn runs(&self, row_count: usize) -> Vec<Range<usize>> {
         match self {
@@ -110,6 +121,34 @@ impl Condition {
                 first <= last && matching.slice(first, last - first + 1).has_true()
             }
             _ => statistics.null_count < chunk.entry.row_count,
+        }
+    }
+
+    /// Whether the statistics of a chunk show that all of its rows match.
+    pub(crate) fn matches_all(&self, definition: &TableDefinition, chunk: &ScanChunk) -> bool {
+        let statistics = column_statistics(&chunk.descriptor, &definition.columns[self.predicate.column]);
+        self.matching.is_none() && self.predicate.matches_all(&statistics, chunk.entry.row_count)
+    }
+
+    /// The number of matching rows, if integers without NULLs are compared with one value. Counting them takes less
+    /// time than marking each.
+    pub(crate) fn count(&self, column: &Column, array: &ArrayRef) -> Option<usize> {
+        let [value] = self.predicate.values.as_slice() else { return None };
+        let scalar = scalar_of(column, value)?;
+        if self.matching.is_some() || array.null_count() > 0 || scalar.data_type() != array.data_type() {
+            return None;
+        }
+        let operator = self.predicate.operator;
+        match array.data_type() {
+            DataType::Int8 => count_of::<Int8Type>(operator, array, &scalar),
+            DataType::Int16 => count_of::<Int16Type>(operator, array, &scalar),
+            DataType::Int32 => count_of::<Int32Type>(operator, array, &scalar),
+            DataType::Int64 => count_of::<Int64Type>(operator, array, &scalar),
+            DataType::UInt8 => count_of::<UInt8Type>(operator, array, &scalar),
+            DataType::UInt16 => count_of::<UInt16Type>(operator, array, &scalar),
+            DataType::UInt32 => count_of::<UInt32Type>(operator, array, &scalar),
+            DataType::UInt64 => count_of::<UInt64Type>(operator, array, &scalar),
+            _ => None,
         }
     }
 
@@ -184,6 +223,31 @@ fn run_of<T: ArrowPrimitiveType>(indices: &ArrayRef, index: &ArrayRef) -> Option
     (end + position(&values[end..], |value| value == index) == values.len()).then_some(start..end)
 }
 
+/// The number of integers without NULLs that compare with a value in some way.
+fn count_of<T: ArrowPrimitiveType<Native: Ord>>(
+    operator: Comparison,
+    array: &ArrayRef,
+    with: &ArrayRef,
+) -> Option<usize> {
+    let (values, with) = (array.as_primitive::<T>().values(), with.as_primitive::<T>().value(0));
+    Some(match operator {
+        Comparison::Equal | Comparison::In => count(values, |value| value == with),
+        Comparison::NotEqual => count(values, |value| value != with),
+        Comparison::Less => count(values, |value| value < with),
+        Comparison::LessOrEqual => count(values, |value| value <= with),
+        Comparison::Greater => count(values, |value| value > with),
+        Comparison::GreaterOrEqual => count(values, |value| value >= with),
+        Comparison::IsNull | Comparison::IsNotNull => return None,
+    })
+}
+
+/// The number of values for which a test holds. The numbers of a block are small, so the processor adds up many of them
+/// at once.
+fn count<N: Copy>(values: &[N], test: impl Fn(N) -> bool) -> usize {
+    let count_in = |block: &[N]| block.iter().map(|value| u16::from(test(*value))).sum::<u16>();
+    values.chunks(BLOCK_VALUES).map(|block| usize::from(count_in(block))).sum()
+}
+
 /// The position of the first value for which a test holds, or the number of values. It tests whole blocks at a time,
 /// which the processor does for many values at once.
 fn position<N: Copy>(values: &[N], test: impl Fn(N) -> bool) -> usize {
@@ -221,6 +285,32 @@ pub(crate) fn matching_strings(strings: &StringArray, predicate: &Predicate) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use Comparison::*;
+    use arrow::array::Int16Array;
+    use atsdb_core::{ColumnId, ColumnType};
+
+    #[test]
+    fn as_many_rows_are_counted_as_are_marked() {
+        let column = Column::new(ColumnId(1), "n", ColumnType::Int16);
+        for length in [0, 1, 255, 256, 257, 1_000] {
+            let values = (0..length).map(|row| [i16::MIN, -1, 0, 0, 7, i16::MAX][row * 7 / 3 % 6]);
+            let array: ArrayRef = Arc::new(Int16Array::from_iter_values(values));
+            let sliced = array.slice(length / 3, length / 2);
+            for operator in [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual, In] {
+                for value in [i16::MIN, 0, 5, i16::MAX].map(|value| Value::Int(value.into())) {
+                    let condition = Condition { predicate: Predicate::new(0, operator, value), matching: None };
+                    for array in [&array, &sliced] {
+                        let marked = condition.evaluate(&column, array).unwrap().unwrap();
+                        let counted = condition.count(&column, array);
+                        assert_eq!(counted, Some(marked.true_count()), "{:?}", condition.predicate);
+                    }
+                }
+            }
+        }
+        let with_null: ArrayRef = Arc::new(Int16Array::from(vec![Some(1), None]));
+        let condition = Condition { predicate: Predicate::new(0, Equal, Value::Int(1)), matching: None };
+        assert_eq!(condition.count(&column, &with_null), None);
+    }
 
     #[test]
     fn adjacent_rows_with_an_index_are_a_run() {

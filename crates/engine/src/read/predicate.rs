@@ -49,8 +49,34 @@ impl Predicate {
         match self.operator {
             Comparison::IsNull => statistics.null_count > 0,
             _ if statistics.null_count >= row_count => false,
-            Comparison::IsNotNull | Comparison::NotEqual => true,
+            Comparison::IsNotNull => true,
+            Comparison::NotEqual => !self
+                .values
+                .iter()
+                .any(|value| sides_of(value, statistics).is_some_and(|(min, max)| min.is_eq() && max.is_eq())),
             _ => self.values.iter().any(|value| self.value_can_match(value, statistics)),
+        }
+    }
+
+    /// Whether every row of a chunk with these statistics satisfies it. False if the statistics do not show it.
+    pub(crate) fn matches_all(&self, statistics: &ColumnStatistics, row_count: u32) -> bool {
+        let matches = |value: &Value| {
+            sides_of(value, statistics).is_some_and(|(min, max)| match self.operator {
+                Comparison::Equal | Comparison::In => min.is_eq() && max.is_eq(),
+                Comparison::NotEqual => min.is_gt() || max.is_lt(),
+                Comparison::Less => max.is_lt(),
+                Comparison::LessOrEqual => max.is_le(),
+                Comparison::Greater => min.is_gt(),
+                Comparison::GreaterOrEqual => min.is_ge(),
+                Comparison::IsNull | Comparison::IsNotNull => false,
+            })
+        };
+        match self.operator {
+            Comparison::IsNull => statistics.null_count == row_count,
+            _ if statistics.null_count > 0 => false,
+            Comparison::IsNotNull => true,
+            Comparison::NotEqual => self.values.iter().all(matches),
+            _ => self.values.iter().any(matches),
         }
     }
 
@@ -75,6 +101,15 @@ impl Predicate {
 enum BoundSide {
     Min,
     Max,
+}
+
+/// Compares the smallest and the largest integer of a chunk with a value. `None` if the bounds are not integers: those
+/// of texts may be prefixes, and those of floats do not distinguish 0.0 from -0.0.
+fn sides_of(value: &Value, statistics: &ColumnStatistics) -> Option<(Ordering, Ordering)> {
+    let (min, max) = (statistics.min.as_ref()?, statistics.max.as_ref()?);
+    let is_integer = |bound: &Bound| matches!(bound, Bound::Int(_) | Bound::UInt(_));
+    let sides = (compare(min, value, BoundSide::Min)?, compare(max, value, BoundSide::Max)?);
+    (is_integer(min) && is_integer(max)).then_some(sides)
 }
 
 /// Compares a bound with a value. `None` if they are not comparable.
@@ -138,6 +173,63 @@ mod tests {
         assert!(!ints(Less, 5) && ints(Less, 6) && ints(LessOrEqual, 5) && !ints(LessOrEqual, 4));
         assert!(!ints(Greater, 9) && ints(GreaterOrEqual, 9) && ints(NotEqual, 5));
         assert!(can(Greater, Value::Text("x".into()), Bound::Int(0), Bound::Int(1)), "unlike kinds are let through");
+    }
+
+    /// Every column of three integers from 3 to 6 or NULLs, compared with values within and beyond its bounds.
+    #[test]
+    fn integers_that_all_match_or_of_which_none_does_are_recognised() {
+        use Comparison::*;
+        let cells = [None, Some(3), Some(4), Some(6)];
+        let columns = cells.iter().flat_map(|a| cells.iter().flat_map(move |b| cells.map(|c| [*a, *b, c])));
+        for column in columns {
+            let present = || column.iter().copied().flatten();
+            let statistics = ColumnStatistics {
+                min: present().min().map(Bound::Int),
+                max: present().max().map(Bound::Int),
+                null_count: 3 - present().count() as u32,
+                ..ColumnStatistics::default()
+            };
+            for with in 2..8_i64 {
+                for operator in [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual, In, IsNull, IsNotNull] {
+                    let matches = |cell: &Option<i64>| match (operator, cell) {
+                        (IsNull, cell) => cell.is_none(),
+                        (_, None) => false,
+                        (Equal | In, Some(cell)) => *cell == with,
+                        (NotEqual, Some(cell)) => *cell != with,
+                        (Less, Some(cell)) => *cell < with,
+                        (LessOrEqual, Some(cell)) => *cell <= with,
+                        (Greater, Some(cell)) => *cell > with,
+                        (GreaterOrEqual, Some(cell)) => *cell >= with,
+                        (IsNotNull, Some(_)) => true,
+                    };
+                    let predicate = Predicate::new(0, operator, Value::Int(with));
+                    let case = format!("{column:?} {operator:?} {with}");
+                    if predicate.matches_all(&statistics, 3) {
+                        assert!(column.iter().all(matches), "{case}");
+                    }
+                    if !predicate.can_match(&statistics, 3) {
+                        assert!(!column.iter().any(matches), "{case}");
+                    }
+                    // Neither is missed if the bounds show it.
+                    if !matches!(operator, IsNull) && column.iter().all(|cell| *cell == column[0] && cell.is_some()) {
+                        assert_eq!(predicate.matches_all(&statistics, 3), matches(&column[0]), "{case}");
+                        assert_eq!(predicate.can_match(&statistics, 3), matches(&column[0]), "{case}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn floats_and_texts_are_not_taken_for_equal_to_their_bounds() {
+        for (value, bound) in
+            [(Value::Float(1.0), Bound::Float(1.0)), (Value::Text("a".into()), Bound::Bytes(b"a".to_vec()))]
+        {
+            let statistics =
+                ColumnStatistics { min: Some(bound.clone()), max: Some(bound), ..ColumnStatistics::default() };
+            assert!(Predicate::new(0, Comparison::NotEqual, value.clone()).can_match(&statistics, 10));
+            assert!(!Predicate::new(0, Comparison::Equal, value).matches_all(&statistics, 10));
+        }
     }
 
     #[test]

@@ -210,15 +210,16 @@ impl Scan {
     /// statistics of the chunks do not show it.
     pub fn distinct_max(&self, position: usize) -> Option<u64> {
         let column = self.table.definition.columns.get(position)?;
-        let integer = |bound: Option<Bound>| match bound? {
-            Bound::Int(value) => Some(i128::from(value)),
-            Bound::UInt(value) => Some(i128::from(value)),
-            _ => None,
-        };
         match ColumnBounds::of(&self.chunks, column)? {
             ColumnBounds { min: None, max: None, .. } => Some(0),
-            bounds => u64::try_from(integer(bounds.max)? - integer(bounds.min)? + 1).ok(),
+            bounds => bounds.integers().and_then(|(min, max)| u64::try_from(max - min + 1).ok()),
         }
+    }
+
+    /// The smallest and the largest integer of a column (by position in the definition) in the scan's chunks, also in
+    /// rows that are not selected. `None` if the statistics of the chunks do not show them, or if there are none.
+    pub fn integer_bounds(&self, position: usize) -> Option<(i128, i128)> {
+        ColumnBounds::of(&self.chunks, self.table.definition.columns.get(position)?)?.integers()
     }
 
     /// For each index used, its name and how many of the remaining chunks its filters pruned.
@@ -259,12 +260,17 @@ impl Scan {
     /// not read if all its rows are in one group and its statistics are sufficient. Returns whether it was read.
     pub fn add_to(&self, groups: &mut Groups, position: usize) -> Result<bool> {
         let chunk = self.chunk(position)?;
-        if self.conditions.is_empty() && !self.is_cut_by_range(&chunk.entry) {
+        let matches_all = |condition: &Condition| condition.matches_all(&self.table.definition, chunk);
+        if self.conditions.iter().all(matches_all) && !self.is_cut_by_range(&chunk.entry) {
             let column = |at: usize| &self.table.definition.columns[self.request.columns[at]];
             let statistics = |at: usize| column_statistics(&chunk.descriptor, column(at));
             if groups.add_summary(chunk.entry.row_count, statistics)? {
                 return Ok(false);
             }
+        }
+        if groups.is_row_count() {
+            groups.add_row_count(self.count(chunk)?)?;
+            return Ok(true);
         }
         let Some(selection) = self.select(chunk)? else { return Ok(true) };
         match &selection {
@@ -275,6 +281,20 @@ impl Scan {
             _ => groups.add(&self.read_selected(chunk, &selection)?)?,
         }
         Ok(true)
+    }
+
+    /// The number of rows of a chunk that can match.
+    fn count(&self, chunk: &ScanChunk) -> Result<u64> {
+        if let [condition] = self.conditions.as_slice()
+            && !self.is_cut_by_range(&chunk.entry)
+        {
+            let column = &self.table.definition.columns[condition.predicate.column];
+            if let Some(count) = condition.count(column, &self.load(chunk, &[column])?[0]) {
+                return Ok(count as u64);
+            }
+        }
+        let row_count = chunk.entry.row_count as usize;
+        Ok(self.select(chunk)?.map_or(0, |selection| selection.count(row_count)) as u64)
     }
 
     /// Whether a requested column is mapped, and is returned as text.
@@ -368,6 +388,7 @@ impl Scan {
         let mut selection = RowSelection::All;
         for test in tests {
             let column = match test {
+                RowTest::Condition(condition) if condition.matches_all(definition, chunk) => continue,
                 RowTest::Condition(condition) => &definition.columns[condition.predicate.column],
                 RowTest::Time(column) => column,
             };

@@ -6,7 +6,9 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef, UInt8Type, UInt32Type};
 use atsdb_core::{ErrorKind, TimeRange};
-use atsdb_engine::{GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured, ScanRequest};
+use atsdb_engine::{
+    Comparison, GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured, Predicate, ScanRequest, Value,
+};
 use atsdb_testkit::sample::Random;
 use proptest::collection::vec;
 use proptest::option;
@@ -233,6 +235,24 @@ fn rows_in_no_order_are_grouped_as_those_of_a_model() {
     }
 }
 
+/// Few groups and many, so that integers of 32 bits are added in 64 bits or in 128.
+#[test]
+fn sums_of_the_smallest_integers_in_no_order_are_exact() {
+    for sensor_count in [3, 30_000] {
+        let row = |n: u32| {
+            let count = if n % 5 == 0 { -1 } else { i32::MIN };
+            (n * 7 % sensor_count, None, 0, Some(count).filter(|_| n > 20_000 || n % 4 > 0), i64::MIN, Some(-0.5))
+        };
+        let rows: Vec<Row> = (0..60_000).map(row).collect();
+        // The first NULL comes after rows without one, or before them.
+        for parts in [[&rows[20_001..], &rows[..20_001]], [&rows[..20_001], &rows[20_001..]]] {
+            let mut groups = Groups::new(&schema(), &keys(), &measures(), |_| None).unwrap();
+            parts.iter().for_each(|part| groups.add(&batch(part)).unwrap());
+            assert!(found(&groups) == expected(&rows), "{sensor_count} sensors");
+        }
+    }
+}
+
 #[test]
 fn values_beyond_what_a_descriptor_states_are_damage() {
     let rows: Vec<Row> = (0..10).map(|n| (n, Some(1), 0, None, 0, None)).collect();
@@ -326,6 +346,59 @@ fn a_chunk_of_one_group_is_not_read_and_counts_the_same() {
                 for (measure, what) in measures.iter().enumerate() {
                     let (found, wanted) = (groups.measured(measure, all.clone()), model.measured(measure, all.clone()));
                     assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{what:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Chunks of which all rows match are not read, nor are those of which none does.
+#[test]
+fn matching_rows_are_counted_and_added_up_as_they_are_read() {
+    use Comparison::*;
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        let count = |day: i64, number: i64| match day {
+            0 => Some(0),
+            1 => Some(number as i32 % 9),
+            2 => Some(7),
+            _ => (number % 2 > 0).then_some(7),
+        };
+        let day = |day: i64| (0..500).map(move |number| (day, number));
+        let rows = (0..4).flat_map(day).map(|(day, number)| {
+            let row = row(day * DAY + number * 60, "a", "ok", 0);
+            (row.0, row.1, row.2, count(day, number))
+        });
+        append(&engine, &table, &rows.collect::<Vec<_>>());
+        engine.recompress(None).unwrap();
+        let snapshot = engine.snapshot().unwrap();
+        let number = Measure { kind: MeasureKind::CountRows, column: 0 };
+        let sum = Measure { kind: MeasureKind::Sum, column: 3 };
+        for measures in [vec![number], vec![number, sum]] {
+            for operator in [Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual, In, IsNull, IsNotNull] {
+                for value in [-1, 0, 5, 7, 8] {
+                    let predicates = vec![Predicate::new(3, operator, Value::Int(value))];
+                    let request = ScanRequest { predicates, ..ScanRequest::all(&table) };
+                    let scan = snapshot.scan(&table, &request).unwrap();
+                    let scan = scan.with_indices(vec![false, true, true, false]).unwrap();
+                    let (mut groups, mut model) =
+                        (scan.groups(&[], &measures).unwrap(), scan.groups(&[], &measures).unwrap());
+                    let mut read_count = 0;
+                    for position in 0..scan.chunks().len() {
+                        read_count += usize::from(scan.add_to(&mut groups, position).unwrap());
+                        let rows = scan.read(position).unwrap();
+                        rows.iter().for_each(|rows| model.add(rows).unwrap());
+                    }
+                    groups.ensure_one().unwrap();
+                    model.ensure_one().unwrap();
+                    for measure in 0..measures.len() {
+                        let (found, wanted) = (groups.measured(measure, 0..1), model.measured(measure, 0..1));
+                        assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{measures:?} {operator:?} {value}");
+                    }
+                    if (operator, value) == (NotEqual, 0) {
+                        assert_eq!((scan.chunks().len(), read_count), (3, 2), "the days with other values, and NULLs");
+                    }
                 }
             }
         }

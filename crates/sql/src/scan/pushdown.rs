@@ -164,7 +164,7 @@ fn value_for(literal: &ScalarValue, column: &atsdb_core::Column) -> Option<Value
 
 /// The value of a literal. After DataFusion's coercion, a literal that is compared with a plain column has the column's
 /// type.
-fn value_of(literal: &ScalarValue) -> Option<Value> {
+pub(crate) fn value_of(literal: &ScalarValue) -> Option<Value> {
     Some(match literal {
         ScalarValue::Boolean(Some(value)) => Value::Bool(*value),
         ScalarValue::Int8(Some(value)) => Value::Int(i64::from(*value)),

@@ -2,14 +2,17 @@
 //! has a LIMIT.
 
 use crate::render::{ask, sorted};
+use crate::scripts::answer;
 use crate::stores::{STORES, session};
 use atsdb_sql::Session;
 
 /// `FROM t` is replaced by a query of all rows with a LIMIT, which no operator over chunks accepts.
-const QUERIES: [&str; 26] = [
+const QUERIES: [&str; 28] = [
     "SELECT count(*), count(v), sum(v), min(v), max(v), avg(v) FROM t",
     "SELECT sum(f), avg(f), min(f), max(f), count(f), sum(g), max(g), avg(g) FROM t",
     "SELECT sum(small), sum(big), avg(small), min(big), max(small), sum(wide) FROM t",
+    "SELECT sum(v + 1), sum(10 - v), sum(small - 7), sum(-big), sum(big + 1 - 3), avg(v + 1), avg(2 - big) FROM t",
+    "SELECT sensor, sum(v + 1), count(v), sum(CAST(big AS BIGINT) - 5), avg(big) FROM t WHERE v < 300 GROUP BY sensor",
     "SELECT min(time), max(time), min(day), max(day) FROM t WHERE v IS NOT NULL",
     "SELECT sensor, min(odd), max(odd), count(odd) FROM t GROUP BY sensor",
     "SELECT min(odd), max(odd), sum(odd), count(odd) FROM t WHERE sensor = 's6'",
@@ -91,7 +94,7 @@ fn other_aggregates_stay_with_datafusion() {
         "SELECT v, max(big) FROM t GROUP BY v ORDER BY 2 DESC LIMIT 3",
         "SELECT DISTINCT v FROM t ORDER BY v LIMIT 3",
         "SELECT sensor, sum(v) FILTER (WHERE v > 0) FROM t GROUP BY sensor",
-        "SELECT sensor, sum(v + 1) FROM t GROUP BY sensor",
+        "SELECT sensor, sum(v * 2) FROM t GROUP BY sensor",
         "SELECT f, count(*) FROM t GROUP BY f",
         "SELECT upper(sensor), count(*) FROM t GROUP BY upper(sensor)",
         "SELECT sensor, min(status) FROM t GROUP BY sensor",
@@ -136,6 +139,27 @@ fn the_sum_of_a_bigint_is_as_wide_as_it_has_to_be() {
         ask(&session, query),
         [format!("9223372036854775808 | 18446744073709551615 | 9223372036854775807 | {average}")]
     );
+}
+
+/// The same statement is repeated, because its later answers need no plan.
+#[test]
+fn sums_of_shifted_integers_are_read_from_chunks_unless_one_may_overflow() {
+    let (session, _directory) = session(STORES[0]);
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, i INT, s SMALLINT)");
+    ask(&session, "INSERT INTO t VALUES ('2024-01-01', 2147483646, 32767), ('2024-01-01', -5, -32768)");
+    let (shifted, small) = ("SELECT sum(i + 1), sum(s + 1) FROM t", "SELECT sum(s + 1), sum(s - 1) FROM t");
+    assert!(plan(&session, shifted).contains("AtsdbAggregate"));
+    for _ in 0..4 {
+        assert_eq!(ask(&session, shifted), ["2147483643 | 1"]);
+    }
+    ask(&session, "INSERT INTO t VALUES ('2024-01-02', 2147483647, NULL)");
+    assert!(!plan(&session, shifted).contains("AtsdbAggregate"));
+    for _ in 0..4 {
+        let error = answer(&session, shifted).unwrap_err();
+        assert!(error.contains("overflow: 2147483647 + 1"), "{error}");
+    }
+    assert!(plan(&session, small).contains("AtsdbAggregate"), "a SMALLINT plus 1 is always an INT");
+    assert_eq!(ask(&session, small), ["1 | -3"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
 use super::keyed::KeyedGroups;
-use super::measure::{Measure, MeasureState, Measured};
+use super::measure::{Measure, MeasureState, Measured, add_counts, count_rows};
 use super::runs::{Runs, Spans};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::buffer::BooleanBuffer;
@@ -14,6 +14,9 @@ use atsdb_core::Result;
 /// each row is a separate run.
 const WINDOW_ROWS: usize = 16_384;
 
+/// The number of rows that are processed first. They show whether runs are short, before time is lost on cutting them.
+const FIRST_ROWS: usize = 1_024;
+
 /// If runs have fewer rows than this on average, each row is looked up separately, since cutting runs would cost more.
 const RUN_ROWS_MIN: usize = 4;
 
@@ -24,6 +27,8 @@ pub struct Groups {
     pub(super) measures: Vec<Measure>,
     pub(super) keyed: KeyedGroups,
     pub(super) states: Vec<MeasureState>,
+    /// The number of rows of each group.
+    pub(super) row_counts: Vec<u64>,
     runs: Runs,
     /// The group of each run, or of each row, of the current window.
     span_groups: Vec<u32>,
@@ -48,6 +53,7 @@ impl Groups {
             packing,
             measures: measures.to_vec(),
             states,
+            row_counts: Vec::new(),
             runs: Runs::default(),
             span_groups: Vec::new(),
         })
@@ -61,9 +67,10 @@ impl Groups {
     /// Adds the rows of a batch for which `mask` is set. Selected rows are often adjacent, and then they are not
     /// copied.
     pub(crate) fn add_selected(&mut self, batch: &RecordBatch, mask: Option<&BooleanBuffer>) -> Result<()> {
-        let mut by_row = false;
-        for start in (0..batch.num_rows()).step_by(WINDOW_ROWS) {
-            let length = WINDOW_ROWS.min(batch.num_rows() - start);
+        let (mut start, mut by_row) = (0, false);
+        while start < batch.num_rows() {
+            let rows_max = if start == 0 { FIRST_ROWS } else { WINDOW_ROWS };
+            let length = rows_max.min(batch.num_rows() - start);
             let window = batch.slice(start, length);
             let mask = mask.map(|mask| mask.slice(start, length));
             if by_row {
@@ -82,33 +89,45 @@ impl Groups {
                 by_row = self.span_groups.len() * RUN_ROWS_MIN > runs.row_count();
                 self.runs = runs;
             }
+            start += length;
         }
         Ok(())
     }
 
     /// Adds the values of spans to the groups found for them.
     fn add_spans(&mut self, window: &RecordBatch, spans: Spans<'_>) {
+        self.resize();
         for (measure, state) in self.measures.iter().zip(&mut self.states) {
-            state.resize(self.keyed.len());
-            state.add(window.columns(), measure.column, spans, &self.span_groups);
+            state.add(window.columns(), measure.column, spans, &self.span_groups, &self.row_counts);
         }
+        if !self.states.is_empty() {
+            count_rows(spans, &self.span_groups, &mut self.row_counts);
+        }
+    }
+
+    /// Makes room for the measures of all groups.
+    pub(super) fn resize(&mut self) {
+        let group_count = self.keyed.len();
+        self.row_counts.resize(group_count, 0);
+        self.states.iter_mut().for_each(|state| state.resize(group_count));
     }
 
     /// Adds the groups of another part of the same rows. The result of floating-point sums depends on the order in
     /// which parts are merged.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.keyed.groups_of(&other.keyed, &mut self.span_groups)?;
+        self.resize();
         for (state, from) in self.states.iter_mut().zip(&other.states) {
-            state.resize(self.keyed.len());
-            state.merge(from, &self.span_groups);
+            state.merge(from, &self.span_groups, &self.row_counts, &other.row_counts);
         }
+        add_counts(&mut self.row_counts, &other.row_counts, &self.span_groups);
         Ok(())
     }
 
     /// Creates the single group of an aggregate without keys, which exists even if there are no rows.
     pub fn ensure_one(&mut self) -> Result<()> {
         self.keyed.constant_group(&self.packing, |_| None)?;
-        self.states.iter_mut().for_each(|state| state.resize(self.keyed.len()));
+        self.resize();
         Ok(())
     }
 
@@ -126,7 +145,7 @@ impl Groups {
     pub fn memory_bytes(&self) -> usize {
         let states: usize = self.states.iter().map(MeasureState::memory_bytes).sum();
         let spans = self.runs.memory_bytes() + self.span_groups.capacity() * size_of::<u32>();
-        self.keyed.memory_bytes() + states + spans
+        self.keyed.memory_bytes() + states + self.row_counts.capacity() * size_of::<u64>() + spans
     }
 
     /// The keys of some of the groups, one array for each key.
@@ -136,6 +155,6 @@ impl Groups {
 
     /// The results for some of the groups.
     pub fn measured(&self, measure: usize, groups: std::ops::Range<usize>) -> Measured<'_> {
-        self.states[measure].measured(groups)
+        self.states[measure].measured(groups, &self.row_counts)
     }
 }

@@ -101,6 +101,16 @@ pub(super) enum RowPositions<'a> {
     At(&'a [u32]),
 }
 
+impl RowPositions<'_> {
+    /// The number of rows, of a batch with this many.
+    fn count(self, of_batch: usize) -> usize {
+        match self {
+            Self::All => of_batch,
+            Self::At(rows) => rows.len(),
+        }
+    }
+}
+
 impl Packing {
     /// Assigns a slot to each key. `None` if a key has an unsupported type, or if all keys together exceed 128 bits.
     /// `bounds` returns the known bounds of a column, by its position in the batches.
@@ -128,6 +138,11 @@ impl Packing {
             shift += bits + u32::from(has_nulls);
         }
         (shift <= u128::BITS).then_some(Self { slots, bits: shift })
+    }
+
+    /// Whether there are no keys, so that all rows are in one group.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
     }
 
     /// The width of a packed key in bits.
@@ -160,27 +175,26 @@ impl Packing {
         rows: RowPositions<'_>,
         packed: &mut Vec<K>,
     ) -> Result<()> {
+        let row_count = rows.count(batch.num_rows());
         packed.clear();
-        packed.resize(
-            match rows {
-                RowPositions::All => batch.num_rows(),
-                RowPositions::At(rows) => rows.len(),
-            },
-            K::default(),
-        );
         for (slot, (values, nulls)) in self.slots.iter().zip(self.values(batch)) {
             let is_within = match values {
                 KeyValues::Bits8(values) => slot.put(&values, nulls, rows, packed),
                 KeyValues::Bits16(values) => slot.put(&values, nulls, rows, packed),
                 KeyValues::Bits32(values) => slot.put(&values, nulls, rows, packed),
                 KeyValues::Bits64(values) => slot.put(&values, nulls, rows, packed),
-                KeyValues::Buckets { times, bucket_of } => slot.put_buckets(&times, bucket_of, rows, packed)?,
+                KeyValues::Buckets { times, bucket_of } => {
+                    packed.resize(row_count, K::default());
+                    slot.put_buckets(&times, bucket_of, rows, packed)?
+                }
             };
             if !is_within {
                 return Err(Error::corrupt("a chunk has values beyond the bounds that its descriptor states")
                     .with_hint("run verify to find what is affected, and restore that from a backup"));
             }
         }
+        // Without keys, all rows have the same.
+        packed.resize(row_count, K::default());
         Ok(())
     }
 
@@ -216,13 +230,14 @@ impl KeySlot {
         bits.wrapping_sub(self.smallest) & self.mask()
     }
 
-    /// Adds the codes of values to the keys of their rows. Returns whether all lie within the bounds.
+    /// Adds the codes of values to the keys of their rows. If there are no keys yet, they are appended. Returns whether
+    /// all lie within the bounds.
     fn put<K: PackedKey, T: Copy + Into<u64>>(
         &self,
         values: &[T],
         nulls: Option<&NullBuffer>,
         rows: RowPositions<'_>,
-        packed: &mut [K],
+        packed: &mut Vec<K>,
     ) -> bool {
         let mut is_within = true;
         let mut put = |key: &mut K, value: T| {
@@ -230,6 +245,15 @@ impl KeySlot {
             is_within &= code <= self.code_max;
             key.put(code, self.shift);
         };
+        if packed.is_empty() && nulls.is_none() && matches!(rows, RowPositions::All) {
+            packed.extend(values.iter().map(|value| {
+                let mut key = K::default();
+                put(&mut key, *value);
+                key
+            }));
+            return is_within;
+        }
+        packed.resize(rows.count(values.len()), K::default());
         match (rows, nulls) {
             (RowPositions::All, None) => packed.iter_mut().zip(values).for_each(|(key, value)| put(key, *value)),
             (RowPositions::At(rows), None) => {

@@ -71,17 +71,24 @@ pub(super) struct MeasureState {
     /// The column's type. Not used if only counts are kept.
     data_type: DataType,
     wide: Accumulators,
-    /// For each group the number of rows, or of values that are not NULL.
-    counts: Vec<u64>,
+    /// For each group the number of values that are not NULL. `None` if that is the number of rows, because there was
+    /// no NULL yet. Rows are counted once for all measures.
+    counts: Option<Vec<u64>>,
 }
 
-/// The sums, extremes or moments so far. No sum exceeds its type.
+/// The sums, extremes or moments so far. No sum exceeds its type. A group without values has the value that leaves
+/// others unchanged.
 #[derive(Debug, Clone)]
 enum Accumulators {
     None,
     Integers(Vec<i128>),
     Floats(Vec<f64>),
-    Moments { with: Option<usize>, moments: Vec<Moments> },
+    /// The moments, and for each group the number of pairs without NULL.
+    Moments {
+        with: Option<usize>,
+        moments: Vec<Moments>,
+        counts: Vec<u64>,
+    },
     Values(GroupValues),
 }
 
@@ -90,7 +97,7 @@ impl MeasureState {
     pub(super) fn new(schema: &Schema, measure: &Measure) -> Option<Self> {
         let kind = measure.kind;
         if kind == MeasureKind::CountRows {
-            return Some(Self { kind, data_type: DataType::Null, wide: Accumulators::None, counts: Vec::new() });
+            return Some(Self { kind, data_type: DataType::Null, wide: Accumulators::None, counts: None });
         }
         let data_type = schema.fields().get(measure.column)?.data_type().clone();
         let wide = match (kind, &data_type) {
@@ -101,7 +108,7 @@ impl MeasureState {
                 if !has_moments(first) || !with.is_none_or(is_number) {
                     return None;
                 }
-                Accumulators::Moments { with, moments: Vec::new() }
+                Accumulators::Moments { with, moments: Vec::new(), counts: Vec::new() }
             }
             (MeasureKind::Values, of) => has_moments(of).then(|| Accumulators::Values(GroupValues::default()))?,
             (_, DataType::Float32 | DataType::Float64) => Accumulators::Floats(Vec::new()),
@@ -111,16 +118,21 @@ impl MeasureState {
             }
             _ => return None,
         };
-        Some(Self { kind, data_type, wide, counts: Vec::new() })
+        Some(Self { kind, data_type, wide, counts: None })
     }
 
     pub(super) fn resize(&mut self, group_count: usize) {
-        self.counts.resize(group_count, 0);
+        if let Some(counts) = &mut self.counts {
+            counts.resize(group_count, 0);
+        }
         match &mut self.wide {
             Accumulators::None => {}
-            Accumulators::Integers(wide) => wide.resize(group_count, 0),
-            Accumulators::Floats(wide) => wide.resize(group_count, 0.0),
-            Accumulators::Moments { moments, .. } => moments.resize(group_count, Moments::default()),
+            Accumulators::Integers(wide) => wide.resize(group_count, neutral_integer(self.kind)),
+            Accumulators::Floats(wide) => wide.resize(group_count, neutral_float(self.kind)),
+            Accumulators::Moments { moments, counts, .. } => {
+                moments.resize(group_count, Moments::default());
+                counts.resize(group_count, 0);
+            }
             Accumulators::Values(values) => values.resize(group_count),
         }
     }
@@ -130,51 +142,53 @@ impl MeasureState {
             Accumulators::None => 0,
             Accumulators::Integers(wide) => wide.capacity() * size_of::<i128>(),
             Accumulators::Floats(wide) => wide.capacity() * size_of::<f64>(),
-            Accumulators::Moments { moments, .. } => moments.capacity() * size_of::<Moments>(),
+            Accumulators::Moments { moments, counts, .. } => {
+                moments.capacity() * size_of::<Moments>() + counts.capacity() * size_of::<u64>()
+            }
             Accumulators::Values(values) => values.memory_bytes(),
         };
-        wide + self.counts.capacity() * size_of::<u64>()
+        wide + self.counts.as_ref().map_or(0, |counts| counts.capacity() * size_of::<u64>())
     }
 
     /// Adds the values of spans to their groups. `columns` are those of the batch, and `column` is the measure's.
-    pub(super) fn add(&mut self, columns: &[ArrayRef], column: usize, spans: Spans<'_>, groups: &[u32]) {
-        let (kind, counts) = (self.kind, &mut self.counts);
-        let column = match columns.get(column).filter(|_| kind != MeasureKind::CountRows) {
-            Some(column) => column,
-            None => return count_rows(spans, groups, counts),
-        };
+    /// `row_counts` has the number of earlier rows of each group.
+    pub(super) fn add(
+        &mut self,
+        columns: &[ArrayRef],
+        column: usize,
+        spans: Spans<'_>,
+        groups: &[u32],
+        row_counts: &[u64],
+    ) {
+        let kind = self.kind;
+        let Some(column) = columns.get(column).filter(|_| kind != MeasureKind::CountRows) else { return };
+        match &mut self.wide {
+            Accumulators::Moments { with, moments, counts } => {
+                return add_pairs(column, with.map(|with| &columns[with]), spans, groups, moments, counts);
+            }
+            Accumulators::Values(values) => return values.add(column, spans, groups),
+            Accumulators::None | Accumulators::Integers(_) | Accumulators::Floats(_) => {}
+        }
+        if nulls(column).is_some() {
+            self.ensure_counts(row_counts);
+        }
+        if let Some(counts) = &mut self.counts {
+            count_values(column, spans, groups, counts);
+        }
         match (&mut self.wide, &self.data_type) {
-            (Accumulators::None, _) => count_values(column, spans, groups, counts),
-            (Accumulators::Moments { with, moments }, _) => {
-                add_pairs(column, with.map(|with| &columns[with]), spans, groups, moments, counts);
-            }
-            (Accumulators::Values(values), _) => values.add(column, spans, groups, counts),
-            (Accumulators::Integers(wide), DataType::Int8) => {
-                add_values::<i8>(kind, column, spans, groups, wide, counts)
-            }
-            (Accumulators::Integers(wide), DataType::Int16) => {
-                add_values::<i16>(kind, column, spans, groups, wide, counts)
-            }
-            (Accumulators::Integers(wide), DataType::UInt8) => {
-                add_values::<u8>(kind, column, spans, groups, wide, counts)
-            }
-            (Accumulators::Integers(wide), DataType::UInt16) => {
-                add_values::<u16>(kind, column, spans, groups, wide, counts)
-            }
-            (Accumulators::Integers(wide), DataType::UInt32) => {
-                add_values::<u32>(kind, column, spans, groups, wide, counts)
-            }
-            (Accumulators::Integers(wide), DataType::UInt64) => {
-                add_values::<u64>(kind, column, spans, groups, wide, counts)
-            }
+            (Accumulators::None | Accumulators::Moments { .. } | Accumulators::Values(_), _) => {}
+            (Accumulators::Integers(wide), DataType::Int8) => add_values::<i8>(kind, column, spans, groups, wide),
+            (Accumulators::Integers(wide), DataType::Int16) => add_values::<i16>(kind, column, spans, groups, wide),
+            (Accumulators::Integers(wide), DataType::UInt8) => add_values::<u8>(kind, column, spans, groups, wide),
+            (Accumulators::Integers(wide), DataType::UInt16) => add_values::<u16>(kind, column, spans, groups, wide),
+            (Accumulators::Integers(wide), DataType::UInt32) => add_values::<u32>(kind, column, spans, groups, wide),
+            (Accumulators::Integers(wide), DataType::UInt64) => add_values::<u64>(kind, column, spans, groups, wide),
             (Accumulators::Integers(wide), DataType::Int32 | DataType::Date32) => {
-                add_values::<i32>(kind, column, spans, groups, wide, counts);
+                add_values::<i32>(kind, column, spans, groups, wide)
             }
-            (Accumulators::Integers(wide), _) => add_values::<i64>(kind, column, spans, groups, wide, counts),
-            (Accumulators::Floats(wide), DataType::Float32) => {
-                add_values::<f32>(kind, column, spans, groups, wide, counts)
-            }
-            (Accumulators::Floats(wide), _) => add_values::<f64>(kind, column, spans, groups, wide, counts),
+            (Accumulators::Integers(wide), _) => add_values::<i64>(kind, column, spans, groups, wide),
+            (Accumulators::Floats(wide), DataType::Float32) => add_values::<f32>(kind, column, spans, groups, wide),
+            (Accumulators::Floats(wide), _) => add_values::<f64>(kind, column, spans, groups, wide),
         }
     }
 
@@ -187,55 +201,95 @@ impl MeasureState {
         }
     }
 
-    /// Adds the statistics of a chunk to a group.
-    pub(super) fn add_part(&mut self, group: u32, part: ChunkMeasure, count: u64) {
+    /// Counts the values from now on, after rows that all had one.
+    fn ensure_counts(&mut self, row_counts: &[u64]) {
+        self.counts.get_or_insert_with(|| row_counts.to_vec());
+    }
+
+    /// Adds the statistics of a chunk to a group: of its rows, `count` have a value. `row_counts` has the number of
+    /// earlier rows of each group.
+    pub(super) fn add_part(&mut self, group: u32, part: ChunkMeasure, count: u64, row_count: u64, row_counts: &[u64]) {
         let (kind, at) = (self.kind, group as usize);
-        let is_first = self.counts[at] == 0;
+        if count != row_count {
+            self.ensure_counts(row_counts);
+        }
+        if let Some(counts) = &mut self.counts {
+            counts[at] += count;
+        }
         match (&mut self.wide, part) {
             (Accumulators::Integers(wide), ChunkMeasure::Integer(part)) => {
-                wide[at] = if is_first { part } else { combine::<i64>(kind, wide[at], part) };
+                wide[at] = combine::<i64>(kind, wide[at], part);
             }
             (Accumulators::Floats(wide), ChunkMeasure::Float(part)) => {
-                wide[at] = if is_first { part } else { combine::<f64>(kind, wide[at], part) };
+                wide[at] = combine::<f64>(kind, wide[at], part);
             }
             _ => {}
         }
-        self.counts[at] += count;
     }
 
-    /// Adds the groups of another state. `groups` has the own group for each of them.
-    pub(super) fn merge(&mut self, from: &Self, groups: &[u32]) {
+    /// Adds the groups of another state. `groups` has the own group for each of them. `row_counts` has the number of
+    /// rows of each group of this state so far, and `other_row_counts` that of the other state.
+    pub(super) fn merge(&mut self, from: &Self, groups: &[u32], row_counts: &[u64], other_row_counts: &[u64]) {
+        if from.counts.is_some() {
+            self.ensure_counts(row_counts);
+        }
+        if let Some(counts) = &mut self.counts {
+            add_counts(counts, from.counts.as_deref().unwrap_or(other_row_counts), groups);
+        }
         match (&mut self.wide, &from.wide) {
             (Accumulators::Integers(wide), Accumulators::Integers(other)) => {
-                merge_values::<i64>(self.kind, wide, &self.counts, other, &from.counts, groups);
+                merge_values::<i64>(self.kind, wide, other, groups);
             }
             (Accumulators::Floats(wide), Accumulators::Floats(other)) => {
-                merge_values::<f64>(self.kind, wide, &self.counts, other, &from.counts, groups);
+                merge_values::<f64>(self.kind, wide, other, groups);
             }
             (Accumulators::Values(values), Accumulators::Values(other)) => values.merge(other, groups),
-            (Accumulators::Moments { moments, .. }, Accumulators::Moments { moments: other, .. }) => {
-                for ((part, count), group) in other.iter().zip(&from.counts).zip(groups) {
+            (
+                Accumulators::Moments { moments, counts, .. },
+                Accumulators::Moments { moments: other, counts: other_counts, .. },
+            ) => {
+                for ((part, count), group) in other.iter().zip(other_counts).zip(groups) {
                     if *count > 0 {
-                        moments[*group as usize].merge(self.counts[*group as usize], part, *count);
+                        moments[*group as usize].merge(counts[*group as usize], part, *count);
                     }
                 }
+                add_counts(counts, other_counts, groups);
             }
             _ => {}
         }
-        for (count, group) in from.counts.iter().zip(groups) {
-            self.counts[*group as usize] += count;
-        }
     }
 
-    pub(super) fn measured(&self, groups: Range<usize>) -> Measured<'_> {
-        let counts = &self.counts[groups.clone()];
+    /// The results for some groups. `row_counts` has the number of rows of each group.
+    pub(super) fn measured<'a>(&'a self, groups: Range<usize>, row_counts: &'a [u64]) -> Measured<'a> {
+        let counts = &self.counts.as_deref().unwrap_or(row_counts)[groups.clone()];
         match &self.wide {
             Accumulators::None => Measured::Counts(counts),
             Accumulators::Integers(wide) => Measured::Integers(&wide[groups], counts),
             Accumulators::Floats(wide) => Measured::Floats(&wide[groups], counts),
-            Accumulators::Moments { moments, .. } => Measured::Moments(&moments[groups], counts),
+            Accumulators::Moments { moments, counts, .. } => {
+                Measured::Moments(&moments[groups.clone()], &counts[groups])
+            }
             Accumulators::Values(values) => Measured::Values(&values.groups()[groups]),
         }
+    }
+}
+
+/// The integer that leaves others unchanged.
+fn neutral_integer(kind: MeasureKind) -> i128 {
+    match kind {
+        MeasureKind::Min => i128::MAX,
+        MeasureKind::Max => i128::MIN,
+        _ => 0,
+    }
+}
+
+/// The number that leaves others unchanged: the last or the first one in their total order, or the zero to which a -0.0
+/// can be added.
+fn neutral_float(kind: MeasureKind) -> f64 {
+    match kind {
+        MeasureKind::Min => f64::from_bits(u64::MAX >> 1),
+        MeasureKind::Max => f64::from_bits(u64::MAX),
+        _ => -0.0,
     }
 }
 
@@ -259,7 +313,15 @@ fn combine<T: Number>(kind: MeasureKind, a: T::Wide, b: T::Wide) -> T::Wide {
     }
 }
 
-fn count_rows(spans: Spans<'_>, groups: &[u32], counts: &mut [u64]) {
+/// Adds numbers of rows, or of values, to those of their groups.
+pub(super) fn add_counts(counts: &mut [u64], other: &[u64], groups: &[u32]) {
+    for (count, group) in other.iter().zip(groups) {
+        counts[*group as usize] += count;
+    }
+}
+
+/// Counts the rows of each group.
+pub(super) fn count_rows(spans: Spans<'_>, groups: &[u32], counts: &mut [u64]) {
     match spans {
         Spans::Rows => groups.iter().for_each(|group| counts[*group as usize] += 1),
         Spans::Runs(runs) => {
@@ -288,63 +350,36 @@ fn count_values(column: &ArrayRef, spans: Spans<'_>, groups: &[u32], counts: &mu
     }
 }
 
-fn add_values<T: Number>(
-    kind: MeasureKind,
-    column: &ArrayRef,
-    spans: Spans<'_>,
-    groups: &[u32],
-    wide: &mut [T::Wide],
-    counts: &mut [u64],
-) {
+fn add_values<T: Number>(kind: MeasureKind, column: &ArrayRef, spans: Spans<'_>, groups: &[u32], wide: &mut [T::Wide]) {
     match (spans, kind) {
-        (Spans::Runs(runs), MeasureKind::Min) => add_runs(kind, column, runs, groups, wide, counts, smallest::<T>),
-        (Spans::Runs(runs), MeasureKind::Max) => add_runs(kind, column, runs, groups, wide, counts, largest::<T>),
-        (Spans::Runs(runs), _) => add_runs(kind, column, runs, groups, wide, counts, T::sum),
-        (Spans::Rows, MeasureKind::Min) => {
-            add_rows::<T>(
-                column,
-                groups,
-                wide,
-                counts,
-                |least, value| {
-                    if T::is_wide_below(value, least) { value } else { least }
-                },
-            )
+        (Spans::Runs(runs), MeasureKind::Min) => add_runs(kind, column, runs, groups, wide, smallest::<T>),
+        (Spans::Runs(runs), MeasureKind::Max) => add_runs(kind, column, runs, groups, wide, largest::<T>),
+        (Spans::Runs(runs), _) => add_runs(kind, column, runs, groups, wide, T::sum),
+        (Spans::Rows, MeasureKind::Min | MeasureKind::Max) => {
+            add_rows::<T>(column, groups, wide, |wide, values, groups| {
+                for (group, value) in groups.iter().zip(values) {
+                    let extreme = &mut wide[*group as usize];
+                    *extreme = combine::<T>(kind, *extreme, value.widen());
+                }
+            })
         }
-        (Spans::Rows, MeasureKind::Max) => {
-            add_rows::<T>(
-                column,
-                groups,
-                wide,
-                counts,
-                |most, value| {
-                    if T::is_wide_below(most, value) { value } else { most }
-                },
-            )
-        }
-        (Spans::Rows, _) => add_rows::<T>(column, groups, wide, counts, |sum, value| sum + value),
+        (Spans::Rows, _) => add_rows::<T>(column, groups, wide, T::add_each),
     }
 }
 
-/// Adds the value of each row to the row's group.
+/// Adds the value of each row to the row's group, by a function of values and of their groups.
 fn add_rows<T: Number>(
     column: &ArrayRef,
     groups: &[u32],
     wide: &mut [T::Wide],
-    counts: &mut [u64],
-    combine: impl Fn(T::Wide, T::Wide) -> T::Wide,
+    add: impl Fn(&mut [T::Wide], &[T], &[u32]),
 ) {
     let values = values::<T>(column);
-    let mut add = |group: u32, value: T| {
-        let (wide, count) = (&mut wide[group as usize], &mut counts[group as usize]);
-        *wide = if *count == 0 { value.widen() } else { combine(*wide, value.widen()) };
-        *count += 1;
-    };
     match nulls(column) {
-        None => groups.iter().zip(&*values).for_each(|(group, value)| add(*group, *value)),
+        None => add(wide, &values, groups),
         Some(nulls) => {
-            for row in nulls.valid_indices() {
-                add(groups[row], values[row]);
+            for (start, end) in nulls.valid_slices() {
+                add(wide, &values[start..end], &groups[start..end]);
             }
         }
     }
@@ -356,15 +391,13 @@ fn add_runs<T: Number>(
     runs: &Runs,
     groups: &[u32],
     wide: &mut [T::Wide],
-    counts: &mut [u64],
     fold: impl Fn(&[T]) -> T::Wide,
 ) {
     let values = values::<T>(column);
     let mut add = |group: u32, values: &[T]| {
-        let (wide, count) = (&mut wide[group as usize], &mut counts[group as usize]);
+        let wide = &mut wide[group as usize];
         let part = if values.len() == 1 { values[0].widen() } else { fold(values) };
-        *wide = if *count == 0 { part } else { combine::<T>(kind, *wide, part) };
-        *count += values.len() as u64;
+        *wide = combine::<T>(kind, *wide, part);
     };
     match nulls(column) {
         None => runs.ranges().zip(groups).for_each(|(rows, group)| add(*group, &values[rows])),
@@ -378,18 +411,9 @@ fn add_runs<T: Number>(
     }
 }
 
-fn merge_values<T: Number>(
-    kind: MeasureKind,
-    wide: &mut [T::Wide],
-    counts: &[u64],
-    other: &[T::Wide],
-    other_counts: &[u64],
-    groups: &[u32],
-) {
-    for ((part, count), group) in other.iter().zip(other_counts).zip(groups) {
+fn merge_values<T: Number>(kind: MeasureKind, wide: &mut [T::Wide], other: &[T::Wide], groups: &[u32]) {
+    for (part, group) in other.iter().zip(groups) {
         let at = *group as usize;
-        if *count > 0 {
-            wide[at] = if counts[at] == 0 { *part } else { combine::<T>(kind, wide[at], *part) };
-        }
+        wide[at] = combine::<T>(kind, wide[at], *part);
     }
 }

@@ -21,11 +21,24 @@ impl Groups {
             return Ok(false);
         }
         let Some(group) = self.keyed.constant_group(&self.packing, constant)? else { return Ok(false) };
+        self.resize();
         for (state, (part, count)) in self.states.iter_mut().zip(parts) {
-            state.resize(self.keyed.len());
-            state.add_part(group, part, count);
+            state.add_part(group, part, count, row_count.into(), &self.row_counts);
         }
+        self.row_counts[group as usize] += u64::from(row_count);
         Ok(true)
+    }
+
+    /// Whether only the number of all rows is measured, so that no row has to be looked at.
+    pub(crate) fn is_row_count(&self) -> bool {
+        self.packing.is_empty() && self.measures.iter().all(|measure| measure.kind == MeasureKind::CountRows)
+    }
+
+    /// Adds rows to the only group, of which only their number is measured; see [`is_row_count`](Self::is_row_count).
+    pub(crate) fn add_row_count(&mut self, row_count: u64) -> Result<()> {
+        self.ensure_one()?;
+        self.row_counts[0] += row_count;
+        Ok(())
     }
 }
 

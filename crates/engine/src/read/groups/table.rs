@@ -42,17 +42,21 @@ impl<K: PackedKey> GroupTable<K> {
         groups.reserve(keys.len());
         match &mut self.index {
             KeyLookup::Direct(direct) => {
-                for key in keys {
-                    let at = key.bits_from(0) as usize;
-                    let mut group = direct.get(at).copied().unwrap_or(FREE);
-                    if group == FREE {
-                        group = push(&mut self.keys, *key)?;
-                        if at >= direct.len() {
-                            direct.resize((at + 1).next_power_of_two(), FREE);
-                        }
-                        direct[at] = group;
+                let position = |key: &K| key.bits_from(0) as usize;
+                groups.extend(keys.iter().map(|key| direct.get(position(key)).copied().unwrap_or(FREE)));
+                // Few keys are new, so most often there is nothing more to do.
+                if !groups.contains(&FREE) {
+                    return Ok(());
+                }
+                for (key, group) in keys.iter().zip(groups.iter_mut()).filter(|(_, group)| **group == FREE) {
+                    let at = position(key);
+                    if at >= direct.len() {
+                        direct.resize((at + 1).next_power_of_two(), FREE);
                     }
-                    groups.push(group);
+                    if direct[at] == FREE {
+                        direct[at] = push(&mut self.keys, *key)?;
+                    }
+                    *group = direct[at];
                 }
             }
             KeyLookup::Hashed(hashed) => {

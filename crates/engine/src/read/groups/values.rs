@@ -26,16 +26,12 @@ impl GroupValues {
     }
 
     /// Adds the numbers of spans to their groups.
-    pub(super) fn add(&mut self, column: &ArrayRef, spans: Spans<'_>, groups: &[u32], counts: &mut [u64]) {
+    pub(super) fn add(&mut self, column: &ArrayRef, spans: Spans<'_>, groups: &[u32]) {
         let (nulls, numbers) = (nulls(column), numbers(column));
         let values = numbers.values();
         match spans {
             Spans::Rows => {
-                let mut push = |row: usize| {
-                    let at = groups[row] as usize;
-                    self.groups[at].push(values[row]);
-                    counts[at] += 1;
-                };
+                let mut push = |row: usize| self.groups[groups[row] as usize].push(values[row]);
                 match nulls {
                     None => (0..groups.len()).for_each(push),
                     Some(nulls) => nulls.valid_indices().for_each(&mut push),
@@ -43,8 +39,7 @@ impl GroupValues {
             }
             Spans::Runs(runs) => {
                 for (rows, group) in runs.ranges().zip(groups) {
-                    let (of_group, count) = (&mut self.groups[*group as usize], &mut counts[*group as usize]);
-                    let before = of_group.len();
+                    let of_group = &mut self.groups[*group as usize];
                     match nulls {
                         None => of_group.extend_from_slice(&values[rows]),
                         Some(nulls) => {
@@ -53,7 +48,6 @@ impl GroupValues {
                             }
                         }
                     }
-                    *count += (of_group.len() - before) as u64;
                 }
             }
         }
@@ -89,7 +83,7 @@ mod tests {
             let groups: Vec<u32> = (0..1_000).cycle().take(row_count).collect();
             let mut values = GroupValues::default();
             values.resize(1_000);
-            values.add(&column, Spans::Rows, &groups, &mut [0; 1_000]);
+            values.add(&column, Spans::Rows, &groups);
             let held: usize = values.groups.iter().map(|values| values.capacity() * size_of::<f64>()).sum();
             let counted = values.memory_bytes();
             assert!(counted >= held + 1_000 * size_of::<Vec<f64>>(), "{counted} bytes, and {held} of values");

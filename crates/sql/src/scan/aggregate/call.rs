@@ -1,9 +1,10 @@
 //! The aggregate functions that the operator computes.
 
 use super::moment::Moment;
+use super::shift::Shift;
 use crate::scan::operator::AtsdbScan;
 use atsdb_dialect::workarounds::{AVERAGE, Fraction, PERCENTILE, WIDE_SUM, average, fitting_sum, sums_as};
-use atsdb_engine::{Measure, MeasureKind, Measured};
+use atsdb_engine::{Measure, MeasureKind, Measured, Scan};
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, UInt64Array};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
@@ -21,6 +22,8 @@ pub(super) struct Call {
     function: Function,
     /// The position of the measure from which it is computed.
     pub(super) measure: usize,
+    /// What is added to each integer of a sum or an average.
+    shift: Shift,
     result: DataType,
 }
 
@@ -50,6 +53,7 @@ pub(super) fn calls_of(
         }
         let arguments = function.expressions().iter().map(&resolve).collect::<Option<Vec<_>>>()?;
         let result = function.field().data_type().clone();
+        let mut shift = Shift::NONE;
         let (function, measure) = match (Moment::named(name), arguments.as_slice()) {
             (Some(moment), arguments) => (Function::Moment(moment), moments_of(moment, arguments, &result, scan)?),
             (None, [value, _]) if name == PERCENTILE => {
@@ -57,16 +61,40 @@ pub(super) fn calls_of(
                 (Function::Percentile(fraction), values_of(value, &result, scan)?)
             }
             (None, [value]) if name == "median" => (Function::Median, values_of(value, &result, scan)?),
-            (None, [argument]) => measure_of(name, argument, &result, scan)?,
+            (None, [argument]) => match sum_of_integers(name, argument, &result, scan) {
+                Some((function, measure, of_sum)) => {
+                    shift = of_sum;
+                    (function, measure)
+                }
+                None => measure_of(name, argument, &result, scan)?,
+            },
             (None, _) => return None,
         };
         let at = measures.iter().position(|other| *other == measure).unwrap_or_else(|| {
             measures.push(measure);
             measures.len() - 1
         });
-        calls.push(Call { function, measure: at, result });
+        calls.push(Call { function, measure: at, shift, result });
     }
     Some((calls, measures))
+}
+
+/// A sum or an average of integers, and what is added to each of them.
+fn sum_of_integers(
+    name: &str,
+    argument: &Arc<dyn PhysicalExpr>,
+    result: &DataType,
+    scan: &AtsdbScan,
+) -> Option<(Function, Measure, Shift)> {
+    let as_float = argument.downcast_ref::<CastExpr>().filter(|cast| *cast.cast_type() == DataType::Float64);
+    let function = match (name, as_float) {
+        ("sum", None) if *result == DataType::Int64 || *result == WIDE_SUM => Function::Sum,
+        ("avg", None) if *result == AVERAGE => Function::Average,
+        ("avg", Some(_)) if *result == DataType::Float64 => Function::Average,
+        _ => return None,
+    };
+    let (column, shift) = Shift::of(as_float.map_or(argument, CastExpr::expr), &scan.schema())?;
+    Some((function, Measure { kind: MeasureKind::Sum, column }, shift))
 }
 
 fn measure_of(
@@ -90,11 +118,7 @@ fn measure_of(
     match name {
         "count" if cast_to.is_none() => Some((Function::Count, measure(MeasureKind::Count))),
         "sum" if is_float(own) && given == result => Some((Function::Sum, measure(MeasureKind::Sum))),
-        "sum" if is_widened(own, given) && (*result == DataType::Int64 || *result == WIDE_SUM) => {
-            Some((Function::Sum, measure(MeasureKind::Sum)))
-        }
-        "avg" if *result == AVERAGE && is_widened(own, given) => Some((Function::Average, measure(MeasureKind::Sum))),
-        "avg" if *result == DataType::Float64 && (own.is_integer() || is_float(own)) && *given == DataType::Float64 => {
+        "avg" if *result == DataType::Float64 && is_float(own) && *given == DataType::Float64 => {
             Some((Function::Average, measure(MeasureKind::Sum)))
         }
         "min" if cast_to.is_none() && own == result => Some((Function::Extreme, measure(MeasureKind::Min))),
@@ -138,22 +162,23 @@ fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Float32 | DataType::Float64)
 }
 
-/// Whether integers of one type are the same in the other.
-fn is_widened(from: &DataType, to: &DataType) -> bool {
-    match to {
-        _ if from == to => from.is_integer(),
-        DataType::Int64 => from.is_signed_integer() || (from.is_unsigned_integer() && *from != DataType::UInt64),
-        DataType::UInt64 => from.is_unsigned_integer(),
-        _ => false,
-    }
-}
-
 impl Call {
+    /// Whether the results are those of the function for the rows of a scan. `column` is its measure's position.
+    pub(super) fn is_valid_for(&self, scan: &Scan, column: usize) -> bool {
+        self.shift.is_valid_for(scan, column)
+    }
+
+    /// The sums of integers for the groups of a measure.
+    fn sums(&self, sums: &[i128], counts: &[u64]) -> impl Iterator<Item = i128> {
+        let shift = self.shift;
+        sums.iter().zip(counts).map(move |(sum, count)| shift.sum(*sum, *count))
+    }
+
     /// Fails if a result does not fit its type.
     pub(super) fn check(&self, measured: Measured<'_>) -> Result<()> {
         match (self.function, measured, &self.result) {
-            (Function::Sum, Measured::Integers(sums, _), DataType::Int64) => {
-                sums.iter().try_for_each(|sum| fitting_sum(*sum).map(drop))
+            (Function::Sum, Measured::Integers(sums, counts), DataType::Int64) => {
+                self.sums(sums, counts).try_for_each(|sum| fitting_sum(sum).map(drop))
             }
             _ => Ok(()),
         }
@@ -167,11 +192,12 @@ impl Call {
                 Ok(Arc::new(counts))
             }
             (Function::Average, Measured::Integers(sums, counts)) if self.result == AVERAGE => {
-                let averages = sums.iter().zip(counts).map(|(sum, count)| (*count > 0).then(|| average(*sum, *count)));
+                let sums = self.sums(sums, counts).zip(counts);
+                let averages = sums.map(|(sum, count)| (*count > 0).then(|| average(sum, *count)));
                 Ok(Arc::new(averages.collect::<Decimal128Array>().with_data_type(AVERAGE)))
             }
             (Function::Average, Measured::Integers(sums, counts)) => {
-                Ok(averages(sums.iter().map(|sum| *sum as f64), counts))
+                Ok(averages(self.sums(sums, counts).map(|sum| sum as f64), counts))
             }
             // A sum starts with 0.0, so the sum of only -0.0 is 0.0, too.
             (Function::Average, Measured::Floats(sums, counts)) => {
@@ -184,7 +210,9 @@ impl Call {
                 let values: ArrayRef = Arc::new(values);
                 Ok(if self.result == DataType::Float64 { values } else { cast(&values, &self.result)? })
             }
-            (Function::Sum, Measured::Integers(sums, counts)) => sums_as(sums.to_vec(), is_there(counts), &self.result),
+            (Function::Sum, Measured::Integers(sums, counts)) => {
+                sums_as(self.sums(sums, counts).collect(), is_there(counts), &self.result)
+            }
             (Function::Extreme, Measured::Integers(values, counts)) => extremes(values, counts, &self.result),
             (Function::Moment(moment), Measured::Moments(moments, counts)) => {
                 let values = moments.iter().zip(counts).map(|(moments, count)| moment.value(moments, *count));

@@ -152,6 +152,11 @@ impl PartialEq for Aggregation {
 }
 
 impl Aggregation {
+    /// Whether the results for the rows of a scan are those of the functions. This depends on the bounds of columns.
+    pub(crate) fn is_valid_for(&self, scan: &Scan) -> bool {
+        self.calls.iter().all(|call| call.is_valid_for(scan, self.measures[call.measure].column))
+    }
+
     /// No groups yet, for the rows of a scan.
     pub(crate) fn no_groups(&self, scan: &Scan) -> Result<Groups> {
         match scan.groups(&self.keys, &self.measures) {

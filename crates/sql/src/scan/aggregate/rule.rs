@@ -100,6 +100,9 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
     // The engine must be able to group by these types.
     input.scan.scan().groups(&keys, &measures)?;
     let aggregation = Aggregation { keys, key_exprs, measures, calls, schema: plan.schema() };
+    if !aggregation.is_valid_for(&input.scan.scan()) {
+        return None;
+    }
     Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, aggregation))
 }
 

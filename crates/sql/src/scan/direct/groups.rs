@@ -152,7 +152,9 @@ impl DirectGroups {
         let scan = self.form.conditions.scan(parameters, table, snapshot, &self.columns)?;
         let Some(scan) = scan else { return Ok(None) };
         let scan = scan.with_indices(self.as_indices.clone())?;
-        if scan.chunks().len() > CHUNKS_MAX || self.needs_plan.load(Ordering::Relaxed) {
+        let is_small = scan.chunks().len() <= CHUNKS_MAX && !self.needs_plan.load(Ordering::Relaxed);
+        // The rows may have changed since the read was planned.
+        if !is_small || !self.aggregation.is_valid_for(&scan) {
             return Ok(None);
         }
         let Some(mut groups) = self.groups(&scan, watch)? else { return Ok(None) };

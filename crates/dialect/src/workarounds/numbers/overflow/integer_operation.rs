@@ -5,15 +5,19 @@ use datafusion::arrow::array::Array;
 use datafusion::arrow::compute::kernels::numeric::{add, mul, neg, sub};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::BinaryExpr;
-use datafusion::logical_expr::{ColumnarValue, Expr, Operator};
+use datafusion::logical_expr::{ColumnarValue, Expr, Operator, ScalarUDF};
 use datafusion::physical_expr_common::datum::apply;
 
 /// An operation on integers. Both operands already have the same type, which is also the result's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum IntegerOperation {
+pub enum IntegerOperation {
+    /// `a + b`
     Plus,
+    /// `a - b`
     Minus,
+    /// `a * b`
     Times,
+    /// `-a`
     Negative,
 }
 
@@ -25,6 +29,11 @@ impl IntegerOperation {
             Operator::Multiply => Some(Self::Times),
             _ => None,
         }
+    }
+
+    /// The operation that a function of a plan computes, if it computes one.
+    pub fn of_function(function: &ScalarUDF) -> Option<Self> {
+        OperatorFunction::<Self>::kernel_of(function).copied()
     }
 }
 

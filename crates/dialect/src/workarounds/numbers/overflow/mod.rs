@@ -25,6 +25,7 @@ mod sum_distinct;
 mod sum_groups;
 mod wide_sum;
 
+pub use integer_operation::IntegerOperation;
 pub(crate) use rule::CheckNumbers;
 pub use rule::checked;
 pub use wide_sum::{AVERAGE, STATE as WIDE_SUM, average, fitting as fitting_sum, sums_as};

@@ -81,7 +81,7 @@ fn type_of(operand: &Expr, schema: &DFSchema) -> Result<DataType> {
 }
 
 fn is_checked(function: &ScalarUDF) -> bool {
-    OperatorFunction::<IntegerOperation>::kernel_of(function).is_some()
+    IntegerOperation::of_function(function).is_some()
         || OperatorFunction::<FloatOperation>::kernel_of(function).is_some()
 }
 
