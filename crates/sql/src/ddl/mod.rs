@@ -22,5 +22,6 @@ pub(crate) mod set_constraints;
 mod statement_parts;
 pub(crate) mod type_names;
 pub(crate) mod unkept;
+pub(crate) mod view_columns;
 pub(crate) mod view_stars;
 pub(crate) mod views;

@@ -8,6 +8,7 @@ use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_n
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, named, names_of_columns, with_room};
 use crate::ddl::identity::AlterIdentity;
+use crate::ddl::view_columns::ColumnChange;
 use crate::ddl::views::{check_replacement, materialized_as, with_columns};
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
@@ -277,11 +278,12 @@ impl Session {
     fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
         let definition = materialized_as(&table.definition, definition)?;
         self.check_rollups(table, &definition)?;
-        self.check_views(table, &definition)?;
+        let columns = ColumnChange::between(&table.definition, &definition);
+        let views = self.views_after(table, &definition, &columns)?;
         self.check_sequence_names(&definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);
         let new = definition.indexes.iter().filter(is_new).cloned().collect();
-        Ok((self.redefine(table, definition)?, new))
+        Ok((self.redefine_with_views(table, definition, views)?, new))
     }
 
     /// Turns the text that older rows have in a new mapped column into its index.
