@@ -5,6 +5,7 @@
 //! storing it (`session`).
 
 pub(crate) mod alter;
+pub(crate) mod alter_constraint;
 mod checks;
 pub(crate) mod columns;
 pub(crate) mod constraints;

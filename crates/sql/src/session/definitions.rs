@@ -275,7 +275,7 @@ impl Session {
 
     /// Puts a definition in the place of a table's, and returns the table and its new indexes, which have no pages
     /// yet.
-    fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
+    pub(super) fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
         let definition = materialized_as(&table.definition, definition)?;
         self.check_rollups(table, &definition)?;
         let columns = ColumnChange::between(&table.definition, &definition);

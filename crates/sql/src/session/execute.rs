@@ -5,6 +5,7 @@ use super::schemas::is_search_path;
 use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
+use crate::ddl::alter_constraint::AlterConstraints;
 use crate::ddl::create_table::{notice_of_time, on_commit, table_definition};
 use crate::ddl::enumerations::EnumerationStatement;
 use crate::ddl::identity::AlterIdentity;
@@ -185,6 +186,9 @@ impl Session {
         }
         if let Some(view) = ViewStatement::of(statement.text(), statement.position())? {
             return self.view_statement(&view, statement.position());
+        }
+        if let Some(alter) = AlterConstraints::of(statement.text(), statement.position())? {
+            return self.alter_constraints(&alter);
         }
         if let Some(alter) = AlterIdentity::of(statement.text(), statement.position())? {
             return self.alter_identity(&alter);
