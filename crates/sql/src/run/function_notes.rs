@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 61] = [
+pub(super) const INTERNAL: [&str; 62] = [
     "as_instant",
     "asof_match",
     "cidr_of",
@@ -53,6 +53,7 @@ pub(super) const INTERNAL: [&str; 61] = [
     "jsonb_of",
     "jsonb_pairs",
     "jsonb_path_elements",
+    "jsonb_path_elements_tz",
     "jsonb_path_exists_opr",
     "jsonb_path_match_opr",
     "jsonb_values",
@@ -73,7 +74,7 @@ pub(super) const INTERNAL: [&str; 61] = [
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
-pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
     ("array_fill", "x, [count]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
@@ -99,6 +100,12 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
         "document, path [, vars [, silent]]",
         "rows",
         "What an SQL/JSON path finds in a document, as JSON.",
+    ),
+    (
+        "jsonb_path_query_tz",
+        "document, path [, vars [, silent]]",
+        "rows",
+        "The same as jsonb_path_query, and times without a zone are compared with others as times in UTC.",
     ),
     ("minute", "t", "BIGINT", "The minute of the hour."),
     ("mod", "x, y", "the type of x", "The remainder of a division, x % y, with the sign of x."),
@@ -137,7 +144,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 169] = [
+pub(super) const NOTES: [FunctionNote; 173] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
@@ -226,10 +233,22 @@ pub(super) const NOTES: [FunctionNote; 169] = [
         "Whether an SQL/JSON path finds anything in a document: document @? path.",
     ),
     (
+        "jsonb_path_exists_tz",
+        "document, path [, vars [, silent]]",
+        "BOOLEAN",
+        "The same as jsonb_path_exists, and times without a zone are compared with others as times in UTC.",
+    ),
+    (
         "jsonb_path_match",
         "document, path [, vars [, silent]]",
         "BOOLEAN",
         "The answer of an SQL/JSON path that is a condition: document @@ path.",
+    ),
+    (
+        "jsonb_path_match_tz",
+        "document, path [, vars [, silent]]",
+        "BOOLEAN",
+        "The same as jsonb_path_match, and times without a zone are compared with others as times in UTC.",
     ),
     (
         "jsonb_path_query_array",
@@ -238,10 +257,22 @@ pub(super) const NOTES: [FunctionNote; 169] = [
         "What an SQL/JSON path finds, as an array.",
     ),
     (
+        "jsonb_path_query_array_tz",
+        "document, path [, vars [, silent]]",
+        "JSON",
+        "The same as jsonb_path_query_array, and times without a zone are compared with others as times in UTC.",
+    ),
+    (
         "jsonb_path_query_first",
         "document, path [, vars [, silent]]",
         "JSON",
         "The first that an SQL/JSON path finds, or NULL.",
+    ),
+    (
+        "jsonb_path_query_first_tz",
+        "document, path [, vars [, silent]]",
+        "JSON",
+        "The same as jsonb_path_query_first, and times without a zone are compared with others as times in UTC.",
     ),
     ("jsonb_pretty", "document", "TEXT", "The document with a line for each of its parts."),
     (

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Functions that return rows, those that return the same as a list, and those that say that the rows are JSON.
-const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 9] = [
+const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 10] = [
     ("regexp_matches", "regexp_all_matches", None),
     ("regexp_split_to_table", "regexp_split_to_array", None),
     ("json_array_elements", "json_elements", Some("declared_json")),
@@ -24,6 +24,7 @@ const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 9] = [
     ("json_object_keys", "json_keys", None),
     ("jsonb_object_keys", "jsonb_keys", None),
     ("jsonb_path_query", "jsonb_path_elements", Some("declared_jsonb")),
+    ("jsonb_path_query_tz", "jsonb_path_elements_tz", Some("declared_jsonb")),
 ];
 
 /// Functions whose rows have several columns.
