@@ -75,7 +75,7 @@ pub(super) const INTERNAL: [&str; 62] = [
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
 pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
-    ("array_fill", "x, [count]", "an array of the type of x", "An array of equal elements."),
+    ("array_fill", "x, [count, ...] [, [1, ...]]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
     ("ceiling", "x", "DECIMAL or DOUBLE or REAL", "The same as ceil."),
@@ -144,7 +144,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 173] = [
+pub(super) const NOTES: [FunctionNote; 174] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     ("age", "later [, earlier]", "INTERVAL", "Years, months, days and time between two times; from one to today."),
@@ -319,6 +319,12 @@ pub(super) const NOTES: [FunctionNote; 173] = [
     ("pg_advisory_unlock_shared", KEY, "BOOLEAN", "The same as pg_advisory_unlock for a shared lock."),
     ("pg_advisory_xact_lock", KEY, "TEXT", "Waits for an advisory lock, which is held until the transaction ends."),
     ("pg_advisory_xact_lock_shared", KEY, "TEXT", "The same for a lock that several sessions may hold."),
+    (
+        "pg_column_size",
+        "x",
+        "INT",
+        "The bytes of a value: of its type; of texts, bytes, JSON and arrays, those in it and 4. NULL has none.",
+    ),
     ("pg_get_serial_sequence", "table, column", "TEXT", "The name of the sequence of an identity column."),
     ("pg_size_bytes", "text", "BIGINT", "The number of bytes that a text says: 1.5 kB."),
     ("pg_size_pretty", "bytes", "TEXT", "A number of bytes with a unit: bytes, kB, MB, GB, TB, PB."),
