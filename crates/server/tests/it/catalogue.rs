@@ -325,7 +325,8 @@ fn columns_that_a_deletion_sets_are_described_as_by_postgresql() {
     if asked(&served, declared).is_none() {
         return;
     }
-    let query = "SELECT confdeltype, confdelsetcols, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'six'";
+    let query =
+        "SELECT confdeltype, confdelsetcols, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'six'";
     let Some(found) = asked(&served, query) else { return };
     assert_eq!(found.trim_end(), "n|{2}|FOREIGN KEY (a) REFERENCES sensors(id) ON DELETE SET NULL (a)");
 }

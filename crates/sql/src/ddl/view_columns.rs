@@ -1,6 +1,7 @@
 //! The names of columns in the query of a view, after the table that it reads has other names of them, or other places.
 //! The query then gives the columns the names that it knows, with an alias of the table: `FROM t AS t (former)`.
 
+use arrow::datatypes::Schema;
 use atsdb_core::TableDefinition;
 use atsdb_dialect::parse::query_text::byte_of;
 use atsdb_dialect::parse::statement::parse_answer;
@@ -49,6 +50,17 @@ impl ColumnChange {
         Self { before, after, names_all: true }
     }
 
+    /// The change that gives a view more columns at its end.
+    pub(crate) fn extending(before: &Schema, after: &Schema) -> Self {
+        let before: Vec<String> = before.fields().iter().map(|field| field.name().clone()).collect();
+        let after = after.fields().iter().enumerate().map(|(at, field)| ColumnAfter {
+            name: field.name().clone(),
+            position_before: (at < before.len()).then_some(at),
+        });
+        let after = after.collect();
+        Self { before, after, names_all: true }
+    }
+
     /// Whether each column keeps its name and its place, so that there may only be more of them at the end.
     pub(crate) fn keeps_all(&self) -> bool {
         let mut kept = self.before.iter().enumerate().zip(&self.after);
@@ -76,7 +88,7 @@ impl ColumnChange {
         let names: Vec<&str> = self.after.iter().map(name).collect();
         let is_other = |(name, column): (&&str, &ColumnAfter)| **name != column.name;
         let count = names.iter().zip(&self.after).rposition(is_other).map_or(0, |last| last + 1);
-        let count = if self.names_all && count > 0 { names.len() } else { count };
+        let count = if self.names_all && count.max(given.len()) > 0 { names.len() } else { count };
         // A list that was written stays one.
         names.into_iter().take(count.max(given.len())).collect()
     }
@@ -193,6 +205,7 @@ impl Aliases<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow::datatypes::{DataType, Field};
 
     fn change(before: &[&str], after: &[(&str, Option<usize>)]) -> ColumnChange {
         let column =
@@ -243,6 +256,15 @@ mod tests {
     fn the_alias_of_a_view_names_all_columns() {
         let renamed = ColumnChange::renaming(vec!["k".to_owned(), "a".to_owned()], 0, "x");
         assert_eq!(written("SELECT k FROM t", &renamed).as_deref(), Some("SELECT k FROM t AS t (k, a)"));
+        let schema = |names: &[&str]| {
+            Schema::new(names.iter().map(|name| Field::new(*name, DataType::Int64, true)).collect::<Vec<_>>())
+        };
+        let extended = ColumnChange::extending(&schema(&["x", "a"]), &schema(&["x", "a", "more"]));
+        assert_eq!(
+            written("SELECT k FROM t AS t (k, a)", &extended).as_deref(),
+            Some("SELECT k FROM t AS t (k, a, more)")
+        );
+        assert_eq!(written("SELECT x FROM t", &extended).as_deref(), Some("SELECT x FROM t"));
     }
 
     #[test]

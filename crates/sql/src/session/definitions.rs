@@ -104,11 +104,13 @@ impl Session {
         match &existing {
             Some(table) if create.or_replace && table.definition.view.is_some() => {
                 let all = format!("SELECT * FROM {}", exact_name(table));
+                let mut views = Vec::new();
                 // A view that cannot be read any more has no columns to keep.
                 if let Ok(before) = self.columns_of(&all, SourcePosition::START) {
                     check_replacement(&before, &columns)?;
+                    views = self.views_after(table, &definition, &ColumnChange::extending(&before, &columns))?;
                 }
-                self.redefine(table, definition)?;
+                self.redefine_with_views(table, definition, views)?;
             }
             Some(_) if create.if_not_exists => self.skip_existing(&create.name),
             Some(table) => {

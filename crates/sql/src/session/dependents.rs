@@ -59,7 +59,7 @@ impl Session {
         to: &TableDefinition,
         columns: &ColumnChange,
     ) -> Result<Vec<(Table, TableDefinition)>> {
-        if columns.keeps_all() {
+        if columns.keeps_all() && !columns.names_all {
             return Ok(Vec::new());
         }
         let relation = format!("{} {}", RelationKind::of(&from.definition).noun(), from.definition.name);
