@@ -101,7 +101,7 @@ fn sizes_of(values: &ArrayRef) -> Result<Vec<usize>> {
             Ok(bytes.iter().map(|bytes| LENGTH_BYTES + bytes.map_or(0, <[u8]>::len)).collect())
         }
         T::List(_) => {
-            let of_array = |elements: Option<ArrayRef>| {
+            let of_array = |elements: Option<ArrayRef>| -> Result<usize> {
                 let elements = elements.map_or(Ok(0), |elements| sum_of(&elements))?;
                 Ok(LENGTH_BYTES + elements)
             };
