@@ -21,6 +21,9 @@ pub struct ForeignKey {
     /// What happens to the rows when the row that they refer to is deleted.
     #[serde(default, skip_serializing_if = "ReferentialAction::is_default")]
     pub on_delete: ReferentialAction,
+    /// The columns that `on_delete` sets, some of those of the foreign key; all if there are none here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_columns: Vec<ColumnId>,
     /// What happens to the rows when the row that they refer to gets another key.
     #[serde(default, skip_serializing_if = "ReferentialAction::is_default")]
     pub on_update: ReferentialAction,
@@ -51,6 +54,7 @@ impl ForeignKey {
             parent,
             parent_columns,
             on_delete: ReferentialAction::NoAction,
+            set_columns: Vec::new(),
             on_update: ReferentialAction::NoAction,
             match_full: false,
             deferrable: None,
@@ -80,9 +84,9 @@ pub enum ReferentialAction {
     Restrict,
     /// They are deleted, or get the other key.
     Cascade,
-    /// Their columns of the foreign key become NULL.
+    /// Their columns of the foreign key, or some of them, become NULL.
     SetNull,
-    /// Their columns of the foreign key get their defaults.
+    /// Their columns of the foreign key, or some of them, get their defaults.
     SetDefault,
 }
 

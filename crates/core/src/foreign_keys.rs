@@ -197,6 +197,10 @@ impl TableDefinition {
                 let (table, name) = (&self.name, &key.name);
                 return Err(Error::internal(format!("table {table}: foreign key {name} has no column {}", id.0)));
             }
+            if key.set_columns.iter().any(|id| !key.columns.contains(id)) {
+                let (table, name) = (&self.name, &key.name);
+                return Err(Error::internal(format!("table {table}: foreign key {name} sets a column of others")));
+            }
         }
         if self.foreign_keys.is_empty() {
             return Ok(());
@@ -279,7 +283,8 @@ mod tests {
         assert!(json.contains(r#""on_delete":"set_null""#), "{json}");
         assert_eq!(serde_json::from_str::<TableDefinition>(&json).unwrap(), definition);
         definition.foreign_keys[0] = ForeignKey {
-            on_delete: ReferentialAction::NoAction,
+            on_delete: ReferentialAction::SetNull,
+            set_columns: vec![ColumnId(0)],
             on_update: ReferentialAction::SetDefault,
             match_full: true,
             deferrable: Some(Initially::Deferred),
@@ -287,8 +292,9 @@ mod tests {
             ..definition.foreign_keys[0].clone()
         };
         let json = serde_json::to_string(&definition).unwrap();
-        let clauses = r#""on_update":"set_default","match_full":true,"deferrable":"deferred","not_valid":true}"#;
-        assert!(json.contains(clauses), "{json}");
+        let actions = r#""on_delete":"set_null","set_columns":[0],"on_update":"set_default","#;
+        let clauses = r#""match_full":true,"deferrable":"deferred","not_valid":true}"#;
+        assert!(json.contains(&format!("{actions}{clauses}")), "{json}");
         assert_eq!(serde_json::from_str::<TableDefinition>(&json).unwrap(), definition);
     }
 

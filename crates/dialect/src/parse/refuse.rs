@@ -4,8 +4,6 @@ use crate::text::errors::{not_supported, sql_error};
 use crate::text::words::leading_words;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Whether a statement is `LOAD DATA`.
 pub fn is_load_data(text: &str) -> bool {
@@ -96,29 +94,6 @@ pub fn refuse_unsupported(text: &str) -> Result<()> {
         Some((names, instead)) => Err(not_supported(names.join(" ")).with_hint(*instead)),
         None => Ok(()),
     }
-}
-
-/// Refuses columns after `ON DELETE SET NULL` and `SET DEFAULT`, which the parser does not know.
-pub fn refuse_set_columns(tokens: &[TokenWithSpan]) -> Result<()> {
-    let tokens = tokens.iter().map(|token| &token.token);
-    let tokens: Vec<&Token> = tokens.filter(|token| !matches!(token, Token::Whitespace(_))).collect();
-    let keyword = |token: &Token| match token {
-        Token::Word(word) => word.keyword,
-        _ => Keyword::NoKeyword,
-    };
-    let has_columns = |next: &[&Token]| {
-        let [on, event, set, value, open] = next else { return false };
-        keyword(on) == Keyword::ON
-            && matches!(keyword(event), Keyword::DELETE | Keyword::UPDATE)
-            && keyword(set) == Keyword::SET
-            && matches!(keyword(value), Keyword::NULL | Keyword::DEFAULT)
-            && **open == Token::LParen
-    };
-    if tokens.windows(5).any(has_columns) {
-        return Err(not_supported("a list of columns after SET NULL or SET DEFAULT")
-            .with_hint("leave it out: all columns of the foreign key are set"));
-    }
-    Ok(())
 }
 
 /// The error for an unsupported statement.

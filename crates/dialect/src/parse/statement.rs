@@ -4,7 +4,7 @@ use super::ambiguous_names::refuse_ambiguous_names;
 use super::conditions::keep_conditions;
 use super::foreign::read_foreign;
 use super::named_schemas::{name_schemas, name_schemas_of_stars};
-use super::refuse::refuse_set_columns;
+use super::set_columns::move_set_columns;
 use super::shared_names::alias_shared_names;
 use super::with_clause::settle_with;
 use super::with_steps::{
@@ -50,8 +50,8 @@ pub fn parse_declaring(text: &str, position: SourcePosition, parameters: &Parame
     keep_conditions(&mut tokens, text);
     let mut tokens = prepared(tokens, position, parameters, DECLARING_CHAIN_TOKENS_MAX)?;
     params::unmark(&mut tokens);
-    refuse_set_columns(&tokens)?;
     read_foreign(&mut tokens)?;
+    move_set_columns(&mut tokens)?;
     settled(parse(tokens, position)?, Scope::in_public(&[]), position)
 }
 

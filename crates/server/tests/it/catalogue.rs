@@ -319,6 +319,19 @@ fn foreign_keys_are_described_as_by_postgresql() {
 }
 
 #[test]
+fn columns_that_a_deletion_sets_are_described_as_by_postgresql() {
+    let served = Served::with_tables();
+    let declared = "CREATE TABLE notes (n int, a int CONSTRAINT six REFERENCES sensors (id) ON DELETE SET NULL (a))";
+    if asked(&served, declared).is_none() {
+        return;
+    }
+    let query =
+        "SELECT confdeltype, confdelsetcols, pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'six'";
+    let Some(found) = asked(&served, query) else { return };
+    assert_eq!(found.trim_end(), "n|{2}|FOREIGN KEY (a) REFERENCES sensors(id) ON DELETE SET NULL (a)");
+}
+
+#[test]
 fn clauses_of_foreign_keys_are_described_as_by_postgresql() {
     let served = Served::with_tables();
     for statement in [

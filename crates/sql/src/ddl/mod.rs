@@ -5,6 +5,7 @@
 //! storing it (`session`).
 
 pub(crate) mod alter;
+pub(crate) mod alter_constraint;
 mod checks;
 pub(crate) mod columns;
 pub(crate) mod constraint_changes;
@@ -23,5 +24,6 @@ pub(crate) mod set_constraints;
 mod statement_parts;
 pub(crate) mod type_names;
 pub(crate) mod unkept;
+pub(crate) mod view_columns;
 pub(crate) mod view_stars;
 pub(crate) mod views;

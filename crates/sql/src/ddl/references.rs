@@ -1,9 +1,11 @@
 //! Foreign keys of a declaration. The names of the parent and its columns are as written: the session looks them up
 //! (`session::references`). Not owned: which parents are allowed (`atsdb_core`).
 
+use atsdb_core::name::same_name;
 use atsdb_core::{
     ColumnId, ForeignKey, Initially, PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, TableDefinition,
 };
+use atsdb_dialect::parse::set_columns::parent_and_set_columns;
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
@@ -20,6 +22,8 @@ pub(crate) struct DeclaredReference {
     parent: QualifiedName,
     parent_columns: Vec<String>,
     on_delete: ReferentialAction,
+    /// The columns that a deletion sets; all if there are none here.
+    set_columns: Vec<String>,
     on_update: ReferentialAction,
     match_full: bool,
     deferrable: Option<Initially>,
@@ -41,12 +45,19 @@ impl DeclaredReference {
         if let Some(kind @ ConstraintReferenceMatchKind::Partial) = key.match_kind {
             return Err(not_supported(kind).with_hint("write MATCH FULL, or leave it out"));
         }
+        let (parent_columns, set_columns) = parent_and_set_columns(&key.referred_columns);
+        let is_other = |set: &&String| !columns.iter().any(|column| same_name(column, set));
+        if let Some(other) = set_columns.iter().find(is_other) {
+            let message = format!("column \"{other}\" referenced in ON DELETE SET action must be part of foreign key");
+            return Err(sql_error(message));
+        }
         Ok(Self {
             name: name.or(key.name.as_ref()).map(|name| name.value.clone()),
             columns,
             parent: QualifiedName { schema, name: parent },
-            parent_columns: key.referred_columns.iter().map(|column| column.value.clone()).collect(),
+            parent_columns,
             on_delete: key.on_delete.map_or(ReferentialAction::NoAction, action),
+            set_columns,
             on_update: key.on_update.map_or(ReferentialAction::NoAction, action),
             match_full: key.match_kind == Some(ConstraintReferenceMatchKind::Full),
             deferrable: deferrable(key.characteristics.as_ref())?,
@@ -66,8 +77,10 @@ impl DeclaredReference {
 
     /// Adds it to a definition, in which its columns have these numbers.
     pub(crate) fn apply(self, definition: &mut TableDefinition, columns: Vec<ColumnId>) {
-        let Self { name, columns: _, parent, parent_columns, on_delete, on_update, match_full, deferrable, not_valid } =
-            self;
+        let is_set = |name: &String| self.set_columns.iter().any(|set| same_name(set, name));
+        let set_columns =
+            self.columns.iter().zip(&columns).filter(|(name, _)| is_set(name)).map(|(_, id)| *id).collect();
+        let Self { name, parent, parent_columns, on_delete, on_update, match_full, deferrable, not_valid, .. } = self;
         let name = name.unwrap_or_else(|| definition.free_foreign_key_name(&columns));
         definition.foreign_keys.push(ForeignKey {
             name,
@@ -75,6 +88,7 @@ impl DeclaredReference {
             parent,
             parent_columns,
             on_delete,
+            set_columns,
             on_update,
             match_full,
             deferrable,
@@ -94,7 +108,7 @@ fn action(declared: Action) -> ReferentialAction {
 }
 
 /// When a foreign key with these clauses is checked, if a transaction can have it checked at its end.
-fn deferrable(clauses: Option<&ConstraintCharacteristics>) -> Result<Option<Initially>> {
+pub(super) fn deferrable(clauses: Option<&ConstraintCharacteristics>) -> Result<Option<Initially>> {
     let Some(clauses) = clauses else { return Ok(None) };
     if clauses.enforced == Some(false) {
         return Err(not_supported(clauses).with_hint("leave the constraint out"));
@@ -117,8 +131,10 @@ pub fn foreign_key_sql(
     parent: &str,
     quote: impl Fn(&str) -> String,
 ) -> String {
-    let own = key.columns.iter().filter_map(|id| definition.column_by_id(*id));
-    let own: Vec<String> = own.map(|column| quote(&column.name)).collect();
+    let names = |ids: &[ColumnId]| {
+        let columns = ids.iter().filter_map(|id| definition.column_by_id(*id));
+        columns.map(|column| quote(&column.name)).collect::<Vec<_>>().join(", ")
+    };
     let other: Vec<String> = key.parent_columns.iter().map(|name| quote(name)).collect();
     let action = |event: &str, action: ReferentialAction| match action {
         ReferentialAction::NoAction => String::new(),
@@ -130,9 +146,10 @@ pub fn foreign_key_sql(
         Some(Initially::Immediate) => " DEFERRABLE",
         Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
     };
+    let set = if key.set_columns.is_empty() { String::new() } else { format!(" ({})", names(&key.set_columns)) };
     format!(
-        "FOREIGN KEY ({}) REFERENCES {parent}({}){match_full}{}{}{deferrable}",
-        own.join(", "),
+        "FOREIGN KEY ({}) REFERENCES {parent}({}){match_full}{}{}{set}{deferrable}",
+        names(&key.columns),
         other.join(", "),
         action("UPDATE", key.on_update),
         action("DELETE", key.on_delete)

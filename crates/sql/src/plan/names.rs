@@ -95,8 +95,8 @@ pub(crate) fn query_columns(
     state: &SessionState,
     snapshot: &ReadSnapshot,
 ) -> Option<(SchemaRef, LogicalPlan)> {
-    let (mut statement, spellings) =
-        parse_over(query, SourcePosition::START, &Parameters::none(), Scope::of(snapshot)).ok()?;
+    let scope = Scope { tables: &focus.tables(snapshot), path: snapshot.search_path() };
+    let (mut statement, spellings) = parse_over(query, SourcePosition::START, &Parameters::none(), scope).ok()?;
     let headings = match &mut statement {
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => return None,
@@ -175,7 +175,7 @@ impl<'a> SnapshotNames<'a> {
             let names = SnapshotNames::new(state, snapshot, spellings, *given, expansion, focus, parameters);
             names.plan(statement)
         };
-        let plan = view_plan(table, view, snapshot.tables(), spellings, expansion, plan);
+        let plan = view_plan(table, view, &focus.tables(snapshot), spellings, expansion, plan);
         let plan = plan.map_err(|error| DataFusionError::External(Box::new(error)))?;
         Ok(provider_as_source(Arc::new(ViewTable::new(plan, None))))
     }
@@ -229,16 +229,16 @@ impl ContextProvider for SnapshotNames<'_> {
         let named = TableName::of_reference(&name);
         let found = named.find(tables).filter(|_| in_catalog);
         found.map_or(Ok(()), refuse_sequence).map_err(external)?;
-        match found {
+        match found.map(|table| self.focus.seen(table)) {
             Some(table) => match (&table.definition.view, &table.definition.rollup) {
                 (Some(view), _) => self.view(table, view),
                 (None, Some(rollup)) => self.rollup(table, rollup),
-                (None, None) if table.definition.is_in_memory() && self.focus.as_if.is_none() => {
+                (None, None) if table.definition.is_in_memory() && self.focus.as_if.is_empty() => {
                     let provider = ResidentTable::new(self.snapshot, table, self.spellings).map_err(external)?;
                     Ok(provider_as_source(Arc::new(provider)))
                 }
                 (None, None) => {
-                    let provider = SnapshotTable::new(self.snapshot.clone(), self.focus.seen(table), self.spellings);
+                    let provider = SnapshotTable::new(self.snapshot.clone(), table, self.spellings);
                     Ok(provider_as_source(Arc::new(provider.within(self.focus.range_of(table.id)))))
                 }
             },

@@ -18,6 +18,7 @@ use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The maximum number of stale time ranges that are computed separately. Beyond it, the nearest ranges are merged.
@@ -28,8 +29,8 @@ const STRETCHES_MAX: usize = 16;
 pub(crate) struct Focus {
     /// Only rows in this time range are read from this table.
     pub(crate) within: Option<(TableId, TimeRange)>,
-    /// A table that is planned with another definition; nothing is read.
-    pub(crate) as_if: Option<Table>,
+    /// Tables and views that are planned with other definitions; nothing is read.
+    pub(crate) as_if: Vec<Table>,
     /// Only the rows of this rollup in these time ranges, which are whole buckets, are needed, and they are computed.
     pub(crate) computed: Option<(TableId, Arc<[Times]>)>,
 }
@@ -37,7 +38,15 @@ pub(crate) struct Focus {
 impl Focus {
     /// A table with the definition to plan with.
     pub(crate) fn seen<'a>(&'a self, table: &'a Table) -> &'a Table {
-        self.as_if.as_ref().filter(|other| other.id == table.id).unwrap_or(table)
+        self.as_if.iter().find(|other| other.id == table.id).unwrap_or(table)
+    }
+
+    /// The tables of a snapshot with the definitions to plan with.
+    pub(crate) fn tables<'a>(&self, snapshot: &'a ReadSnapshot) -> Cow<'a, [Table]> {
+        match self.as_if.as_slice() {
+            [] => Cow::Borrowed(snapshot.tables()),
+            _ => snapshot.tables().iter().map(|table| self.seen(table).clone()).collect(),
+        }
     }
 
     /// The times of a table that are read.

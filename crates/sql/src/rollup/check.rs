@@ -41,14 +41,13 @@ pub(crate) fn describe_rollup(
     state: &SessionState,
     snapshot: &ReadSnapshot,
 ) -> Result<RollupDescription> {
-    let as_if = |table: &Table| if table.id == source.id { source.clone() } else { table.clone() };
-    let tables: Vec<Table> = snapshot.tables().iter().map(as_if).collect();
+    let focus = Focus { as_if: vec![source.clone()], ..Focus::default() };
+    let tables = focus.tables(snapshot);
     let (mut statement, spellings) =
         parse_over(query, SourcePosition::START, &Parameters::none(), Scope::in_public(&tables))?;
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is not a query")) };
     let headings = Headings::take(inner, &spellings);
-    let focus = Focus { as_if: Some(source.clone()), ..Focus::default() };
     let (given, parameters) = (GivenTables::default(), Parameters::none());
     let plan = logical_plan(statement, state, snapshot, &spellings, &focus, given, &parameters);
     let plan = plan.map_err(from_datafusion)?;

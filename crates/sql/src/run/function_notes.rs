@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 61] = [
+pub(super) const INTERNAL: [&str; 62] = [
     "as_instant",
     "asof_match",
     "cidr_of",
@@ -53,6 +53,7 @@ pub(super) const INTERNAL: [&str; 61] = [
     "jsonb_of",
     "jsonb_pairs",
     "jsonb_path_elements",
+    "jsonb_path_elements_tz",
     "jsonb_path_exists_opr",
     "jsonb_path_match_opr",
     "jsonb_values",
@@ -73,8 +74,8 @@ pub(super) const INTERNAL: [&str; 61] = [
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
-pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
-    ("array_fill", "x, [count]", "an array of the type of x", "An array of equal elements."),
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
+    ("array_fill", "x, [count, ...] [, [1, ...]]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
     ("ceiling", "x", "DECIMAL or DOUBLE or REAL", "The same as ceil."),
@@ -99,6 +100,12 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 36] = [
         "document, path [, vars [, silent]]",
         "rows",
         "What an SQL/JSON path finds in a document, as JSON.",
+    ),
+    (
+        "jsonb_path_query_tz",
+        "document, path [, vars [, silent]]",
+        "rows",
+        "The same as jsonb_path_query, and times without a zone are compared with others as times in UTC.",
     ),
     ("minute", "t", "BIGINT", "The minute of the hour."),
     ("mod", "x, y", "the type of x", "The remainder of a division, x % y, with the sign of x."),
@@ -137,7 +144,7 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
-pub(super) const NOTES: [FunctionNote; 169] = [
+pub(super) const NOTES: [FunctionNote; 174] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -236,10 +243,22 @@ pub(super) const NOTES: [FunctionNote; 169] = [
         "Whether an SQL/JSON path finds anything in a document: document @? path.",
     ),
     (
+        "jsonb_path_exists_tz",
+        "document, path [, vars [, silent]]",
+        "BOOLEAN",
+        "The same as jsonb_path_exists, and times without a zone are compared with others as times in UTC.",
+    ),
+    (
         "jsonb_path_match",
         "document, path [, vars [, silent]]",
         "BOOLEAN",
         "The answer of an SQL/JSON path that is a condition: document @@ path.",
+    ),
+    (
+        "jsonb_path_match_tz",
+        "document, path [, vars [, silent]]",
+        "BOOLEAN",
+        "The same as jsonb_path_match, and times without a zone are compared with others as times in UTC.",
     ),
     (
         "jsonb_path_query_array",
@@ -248,10 +267,22 @@ pub(super) const NOTES: [FunctionNote; 169] = [
         "What an SQL/JSON path finds, as an array.",
     ),
     (
+        "jsonb_path_query_array_tz",
+        "document, path [, vars [, silent]]",
+        "JSON",
+        "The same as jsonb_path_query_array, and times without a zone are compared with others as times in UTC.",
+    ),
+    (
         "jsonb_path_query_first",
         "document, path [, vars [, silent]]",
         "JSON",
         "The first item that an SQL/JSON path finds, or NULL.",
+    ),
+    (
+        "jsonb_path_query_first_tz",
+        "document, path [, vars [, silent]]",
+        "JSON",
+        "The same as jsonb_path_query_first, and times without a zone are compared with others as times in UTC.",
     ),
     ("jsonb_pretty", "document", "TEXT", "The document with a line for each of its parts."),
     (
@@ -303,6 +334,12 @@ pub(super) const NOTES: [FunctionNote; 169] = [
     ("pg_advisory_unlock_shared", KEY, "BOOLEAN", "The same as pg_advisory_unlock for a shared lock."),
     ("pg_advisory_xact_lock", KEY, "TEXT", "Waits for an advisory lock, which is held until the transaction ends."),
     ("pg_advisory_xact_lock_shared", KEY, "TEXT", "The same as pg_advisory_xact_lock, for a shared lock."),
+    (
+        "pg_column_size",
+        "x",
+        "INT",
+        "The bytes of a value: of its type; of texts, bytes, JSON and arrays, those in it and 4. NULL has none.",
+    ),
     ("pg_get_serial_sequence", "table, column", "TEXT", "The name of the sequence of an identity column."),
     ("pg_size_bytes", "text", "BIGINT", "The number of bytes that a text such as 1.5 kB means."),
     ("pg_size_pretty", "bytes", "TEXT", "A number of bytes with a unit: bytes, kB, MB, GB, TB, PB."),

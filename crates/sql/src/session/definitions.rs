@@ -9,6 +9,7 @@ use crate::ddl::constraints::{add_unique, check_index_type, column_ids, column_n
 use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, named, names_of_columns, with_room};
 use crate::ddl::identity::AlterIdentity;
+use crate::ddl::view_columns::ColumnChange;
 use crate::ddl::views::{check_replacement, materialized_as, with_columns};
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
@@ -104,11 +105,13 @@ impl Session {
         match &existing {
             Some(table) if create.or_replace && table.definition.view.is_some() => {
                 let all = format!("SELECT * FROM {}", exact_name(table));
+                let mut views = Vec::new();
                 // A view that cannot be read any more has no columns to keep.
                 if let Ok(before) = self.columns_of(&all, SourcePosition::START) {
                     check_replacement(&before, &columns)?;
+                    views = self.views_after(table, &definition, &ColumnChange::extending(&before, &columns))?;
                 }
-                self.redefine(table, definition)?;
+                self.redefine_with_views(table, definition, views)?;
             }
             Some(_) if create.if_not_exists => self.skip_existing(&create.name),
             Some(table) => {
@@ -275,14 +278,15 @@ impl Session {
 
     /// Puts a definition in the place of a table's, and returns the table and its new indexes, which have no pages
     /// yet.
-    fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
+    pub(super) fn put_definition(&self, table: &Table, definition: TableDefinition) -> Result<(Table, Vec<Index>)> {
         let definition = materialized_as(&table.definition, definition)?;
         self.check_rollups(table, &definition)?;
-        self.check_views(table, &definition)?;
+        let columns = ColumnChange::between(&table.definition, &definition);
+        let views = self.views_after(table, &definition, &columns)?;
         self.check_sequence_names(&definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);
         let new = definition.indexes.iter().filter(is_new).cloned().collect();
-        Ok((self.redefine(table, definition)?, new))
+        Ok((self.redefine_with_views(table, definition, views)?, new))
     }
 
     /// Turns the text that older rows have in a new mapped column into its index.

@@ -1,15 +1,23 @@
-//! The views and materialized views that read what is to be dropped, or columns that get another name.
+//! The views and materialized views that read what is to be dropped, or columns that are dropped or get another
+//! name.
 
 use super::state::Session;
+use crate::ddl::view_columns::{ColumnChange, with_former_names};
 use crate::plan::names::query_columns;
 use crate::plan::rollups::Focus;
-use atsdb_core::{Error, Result, Table, TableDefinition, TableId};
+use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId};
 use atsdb_dialect::parse::query_text::relations_of;
 use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::errors::sql_error;
 use atsdb_dialect::text::relation_kind::RelationKind;
+use atsdb_dialect::text::table_names::TableName;
 use atsdb_engine::ReadSnapshot;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::optimize_projections::OptimizeProjections;
+use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
 
 impl Session {
     /// Adds the views that read tables which are to be dropped, before the tables. Without `cascade`, views that are
@@ -41,74 +49,165 @@ impl Session {
         }
     }
 
-    /// Refuses a change of a table that drops a column, or gives a column another name, by which a view could not be
-    /// read any more. The table itself may have another name: a view reads whatever has the name, so that a table can
-    /// be replaced by another one.
-    pub(super) fn check_views(&self, from: &Table, to: &TableDefinition) -> Result<()> {
-        let changes = changes_of_columns(&from.definition, to);
-        if changes.is_empty() {
-            return Ok(());
+    /// The views that read a table, with the queries that show the same columns after the table, or a view, has another
+    /// definition: they give columns with another name the one that they know. A change that drops a column is
+    /// refused if a view could not be read any more. The table itself may have another name: a view reads whatever has
+    /// the name, so that a table can be replaced by another one.
+    pub(super) fn views_after(
+        &self,
+        from: &Table,
+        to: &TableDefinition,
+        columns: &ColumnChange,
+    ) -> Result<Vec<(Table, TableDefinition)>> {
+        if columns.keeps_all() && !columns.names_all {
+            return Ok(Vec::new());
         }
+        let relation = format!("{} {}", RelationKind::of(&from.definition).noun(), from.definition.name);
+        for (column, definition) in without_each_dropped(&from.definition, to) {
+            let lacking = ColumnChange::between(&from.definition, &definition);
+            let change = format!("drop column {column} of {relation}");
+            self.rewritten_views(from, &definition, &lacking, ViewPromise::SamePlan, &change)?;
+        }
+        let change = match columns.first_renamed() {
+            Some(column) => format!("rename column {column} of {relation}"),
+            None => format!("change the columns of {relation}"),
+        };
+        self.rewritten_views(from, to, columns, ViewPromise::SameColumns, &change)
+    }
+
+    /// The views whose queries must be written anew for a change of a table. One that cannot be is an error that names
+    /// the change.
+    fn rewritten_views(
+        &self,
+        from: &Table,
+        to: &TableDefinition,
+        columns: &ColumnChange,
+        promise: ViewPromise,
+        change: &str,
+    ) -> Result<Vec<(Table, TableDefinition)>> {
+        let with = |mut definition: TableDefinition| {
+            definition.rename(from.definition.schema.as_deref(), from.definition.local_name());
+            Table { definition, ..from.clone() }
+        };
         let (snapshot, _) = self.snapshot_for_planning()?;
+        let (mut now, mut rewritten) = (vec![with(to.clone())], Vec::new());
         for view in snapshot.tables() {
             let Some(query) = query_of(&view.definition).filter(|_| named_by(view, &snapshot).contains(&from.id))
             else {
                 continue;
             };
-            for (change, definition) in &changes {
-                if !self.is_same_with(query, snapshot.seen_by(view), from, definition)? {
+            let seen = snapshot.seen_by(view);
+            let mut hidden = now.clone();
+            hidden[0] = with(without_renamed_names(&from.definition, to));
+            // Another column may have the name that one had before.
+            if self.is_same_with(query, hidden, &seen)? && self.is_same_with(query, now.clone(), &seen)? {
+                continue;
+            }
+            let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
+            let written = with_former_names(query, &is_table, columns);
+            let kept = written.map(|written| -> Result<Option<String>> {
+                let [before, after] = self.planned_both(query, &written, now.clone(), &seen)?;
+                let is_kept = match promise {
+                    ViewPromise::SamePlan => before == after,
+                    ViewPromise::SameColumns => {
+                        let names = |planned: Option<PlannedQuery>| planned.map(|planned| planned.columns);
+                        written == query || names(before) == names(after)
+                    }
+                };
+                Ok(is_kept.then_some(written))
+            });
+            match kept.transpose()?.flatten() {
+                Some(written) if written == query => {}
+                Some(written) => {
+                    let definition = with_query(&view.definition, written);
+                    now.push(Table { definition: definition.clone(), ..view.clone() });
+                    rewritten.push((view.clone(), definition));
+                }
+                None => {
                     let verb = RelationKind::of(&view.definition).drop_verb();
                     let hint = format!("{verb} {} first, and create it again", view.definition.name);
                     return Err(depended_on(change, view).with_hint(hint));
                 }
             }
         }
-        Ok(())
+        Ok(rewritten)
     }
 
-    /// Whether a query has the same columns and the same plan if a table has another definition: a name in a subquery
+    /// Whether a query has the same columns and the same plan if tables have other definitions: a name in a subquery
     /// may mean a column of the outer query then. A query that fails anyway has.
-    fn is_same_with(
+    fn is_same_with(&self, query: &str, as_if: Vec<Table>, snapshot: &ReadSnapshot) -> Result<bool> {
+        let [before, after] = self.planned_both(query, query, as_if, snapshot)?;
+        Ok(before.is_none() || before == after)
+    }
+
+    /// A query over the tables, and another one over tables with these definitions; `None` for one that fails.
+    fn planned_both(
         &self,
         query: &str,
-        snapshot: ReadSnapshot,
-        from: &Table,
-        definition: &TableDefinition,
-    ) -> Result<bool> {
-        let (query, from) = (query.to_owned(), from.clone());
-        let to = Table { definition: definition.clone(), ..from.clone() };
-        self.worker.plan(move |state| {
-            let planned = |table: Table| -> Option<(Vec<String>, String)> {
-                let focus = Focus { as_if: Some(table), ..Focus::default() };
-                let (columns, plan) = query_columns(&query, &focus, state, &snapshot)?;
-                let names = columns.fields().iter().map(|field| field.name().clone()).collect();
-                Some((names, plan.display_indent().to_string()))
-            };
-            let before = planned(from);
-            Ok(before.is_none() || before == planned(to))
-        })
+        written: &str,
+        as_if: Vec<Table>,
+        snapshot: &ReadSnapshot,
+    ) -> Result<[Option<PlannedQuery>; 2]> {
+        // A table in memory is planned as a stored one where definitions are given.
+        let present = as_if.iter().filter_map(|given| snapshot.tables().iter().find(|table| table.id == given.id));
+        let both = [(query.to_owned(), present.cloned().collect()), (written.to_owned(), as_if)];
+        let snapshot = snapshot.clone();
+        self.worker.plan(move |state| Ok(both.map(|(query, as_if)| PlannedQuery::of(&query, as_if, state, &snapshot))))
     }
 }
 
-/// The columns that a definition drops and renames, each with the definition that only this changes.
-fn changes_of_columns(from: &TableDefinition, to: &TableDefinition) -> Vec<(String, TableDefinition)> {
-    let mut changes = Vec::new();
-    for (at, column) in from.columns.iter().enumerate() {
-        let mut changed = from.clone();
-        let verb = match to.columns.iter().find(|other| other.id == column.id) {
-            Some(now) if now.name == column.name => continue,
-            Some(now) => {
-                changed.columns[at].name.clone_from(&now.name);
-                "rename"
-            }
-            None => {
-                changed.columns.remove(at);
-                "drop"
-            }
-        };
-        changes.push((format!("{verb} column {} of table {}", column.name, from.name), changed));
+/// What a change of a table must leave to the views that read it.
+#[derive(Clone, Copy)]
+enum ViewPromise {
+    /// The same rows, computed from the same columns.
+    SamePlan,
+    /// Columns of the same names.
+    SameColumns,
+}
+
+/// What a query shows, and how it is computed.
+#[derive(PartialEq)]
+struct PlannedQuery {
+    columns: Vec<String>,
+    plan: String,
+}
+
+impl PlannedQuery {
+    /// A query over tables that have these definitions.
+    fn of(query: &str, as_if: Vec<Table>, state: &SessionState, snapshot: &ReadSnapshot) -> Option<Self> {
+        let focus = Focus { as_if, ..Focus::default() };
+        let (columns, plan) = query_columns(query, &focus, state, snapshot)?;
+        let columns = columns.fields().iter().map(|field| field.name().clone()).collect();
+        Some(Self { columns, plan: without_unused(plan, state).display_indent().to_string() })
     }
-    changes
+}
+
+/// A plan without the columns that it does not use.
+fn without_unused(plan: LogicalPlan, state: &SessionState) -> LogicalPlan {
+    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![Arc::new(OptimizeProjections::new())];
+    Optimizer::with_rules(rules).optimize(plan.clone(), state, |_, _| {}).unwrap_or(plan)
+}
+
+/// The columns that a definition drops, each with the definition that lacks only this one.
+fn without_each_dropped(from: &TableDefinition, to: &TableDefinition) -> Vec<(String, TableDefinition)> {
+    let is_dropped = |column: &&Column| to.columns.iter().all(|other| other.id != column.id);
+    let without = |column: &Column| {
+        let mut changed = from.clone();
+        changed.columns.retain(|other| other.id != column.id);
+        (column.name.clone(), changed)
+    };
+    from.columns.iter().filter(is_dropped).map(without).collect()
+}
+
+/// A definition in which each column with another name than before has one that no query contains.
+fn without_renamed_names(from: &TableDefinition, to: &TableDefinition) -> TableDefinition {
+    let mut definition = to.clone();
+    for column in &mut definition.columns {
+        if from.columns.iter().any(|before| before.id == column.id && before.name != column.name) {
+            column.name = format!("\u{1}{}", column.id.0);
+        }
+    }
+    definition
 }
 
 fn depended_on(change: &str, view: &Table) -> Error {
@@ -131,4 +230,15 @@ fn named_by(view: &Table, snapshot: &ReadSnapshot) -> Vec<TableId> {
 fn query_of(definition: &TableDefinition) -> Option<&str> {
     let of_view = definition.view.as_ref().map(|view| view.query.as_str());
     of_view.or_else(|| definition.materialized.as_ref().map(|materialized| materialized.query.as_str()))
+}
+
+/// The definition of a view or a materialized view with another query.
+fn with_query(definition: &TableDefinition, query: String) -> TableDefinition {
+    let mut definition = definition.clone();
+    if let Some(view) = &mut definition.view {
+        view.query = query;
+    } else if let Some(materialized) = &mut definition.materialized {
+        materialized.query = query;
+    }
+    definition
 }

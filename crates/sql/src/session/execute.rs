@@ -5,6 +5,7 @@ use super::schemas::is_search_path;
 use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
+use crate::ddl::alter_constraint::AlterConstraints;
 use crate::ddl::create_table::{notice_of_time, on_commit, table_definition};
 use crate::ddl::enumerations::EnumerationStatement;
 use crate::ddl::identity::AlterIdentity;
@@ -194,6 +195,9 @@ impl Session {
         }
         if let Some(view) = ViewStatement::of(text, position)? {
             return self.view_statement(&view, position).map(Some);
+        }
+        if let Some(alter) = AlterConstraints::of(text, position)? {
+            return self.alter_constraints(&alter).map(Some);
         }
         if let Some(alter) = AlterIdentity::of(text, position)? {
             return self.alter_identity(&alter).map(Some);

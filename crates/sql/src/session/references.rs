@@ -1,8 +1,10 @@
-//! The parents of foreign keys: looking up those that a declaration names, and what `DROP` and `TRUNCATE` of a parent
-//! mean for its children.
+//! Foreign keys: looking up the parents that a declaration names, changing when they are checked, and what `DROP` and
+//! `TRUNCATE` of a parent mean for its children.
 
 use super::state::Session;
-use atsdb_core::{Error, ForeignKey, Result, Table, TableDefinition, TableId};
+use crate::ddl::alter_constraint::AlterConstraints;
+use crate::run::answer::Answer;
+use atsdb_core::{Error, ErrorKind, ForeignKey, Result, Table, TableDefinition, TableId};
 use atsdb_dialect::text::errors::{as_sql_error, sql_error};
 use atsdb_dialect::text::table_names::TableName;
 use atsdb_engine::TemporaryTables;
@@ -46,6 +48,25 @@ impl Session {
             }
         }
         definition.check().map_err(as_sql_error)
+    }
+
+    /// `ALTER TABLE ... ALTER CONSTRAINT`.
+    pub(super) fn alter_constraints(&self, alter: &AlterConstraints) -> Result<Answer> {
+        self.retried(|| {
+            let table = match self.base_table(&alter.table) {
+                Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => {
+                    self.skip_missing("relation", &alter.table);
+                    return Ok(());
+                }
+                table => table?,
+            };
+            let definition = alter.apply(&table.definition)?;
+            match definition == table.definition {
+                true => Ok(()),
+                false => self.put_definition(&table, definition).map(drop),
+            }
+        })?;
+        Ok(Answer::Done { verb: "ALTER TABLE", row_count: None })
     }
 
     /// Drops tables, all or none. Foreign keys of other tables that refer to them are an error without `cascade`, and

@@ -70,6 +70,21 @@ impl Session {
         self.with_batch(|batch| batch.redefine(table, to))
     }
 
+    /// Replaces the definition of a table, and with it those of views that read the table.
+    pub(super) fn redefine_with_views(
+        &self,
+        table: &Table,
+        to: TableDefinition,
+        views: Vec<(Table, TableDefinition)>,
+    ) -> Result<Table> {
+        self.with_batch(|batch| {
+            for (view, definition) in views {
+                batch.redefine(&view, definition)?;
+            }
+            batch.redefine(table, to)
+        })
+    }
+
     /// Removes all rows of tables in one commit, in which identity columns may begin to count anew.
     pub(super) fn empty(&self, tables: &[Table], restart: bool) -> Result<()> {
         self.with_batch_retried(|batch| {

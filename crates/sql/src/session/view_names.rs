@@ -3,6 +3,7 @@
 
 use super::state::Session;
 use crate::ddl::alter::altered;
+use crate::ddl::view_columns::ColumnChange;
 use crate::ddl::view_stars::with_written_stars;
 use crate::ddl::views::{RenameView, materialized_as, with_columns};
 use crate::run::answer::Answer;
@@ -27,7 +28,7 @@ impl Session {
                 table => table?,
             };
             kind.require(&table.definition, RelationKind::alter_verb)?;
-            let to = match operation {
+            let (to, columns) = match operation {
                 AlterTableOperation::RenameColumn { old_column_name, new_column_name }
                     if *kind == RelationKind::View =>
                 {
@@ -36,24 +37,26 @@ impl Session {
                 operation => {
                     let times = CurrentTimes::at(self.engine.now_us());
                     let renamed = altered(&table.definition, std::slice::from_ref(operation), times, &mut Vec::new())?;
-                    materialized_as(&table.definition, renamed)?
+                    let to = materialized_as(&table.definition, renamed)?;
+                    let columns = ColumnChange::between(&table.definition, &to);
+                    (to, columns)
                 }
             };
-            match to == table.definition {
-                true => Ok(()),
-                false => self.redefine(&table, to).map(drop),
+            if to == table.definition {
+                return Ok(());
             }
+            let views = self.views_after(&table, &to, &columns)?;
+            self.redefine_with_views(&table, to, views).map(drop)
         })?;
         Ok(Answer::Done { verb: kind.alter_verb(), row_count: None })
     }
 
-    /// The definition of a view with another name of a column.
-    fn view_with_column(&self, table: &Table, from: &Ident, to: &Ident) -> Result<TableDefinition> {
+    /// The definition of a view with another name of a column, and how its columns change.
+    fn view_with_column(&self, table: &Table, from: &Ident, to: &Ident) -> Result<(TableDefinition, ColumnChange)> {
         let mut definition = table.definition.clone();
-        let Some(view) = &mut definition.view else { return Ok(definition) };
         let all = format!("SELECT * FROM {}", exact_name(table));
         let columns = self.columns_of(&all, SourcePosition::START)?;
-        let mut names: Vec<String> = columns.fields().iter().map(|field| field.name().clone()).collect();
+        let names: Vec<String> = columns.fields().iter().map(|field| field.name().clone()).collect();
         let position = names
             .iter()
             .position(|name| same_name(name, &from.value))
@@ -61,9 +64,11 @@ impl Session {
         if names.iter().enumerate().any(|(at, name)| at != position && same_name(name, &to.value)) {
             return Err(sql_error(format!("view {} would have two columns named {}", definition.name, to.value)));
         }
-        names[position].clone_from(&to.value);
-        view.query = with_columns(&view.query, names.iter().map(String::as_str));
-        Ok(definition)
+        let columns = ColumnChange::renaming(names, position, &to.value);
+        if let Some(view) = &mut definition.view {
+            view.query = with_columns(&view.query, columns.after.iter().map(|column| column.name.as_str()));
+        }
+        Ok((definition, columns))
     }
 
     /// The query of a new view or materialized view with these columns, with the columns of tables and views in

@@ -46,12 +46,17 @@ const fn of_path(name: &'static str) -> NamedFunction {
     NamedFunction { name, parameters: OF_PATHS, missing: missing_of_path }
 }
 
-const FUNCTIONS: [NamedFunction; 7] = [
+const FUNCTIONS: [NamedFunction; 12] = [
     of_path("jsonb_path_exists"),
     of_path("jsonb_path_match"),
     of_path("jsonb_path_query"),
     of_path("jsonb_path_query_array"),
     of_path("jsonb_path_query_first"),
+    of_path("jsonb_path_exists_tz"),
+    of_path("jsonb_path_match_tz"),
+    of_path("jsonb_path_query_tz"),
+    of_path("jsonb_path_query_array_tz"),
+    of_path("jsonb_path_query_first_tz"),
     NamedFunction {
         name: "time_bucket",
         parameters: &[

@@ -8,6 +8,7 @@ mod build;
 mod change;
 mod jsonb;
 pub mod operators;
+mod path_datetime;
 mod path_failures;
 mod path_ids;
 mod path_items;
@@ -18,6 +19,7 @@ mod path_syntax;
 #[cfg(test)]
 mod path_syntax_tests;
 mod path_text;
+mod path_times;
 mod path_tokens;
 mod path_tree;
 mod path_values;

@@ -1,6 +1,5 @@
 //! Why the computation of an SQL/JSON path fails, in PostgreSQL's words.
 
-use crate::text::errors::not_supported;
 use atsdb_core::{Error, ErrorKind};
 
 #[derive(Debug)]
@@ -23,6 +22,15 @@ impl From<PathFailure> for Error {
         match failure {
             PathFailure::Unfit(error) | PathFailure::Fatal(error) => error,
         }
+    }
+}
+
+/// The result, or `None` if the path does not fit the document.
+pub(super) fn quiet<T>(result: Result<T, PathFailure>) -> Result<Option<T>, PathFailure> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(PathFailure::Unfit(_)) => Ok(None),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -85,9 +93,26 @@ impl PathFailure {
         Self::Fatal(Error::invalid(format!("could not find jsonpath variable \"{name}\"")))
     }
 
-    pub(super) fn no_datetime() -> Self {
-        let error = not_supported("the method .datetime() of jsonpath");
-        Self::Fatal(error.with_hint("query the texts, and cast them: jsonb_path_query(doc, path) #>> '{}'"))
+    pub(super) fn no_datetime_format(text: &str) -> Self {
+        let error = Error::invalid(format!("datetime format is not recognized: \"{text}\""));
+        Self::Unfit(error.with_hint("Use a datetime template argument to specify the input data format."))
+    }
+
+    /// A string that does not fit the template of `.datetime()`.
+    pub(super) fn wrong_datetime(message: impl Into<String>) -> Self {
+        Self::unfit(message)
+    }
+
+    pub(super) fn wrong_separator(separator: char) -> Self {
+        let error = Error::invalid(format!("invalid datetime format separator: \"{separator}\""));
+        let fields = "YYYY MM DD DDD HH24 HH12 MI SS SSSSS MS US FF1 to FF6 AM P.M. TZH TZM";
+        Self::Fatal(error.with_hint(format!("the fields are {fields}; write other texts in double quotes")))
+    }
+
+    /// `from` and `to` are names of types.
+    pub(super) fn needs_zone(from: &str, to: &str) -> Self {
+        let error = Error::invalid(format!("cannot convert value from {from} to {to} without time zone usage"));
+        Self::Fatal(error.with_hint("Use *_tz() function for time zone support."))
     }
 
     pub(super) fn too_much_work(steps_max: usize, place: &str) -> Self {

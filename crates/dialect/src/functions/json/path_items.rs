@@ -1,17 +1,19 @@
 //! What an SQL/JSON path finds in a document, in the order in which PostgreSQL 15 finds it: all that follows from one
 //! item comes before the next item. Owned here: steps, operands and conditions. Not owned: [how values
-//! compare](super::path_values), [numbers](super::path_numbers), and the [limits](super::path_work) of the work.
+//! compare](super::path_values), [numbers](super::path_numbers), [dates and times](super::path_times), and the
+//! [limits](super::path_work) of the work.
 
 use super::jsonb::Json;
-use super::path_failures::PathFailure;
+use super::path_datetime;
+use super::path_failures::{PathFailure, quiet};
 use super::path_ids::for_each_object;
 use super::path_numbers::{PathNumber, double_of, json_of_double, negated, position_of};
 use super::path_tree::{
-    ArithmeticOperator, JsonPath, MemberKey, PathCondition, PathExpression, PathMethod, PathSign, PathStart, PathStep,
-    Subscript, member_key,
+    ArithmeticOperator, Comparison, JsonPath, MemberKey, PathCondition, PathExpression, PathMethod, PathSign,
+    PathStart, PathStep, Subscript, member_key,
 };
 use super::path_values::{
-    LastMade, MadeValues, bytes_of, compared, is_array, number_json, number_of, string_of, type_name, weight_of,
+    LastMade, MadeValues, bytes_of, compared, is_array, is_null, number_json, number_of, type_name, weight_of,
 };
 use super::path_walk::{PathItem, PathParts, Walk, WalkTask};
 use super::path_work::{BYTES_OF_STEP, CallSteps, DocumentSteps, STEPS_OF_VALUE};
@@ -30,6 +32,8 @@ pub(super) struct Evaluation<'a> {
     document: &'a Json,
     /// The object of the variables. Without one, each variable is null.
     variables: Option<&'a Json>,
+    /// Whether times without a zone are compared with those that have one.
+    uses_zone: bool,
     made: LastMade<'a>,
     steps: DocumentSteps<'a>,
     /// The answers of conditions that do not depend on the item, by their numbers.
@@ -55,6 +59,7 @@ impl<'a> Evaluation<'a> {
         path: &'a JsonPath,
         document: &'a Json,
         variables: Option<&'a Json>,
+        uses_zone: bool,
         values: &'a MadeValues,
         call_steps: &'a CallSteps,
     ) -> Self {
@@ -62,6 +67,7 @@ impl<'a> Evaluation<'a> {
             path,
             document,
             variables,
+            uses_zone,
             made: LastMade::new(values),
             steps: DocumentSteps::of(call_steps),
             answers: (0..path.once_count).map(|_| OnceCell::new()).collect(),
@@ -226,7 +232,7 @@ impl<'a> Evaluation<'a> {
     ) -> Result<()> {
         let (next, is_lax, is_relaxed) = (at + 1, self.path.is_lax, walk.is_relaxed(at));
         match (step, item.value) {
-            (step, Json::Array(_)) if opens && is_about_single_items(step) => walk.open(at, item),
+            (step, Json::Array(_)) if opens && step.is_about_single_items() => walk.open(at, item),
             (PathStep::Member(key), Json::Object(members)) => {
                 self.charge_bytes(key.0)?;
                 match members.get(key) {
@@ -248,13 +254,13 @@ impl<'a> Evaluation<'a> {
                     walk.push_step(next, item);
                 }
             }
-            (PathStep::Datetime(_), _) => return Err(PathFailure::no_datetime()),
+            (PathStep::Datetime(template), _) => walk.push_step(next, self.time_of(item, template.as_deref())?),
             (PathStep::Method(PathMethod::KeyValue), Json::Object(members)) => {
                 let id = self.id_of(item)?;
                 walk.tasks.push(WalkTask::Pairs { at: next, item, members: members.iter(), id });
             }
             (PathStep::Method(method), value) if is_lax || *method != PathMethod::Size || is_array(value) => {
-                walk.push_step(next, item.with(self.computed(*method, value)?));
+                walk.push_step(next, item.with(self.computed(*method, item)?));
             }
             _ if is_relaxed => {}
             (PathStep::Member(_), _) => return Err(PathFailure::not_an_object("member accessor")),
@@ -309,13 +315,23 @@ impl<'a> Evaluation<'a> {
         position_of(number).ok_or_else(PathFailure::position_out_of_range)
     }
 
+    /// Makes a date or a time of a string.
+    fn time_of(&self, item: PathItem<'a>, template: Option<&str>) -> Result<PathItem<'a>> {
+        let text = item.text().ok_or_else(|| PathFailure::wrong_for_method("datetime", "a string"))?;
+        self.charge(STEPS_OF_VALUE)?;
+        self.charge_bytes(text.len())?;
+        let time = path_datetime::read(&text, template)?;
+        Ok(item.with_time(time, self.make(Json::Scalar(quoted(&time.to_string())))?))
+    }
+
     /// Applies a method to one item.
-    fn computed(&self, method: PathMethod, value: &'a Json) -> Result<&'a Json> {
+    fn computed(&self, method: PathMethod, item: PathItem<'a>) -> Result<&'a Json> {
+        let value = item.value;
         self.charge_bytes(bytes_of(value))?;
         let wrong = |wanted| PathFailure::wrong_for_method(method.name(), wanted);
         let number = || number_of(value).ok_or_else(|| wrong("a numeric value"));
         let json = match method {
-            PathMethod::Type => Json::Scalar(quoted(type_name(value))),
+            PathMethod::Type => Json::Scalar(quoted(item.time.map_or(type_name(value), |time| time.time_type.name()))),
             PathMethod::Size => match value {
                 Json::Array(elements) => number_json(elements.len()),
                 _ => number_json(1),
@@ -323,7 +339,7 @@ impl<'a> Evaluation<'a> {
             PathMethod::Abs => Json::Scalar(number()?.trim_start_matches('-').to_owned()),
             PathMethod::Floor => PathNumber::parse(number()?)?.rounded(false)?.to_json(),
             PathMethod::Ceiling => PathNumber::parse(number()?)?.rounded(true)?.to_json(),
-            PathMethod::Double => match (number_of(value), string_of(value)) {
+            PathMethod::Double => match (number_of(value), item.text()) {
                 (Some(number), _) if double_of(number).is_some() => return Ok(value),
                 (Some(_), _) => return Err(PathFailure::number_is_no_double()),
                 (None, Some(text)) => json_of_double(double_of(&text).ok_or_else(PathFailure::string_is_no_double)?),
@@ -413,23 +429,32 @@ impl<'a> Evaluation<'a> {
                 let Some(lefts) = quiet(self.opened(left, scope))? else { return Ok(None) };
                 let Some(rights) = quiet(self.opened(right, scope))? else { return Ok(None) };
                 self.any_pair(&lefts, &rights, |left, right| {
-                    self.charge_bytes(bytes_of(left) + bytes_of(right))?;
-                    Ok(compared(left, *comparison, right))
+                    self.charge_bytes(bytes_of(left.value) + bytes_of(right.value))?;
+                    match (left.time, right.time) {
+                        (None, None) => Ok(compared(left.value, *comparison, right.value)),
+                        (Some(one), Some(other)) => {
+                            Ok(one.ordering(other, self.uses_zone)?.map(|ordering| comparison.holds(ordering)))
+                        }
+                        _ => {
+                            let has_null = is_null(left.value) || is_null(right.value);
+                            Ok(has_null.then_some(*comparison == Comparison::Unequal))
+                        }
+                    }
                 })
             }
             PathCondition::StartsWith(left, start) => {
                 let Some(lefts) = quiet(self.opened(left, scope))? else { return Ok(None) };
                 let Some(starts) = quiet(self.listed(start, scope))? else { return Ok(None) };
                 self.any_pair(&lefts, &starts, |text, start| {
-                    self.charge_bytes(bytes_of(text) + bytes_of(start))?;
-                    Ok(string_of(text).zip(string_of(start)).map(|(text, start)| text.starts_with(&*start)))
+                    self.charge_bytes(bytes_of(text.value) + bytes_of(start.value))?;
+                    Ok(text.text().zip(start.text()).map(|(text, start)| text.starts_with(&*start)))
                 })
             }
             PathCondition::LikeRegex(operand, regex) => {
                 let Some(texts) = quiet(self.opened(operand, scope))? else { return Ok(None) };
                 self.any_pair(&texts, &[scope.item], |text, _| {
-                    self.charge(bytes_of(text).saturating_mul(1 + regex.pattern.len() / BYTES_OF_STEP))?;
-                    Ok(string_of(text).map(|text| regex.is_match(&text)))
+                    self.charge(bytes_of(text.value).saturating_mul(1 + regex.pattern.len() / BYTES_OF_STEP))?;
+                    Ok(text.text().map(|text| regex.is_match(&text)))
                 })
             }
         }
@@ -453,13 +478,13 @@ impl<'a> Evaluation<'a> {
         &self,
         lefts: &[PathItem<'a>],
         rights: &[PathItem<'a>],
-        test: impl Fn(&'a Json, &'a Json) -> Result<Option<bool>>,
+        test: impl Fn(PathItem<'a>, PathItem<'a>) -> Result<Option<bool>>,
     ) -> Result<Option<bool>> {
         let mut answer = Some(false);
         for left in lefts {
             for right in rights {
                 self.charge(1)?;
-                match (test(left.value, right.value)?, self.path.is_lax) {
+                match (test(*left, *right)?, self.path.is_lax) {
                     (Some(true), true) => return Ok(Some(true)),
                     (Some(true), false) => answer = Some(true),
                     (Some(false), _) => {}
@@ -469,23 +494,5 @@ impl<'a> Evaluation<'a> {
             }
         }
         Ok(answer)
-    }
-}
-
-/// The result, or `None` if the path does not fit the document.
-fn quiet<T>(result: Result<T>) -> Result<Option<T>> {
-    match result {
-        Ok(found) => Ok(Some(found)),
-        Err(PathFailure::Unfit(_)) => Ok(None),
-        Err(failure) => Err(failure),
-    }
-}
-
-/// Whether a step from an array is taken from each of its elements in the mode lax.
-fn is_about_single_items(step: &PathStep) -> bool {
-    match step {
-        PathStep::Member(_) | PathStep::Members | PathStep::Filter(_) | PathStep::Datetime(_) => true,
-        PathStep::Method(method) => !matches!(method, PathMethod::Type | PathMethod::Size),
-        PathStep::Elements | PathStep::Subscripts(_) | PathStep::Descendants { .. } => false,
     }
 }

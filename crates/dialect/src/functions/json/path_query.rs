@@ -34,14 +34,22 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         Plain::variadic(name, DataType::Utf8, compute).returning(Returns::Declared(TextType::Jsonb)).udf()
     };
     let flag = |name: &'static str, compute: Compute| Plain::variadic(name, DataType::Boolean, compute).udf();
+    let texts_of = |name: &'static str, compute: Compute| {
+        Plain::variadic(name, DataType::new_list(DataType::Utf8, true), compute).udf()
+    };
     vec![
         flag("jsonb_path_exists", |args| answers(&PathCall::of("jsonb_path_exists", args)?, exists)),
         flag("jsonb_path_exists_opr", |args| answers(&PathCall::of_operator("@?", args)?, exists)),
         flag("jsonb_path_match", |args| answers(&PathCall::of("jsonb_path_match", args)?, matches)),
         flag("jsonb_path_match_opr", |args| answers(&PathCall::of_operator("@@", args)?, matches)),
-        jsonb("jsonb_path_query_first", first),
-        jsonb("jsonb_path_query_array", array),
-        Plain::variadic("jsonb_path_elements", DataType::new_list(DataType::Utf8, true), list).udf(),
+        flag("jsonb_path_exists_tz", |args| answers(&PathCall::of("jsonb_path_exists_tz", args)?, exists)),
+        flag("jsonb_path_match_tz", |args| answers(&PathCall::of("jsonb_path_match_tz", args)?, matches)),
+        jsonb("jsonb_path_query_first", |args| first("jsonb_path_query_first", args)),
+        jsonb("jsonb_path_query_first_tz", |args| first("jsonb_path_query_first_tz", args)),
+        jsonb("jsonb_path_query_array", |args| array("jsonb_path_query_array", args)),
+        jsonb("jsonb_path_query_array_tz", |args| array("jsonb_path_query_array_tz", args)),
+        texts_of("jsonb_path_elements", |args| list("jsonb_path_query", args)),
+        texts_of("jsonb_path_elements_tz", |args| list("jsonb_path_query_tz", args)),
         Plain::variadic("jsonpath_of", DataType::Utf8, paths).udf(),
     ]
 }
@@ -53,6 +61,8 @@ struct PathCall {
     /// `None` for operators.
     variables: Option<StringArray>,
     silent: BooleanArray,
+    /// Whether times without a zone are compared with those that have one, as times in UTC.
+    uses_zone: bool,
 }
 
 impl PathCall {
@@ -70,7 +80,8 @@ impl PathCall {
             Some(silent) => cast(silent, &DataType::Boolean)?.as_boolean().clone(),
             None => BooleanArray::from(vec![false; count]),
         };
-        Ok(Self { documents: Documents::new(documents)?, paths: text(paths)?, variables: Some(variables), silent })
+        let (documents, paths) = (Documents::new(documents)?, text(paths)?);
+        Ok(Self { documents, paths, variables: Some(variables), silent, uses_zone: name.ends_with("_tz") })
     }
 
     fn of_operator(symbol: &str, args: &[ArrayRef]) -> Result<Self> {
@@ -78,7 +89,8 @@ impl PathCall {
             return Err(external(sql_error(format!("{symbol} takes 2 arguments, not {}", args.len()))));
         };
         let silent = BooleanArray::from(vec![true; paths.len()]);
-        Ok(Self { documents: Documents::new(documents)?, paths: text(paths)?, variables: None, silent })
+        let (documents, paths) = (Documents::new(documents)?, text(paths)?);
+        Ok(Self { documents, paths, variables: None, silent, uses_zone: false })
     }
 
     /// Applies `answer` to each row without NULL, and to whether it is silent.
@@ -100,7 +112,7 @@ impl PathCall {
                 None => None,
             };
             let values = MadeValues::new();
-            let evaluation = Evaluation::new(path, &document, variables, &values, &call_steps);
+            let evaluation = Evaluation::new(path, &document, variables, self.uses_zone, &values, &call_steps);
             let answer = answer(&evaluation, self.silent.value(row));
             answers.push(answer.map_err(|failure| external(failure.into()))?);
         }
@@ -188,25 +200,23 @@ fn texts(name: &str, args: &[ArrayRef]) -> Result<Vec<Option<Vec<String>>>> {
     })
 }
 
-fn first(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let firsts = PathCall::of("jsonb_path_query_first", args)?.each_row(|evaluation, is_silent| {
+fn first(name: &str, args: &[ArrayRef]) -> Result<ArrayRef> {
+    let firsts = PathCall::of(name, args)?.each_row(|evaluation, is_silent| {
         let found = found(evaluation, is_silent)?;
         Ok(found.first().map(|item| written(item.value, None)))
     })?;
     Ok(Arc::new(firsts.into_iter().collect::<StringArray>()))
 }
 
-fn array(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let arrays = texts("jsonb_path_query_array", args)?
-        .into_iter()
-        .map(|texts| texts.map(|texts| format!("[{}]", texts.join(", "))));
+fn array(name: &str, args: &[ArrayRef]) -> Result<ArrayRef> {
+    let arrays = texts(name, args)?.into_iter().map(|texts| texts.map(|texts| format!("[{}]", texts.join(", "))));
     Ok(Arc::new(arrays.collect::<StringArray>()))
 }
 
 /// The items as a list, which `jsonb_path_query` turns into rows.
-fn list(args: &[ArrayRef]) -> Result<ArrayRef> {
+fn list(name: &str, args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut lists = ListBuilder::new(StringBuilder::new());
-    for texts in texts("jsonb_path_query", args)? {
+    for texts in texts(name, args)? {
         lists.append_option(texts.map(|texts| texts.into_iter().map(Some)));
     }
     Ok(Arc::new(lists.finish()))

@@ -2,6 +2,7 @@
 
 use super::jsonb::Json;
 use super::path_regex::PathRegex;
+use std::cmp::Ordering;
 
 /// A path as it was written.
 #[derive(Debug)]
@@ -121,6 +122,17 @@ pub(super) enum PathStep {
     Datetime(Option<String>),
 }
 
+impl PathStep {
+    /// Whether the step from an array is taken from each of its elements in the mode lax.
+    pub(super) fn is_about_single_items(&self) -> bool {
+        match self {
+            Self::Member(_) | Self::Members | Self::Filter(_) | Self::Datetime(_) => true,
+            Self::Method(method) => !matches!(method, PathMethod::Type | PathMethod::Size),
+            Self::Elements | Self::Subscripts(_) | Self::Descendants { .. } => false,
+        }
+    }
+}
+
 /// The level of the values that have no members or elements: `last`.
 pub(super) const LEVEL_LAST: u32 = u32::MAX;
 
@@ -195,6 +207,18 @@ impl Comparison {
         (">", Self::Greater),
         (">=", Self::GreaterOrEqual),
     ];
+
+    /// Whether it holds for a value that is less than, equal to or greater than another one.
+    pub(super) fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::Unequal => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessOrEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
 
     pub(super) fn symbol(self) -> &'static str {
         match self {

@@ -87,6 +87,10 @@ pub(super) fn number_json(number: impl Display) -> Json {
     Json::Scalar(number.to_string())
 }
 
+pub(super) fn is_null(json: &Json) -> bool {
+    matches!(json, Json::Scalar(text) if text == "null")
+}
+
 /// The bytes of a scalar's text.
 pub(super) fn bytes_of(json: &Json) -> usize {
     if let Json::Scalar(text) = json { text.len() } else { 0 }
@@ -104,7 +108,6 @@ pub(super) fn weight_of(json: &Json) -> usize {
 
 /// Compares two values. Only scalars of one type can be compared; `null` is unequal to all others.
 pub(super) fn compared(left: &Json, comparison: Comparison, right: &Json) -> Option<bool> {
-    let is_null = |json: &Json| matches!(json, Json::Scalar(text) if text == "null");
     let (left_type, right_type) = (type_name(left), type_name(right));
     if left_type != right_type {
         return (is_null(left) || is_null(right)).then_some(comparison == Comparison::Unequal);
@@ -115,14 +118,7 @@ pub(super) fn compared(left: &Json, comparison: Comparison, right: &Json) -> Opt
         "string" => as_text(left)?.cmp(&as_text(right)?),
         _ => left.cmp(right),
     };
-    Some(match comparison {
-        Comparison::Equal => ordering.is_eq(),
-        Comparison::Unequal => ordering.is_ne(),
-        Comparison::Less => ordering.is_lt(),
-        Comparison::LessOrEqual => ordering.is_le(),
-        Comparison::Greater => ordering.is_gt(),
-        Comparison::GreaterOrEqual => ordering.is_ge(),
-    })
+    Some(comparison.holds(ordering))
 }
 
 #[cfg(test)]

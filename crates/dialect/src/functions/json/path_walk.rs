@@ -2,13 +2,18 @@
 //! that long paths and deep documents need no recursion.
 
 use super::jsonb::Json;
+use super::path_times::PathTime;
 use super::path_tree::{LEVEL_LAST, MemberKey, PathSign, PathStep};
+use super::path_values::string_of;
+use std::borrow::Cow;
 use std::collections::btree_map;
 
 /// A part of a document, or a value that was made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathItem<'a> {
     pub(super) value: &'a Json,
+    /// What `.datetime()` has made of the value. It is no string then.
+    pub(super) time: Option<PathTime>,
     /// What the value is a part of, if it has parts itself, and the number of that.
     pub(super) root: &'a Json,
     pub(super) root_number: i64,
@@ -18,17 +23,28 @@ pub(super) struct PathItem<'a> {
 
 impl<'a> PathItem<'a> {
     pub(super) fn of_document(document: &'a Json) -> Self {
-        Self { value: document, root: document, root_number: 0, array_size: 0 }
+        Self { value: document, time: None, root: document, root_number: 0, array_size: 0 }
     }
 
-    /// A part of the same root, or a scalar.
+    /// A part of the same root, a scalar, or the same value.
     pub(super) fn with(self, value: &'a Json) -> Self {
-        Self { value, ..self }
+        let time = self.time.filter(|_| std::ptr::eq(self.value, value));
+        Self { value, time, ..self }
+    }
+
+    /// A date or a time, and its text as JSON.
+    pub(super) fn with_time(self, time: PathTime, value: &'a Json) -> Self {
+        Self { value, time: Some(time), ..self }
+    }
+
+    /// The characters of a string; `None` for other items.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        if self.time.is_some() { None } else { string_of(self.value) }
     }
 
     /// A root.
     pub(super) fn with_root(self, root: &'a Json, root_number: i64) -> Self {
-        Self { value: root, root, root_number, ..self }
+        Self { value: root, time: None, root, root_number, ..self }
     }
 
     /// The elements of an array. Another value is wrapped.

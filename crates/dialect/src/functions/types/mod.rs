@@ -1,6 +1,6 @@
 //! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
-//! [enumerated types](enumerations), the dimensions of an array ([`array_dims`]), and its
-//! [first elements](trimmed_arrays).
+//! [enumerated types](enumerations), the dimensions of an array ([`array_dims`]), its
+//! [first elements](trimmed_arrays), and [how many bytes](value_sizes) a value has.
 
 mod array_dims;
 pub mod declared;
@@ -8,6 +8,7 @@ pub mod enumerations;
 mod trimmed_arrays;
 pub mod type_names;
 pub mod uuids;
+mod value_sizes;
 
 use datafusion::prelude::SessionContext;
 
@@ -17,5 +18,6 @@ pub(super) fn register(context: &SessionContext) {
     }
     context.register_udf(type_names::function());
     context.register_udf(trimmed_arrays::function());
+    context.register_udf(value_sizes::function());
     array_dims::register(context);
 }

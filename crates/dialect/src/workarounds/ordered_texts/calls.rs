@@ -20,7 +20,7 @@ use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, Operator};
 use std::sync::Arc;
 
 /// Functions of values of any type whose results are no values of that type.
-const OF_ANY_TYPE: [&str; 29] = [
+const OF_ANY_TYPE: [&str; 30] = [
     "arrow_typeof",
     "concat",
     "concat_ws",
@@ -43,6 +43,7 @@ const OF_ANY_TYPE: [&str; 29] = [
     "named_struct",
     "num_nonnulls",
     "num_nulls",
+    "pg_column_size",
     "pg_typeof",
     "plain_text",
     "row_text",

@@ -39,7 +39,7 @@ impl Batch {
                 self.replace(&child, scan.chunks()[hit.position].entry.id, successor)
             }),
             false => self.set_in_children(&child, &scan, hits, &side, |batch, hit| {
-                batch.values_of_action(&child, &side, hit, gone.action, |at| changed.present_for(&other, at, hit))
+                batch.values_of_action(&child, &side, hit, gone, |at| changed.present_for(&other, at, hit))
             }),
         };
         self.set_deleting(was_deleting);
@@ -80,20 +80,25 @@ impl Batch {
         })
     }
 
-    /// The values that rows get in the columns of a foreign key. `present` returns those of the parent's rows in the
-    /// column at a position of the key.
+    /// The values that rows get in the columns of a foreign key, or in those that a deletion sets. `present` returns
+    /// those of the parent's rows in the column at a position of the key.
     fn values_of_action(
         &mut self,
         child: &Table,
         side: &ForeignKeySide<'_>,
         hit: &KeyHits,
-        action: ReferentialAction,
+        gone: &GoneKeys,
         present: impl Fn(usize) -> Result<ArrayRef>,
     ) -> Result<NewValues> {
         let (definition, row_count) = (&child.definition, hit.rows.len());
         let mut set = Vec::with_capacity(side.positions.len());
+        let set_columns = &gone.reference.key.set_columns;
+        let stays = |id| gone.is_deletion && !set_columns.is_empty() && !set_columns.contains(&id);
         for (at, position) in side.positions.iter().enumerate() {
-            let values = match action {
+            if stays(definition.columns[*position].id) {
+                continue;
+            }
+            let values = match gone.action {
                 ReferentialAction::Cascade => Some(present(at)?),
                 ReferentialAction::SetDefault => self.supplied(child, *position, row_count)?,
                 _ => None,

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Functions that return rows, those that return the same as a list, and those that say that the rows are JSON.
-const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 9] = [
+const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 10] = [
     ("regexp_matches", "regexp_all_matches", None),
     ("regexp_split_to_table", "regexp_split_to_array", None),
     ("json_array_elements", "json_elements", Some("declared_json")),
@@ -24,6 +24,7 @@ const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 9] = [
     ("json_object_keys", "json_keys", None),
     ("jsonb_object_keys", "jsonb_keys", None),
     ("jsonb_path_query", "jsonb_path_elements", Some("declared_jsonb")),
+    ("jsonb_path_query_tz", "jsonb_path_elements_tz", Some("declared_jsonb")),
 ];
 
 /// Functions whose rows have several columns.
@@ -73,7 +74,14 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
             filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
         }
         // The last number counts the elements, and the one before it the arrays of them.
-        ("array_fill", [value, Expr::Array(Array { elem, .. })]) if !elem.is_empty() => {
+        ("array_fill", [_, Expr::Array(_), Expr::Array(Array { elem: bounds, .. })]) if !bounds.iter().all(is_one) => {
+            let error = not_supported("array_fill with positions that do not begin at 1");
+            return Err(error.with_hint("leave the third argument out"));
+        }
+        (
+            "array_fill",
+            [value, Expr::Array(Array { elem, .. })] | [value, Expr::Array(Array { elem, .. }), Expr::Array(_)],
+        ) if !elem.is_empty() => {
             let repeated = |inner: Expr, count: &Expr| filled("array_repeat(a, b)", &[&inner, count]);
             elem.iter().rev().try_fold(value.clone(), repeated)?
         }
@@ -99,6 +107,15 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
     };
     *expr = composed;
     Ok(())
+}
+
+/// Whether it is the number 1.
+fn is_one(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast { expr, .. } => is_one(expr),
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => number == "1",
+        _ => false,
+    }
 }
 
 /// A call of a function that returns a list, whose elements become rows.

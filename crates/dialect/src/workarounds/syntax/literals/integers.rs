@@ -13,8 +13,20 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Functions whose result type is that of their arguments, or depends on it.
-const TYPED_BY_ARGUMENTS: [&str; 11] =
-    ["abs", "coalesce", "nullif", "greatest", "least", "sum", "avg", "min", "max", "pg_typeof", "to_hex"];
+const TYPED_BY_ARGUMENTS: [&str; 12] = [
+    "abs",
+    "coalesce",
+    "nullif",
+    "greatest",
+    "least",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "pg_column_size",
+    "pg_typeof",
+    "to_hex",
+];
 
 /// Functions whose result is an INT in PostgreSQL, and a wider integer in DataFusion.
 const INT_FUNCTIONS: [&str; 7] =

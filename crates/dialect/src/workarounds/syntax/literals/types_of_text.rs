@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 /// Functions of JSON that return no JSON.
-const OF_OTHER_TYPES: [&str; 13] = [
+const OF_OTHER_TYPES: [&str; 15] = [
     "json_array_length",
     "json_extract_path_text",
     "json_typeof",
@@ -23,8 +23,10 @@ const OF_OTHER_TYPES: [&str; 13] = [
     "jsonb_extract_path_text",
     "jsonb_path_exists",
     "jsonb_path_exists_opr",
+    "jsonb_path_exists_tz",
     "jsonb_path_match",
     "jsonb_path_match_opr",
+    "jsonb_path_match_tz",
     "jsonb_pretty",
     "jsonb_typeof",
     "json_array_elements_text",

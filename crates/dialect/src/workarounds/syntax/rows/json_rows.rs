@@ -40,7 +40,7 @@ const fn values(list: &'static str) -> RowColumn {
 const JSON: Option<&str> = Some("declared_json");
 const JSONB: Option<&str> = Some("declared_jsonb");
 
-const FUNCTIONS: [(&str, &[RowColumn]); 14] = [
+const FUNCTIONS: [(&str, &[RowColumn]); 15] = [
     ("json_array_elements", &[column("value", "json_elements", JSON)]),
     ("json_array_elements_text", &[column("value", "json_elements_text", None)]),
     ("jsonb_array_elements", &[column("value", "jsonb_elements", JSONB)]),
@@ -52,13 +52,15 @@ const FUNCTIONS: [(&str, &[RowColumn]); 14] = [
     ("json_object_keys", &[values("json_keys")]),
     ("jsonb_object_keys", &[values("jsonb_keys")]),
     ("jsonb_path_query", &[RowColumn { name: None, list: PATH_ELEMENTS, declaration: JSONB }]),
+    ("jsonb_path_query_tz", &[RowColumn { name: None, list: PATH_ELEMENTS_TZ, declaration: JSONB }]),
     ("regexp_matches", &[values("regexp_all_matches")]),
     ("regexp_split_to_table", &[values("regexp_split_to_array")]),
     ("string_to_table", &[values("string_to_array")]),
 ];
 
-/// The list of what a path finds in a document.
+/// The lists of what a path finds in a document.
 const PATH_ELEMENTS: &str = "jsonb_path_elements";
+const PATH_ELEMENTS_TZ: &str = "jsonb_path_elements_tz";
 
 /// The name of the column that `WITH ORDINALITY` adds.
 const ORDINALITY: &str = "ordinality";
@@ -160,7 +162,9 @@ fn elements(name: &ObjectName, args: &[FunctionArg], columns: &[RowColumn], is_n
         _ => None,
     };
     let (counts, what) = match columns {
-        [RowColumn { list: PATH_ELEMENTS, .. }] => (2..=4, "a document, a path, variables and silent"),
+        [RowColumn { list: PATH_ELEMENTS | PATH_ELEMENTS_TZ, .. }] => {
+            (2..=4, "a document, a path, variables and silent")
+        }
         [RowColumn { list: "string_to_array", .. }] => (2..=3, "a text, a separator and the text of NULL"),
         [RowColumn { list: "regexp_all_matches" | "regexp_split_to_array", .. }] => {
             (2..=3, "a text, a pattern and flags")

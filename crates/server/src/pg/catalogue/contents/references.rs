@@ -4,7 +4,7 @@ use super::super::value::Value;
 use super::objects::{IndexObject, Object, Objects};
 use atsdb::name::same_name;
 use atsdb::sql::{foreign_key_sql, identifier};
-use atsdb::{ForeignKey, Initially, PUBLIC_SCHEMA, ReferentialAction, TableDefinition};
+use atsdb::{ColumnId, ForeignKey, Initially, PUBLIC_SCHEMA, ReferentialAction, TableDefinition};
 use std::collections::BTreeSet;
 
 /// The numbers of foreign keys begin here, 32 for each table.
@@ -43,8 +43,10 @@ impl ReferenceObject<'_> {
     }
 
     /// The columns of its row in `pg_constraint` that other constraints do not have.
-    pub(super) fn constraint(&self) -> [(&'static str, Value); 14] {
+    pub(super) fn constraint(&self) -> [(&'static str, Value); 15] {
         let array = |columns: &[i64]| Value::Array(columns.iter().copied().map(Value::Int).collect());
+        let is_set = |(_, id): &(&i64, &ColumnId)| self.key.set_columns.contains(id);
+        let set: Vec<i64> = self.columns.iter().zip(&self.key.columns).filter(is_set).map(|(at, _)| *at).collect();
         [
             ("oid", Value::Int(self.number)),
             ("conname", Value::text(self.key.name.as_str())),
@@ -60,6 +62,7 @@ impl ReferenceObject<'_> {
             ("convalidated", Value::Bool(!self.key.not_valid)),
             ("conkey", array(&self.columns)),
             ("confkey", array(&self.parent_columns)),
+            ("confdelsetcols", if set.is_empty() { Value::Null } else { array(&set) }),
         ]
     }
 
