@@ -7,6 +7,7 @@ use crate::resident::join_rule::JoinByIndex;
 use crate::scan::aggregate::aggregate_chunks;
 use crate::scan::group_by_index::GroupByIndex;
 use crate::scan::join_order::{CrossJoins, JoinOrder};
+use crate::scan::late_columns::fetch_late_columns;
 use crate::scan::latest_first::LatestFirst;
 use crate::scan::latest_rows::LatestRows;
 use atsdb_core::Result;
@@ -77,6 +78,7 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     let mut physical = PhysicalOptimizer::new();
     workarounds::change_physical_rules(&mut physical);
     aggregate_chunks(&mut physical);
+    fetch_late_columns(&mut physical);
     physical.rules.insert(0, Arc::new(LatestFirst));
     physical.rules.insert(0, Arc::new(PartitionTop));
     physical.rules.insert(0, Arc::new(JoinByIndex));

@@ -7,7 +7,7 @@ use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, Table, TimeRange};
 use atsdb_engine::{Comparison, LatestRows, Predicate, Scan, ScanRequest, Value};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, Statistics};
@@ -97,6 +97,30 @@ impl AtsdbScan {
         let statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&self.schema) };
         let columns = numbers.spread(&self.columns).into();
         Self { columns, numbers: Some(numbers), statistics: Arc::new(statistics), ..self }
+    }
+
+    /// The same scan of some of its columns, by position in its schema, and after them the columns for each row's
+    /// location.
+    pub(crate) fn located(&self, columns: &[usize]) -> Result<Self> {
+        let scan = self.scan.with_columns(columns).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let own = columns.iter().map(|column| Arc::clone(&self.schema.fields()[*column]));
+        let fields: Vec<_> = own.chain(RowNumbers::fields().map(Arc::new)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            self.properties.partitioning.clone(),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let located = Self {
+            scan: Arc::new(scan),
+            schema,
+            columns: columns.iter().map(|column| self.columns[*column]).collect(),
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+            ..self.clone()
+        };
+        Ok(located.numbered(RowNumbers::after(columns.len())))
     }
 
     pub(crate) fn is_numbered(&self) -> bool {
@@ -349,7 +373,8 @@ impl PartitionReader {
         let read = read.map_err(|error| DataFusionError::External(Box::new(error)))?;
         timer.done();
         self.metrics.chunks_read.add(1);
-        self.metrics.pages_read.add(self.schema.fields().len());
+        let is_stored = |column: &&usize| **column < self.table.definition.columns.len();
+        self.metrics.pages_read.add(self.columns.iter().filter(is_stored).count());
         let Some((columns, row_count)) = read.filter(|(_, row_count)| *row_count > 0) else { return Ok(None) };
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
