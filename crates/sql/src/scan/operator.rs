@@ -112,15 +112,22 @@ impl AtsdbScan {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        let located = Self {
+        let mut statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&schema) };
+        for (of_column, column) in statistics.column_statistics.iter_mut().zip(columns) {
+            *of_column = self.statistics.column_statistics[*column].clone();
+        }
+        let numbers = RowNumbers::after(columns.len());
+        let columns: Vec<usize> = columns.iter().map(|column| self.columns[*column]).collect();
+        Ok(Self {
             scan: Arc::new(scan),
             schema,
-            columns: columns.iter().map(|column| self.columns[*column]).collect(),
+            columns: numbers.spread(&columns).into(),
+            numbers: Some(numbers),
+            statistics: Arc::new(statistics),
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
             ..self.clone()
-        };
-        Ok(located.numbered(RowNumbers::after(columns.len())))
+        })
     }
 
     pub(crate) fn is_numbered(&self) -> bool {

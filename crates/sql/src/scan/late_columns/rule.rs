@@ -59,17 +59,17 @@ impl PhysicalOptimizerRule for LateColumns {
     }
 }
 
-/// The same rows, with some columns read after the sort. `None` if the plan is no sort of few rows of a table, or if too
-/// little would be saved.
+/// The same rows, with some columns read after the sort. `None` if the plan is no sort of few rows of a table, or if
+/// too little would be saved.
 fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<FetchRowsExec>> {
-    let Some(sort) = sort_of(plan) else { return Ok(None) };
+    let mut keys = BTreeSet::new();
+    let Some(sort) = sort_of(plan, &mut keys) else { return Ok(None) };
     let Some(fetch) = sort.fetch().filter(|fetch| *fetch <= ROWS_MAX) else { return Ok(None) };
     let Some(scan) = scan_below(sort.input()) else { return Ok(None) };
     let drops_rows = scan.scan().row_count_max() > fetch as u64;
     if !drops_rows || !scan.reads_whole_chunks() || plan.output_partitioning().partition_count() != 1 {
         return Ok(None);
     }
-    let keys = columns_of(sort.expr().iter().map(|key| &key.expr));
     let (mut kept, mut fetched, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..plan.schema().fields().len() {
         sources.push(match scan_column(sort.input(), at).filter(|_| !keys.contains(&at)) {
@@ -92,15 +92,18 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<FetchRowsExec>> {
     }
 }
 
-/// The sort whose rows a plan returns, all or some of them.
-fn sort_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&SortExec> {
+/// The sort whose rows a plan returns, all or some of them. The columns of their order are added to `keys`.
+fn sort_of<'p>(plan: &'p Arc<dyn ExecutionPlan>, keys: &mut BTreeSet<usize>) -> Option<&'p SortExec> {
     if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
-        return sort_of(limit.input());
+        return sort_of(limit.input(), keys);
     }
     if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
-        return sort_of(merge.input());
+        keys.append(&mut columns_of(merge.expr().iter().map(|key| &key.expr)));
+        return sort_of(merge.input(), keys);
     }
-    plan.downcast_ref::<SortExec>()
+    let sort = plan.downcast_ref::<SortExec>()?;
+    keys.append(&mut columns_of(sort.expr().iter().map(|key| &key.expr)));
+    Some(sort)
 }
 
 /// The scan at the end of a plan's single line of inputs.
@@ -150,8 +153,12 @@ fn located_sort(plan: &Arc<dyn ExecutionPlan>, kept: &[usize]) -> Result<Option<
     }
     if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
         let Some(input) = located_sort(merge.input(), kept)? else { return Ok(None) };
-        let merged = SortPreservingMergeExec::new(order_over(merge.expr(), kept)?, input);
-        return Ok(Some(Arc::new(merged.with_fetch(merge.fetch()))));
+        let order = order_over(merge.expr(), kept)?;
+        // A sort leaves out keys that its input has shown to be constant. The new input must show it, too.
+        if !input.equivalence_properties().ordering_satisfy(order.clone())? {
+            return Ok(None);
+        }
+        return Ok(Some(Arc::new(SortPreservingMergeExec::new(order, input).with_fetch(merge.fetch()))));
     }
     let Some(sort) = plan.downcast_ref::<SortExec>() else { return Ok(None) };
     let Some(input) = located(sort.input(), kept)? else { return Ok(None) };
