@@ -13,6 +13,7 @@ use atsdb_core::Result;
 #[derive(Debug)]
 pub struct LocatedRows {
     columns: Vec<ArrayRef>,
+    row_count: usize,
 }
 
 impl LocatedRows {
@@ -30,7 +31,13 @@ impl Scan {
             let options = TakeOptions { check_bounds: true };
             Ok(take(array.as_ref(), numbers, Some(options))?)
         };
-        Ok(LocatedRows { columns: stored.iter().map(rows_of).collect::<Result<Vec<_>>>()? })
+        let columns = stored.iter().map(rows_of).collect::<Result<Vec<_>>>()?;
+        Ok(LocatedRows { columns, row_count: numbers.len() })
+    }
+
+    /// The rows of one chunk, in the order in which they were requested.
+    pub fn rows_of_chunk(&self, rows: &LocatedRows) -> Result<RecordBatch> {
+        self.to_returned(&rows.columns, rows.row_count)
     }
 
     /// Combines rows of several chunks in any order: for each row of the result, the position of its part, and its

@@ -5,6 +5,7 @@ use super::options::SessionOptions;
 use super::temporary_files::disk_manager;
 use crate::resident::join_rule::JoinByIndex;
 use crate::scan::aggregate::aggregate_chunks;
+use crate::scan::filter_first::filter_first;
 use crate::scan::group_by_index::GroupByIndex;
 use crate::scan::join_order::{CrossJoins, JoinOrder};
 use crate::scan::late_columns::fetch_late_columns;
@@ -79,6 +80,7 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     workarounds::change_physical_rules(&mut physical);
     aggregate_chunks(&mut physical);
     fetch_late_columns(&mut physical);
+    filter_first(&mut physical);
     physical.rules.insert(0, Arc::new(LatestFirst));
     physical.rules.insert(0, Arc::new(PartitionTop));
     physical.rules.insert(0, Arc::new(JoinByIndex));

@@ -1,13 +1,13 @@
 //! Chooses the sorts after which most columns are read.
 
 use super::operator::{ColumnSource, FetchRowsExec};
+use crate::scan::columns_left::{columns_of, over_left, place_of};
 use crate::scan::operator::AtsdbScan;
 use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, internal_err};
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -197,7 +197,7 @@ fn located_filter(filter: &FilterExec, kept: &[usize]) -> Result<Option<Arc<dyn 
     let Some(input) = located(filter.input(), &needed)? else { return Ok(None) };
     let returned = returned.iter().map(|column| place_of(*column, &needed));
     let locations = (needed.len()..needed.len() + 2).map(Ok);
-    let filtered = FilterExecBuilder::new(over(filter.predicate(), &needed)?, input)
+    let filtered = FilterExecBuilder::new(over_left(filter.predicate(), &needed)?, input)
         .with_default_selectivity(filter.default_selectivity())
         .with_batch_size(filter.batch_size())
         .apply_projection(Some(returned.chain(locations).collect::<Result<_>>()?))?
@@ -211,7 +211,7 @@ fn located_projection(projection: &ProjectionExec, kept: &[usize]) -> Result<Opt
     let Some(input) = located(projection.input(), &needed)? else { return Ok(None) };
     let mut exprs = Vec::with_capacity(items.len() + 2);
     for item in items {
-        exprs.push(ProjectionExpr { expr: over(&item.expr, &needed)?, alias: item.alias.clone() });
+        exprs.push(ProjectionExpr { expr: over_left(&item.expr, &needed)?, alias: item.alias.clone() });
     }
     for (at, field) in input.schema().fields().iter().enumerate().skip(needed.len()) {
         exprs.push(ProjectionExpr { expr: Arc::new(Column::new(field.name(), at)), alias: field.name().clone() });
@@ -219,37 +219,11 @@ fn located_projection(projection: &ProjectionExec, kept: &[usize]) -> Result<Opt
     Ok(Some(Arc::new(ProjectionExec::try_new(exprs, input)?)))
 }
 
-/// The columns that expressions use, by position.
-fn columns_of<'e>(exprs: impl IntoIterator<Item = &'e Arc<dyn PhysicalExpr>>) -> BTreeSet<usize> {
-    exprs.into_iter().flat_map(collect_columns).map(|column| column.index()).collect()
-}
-
-/// The place of a column among the columns that are left, which are in ascending order.
-fn place_of(column: usize, left: &[usize]) -> Result<usize> {
-    match left.binary_search(&column) {
-        Ok(place) => Ok(place),
-        Err(_) => internal_err!("column {column} is not read"),
-    }
-}
-
-/// An expression over the columns that are left.
-fn over(expr: &Arc<dyn PhysicalExpr>, left: &[usize]) -> Result<Arc<dyn PhysicalExpr>> {
-    Arc::clone(expr)
-        .dyn_transform_up(|expr| match expr.downcast_ref::<Column>() {
-            Some(column) => {
-                let moved = Column::new(column.name(), place_of(column.index(), left)?);
-                Ok(Transformed::yes(Arc::new(moved) as Arc<dyn PhysicalExpr>))
-            }
-            None => Ok(Transformed::no(expr)),
-        })
-        .data()
-}
-
 /// An order over the columns that are left.
 fn order_over(order: &LexOrdering, left: &[usize]) -> Result<LexOrdering> {
     let mut keys = Vec::with_capacity(order.len());
     for key in order.iter() {
-        keys.push(PhysicalSortExpr::new(over(&key.expr, left)?, key.options));
+        keys.push(PhysicalSortExpr::new(over_left(&key.expr, left)?, key.options));
     }
     match LexOrdering::new(keys) {
         Some(order) => Ok(order),
