@@ -111,8 +111,7 @@ fn scan_below(plan: &Arc<dyn ExecutionPlan>) -> Option<&AtsdbScan> {
     if let Some(scan) = plan.downcast_ref::<AtsdbScan>() {
         return Some(scan);
     }
-    let inputs = plan.children();
-    let [input] = inputs.as_slice() else { return None };
+    let [input] = <[_; 1]>::try_from(plan.children()).ok()?;
     scan_below(input)
 }
 
