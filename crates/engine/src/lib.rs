@@ -44,6 +44,7 @@ pub use inspect::verify::VerifyReport;
 pub use read::condition::is_exact;
 pub use read::groups::{BucketOf, GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured, Moments};
 pub use read::latest::LatestRows;
+pub use read::located_rows::LocatedRows;
 pub use read::predicate::{Comparison, Predicate};
 pub use read::rewrite::Rewrite;
 pub use read::scan::{Scan, ScanRequest};

@@ -7,6 +7,7 @@ pub(crate) mod condition;
 pub(crate) mod groups;
 pub(crate) mod index_pruning;
 pub(crate) mod latest;
+pub(crate) mod located_rows;
 pub(crate) mod pages;
 pub(crate) mod predicate;
 pub(crate) mod resident;

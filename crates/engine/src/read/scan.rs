@@ -49,12 +49,12 @@ pub struct Scan {
     /// Whether each requested column is returned as indices.
     as_indices: Vec<bool>,
     schema: SchemaRef,
-    chunks: Vec<ScanChunk>,
+    chunks: Arc<[ScanChunk]>,
     /// The number of all chunks of the table, if all of them were listed.
     chunk_count_total: Option<usize>,
     index_pruned: Vec<(String, usize)>,
     pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
-    pub(crate) conditions: Vec<Condition>,
+    pub(crate) conditions: Arc<[Condition]>,
 }
 
 impl fmt::Debug for Scan {
@@ -127,11 +127,30 @@ impl Scan {
             request,
             as_indices,
             schema,
-            chunks,
+            chunks: chunks.into(),
             chunk_count_total,
             index_pruned,
             dictionaries,
-            conditions,
+            conditions: conditions.into(),
+        })
+    }
+
+    /// The same read with only some of its columns, by position among those requested. The chunks are the same, in the
+    /// same order.
+    pub fn with_columns(&self, columns: &[usize]) -> Result<Self> {
+        let schema = Arc::new(self.schema.project(columns)?);
+        let positions = columns.iter().map(|at| self.request.columns[*at]).collect();
+        Ok(Self {
+            snapshot: Arc::clone(&self.snapshot),
+            table: self.table.clone(),
+            request: ScanRequest { columns: positions, ..self.request.clone() },
+            as_indices: columns.iter().map(|at| self.as_indices[*at]).collect(),
+            schema,
+            chunks: Arc::clone(&self.chunks),
+            chunk_count_total: self.chunk_count_total,
+            index_pruned: self.index_pruned.clone(),
+            dictionaries: self.dictionaries.clone(),
+            conditions: Arc::clone(&self.conditions),
         })
     }
 
@@ -332,21 +351,30 @@ impl Scan {
 
     pub(crate) fn read_selected(&self, chunk: &ScanChunk, selection: &RowSelection) -> Result<RecordBatch> {
         let row_count = chunk.entry.row_count as usize;
-        let definition = &self.table.definition;
-        let columns: Vec<&Column> =
-            self.request.columns.iter().map(|position| &definition.columns[*position]).collect();
+        let columns = self.requested_columns();
         let stored = self.load(chunk, &columns)?;
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         let fields = columns.iter().map(|column| Field::new(&column.name, stored_type(column), column.nullable));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = RecordBatch::try_new_with_options(schema, stored, &options)?;
         let rows = selection.apply(rows)?;
+        self.to_returned(rows.columns(), rows.num_rows())
+    }
+
+    /// The requested columns, in order.
+    pub(crate) fn requested_columns(&self) -> Vec<&Column> {
+        self.request.columns.iter().map(|position| &self.table.definition.columns[*position]).collect()
+    }
+
+    /// Turns the requested columns from stored form into the form in which the scan returns them.
+    pub(crate) fn to_returned(&self, stored: &[ArrayRef], row_count: usize) -> Result<RecordBatch> {
+        let columns = self.requested_columns();
         let to_logical = |(at, array): (usize, &ArrayRef)| match self.as_indices[at] {
             true => Ok(ArrayRef::clone(array)),
             false => self.to_logical(array, columns[at], self.dictionaries[self.request.columns[at]].as_ref()),
         };
-        let arrays = rows.columns().iter().enumerate().map(to_logical).collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let arrays = stored.iter().enumerate().map(to_logical).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         Ok(RecordBatch::try_new_with_options(self.schema(), arrays, &options)?)
     }
 

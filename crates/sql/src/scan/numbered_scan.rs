@@ -1,5 +1,6 @@
 //! The scan of a plan whose rows have their locations.
 
+use super::late_columns::FetchRowsExec;
 use super::operator::AtsdbScan;
 use atsdb_engine::Scan;
 use datafusion::physical_plan::ExecutionPlan;
@@ -35,6 +36,10 @@ impl NumberedScan {
 }
 
 fn find(plan: &Arc<dyn ExecutionPlan>) -> Option<&AtsdbScan> {
+    // It uses up the locations of the scan below it.
+    if plan.is::<FetchRowsExec>() {
+        return None;
+    }
     match plan.downcast_ref::<AtsdbScan>() {
         Some(scan) => Some(scan).filter(|scan| scan.is_numbered()),
         None => plan.children().into_iter().find_map(find),

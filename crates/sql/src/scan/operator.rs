@@ -1,16 +1,18 @@
 //! The leaf of a physical plan: a planned read of the engine, with its chunks distributed over partitions.
 
+use super::row_filter::RowFilter;
 use super::row_numbers::RowNumbers;
 use super::running_filter::{RunningFilter, is_running};
 use super::statistics::statistics_of;
 use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, Table, TimeRange};
+use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{Comparison, LatestRows, Predicate, Scan, ScanRequest, Value};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, Statistics};
+use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
@@ -40,6 +42,8 @@ pub(crate) struct AtsdbScan {
     latest_by: Option<usize>,
     /// The columns with the rows' locations, if they are requested.
     numbers: Option<RowNumbers>,
+    /// The condition that is evaluated before other columns are read.
+    row_filter: Option<RowFilter>,
     running_filters: Vec<Arc<dyn PhysicalExpr>>,
     /// The conditions on the rows that are read, for EXPLAIN.
     description: String,
@@ -71,6 +75,7 @@ impl AtsdbScan {
             columns: request.columns.into(),
             latest_by: None,
             numbers: None,
+            row_filter: None,
             running_filters: Vec::new(),
             scan: Arc::new(scan),
             schema,
@@ -97,6 +102,52 @@ impl AtsdbScan {
         let statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&self.schema) };
         let columns = numbers.spread(&self.columns).into();
         Self { columns, numbers: Some(numbers), statistics: Arc::new(statistics), ..self }
+    }
+
+    /// The same scan of some of its columns, by position in its schema, and after them the columns for each row's
+    /// location.
+    pub(crate) fn located(&self, columns: &[usize]) -> Result<Self> {
+        let scan = self.scan.with_columns(columns).map_err(external)?;
+        let own = columns.iter().map(|column| Arc::clone(&self.schema.fields()[*column]));
+        let fields: Vec<_> = own.chain(RowNumbers::fields().map(Arc::new)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            self.properties.partitioning.clone(),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let mut statistics = Statistics { num_rows: self.statistics.num_rows, ..Statistics::new_unknown(&schema) };
+        for (of_column, column) in statistics.column_statistics.iter_mut().zip(columns) {
+            *of_column = self.statistics.column_statistics[*column].clone();
+        }
+        let numbers = RowNumbers::after(columns.len());
+        let columns: Vec<usize> = columns.iter().map(|column| self.columns[*column]).collect();
+        Ok(Self {
+            scan: Arc::new(scan),
+            schema,
+            columns: numbers.spread(&columns).into(),
+            numbers: Some(numbers),
+            row_filter: None,
+            statistics: Arc::new(statistics),
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+            ..self.clone()
+        })
+    }
+
+    /// The same scan below a filter, whose condition it evaluates before it reads other columns. `None` if too little
+    /// would be saved.
+    pub(crate) fn filtered(&self, condition: &Arc<dyn PhysicalExpr>) -> Result<Option<Self>> {
+        if !self.reads_whole_chunks() {
+            return Ok(None);
+        }
+        let row_filter = RowFilter::new(condition, &self.scan, &self.schema)?;
+        Ok(row_filter.map(|filter| {
+            // Rows that do not match may be missing.
+            let statistics = Arc::new(Statistics::clone(&self.statistics).to_inexact());
+            Self { row_filter: Some(filter), statistics, ..self.clone() }
+        }))
     }
 
     pub(crate) fn is_numbered(&self) -> bool {
@@ -159,7 +210,11 @@ impl DisplayAs for AtsdbScan {
         // The other chunks are counted only for EXPLAIN; running the plan needs no list of them.
         let total = self.scan.chunk_count_total().map_or_else(|_| "?".to_owned(), |total| total.to_string());
         let columns = columns.join(", ");
-        write!(f, "AtsdbScan: table={name}, columns=[{columns}], chunks={read} of {total}{}", self.description)
+        write!(f, "AtsdbScan: table={name}, columns=[{columns}], chunks={read} of {total}{}", self.description)?;
+        match &self.row_filter {
+            Some(filter) => write!(f, ", first reads [{}]", filter.columns().join(", ")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -212,6 +267,7 @@ impl ExecutionPlan for AtsdbScan {
             filter: RunningFilter::new(&self.running_filters, &self.schema),
             latest: self.latest_by.and_then(|column| LatestRows::new(&self.scan, column)),
             numbers: self.numbers,
+            row_filter: self.row_filter.clone(),
             next: partition,
             step: partition_count,
             rows_left: self.limit.unwrap_or(usize::MAX),
@@ -286,6 +342,7 @@ struct PartitionReader {
     filter: Option<RunningFilter>,
     latest: Option<LatestRows>,
     numbers: Option<RowNumbers>,
+    row_filter: Option<RowFilter>,
     next: usize,
     step: usize,
     rows_left: usize,
@@ -341,15 +398,19 @@ impl PartitionReader {
             return Ok(None);
         }
         let timer = self.metrics.read_time.timer();
-        let read = match (&mut self.latest, self.numbers) {
-            (Some(latest), _) => latest.read(&self.scan, position).map(|rows| rows.map(columns_of)),
-            (None, Some(numbers)) => numbers.read(&self.scan, position),
-            (None, None) => self.scan.read(position).map(|rows| rows.map(columns_of)),
+        let read = match (&mut self.latest, self.numbers, &self.row_filter) {
+            (Some(latest), _, _) => latest.read(&self.scan, position).map_err(external)?.map(columns_of),
+            (None, Some(numbers), _) => numbers.read(&self.scan, position).map_err(external)?,
+            (None, None, Some(filter)) => filter.read(&self.scan, position, self.batch_rows_max)?.map(columns_of),
+            (None, None, None) => self.scan.read(position).map_err(external)?.map(columns_of),
         };
-        let read = read.map_err(|error| DataFusionError::External(Box::new(error)))?;
         timer.done();
         self.metrics.chunks_read.add(1);
-        self.metrics.pages_read.add(self.schema.fields().len());
+        let is_stored = |column: &&usize| **column < self.table.definition.columns.len();
+        self.metrics.pages_read.add(match (&self.row_filter, &read) {
+            (Some(filter), None) => filter.columns().len(),
+            _ => self.columns.iter().filter(is_stored).count(),
+        });
         let Some((columns, row_count)) = read.filter(|(_, row_count)| *row_count > 0) else { return Ok(None) };
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);

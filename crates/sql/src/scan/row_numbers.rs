@@ -1,4 +1,5 @@
-//! Row locations: two columns that a table has only as the target of a change.
+//! Row locations: two columns that a table has only as the target of a change, and a scan only if other columns of its
+//! rows are read later.
 
 use atsdb_core::{Result, Table};
 use atsdb_engine::Scan;
@@ -30,6 +31,11 @@ impl RowNumbers {
     /// The columns, as they follow those of a table.
     pub(crate) fn fields() -> [Field; 2] {
         [Field::new(CHUNK, DataType::UInt32, false), Field::new(ROW, DataType::UInt32, false)]
+    }
+
+    /// The two columns after `column_count` others.
+    pub(crate) fn after(column_count: usize) -> Self {
+        Self { chunk: Some(column_count), row: Some(column_count + 1) }
     }
 
     /// Removes the two columns from a projection of a table with `column_count` columns.

@@ -19,6 +19,7 @@ mod inserting;
 mod join_order;
 mod kept_plans;
 mod keys;
+mod late_columns;
 mod limits;
 mod mapped_groups;
 mod parameters;
