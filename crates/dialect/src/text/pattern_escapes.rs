@@ -1,6 +1,6 @@
 //! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
 //! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
-//! `\m` and `\M`.
+//! `\m` and `\M`. Between brackets, Rust's regular expressions have brackets and operators, `&&` and `~~`.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -35,6 +35,10 @@ pub fn with_rust_escapes(pattern: &str) -> String {
                         break;
                     }
                 }
+            }
+            '[' | '&' | '~' if is_in_brackets => {
+                written.push('\\');
+                written.push(letter);
             }
             ']' => {
                 is_in_brackets = false;
@@ -112,6 +116,7 @@ mod tests {
             (r"\[\y]", r"\[\b]"),
             (r"[\]\y]\y", r"[\]\y]\b"),
             (r"a]\y\", r"a]\b\"),
+            ("[][]&&[a~~[&]", r"[]\[]&&[a\~\~\[\&]"),
         ] {
             assert_eq!(with_rust_escapes(pattern), expected, "{pattern}");
         }
