@@ -6,6 +6,7 @@
 //! Part of [`overflow`](super).
 
 use super::frame_values::FrameValues;
+use crate::functions::base::arguments::is_wanted;
 use crate::functions::base::of_inner::of_inner;
 use atsdb_engine::Moments;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, UInt64Array};
@@ -226,8 +227,7 @@ impl GroupsAccumulator for VarianceOfGroups {
         self.parts.resize(total_num_groups, CountedMoments::default());
         let values = values[0].as_primitive::<Float64Type>().iter();
         for (row, (&group, value)) in group_indices.iter().zip(values).enumerate() {
-            let is_wanted = || opt_filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
-            if let Some(value) = value.filter(|_| is_wanted()) {
+            if let Some(value) = value.filter(|_| is_wanted(opt_filter, row)) {
                 self.parts[group].push(value);
             }
         }
@@ -252,10 +252,9 @@ impl GroupsAccumulator for VarianceOfGroups {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let is_wanted = |row: usize| opt_filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row));
         let values = values[0].as_primitive::<Float64Type>().iter().enumerate();
         let part = |(row, value): (usize, Option<f64>)| {
-            value.filter(|_| is_wanted(row)).map(CountedMoments::of).unwrap_or_default()
+            value.filter(|_| is_wanted(opt_filter, row)).map(CountedMoments::of).unwrap_or_default()
         };
         Ok(states_of(&values.map(part).collect::<Vec<_>>()))
     }
