@@ -3,7 +3,7 @@
 //!
 //! No upstream issue known.
 
-use super::words::{after, is_significant, is_word};
+use super::words::{after, before, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::RangeInclusive;
 
@@ -58,7 +58,13 @@ fn columns_and_query(tokens: &[TokenWithSpan]) -> Option<(RangeInclusive<usize>,
     let query = after(tokens, close).filter(|next| is_word(&tokens[*next], "AS")).and_then(|at| after(tokens, at))?;
     let is_last =
         |token: &TokenWithSpan| is_significant(token) && !matches!(token.token, Token::SemiColon | Token::EOF);
-    // `WITH NO DATA` belongs to the declaration.
-    let end = tokens.iter().rposition(is_last).filter(|end| *end >= query && !is_word(&tokens[*end], "DATA"))?;
+    let end = tokens.iter().rposition(is_last).filter(|end| *end >= query && !says_data(tokens, *end))?;
     Some((open..=close, query..=end))
+}
+
+/// Whether `WITH DATA` or `WITH NO DATA` ends at a token, which belongs to the declaration.
+fn says_data(tokens: &[TokenWithSpan], end: usize) -> bool {
+    let word = before(tokens, end).filter(|_| is_word(&tokens[end], "DATA"));
+    let with = word.and_then(|word| if is_word(&tokens[word], "NO") { before(tokens, word) } else { Some(word) });
+    with.is_some_and(|with| is_word(&tokens[with], "WITH"))
 }
