@@ -172,7 +172,7 @@ fn ordered(exprs: &mut [Expr], schema: &DFSchema) -> bool {
     let mut changed = false;
     for expr in exprs {
         if is_interval(expr, schema) {
-            *expr = order(expr.clone());
+            *expr = order(std::mem::take(expr).unalias());
             changed = true;
         }
     }
