@@ -47,8 +47,8 @@ impl PathRegex {
         let is_plain = has('q');
         let read = match (is_plain, has('s')) {
             (true, _) => regex::escape(&pattern),
-            (false, true) => with_rust_escapes(&pattern),
-            (false, false) => within_lines(&with_rust_escapes(&pattern)),
+            (false, true) => with_rust_escapes(&pattern)?,
+            (false, false) => within_lines(&with_rust_escapes(&pattern)?),
         };
         let regex = RegexBuilder::new(&read)
             .case_insensitive(has('i'))
@@ -128,7 +128,9 @@ mod tests {
         ] {
             assert_eq!(is_match(pattern, flags, text), wanted, "{pattern} {flags} {text:?}");
         }
-        for (pattern, flags) in [("a", "x"), ("a", "a"), ("(", ""), ("(((a{9}){99}){99}){99}", "")] {
+        for (pattern, flags) in
+            [("a", "x"), ("a", "a"), ("(", ""), ("a**", ""), ("[[.ab.]]", "s"), ("(((a{9}){99}){99}){99}", "")]
+        {
             assert!(PathRegex::new(pattern.to_owned(), flags).is_err(), "{pattern} {flags}");
         }
     }

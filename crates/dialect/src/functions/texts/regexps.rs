@@ -4,6 +4,7 @@
 //! expressions.
 
 use crate::functions::base::plain::Plain;
+use crate::text::datafusion_errors::external;
 use crate::text::pattern_escapes::with_rust_escapes;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
@@ -37,7 +38,8 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 
 fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
     let patterns = args[0].as_string::<i32>().iter();
-    Ok(Arc::new(patterns.map(|pattern| pattern.map(with_rust_escapes)).collect::<StringArray>()))
+    let patterns = patterns.map(|pattern| pattern.map(with_rust_escapes).transpose());
+    Ok(Arc::new(patterns.collect::<atsdb_core::Result<StringArray>>().map_err(external)?))
 }
 
 /// A row's text, its expression, and whether all matches are wanted.
