@@ -1,7 +1,7 @@
 //! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
 //! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
-//! `\m` and `\M`, and `[[.x.]]` and `[[=x=]]` are ways to write `[x]`. Between brackets, Rust's regular expressions have
-//! brackets and operators, `&&` and `~~`.
+//! `\m` and `\M`, and `[[.x.]]` and `[[=x=]]` of `[x]`. Between brackets, Rust's regular expressions have brackets and
+//! operators, `&&` and `~~`.
 
 use super::pattern_quantifiers::refuse_repeated_quantifiers;
 use atsdb_core::{Error, Result};

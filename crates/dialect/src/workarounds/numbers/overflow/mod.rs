@@ -5,7 +5,8 @@
 //! ([`float_operation`]), which replace DataFusion's operators as soon as types are known, so that constants are
 //! checked too ([`CheckNumbers`]); `sum` of integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of
 //! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), `sum`
-//! and `avg` of floats in sliding frames ([`sliding_floats`]), and variances and standard deviations ([`variance`]).
+//! and `avg` of floats in sliding frames ([`sliding_floats`]), variances and standard deviations ([`variance`]), and
+//! covariances and the like in sliding frames ([`covariance`]).
 //! Not owned: division of integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks, and
 //! sums of floats, which become infinite.
 //!
@@ -14,6 +15,8 @@
 
 mod average;
 mod average_groups;
+mod counted_moments;
+mod covariance;
 mod float_functions;
 mod float_operation;
 mod float_range;
@@ -35,11 +38,12 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::AggregateUDF;
 use std::sync::Arc;
 
-/// Replaces DataFusion's `sum` and `avg` by the checked sum and the exact average, and its variances, and checks
-/// functions of floats.
+/// Replaces DataFusion's `sum` and `avg` by the checked sum and the exact average, and its variances and
+/// covariances, and checks functions of floats.
 pub(crate) fn check_functions(context: &SessionContext) {
     float_functions::register(context);
     variance::register(context);
+    covariance::register(context);
     if let Some(inner) = context.state().aggregate_functions().get("sum") {
         context.register_udaf(AggregateUDF::new_from_impl(sum::ExactSum::new(Arc::clone(inner))));
     }

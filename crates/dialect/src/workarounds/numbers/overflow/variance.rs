@@ -1,20 +1,23 @@
 //! `var_pop`, `var_samp`, `stddev_pop` and `stddev_samp`, by the [moments](Moments) by which tables compute them.
 //! DataFusion's are 0 for a single infinite value, which has no variance, and no number for a large value that is
 //! merged into an empty group. In a sliding frame, they subtract what leaves it: an infinite value or a NaN stays in
-//! all later frames, and a variance may become negative.
+//! all later frames, and a variance may become negative. DataFusion has no standard deviation of distinct values.
 //!
 //! Part of [`overflow`](super).
 
+use super::counted_moments::CountedMoments;
 use super::frame_values::FrameValues;
 use crate::functions::base::arguments::is_wanted;
 use crate::functions::base::of_inner::of_inner;
 use atsdb_engine::Moments;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, UInt64Array};
-use datafusion::arrow::datatypes::{FieldRef, Float64Type, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float64Type, UInt64Type};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Replaces DataFusion's functions.
@@ -48,38 +51,6 @@ impl Spread {
     }
 }
 
-/// The moments of some values.
-#[derive(Debug, Clone, Copy, Default)]
-struct CountedMoments {
-    count: u64,
-    moments: Moments,
-}
-
-impl CountedMoments {
-    fn of(value: f64) -> Self {
-        let mut part = Self::default();
-        part.push(value);
-        part
-    }
-
-    fn push(&mut self, value: f64) {
-        self.count += 1;
-        self.moments.push(self.count, value, 0.0);
-    }
-
-    fn merge(&mut self, other: &Self) {
-        if other.count > 0 {
-            self.moments.merge(self.count, &other.moments, other.count);
-            self.count += other.count;
-        }
-    }
-
-    fn with(mut self, other: Self) -> Self {
-        self.merge(&other);
-        self
-    }
-}
-
 /// The states of parts, in the form of DataFusion's functions.
 fn states_of(parts: &[CountedMoments]) -> Vec<ArrayRef> {
     vec![
@@ -99,7 +70,7 @@ fn parts_of(states: &[ArrayRef]) -> impl Iterator<Item = CountedMoments> {
     })
 }
 
-/// One of DataFusion's functions, replaced except for distinct values.
+/// One of DataFusion's functions, replaced.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Variance {
     inner: Arc<AggregateUDF>,
@@ -111,19 +82,23 @@ impl AggregateUDFImpl for Variance {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         if args.is_distinct {
-            return self.inner.accumulator(args);
+            return Ok(Box::new(DistinctVariance { spread: self.spread, values: HashSet::new() }));
         }
         Ok(Box::new(VarianceOfGroup { spread: self.spread, part: CountedMoments::default() }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         if args.is_distinct {
-            return self.inner.create_sliding_accumulator(args);
+            return self.accumulator(args);
         }
         Ok(Box::new(VarianceOfFrame { spread: self.spread, parts: FrameValues::new(CountedMoments::with) }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        if args.is_distinct {
+            let values = DataType::new_list(DataType::Float64, true);
+            return Ok(vec![Arc::new(Field::new(format_state_name(args.name, "distinct"), values, true))]);
+        }
         self.inner.state_fields(args)
     }
 
@@ -145,7 +120,7 @@ struct VarianceOfGroup {
 impl Accumulator for VarianceOfGroup {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for value in values[0].as_primitive::<Float64Type>().iter().flatten() {
-            self.part.push(value);
+            self.part.push(value, 0.0);
         }
         Ok(())
     }
@@ -171,6 +146,61 @@ impl Accumulator for VarianceOfGroup {
 }
 
 #[derive(Debug)]
+struct DistinctVariance {
+    spread: Spread,
+    /// The bits of the values. Zeros are equal, and so are NaNs.
+    values: HashSet<u64>,
+}
+
+impl DistinctVariance {
+    fn add(&mut self, values: &ArrayRef) {
+        let values = values.as_primitive::<Float64Type>().iter().flatten();
+        for value in values {
+            let value = if value.is_nan() { f64::NAN } else { value + 0.0 };
+            self.values.insert(value.to_bits());
+        }
+    }
+
+    /// The values in order, so that the sums of their squares are always the same.
+    fn sorted(&self) -> Vec<f64> {
+        let mut values: Vec<f64> = self.values.iter().map(|bits| f64::from_bits(*bits)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    }
+}
+
+impl Accumulator for DistinctVariance {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.add(&values[0]);
+        Ok(())
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        for values in states[0].as_list::<i32>().iter().flatten() {
+            self.add(&values);
+        }
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let values: Vec<ScalarValue> = self.sorted().into_iter().map(ScalarValue::from).collect();
+        Ok(vec![ScalarValue::List(ScalarValue::new_list_nullable(&values, &DataType::Float64))])
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let mut part = CountedMoments::default();
+        for value in self.sorted() {
+            part.push(value, 0.0);
+        }
+        Ok(ScalarValue::Float64(self.spread.of(&part)))
+    }
+
+    fn size(&self) -> usize {
+        size_of_val(self) + self.values.capacity() * size_of::<u64>()
+    }
+}
+
+#[derive(Debug)]
 struct VarianceOfFrame {
     spread: Spread,
     parts: FrameValues<CountedMoments>,
@@ -179,7 +209,7 @@ struct VarianceOfFrame {
 impl Accumulator for VarianceOfFrame {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for value in values[0].as_primitive::<Float64Type>().iter().flatten() {
-            self.parts.enter(CountedMoments::of(value));
+            self.parts.enter(CountedMoments::of(value, 0.0));
         }
         Ok(())
     }
@@ -228,7 +258,7 @@ impl GroupsAccumulator for VarianceOfGroups {
         let values = values[0].as_primitive::<Float64Type>().iter();
         for (row, (&group, value)) in group_indices.iter().zip(values).enumerate() {
             if let Some(value) = value.filter(|_| is_wanted(opt_filter, row)) {
-                self.parts[group].push(value);
+                self.parts[group].push(value, 0.0);
             }
         }
         Ok(())
@@ -254,7 +284,8 @@ impl GroupsAccumulator for VarianceOfGroups {
     fn convert_to_state(&self, values: &[ArrayRef], opt_filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let values = values[0].as_primitive::<Float64Type>().iter().enumerate();
         let part = |(row, value): (usize, Option<f64>)| {
-            value.filter(|_| is_wanted(opt_filter, row)).map(CountedMoments::of).unwrap_or_default()
+            let part = value.filter(|_| is_wanted(opt_filter, row)).map(|value| CountedMoments::of(value, 0.0));
+            part.unwrap_or_default()
         };
         Ok(states_of(&values.map(part).collect::<Vec<_>>()))
     }
@@ -296,9 +327,27 @@ mod tests {
                 (group.evaluate().unwrap().to_string(), merged.evaluate().unwrap().to_string()),
                 (whole.to_owned(), whole.to_owned())
             );
-            assert!(SAMPLE.of(&CountedMoments::of(value)).is_none());
+            assert!(SAMPLE.of(&CountedMoments::of(value, 0.0)).is_none());
         }
         assert!(WHOLE.of(&CountedMoments::default()).is_none());
+    }
+
+    #[test]
+    fn distinct_values_count_once() {
+        for (values, whole) in [
+            (vec![Some(1.0), Some(3.0), None, Some(1.0)], "1"),
+            (vec![Some(f64::INFINITY); 2], "NaN"),
+            (vec![Some(-0.0), Some(0.0)], "0"),
+        ] {
+            let mut group = DistinctVariance { spread: WHOLE, values: HashSet::new() };
+            group.update_batch(&column(&values)).unwrap();
+            let state = group.state().unwrap()[0].to_array().unwrap();
+            let mut merged = DistinctVariance { spread: WHOLE, values: HashSet::new() };
+            merged.update_batch(&column(&values[..1])).unwrap();
+            merged.merge_batch(&[state]).unwrap();
+            assert_eq!(group.values, merged.values);
+            assert_eq!(merged.evaluate().unwrap().to_string(), whole);
+        }
     }
 
     #[test]
