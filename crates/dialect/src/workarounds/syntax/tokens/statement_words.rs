@@ -9,7 +9,7 @@
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
-use super::created_columns::name_created_columns;
+use super::created_columns::write_created_table;
 use super::words::{after, before, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
@@ -31,7 +31,7 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
         name_target(tokens);
     }
     if first_is(tokens, "CREATE") {
-        name_created_columns(tokens);
+        write_created_table(tokens);
     }
     if first_is(tokens, "COMMENT") {
         comment_on_index(tokens);
@@ -317,6 +317,8 @@ mod tests {
         for (text, expected) in [
             ("TABLE t UNION TABLE u", "SELECT * FROM  t UNION SELECT * FROM  u"),
             ("CREATE TABLE t AS TABLE u", "CREATE TABLE t AS SELECT * FROM  u"),
+            ("CREATE TABLE t AS SELECT 1 WITH NO DATA", "CREATE TABLE t AS SELECT 1      "),
+            ("CREATE TABLE t AS SELECT a FROM data", "CREATE TABLE t AS SELECT a FROM data"),
             (
                 "SELECT 1 = ANY (VALUES (2 < ALL (VALUES (3))))",
                 "SELECT 1 = ANY (SELECT * FROM (VALUES (2 < ALL (SELECT * FROM (VALUES (3))))))",
