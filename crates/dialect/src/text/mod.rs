@@ -22,6 +22,7 @@ pub mod literal_numbers;
 pub mod numbered_text;
 pub mod params;
 pub mod pattern_escapes;
+mod pattern_quantifiers;
 pub mod plan_walk;
 pub mod question_marks;
 pub mod quoted_names;

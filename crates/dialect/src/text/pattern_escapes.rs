@@ -1,13 +1,18 @@
 //! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
 //! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
-//! `\m` and `\M`.
+//! `\m` and `\M`, and `[[.x.]]` and `[[=x=]]` of `[x]`. Between brackets, Rust's regular expressions have brackets and
+//! operators, `&&` and `~~`.
 
+use super::pattern_quantifiers::refuse_repeated_quantifiers;
+use atsdb_core::{Error, Result};
 use std::iter::Peekable;
 use std::str::Chars;
 
 /// A pattern with the escapes of Rust's regular expressions. Between brackets there are no positions: PostgreSQL
-/// refuses them there, and so do Rust's regular expressions, in which they mean nothing.
-pub fn with_rust_escapes(pattern: &str) -> String {
+/// refuses them there, and so do Rust's regular expressions, in which they mean nothing. Refuses what PostgreSQL
+/// refuses and Rust's regular expressions would repeat, such as `a**`.
+pub fn with_rust_escapes(pattern: &str) -> Result<String> {
+    refuse_repeated_quantifiers(pattern)?;
     let mut written = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
     let mut is_in_brackets = false;
@@ -36,6 +41,11 @@ pub fn with_rust_escapes(pattern: &str) -> String {
                     }
                 }
             }
+            '[' if matches!(letters.peek(), Some('.' | '=')) => push_element(&mut written, &mut letters)?,
+            '[' | '&' | '~' if is_in_brackets => {
+                written.push('\\');
+                written.push(letter);
+            }
             ']' => {
                 is_in_brackets = false;
                 written.push(letter);
@@ -43,7 +53,24 @@ pub fn with_rust_escapes(pattern: &str) -> String {
             _ => written.push(letter),
         }
     }
-    written
+    Ok(written)
+}
+
+/// Appends the character of a collating element, `[.x.]`, or of an equivalence class, `[=x=]`, behind its first
+/// bracket.
+pub(super) fn push_element(written: &mut String, letters: &mut Peekable<Chars<'_>>) -> Result<()> {
+    let (mark, element, end) = (letters.next(), letters.next(), [letters.next(), letters.next()]);
+    match element {
+        Some(element) if end == [mark, Some(']')] => {
+            if matches!(element, '\\' | '[' | ']' | '^' | '-' | '&' | '~') {
+                written.push('\\');
+            }
+            written.push(element);
+            Ok(())
+        }
+        _ => Err(Error::invalid("invalid regular expression: invalid collating element")
+            .with_hint("write one character, such as [[.-.]] instead of [[.hyphen.]]")),
+    }
 }
 
 /// What follows the first bracket of an end of a word.
@@ -112,8 +139,25 @@ mod tests {
             (r"\[\y]", r"\[\b]"),
             (r"[\]\y]\y", r"[\]\y]\b"),
             (r"a]\y\", r"a]\b\"),
+            ("[][]&&[a~~[&]", r"[]\[]&&[a\~\~\[\&]"),
         ] {
-            assert_eq!(with_rust_escapes(pattern), expected, "{pattern}");
+            assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn elements_are_single_characters() {
+        for (pattern, expected) in [
+            ("[[.x.]]+", "[x]+"),
+            ("[^[=é=][.-.]a]", r"[^é\-a]"),
+            ("[[.].][...]]", r"[\].]"),
+            ("[+-[.-.]]", r"[+-\-]"),
+            ("[.x.]", "[.x.]"),
+        ] {
+            assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
+        }
+        for pattern in ["[[.hyphen.]]", "[[=ab=]]", "[[.x=]]", "[[..]]", "[[.", "[[.x.", "a**"] {
+            assert!(with_rust_escapes(pattern).is_err(), "{pattern}");
         }
     }
 
@@ -126,7 +170,7 @@ mod tests {
             (r"\0\d\s\w\A\n", r"\x00\d\s\w\A\n"),
             (r"\012\08\0771", r"\x0a\x008\x3f1"),
         ] {
-            assert_eq!(with_rust_escapes(pattern), expected, "{pattern}");
+            assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The patterns of `SIMILAR TO` and `substring(text FROM pattern FOR escape)`, as regular expressions.
 
 use super::errors::sql_error;
+use super::pattern_escapes::push_element;
 use atsdb_core::{Error, Result};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -92,6 +93,7 @@ impl PatternReader<'_> {
                         }
                     }
                 }
+                Some('[') if matches!(self.rest.peek(), Some('.' | '=')) => push_element(expression, &mut self.rest)?,
                 Some('-') => expression.push('-'),
                 Some(letter) => push_literal(expression, letter),
             }

@@ -20,8 +20,11 @@ use std::slice;
 /// The names of the columns of a table or view; `None` of another name.
 pub(crate) type ColumnsOf<'a> = dyn Fn(&ObjectName) -> Option<Vec<String>> + 'a;
 
-/// A query with the columns of tables and views in place of each `*`. If the whole text is not accepted, each `*` is
-/// written for which the text is.
+/// How often the text of a query is tried. Then the stars that are left stay.
+const TRIALS_MAX: usize = 100;
+
+/// A query with the columns of tables and views in place of each `*`. If the whole text is not accepted, its halves are
+/// tried, and theirs, so that each `*` is written for which the text is accepted.
 pub(crate) fn with_written_stars(
     query: &str,
     columns_of: &ColumnsOf<'_>,
@@ -30,22 +33,34 @@ pub(crate) fn with_written_stars(
     let Some(Statement::Query(parsed)) = parse_answer(query) else { return query.to_owned() };
     let mut stars = Stars { text: query, columns_of, own: WithNames::default(), written: BTreeMap::new() };
     let _ = visit(parsed.as_ref(), &mut stars);
-    let mut all = query.to_owned();
-    for (start, (end, columns)) in stars.written.iter().rev() {
-        all.replace_range(*start..*end, columns);
-    }
-    if stars.written.is_empty() || is_accepted(&all) {
-        return all;
-    }
+    let written: Vec<(Range<usize>, String)> =
+        stars.written.into_iter().map(|(start, (end, columns))| (start..end, columns)).collect();
     let mut text = query.to_owned();
-    for (start, (end, columns)) in stars.written.iter().rev() {
-        let mut next = text.clone();
-        next.replace_range(*start..*end, columns);
+    // The last part is tried first: the bytes of those before it stay where they are.
+    let mut untried = vec![written.as_slice()];
+    for _ in 0..TRIALS_MAX {
+        let Some(part) = untried.pop().filter(|part| !part.is_empty()) else { break };
+        let next = with_columns(&text, part);
         if is_accepted(&next) {
             text = next;
+        } else if part.len() > 1 {
+            let (first, last) = part.split_at(part.len() / 2);
+            untried.extend([first, last]);
         }
     }
     text
+}
+
+/// A text with columns in place of some stars.
+fn with_columns(text: &str, stars: &[(Range<usize>, String)]) -> String {
+    let (mut next, mut end) = (String::with_capacity(text.len()), 0);
+    for (star, columns) in stars {
+        next.push_str(&text[end..star.start]);
+        next.push_str(columns);
+        end = star.end;
+    }
+    next.push_str(&text[end..]);
+    next
 }
 
 /// An item in place of a `*`.
@@ -247,8 +262,9 @@ fn is_named(item: &ShownItem, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::with_written_stars;
+    use super::{TRIALS_MAX, with_written_stars};
     use datafusion::sql::sqlparser::ast::ObjectName;
+    use std::cell::Cell;
 
     fn columns_of(name: &ObjectName) -> Option<Vec<String>> {
         let columns: &[&str] = match name.to_string().as_str() {
@@ -307,6 +323,24 @@ mod tests {
         let written = with_written_stars(query, &columns_of, &|text| !text.contains("B c"));
         assert_eq!(written, "SELECT \"k\", \"a\" FROM t UNION SELECT * FROM u UNION SELECT \"k\", \"a\" FROM t");
         assert_eq!(with_written_stars(query, &columns_of, &|_| false), query);
+    }
+
+    #[test]
+    fn few_texts_are_tried() {
+        let trials = Cell::new(0);
+        let stars = vec!["t.*"; 1_000].join(", ");
+        let query = format!("SELECT {stars}, u.*, {stars} FROM t, u");
+        let written = with_written_stars(&query, &columns_of, &|text| {
+            trials.set(trials.get() + 1);
+            !text.contains("B c")
+        });
+        assert_eq!(written, query.replace("t.*", "t.\"k\", t.\"a\""));
+        assert!(trials.replace(0) < 30);
+        let written = with_written_stars(&query, &columns_of, &|_| {
+            trials.set(trials.get() + 1);
+            false
+        });
+        assert_eq!((written, trials.get()), (query, TRIALS_MAX));
     }
 
     #[test]

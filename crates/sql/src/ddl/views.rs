@@ -70,11 +70,8 @@ impl<'a> ViewStatement<'a> {
             return refuse_check_option(&tokens).map(|()| None);
         }
         if words[0] == "CREATE" {
-            let (end, with_data) = match data_clause(&tokens) {
-                Some((clause, with_data)) => (byte_of(text, clause.span.start), with_data),
-                None => (text.len(), true),
-            };
-            return Ok(Some(Self::CreateMaterialized { text: text[..end].trim_end(), with_data }));
+            let (text, with_data) = without_data_clause(text, &tokens);
+            return Ok(Some(Self::CreateMaterialized { text, with_data }));
         }
         let mut parser =
             Parser::new(&GenericDialect).with_recursion_limit(SQL_DEPTH_MAX).with_tokens_with_locations(tokens);
@@ -96,10 +93,13 @@ impl<'a> ViewStatement<'a> {
     }
 }
 
-/// Where `WITH [NO] DATA` begins at the end of a statement, and whether it says that there are rows.
-fn data_clause(tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, bool)> {
+/// A text without `WITH [NO] DATA` at its end, and whether it says that there are rows.
+pub(crate) fn without_data_clause<'a>(text: &'a str, tokens: &[TokenWithSpan]) -> (&'a str, bool) {
     let with_data = ending(tokens, &["WITH", "DATA"]).map(|start| (start, true));
-    with_data.or_else(|| ending(tokens, &["WITH", "NO", "DATA"]).map(|start| (start, false)))
+    match with_data.or_else(|| ending(tokens, &["WITH", "NO", "DATA"]).map(|start| (start, false))) {
+        Some((clause, with_data)) => (text[..byte_of(text, clause.span.start)].trim_end(), with_data),
+        None => (text.trim_end(), true),
+    }
 }
 
 /// The first token of these key words, if they end a statement.

@@ -10,7 +10,7 @@ use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{check_names, definition_of, named, names_of_columns, with_room};
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::view_columns::ColumnChange;
-use crate::ddl::views::{check_replacement, materialized_as, with_columns};
+use crate::ddl::views::{check_replacement, materialized_as, with_columns, without_data_clause};
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, Rows};
@@ -37,6 +37,8 @@ use datafusion::sql::sqlparser::ast::{
     AlterTable, CascadeOption, CreateIndex, CreateTable, CreateTableOptions, CreateView, ObjectName,
     Query as ParsedQuery, Statement as Ast, Truncate, TruncateIdentityOption,
 };
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
 impl Session {
     /// The rows of a query, which runs until they are dropped.
@@ -48,7 +50,10 @@ impl Session {
 
     /// The columns of a query of tables, which is planned but not run: it might change sequences.
     pub(super) fn columns_of(&self, text: &str, position: SourcePosition) -> Result<SchemaRef> {
-        let query = self.question(text, position, &Parameters::none(), None)?;
+        self.planned_columns(self.question(text, position, &Parameters::none(), None)?)
+    }
+
+    fn planned_columns(&self, query: Query) -> Result<SchemaRef> {
         Ok(self.worker.plan(move |state| describe_statement(&query, state))?.schema)
     }
 
@@ -160,10 +165,13 @@ impl Session {
         create: &CreateTable,
         parameters: &Parameters,
     ) -> Result<Answer> {
-        let Some(query) = query_of(statement.text(), statement.position())? else {
+        let Some((text, position)) = query_of(statement.text(), statement.position())? else {
             return Err(sql_error("CREATE TABLE without columns"));
         };
-        self.create_table_of(query, create, parameters)
+        let tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location();
+        let tokens = tokens.map_err(|error| sql_error(error.to_string()))?;
+        let (query, with_data) = without_data_clause(text, &tokens);
+        self.create_table_of((query, position), with_data, create, parameters)
     }
 
     /// `SELECT ... INTO table`, which means `CREATE TABLE table AS SELECT ...`.
@@ -178,13 +186,14 @@ impl Session {
         let Ast::CreateTable(create) = parse_declaring(&declaration, position, &Parameters::none())? else {
             return Err(not_supported("this INTO of a SELECT").with_hint("write CREATE TABLE ... AS SELECT ..."));
         };
-        self.create_table_of((into.query.as_str(), position), &create, parameters)
+        self.create_table_of((into.query.as_str(), position), true, &create, parameters)
     }
 
-    /// Creates a table from a query, which has a text and a position.
+    /// Creates a table from a query, which has a text and a position. Without data, the query does not run.
     fn create_table_of(
         &self,
         (query, position): (&str, SourcePosition),
+        with_data: bool,
         create: &CreateTable,
         parameters: &Parameters,
     ) -> Result<Answer> {
@@ -210,8 +219,12 @@ impl Session {
                 }
             };
         }
-        let rows = self.rows_of(query, position, parameters)?;
-        let schema = with_room(&rows.schema(), || self.computed_columns(query, position, parameters))?;
+        let rows = if with_data { Some(self.rows_of(query, position, parameters)?) } else { None };
+        let schema = match &rows {
+            Some(rows) => rows.schema(),
+            None => self.planned_columns(self.question(query, position, parameters, self.query_files())?)?,
+        };
+        let schema = with_room(&schema, || self.computed_columns(query, position, parameters))?;
         let schema = named(schema, names_of_columns(create))?;
         let definition = new.give(definition_of(&name, &schema)?);
         let definition = table_options(create)?.apply(definition).map_err(as_sql_error)?;
@@ -224,8 +237,8 @@ impl Session {
                     batch.create_table(&definition)?
                 }
             };
-            let row_count = append_rows(batch, &table, &Target::all_of(&table), rows)?;
-            Ok(Answer::Done { verb: "CREATE TABLE", row_count: Some(row_count) })
+            let row_count = rows.map(|rows| append_rows(batch, &table, &Target::all_of(&table), rows)).transpose()?;
+            Ok(Answer::Done { verb: "CREATE TABLE", row_count })
         })
     }
 

@@ -16,7 +16,7 @@ use super::path_values::{
     LastMade, MadeValues, bytes_of, compared, is_array, is_null, number_json, number_of, type_name, weight_of,
 };
 use super::path_walk::{PathItem, PathParts, Walk, WalkTask};
-use super::path_work::{BYTES_OF_STEP, CallSteps, DocumentSteps, STEPS_OF_VALUE};
+use super::path_work::{BYTES_OF_STEP, CallSteps, DocumentSteps, STEPS_OF_ITEM, STEPS_OF_VALUE};
 use atsdb_core::json_text::quoted;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
@@ -128,7 +128,7 @@ impl<'a> Evaluation<'a> {
         let mut opened = Vec::with_capacity(items.len());
         for item in items {
             let elements = item.elements();
-            self.charge(elements.len())?;
+            self.charge(elements.len().saturating_mul(STEPS_OF_ITEM))?;
             opened.extend(elements.iter().map(|element| item.with(element)));
         }
         Ok(opened)
@@ -158,6 +158,7 @@ impl<'a> Evaluation<'a> {
                     None => {
                         has_any = true;
                         let Some(items) = items.as_deref_mut() else { return Ok(true) };
+                        self.charge(STEPS_OF_ITEM)?;
                         items.push(item);
                     }
                 },

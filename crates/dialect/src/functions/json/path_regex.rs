@@ -1,6 +1,7 @@
 //! The regular expressions of `like_regex` in SQL/JSON paths.
 
 use crate::text::errors::sql_error;
+use crate::text::pattern_escapes::with_rust_escapes;
 use atsdb_core::Result;
 use regex::{Regex, RegexBuilder};
 
@@ -46,8 +47,8 @@ impl PathRegex {
         let is_plain = has('q');
         let read = match (is_plain, has('s')) {
             (true, _) => regex::escape(&pattern),
-            (false, true) => pattern.clone(),
-            (false, false) => within_lines(&pattern),
+            (false, true) => with_rust_escapes(&pattern)?,
+            (false, false) => within_lines(&with_rust_escapes(&pattern)?),
         };
         let regex = RegexBuilder::new(&read)
             .case_insensitive(has('i'))
@@ -118,10 +119,18 @@ mod tests {
             (r"\[^", "", "[", false),
             (r"a\Db", "", "a\nb", true),
             ("a[^x]", "q", "a[^x]", true),
+            (r"\ybar", "", "foo bar", true),
+            (r"\ybar", "s", "foobar", false),
+            (r"o\b", "", "foo bar", false),
+            ("^[[]$", "", "[", true),
+            ("^[[^x]$", "", "^", true),
+            ("^[[^x]$", "", "a", false),
         ] {
             assert_eq!(is_match(pattern, flags, text), wanted, "{pattern} {flags} {text:?}");
         }
-        for (pattern, flags) in [("a", "x"), ("a", "a"), ("(", ""), ("(((a{9}){99}){99}){99}", "")] {
+        for (pattern, flags) in
+            [("a", "x"), ("a", "a"), ("(", ""), ("a**", ""), ("[[.ab.]]", "s"), ("(((a{9}){99}){99}){99}", "")]
+        {
             assert!(PathRegex::new(pattern.to_owned(), flags).is_err(), "{pattern} {flags}");
         }
     }

@@ -7,7 +7,7 @@ use super::path_regex::{PathRegex, refuse_more_regexes};
 use super::path_tokens::{NextToken, PathToken};
 use super::path_tree::{
     ArithmeticOperator, Comparison, JsonPath, LEVEL_LAST, PathCondition, PathExpression, PathMethod, PathSign,
-    PathStart, PathStep, Subscript, member_key,
+    PathStart, PathStep, StepSymbol, Subscript, member_key,
 };
 use crate::text::errors::sql_error;
 use atsdb_core::json_text::{kind, quoted};
@@ -24,6 +24,7 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
     let mut reader = Reader {
         next: NextToken::new(text)?,
         depth: 0,
+        depth_reached: 0,
         filters: 0,
         subscripts: 0,
         items: 0,
@@ -61,7 +62,10 @@ struct FirstOperand {
 
 struct Reader<'a> {
     next: NextToken<'a>,
+    /// How many levels are around the next token.
     depth: usize,
+    /// The depth of the deepest part of what has been read since the parentheses around the next token began.
+    depth_reached: usize,
     /// How many filters and subscripts are around the next token.
     filters: usize,
     subscripts: usize,
@@ -73,10 +77,10 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Adds a level.
-    fn nest(&mut self) -> Result<()> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
+    /// Notes that something is so deep.
+    fn reach(&mut self, depth: usize) -> Result<()> {
+        self.depth_reached = self.depth_reached.max(depth);
+        if self.depth_reached > DEPTH_MAX {
             let error = sql_error("the jsonpath is nested too deeply");
             return Err(error.with_hint(format!("the maximum is {DEPTH_MAX} levels")));
         }
@@ -85,10 +89,21 @@ impl Reader<'_> {
 
     /// Reads something one level deeper.
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.nest()?;
+        self.depth += 1;
+        self.reach(self.depth)?;
         let parsed = read(self)?;
         self.depth -= 1;
         Ok(parsed)
+    }
+
+    /// Adds a level around what has been read since the parentheses around the next token began.
+    fn surround(&mut self) -> Result<()> {
+        self.reach(self.depth_reached + 1)
+    }
+
+    /// Adds a level around a first operand in parentheses that is no part of a chain.
+    fn surround_if(&mut self, is_enclosed: bool) -> Result<()> {
+        if is_enclosed { self.surround() } else { Ok(()) }
     }
 
     fn value(&self, parsed: Parsed) -> Result<PathExpression> {
@@ -130,7 +145,7 @@ impl Reader<'_> {
             // `(a || b) || c` is a chain.
             (PathCondition::Any(conditions), "||") | (PathCondition::All(conditions), "&&") => conditions,
             (condition, _) => {
-                self.nest_if(is_enclosed)?;
+                self.surround_if(is_enclosed)?;
                 vec![condition]
             }
         };
@@ -188,7 +203,7 @@ impl Reader<'_> {
         } else {
             return Ok(Parsed::Value(left));
         };
-        self.nest_if(is_enclosed)?;
+        self.surround_if(is_enclosed)?;
         Ok(Parsed::Condition(self.settled(condition, before)))
     }
 
@@ -240,7 +255,7 @@ impl Reader<'_> {
         // `(a + b) + c` is a chain.
         let is_known = |operator: ArithmeticOperator| operators.iter().any(|(_, known)| *known == operator);
         let (first, mut rest) = self.value(first)?.into_chain(is_known);
-        self.nest_if(is_enclosed && rest.is_empty())?;
+        self.surround_if(is_enclosed && rest.is_empty())?;
         while let Some(operator) = self.next.one_of(operators) {
             self.next.advance()?;
             let next = operand(self, None)?;
@@ -292,27 +307,24 @@ impl Reader<'_> {
     /// with many of them: `(((a + b) + c) + d)`. What is not a chain adds levels.
     fn enclosed(&mut self) -> Result<Parsed> {
         let before = (self.items, self.lasts);
-        let depth = self.depth;
+        let reached_before = std::mem::take(&mut self.depth_reached);
         let mut opened = 0;
         while self.next.takes("(")? {
             opened += 1;
         }
-        self.nest()?;
-        let mut parsed = self.any(None)?;
-        for still_open in (0..opened).rev() {
-            self.next.expect(")")?;
-            parsed = self.behind_parenthesis(parsed)?;
-            if still_open > 0 {
-                parsed = self.any(Some(FirstOperand { parsed, before }))?;
+        let parsed = self.deeper(|reader| {
+            let mut parsed = reader.any(None)?;
+            for still_open in (0..opened).rev() {
+                reader.next.expect(")")?;
+                parsed = reader.behind_parenthesis(parsed)?;
+                if still_open > 0 {
+                    parsed = reader.any(Some(FirstOperand { parsed, before }))?;
+                }
             }
-        }
-        self.depth = depth;
+            Ok(parsed)
+        })?;
+        self.reach(reached_before)?;
         Ok(parsed)
-    }
-
-    /// Adds a level around a first operand in parentheses that is no part of a chain.
-    fn nest_if(&mut self, is_enclosed: bool) -> Result<()> {
-        if is_enclosed { self.nest() } else { Ok(()) }
     }
 
     /// Reads what belongs to something in parentheses.
@@ -322,13 +334,13 @@ impl Reader<'_> {
             Parsed::Condition(condition) => {
                 if self.next.takes_word("is")? {
                     self.next.expect_word("unknown")?;
-                    self.nest()?;
+                    self.surround()?;
                     return Ok(Parsed::Condition(PathCondition::IsUnknown(Box::new(condition))));
                 }
-                if self.next.one_of(&STEP_SYMBOLS).is_none() {
+                if self.next.one_of(&StepSymbol::WRITTEN).is_none() {
                     return Ok(Parsed::Condition(condition));
                 }
-                self.nest()?;
+                self.surround()?;
                 PathExpression::of(PathStart::Condition(Box::new(condition)))
             }
         };
@@ -365,7 +377,7 @@ impl Reader<'_> {
     }
 
     fn read_steps(&mut self, steps: &mut Vec<PathStep>) -> Result<()> {
-        while let Some(read) = self.next.one_of(&STEP_SYMBOLS) {
+        while let Some(read) = self.next.one_of(&StepSymbol::WRITTEN) {
             self.next.advance()?;
             let step = match read {
                 StepSymbol::Name => self.named_step()?,
@@ -477,17 +489,6 @@ impl Reader<'_> {
         Ok(PathStep::Filter(condition))
     }
 }
-
-/// What begins a step.
-#[derive(Debug, Clone, Copy)]
-enum StepSymbol {
-    Name,
-    Bracket,
-    Filter,
-}
-
-const STEP_SYMBOLS: [(&str, StepSymbol); 3] =
-    [(".", StepSymbol::Name), ("[", StepSymbol::Bracket), ("?", StepSymbol::Filter)];
 
 fn refuse_longer(count: usize) -> Result<()> {
     if count <= CHAIN_MAX {

@@ -57,6 +57,13 @@ fn long_and_deep_paths_are_read_or_refused() {
     let mixed = |count: usize| format!("{}1{}", "(".repeat(2 * count), " + 1) * 2)".repeat(count));
     assert!(parse(&mixed(20)).is_ok());
     assert!(parse(&mixed(COUNT)).is_err());
+    // Each of these has a chain of 20 operations around it, of which no two are of one precedence.
+    let compound = |depth: usize| {
+        let around = |inner: String, _| format!("{}1 + {inner}{}", "(".repeat(20), ") * 2) + 1".repeat(10));
+        (0..depth).fold("1".to_owned(), around)
+    };
+    assert!(parse(&compound(2)).is_ok());
+    assert!(parse(&compound(10)).is_err());
     let enclosed = |count: usize| format!("{}$ == 1{}", "(".repeat(count), ")".repeat(count));
     assert!(parse(&enclosed(COUNT)).is_ok());
     let matching = |count: usize| format!("$ == 1{}", r#" || $ like_regex "a""#.repeat(count));

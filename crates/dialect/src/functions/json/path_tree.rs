@@ -133,6 +133,18 @@ impl PathStep {
     }
 }
 
+/// What begins a step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StepSymbol {
+    Name,
+    Bracket,
+    Filter,
+}
+
+impl StepSymbol {
+    pub(super) const WRITTEN: [(&str, Self); 3] = [(".", Self::Name), ("[", Self::Bracket), ("?", Self::Filter)];
+}
+
 /// The level of the values that have no members or elements: `last`.
 pub(super) const LEVEL_LAST: u32 = u32::MAX;
 

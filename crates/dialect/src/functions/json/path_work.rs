@@ -1,5 +1,5 @@
-//! The limits of the work for SQL/JSON paths, in steps: items that are visited, and pairs that are compared. Nothing
-//! stops a call before it has seen all of its documents, so that they have a limit together, too.
+//! The limits of the work for SQL/JSON paths, in steps: items that are visited or listed, and pairs that are compared.
+//! Nothing stops a call before it has seen all of its documents, so that they have a limit together, too.
 
 use super::path_failures::PathFailure;
 use std::cell::Cell;
@@ -12,6 +12,9 @@ const CALL_STEPS_MAX: usize = 200_000_000;
 
 /// How many steps it takes to make a value, which needs memory.
 pub(super) const STEPS_OF_VALUE: usize = 8;
+
+/// How many steps it takes to list an item, which needs memory: some tens of bytes.
+pub(super) const STEPS_OF_ITEM: usize = 4;
 
 /// How many bytes are read or copied in a step.
 pub(super) const BYTES_OF_STEP: usize = 16;

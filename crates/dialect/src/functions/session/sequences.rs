@@ -10,8 +10,9 @@ use atsdb_engine::{ReadSnapshot, SessionNumbers};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, StringArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -54,12 +55,14 @@ pub fn sequence_functions(session: Option<SequenceSession>) -> Vec<ScalarUDF> {
 struct SequenceFunction {
     kind: SequenceCall,
     session: Option<Arc<SequenceSession>>,
+    /// The sequence of a call without arguments.
+    sequence: Option<String>,
     signature: Signature,
 }
 
 impl PartialEq for SequenceFunction {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind
+        self.kind == other.kind && self.sequence == other.sequence
     }
 }
 
@@ -68,6 +71,7 @@ impl Eq for SequenceFunction {}
 impl Hash for SequenceFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.kind.hash(state);
+        self.sequence.hash(state);
     }
 }
 
@@ -83,7 +87,17 @@ impl SequenceFunction {
             }
             SequenceCall::OfColumn => Signature::exact(vec![Utf8, Utf8], Volatility::Volatile),
         };
-        Self { kind, session, signature }
+        Self { kind, session, sequence: None, signature }
+    }
+
+    /// The function without arguments for one sequence.
+    fn of_sequence(&self, name: &str) -> Self {
+        Self {
+            kind: self.kind,
+            session: self.session.clone(),
+            sequence: Some(name.to_owned()),
+            signature: Signature::nullary(Volatility::Volatile),
+        }
     }
 
     fn session(&self) -> Result<&SequenceSession> {
@@ -171,7 +185,22 @@ impl ScalarUDFImpl for SequenceFunction {
         Ok(if self.kind == SequenceCall::OfColumn { DataType::Utf8 } else { DataType::Int64 })
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    /// A call with a constant sequence becomes one without arguments. DataFusion takes any other call with constant
+    /// arguments for a constant itself, by which it does not sort.
+    fn simplify(&self, args: Vec<Expr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        Ok(match args.as_slice() {
+            [Expr::Literal(ScalarValue::Utf8(Some(name)), _)] => {
+                let function = ScalarUDF::new_from_impl(self.of_sequence(name));
+                ExprSimplifyResult::Simplified(function.call(Vec::new()))
+            }
+            _ => ExprSimplifyResult::Original(args),
+        })
+    }
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(name) = &self.sequence {
+            args.args = vec![ColumnarValue::Scalar(ScalarValue::from(name.as_str()))];
+        }
         let row_count = args.number_rows;
         let arrays = args.args.iter().map(|arg| arg.clone().into_array(row_count)).collect::<Result<Vec<_>>>()?;
         if self.kind == SequenceCall::OfColumn {

@@ -4,6 +4,7 @@
 //! expressions.
 
 use crate::functions::base::plain::Plain;
+use crate::text::datafusion_errors::external;
 use crate::text::pattern_escapes::with_rust_escapes;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
@@ -37,7 +38,8 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 
 fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
     let patterns = args[0].as_string::<i32>().iter();
-    Ok(Arc::new(patterns.map(|pattern| pattern.map(with_rust_escapes)).collect::<StringArray>()))
+    let patterns = patterns.map(|pattern| pattern.map(with_rust_escapes).transpose());
+    Ok(Arc::new(patterns.collect::<atsdb_core::Result<StringArray>>().map_err(external)?))
 }
 
 /// A row's text, its expression, and whether all matches are wanted.
@@ -50,7 +52,7 @@ struct Search<'a> {
 /// Calls `found` for each row; with `None` if an argument is NULL.
 fn for_each_row(args: &[ArrayRef], mut found: impl FnMut(Option<Search<'_>>) -> Result<()>) -> Result<()> {
     let columns: Vec<&StringArray> = args.iter().map(|column| column.as_string::<i32>()).collect();
-    let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
+    let mut expressions = ExpressionsOfRows::default();
     for row in 0..columns[0].len() {
         let value = |at: usize| columns[at].is_valid(row).then(|| columns[at].value(row));
         let flags = if columns.len() > 2 { value(2) } else { Some("") };
@@ -58,21 +60,38 @@ fn for_each_row(args: &[ArrayRef], mut found: impl FnMut(Option<Search<'_>>) -> 
             found(None)?;
             continue;
         };
-        let expression = match expressions.entry((pattern, flags)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
-        };
+        let expression = expressions.of(pattern, flags)?;
         found(Some(Search { text, expression, is_global: flags.contains('g') }))?;
     }
     Ok(())
 }
 
-/// A pattern with flags. Of `i` and `c`, the last one counts.
+/// The maximum number of expressions that are kept for further rows. Each may take megabytes.
+const KEPT_MAX: usize = 64;
+
+/// The expressions of the patterns and flags of some rows, which often have the same.
+#[derive(Default)]
+pub struct ExpressionsOfRows<'a>(HashMap<(&'a str, &'a str), Regex>);
+
+impl<'a> ExpressionsOfRows<'a> {
+    /// The expression of a row.
+    pub fn of(&mut self, pattern: &'a str, flags: &'a str) -> Result<&Regex> {
+        if self.0.len() >= KEPT_MAX && !self.0.contains_key(&(pattern, flags)) {
+            self.0.clear();
+        }
+        Ok(match self.0.entry((pattern, flags)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
+        })
+    }
+}
+
+/// A pattern with flags. Of `i` and `c`, the last one counts; `s` says what holds anyway.
 pub fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
     let mut inner = String::new();
     for flag in flags.chars() {
         match flag {
-            'g' => {}
+            'g' | 's' => {}
             'c' => inner.retain(|other| other != 'i'),
             'i' | 'x' if inner.contains(flag) => {}
             'i' | 'x' => inner.push(flag),
@@ -145,7 +164,7 @@ fn for_each_part(
     mut found: impl FnMut(Option<SoughtPart<'_>>),
 ) -> Result<()> {
     let (texts, patterns) = (args[0].as_string::<i32>(), args[1].as_string::<i32>());
-    let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
+    let mut expressions = ExpressionsOfRows::default();
     for row in 0..texts.len() {
         if args.iter().any(|column| column.is_null(row)) {
             found(None);
@@ -162,10 +181,7 @@ fn for_each_part(
             return exec_err!("{}() does not support the \"global\" option", places.function);
         }
         let (text, pattern) = (texts.value(row), patterns.value(row));
-        let expression: &Regex = match expressions.entry((pattern, flags)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
-        };
+        let expression = expressions.of(pattern, flags)?;
         let captures = byte_of(text, start).and_then(|from| matches(expression, text, from).nth(count - 1));
         let part = captures.and_then(|captures| captures.get(group));
         found(Some(SoughtPart { text, part, is_end: end == 1 }));
@@ -294,6 +310,16 @@ mod tests {
         assert_eq!(of("street, town, FR", "[^,]+", [1, 2], "", 0).unwrap(), " town");
         assert_eq!(of("abc", "b", [3, 1], "", 0), None);
         assert_eq!(of("abc", "b", [1, 1], "", 3), None);
+    }
+
+    #[test]
+    fn few_expressions_are_kept() {
+        let patterns: Vec<String> = (0..1_000).map(|number| format!("^{number}$")).collect();
+        let mut expressions = ExpressionsOfRows::default();
+        for pattern in &patterns {
+            assert!(expressions.of(pattern, "").unwrap().is_match(pattern.trim_matches(['^', '$'])));
+            assert!(expressions.0.len() <= KEPT_MAX);
+        }
     }
 
     #[test]

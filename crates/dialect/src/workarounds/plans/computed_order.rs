@@ -3,6 +3,9 @@
 //! it takes the rows that it has sorted itself for unsorted ones, and refuses the plan. So such values become columns
 //! before rows are sorted by them.
 //!
+//! So do values with functions such as `random()` and `nextval('s')`, because a sort that merges sorted rows computes
+//! its keys again.
+//!
 //! No upstream issue known.
 
 use crate::text::plan_walk::DynWalk;
@@ -28,10 +31,10 @@ impl OptimizerRule for ComputedOrder {
 
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         match plan {
-            LogicalPlan::Sort(sort) if sort.expr.iter().any(|by| is_nested(&by.expr)) => {
+            LogicalPlan::Sort(sort) if sort.expr.iter().any(|by| becomes_column(&by.expr)) => {
                 sorted_by_columns(sort).map(Transformed::yes)
             }
-            LogicalPlan::Window(window) if window.window_expr.iter().any(sorts_by_nested) => {
+            LogicalPlan::Window(window) if window.window_expr.iter().any(sorts_by_computed) => {
                 over_columns(window).map(Transformed::yes)
             }
             other => Ok(Transformed::no(other)),
@@ -44,9 +47,9 @@ impl OptimizerRule for ComputedOrder {
 struct ComputedColumns(Vec<Expr>);
 
 impl ComputedColumns {
-    /// The column of a value. A value that is not computed from others stays.
+    /// The column of a value. One that does not become a column stays.
     fn column(&mut self, value: Expr) -> Expr {
-        if !is_nested(&value) {
+        if !becomes_column(&value) {
             return value;
         }
         let value = value.unalias();
@@ -128,28 +131,32 @@ fn name(at: usize) -> String {
     format!("\u{1}order{at}")
 }
 
-fn sorts_by_nested(expr: &Expr) -> bool {
+fn sorts_by_computed(expr: &Expr) -> bool {
     match expr {
-        Expr::Alias(alias) => sorts_by_nested(&alias.expr),
+        Expr::Alias(alias) => sorts_by_computed(&alias.expr),
         Expr::WindowFunction(function) => {
             let params = &function.params;
-            params.partition_by.iter().chain(params.order_by.iter().map(|by| &by.expr)).any(is_nested)
+            params.partition_by.iter().chain(params.order_by.iter().map(|by| &by.expr)).any(becomes_column)
         }
         _ => false,
     }
 }
 
-/// Whether a value is computed from values that are computed, too.
+/// Whether a value is computed from values that are computed, too, or differs each time it is computed.
+fn becomes_column(value: &Expr) -> bool {
+    let is_subquery = |part: &Expr| {
+        matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
+    };
+    (is_nested(value) || value.is_volatile()) && !value.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
+}
+
 fn is_nested(value: &Expr) -> bool {
     let mut is_nested = false;
     let walked = value.apply_children(|part| {
         is_nested |= has_parts(part);
         Ok(TreeNodeRecursion::Continue)
     });
-    let is_subquery = |part: &Expr| {
-        matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-    };
-    walked.is_ok() && is_nested && !value.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
+    walked.is_ok() && is_nested
 }
 
 fn has_parts(expr: &Expr) -> bool {

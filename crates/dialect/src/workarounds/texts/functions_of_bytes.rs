@@ -14,6 +14,7 @@ use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use memchr::memmem;
 use std::sync::Arc;
 
 /// Replaces the functions.
@@ -180,9 +181,7 @@ fn index(position: i64, bytes: &[u8]) -> usize {
 
 /// The position of the first occurrence, from 1; 0 if there is none.
 fn position(bytes: &[u8], sought: &[u8]) -> i32 {
-    let mut starts = 0..=bytes.len().saturating_sub(sought.len());
-    let found = starts.find(|start| bytes[*start..].starts_with(sought));
-    found.map_or(0, |start| i32::try_from(start + 1).unwrap_or(i32::MAX))
+    memmem::find(bytes, sought).map_or(0, |start| i32::try_from(start + 1).unwrap_or(i32::MAX))
 }
 
 fn of_bytes(inner: &Arc<ScalarUDF>, form: BytesFunction) -> ScalarUDF {
@@ -311,5 +310,15 @@ mod tests {
             assert_eq!(position(&BYTES, sought), expected, "{sought:?}");
         }
         assert_eq!(position(&[], &[]), 1);
+    }
+
+    /// A comparison at each position would take minutes.
+    #[test]
+    fn long_bytes_are_found_in_longer_ones() {
+        let bytes = vec![0; 1 << 22];
+        let mut sought = vec![0; 1 << 21];
+        assert_eq!(position(&bytes, &sought), 1);
+        sought.push(1);
+        assert_eq!(position(&bytes, &sought), 0);
     }
 }

@@ -3,16 +3,14 @@
 //!
 //! No upstream issue known.
 
-use super::regexp_replace::expression_of;
 use crate::functions::base::of_inner::of_inner;
+use crate::functions::texts::regexps::ExpressionsOfRows;
 use datafusion::arrow::array::{Array, AsArray, ListBuilder, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Replaces DataFusion's `regexp_match`.
@@ -37,7 +35,7 @@ impl ScalarUDFImpl for RegexpMatch {
         let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let columns = arrays.iter().map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
-        let mut expressions = HashMap::new();
+        let mut expressions = ExpressionsOfRows::default();
         let mut matches = ListBuilder::new(StringBuilder::new());
         for row in 0..columns[0].len() {
             let value = |at: usize| {
@@ -52,10 +50,7 @@ impl ScalarUDFImpl for RegexpMatch {
             if flags.contains('g') {
                 return exec_err!("regexp_match() does not support the \"global\" option");
             }
-            let expression = match expressions.entry((pattern, flags)) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
-            };
+            let expression = expressions.of(pattern, flags)?;
             let Some(groups) = expression.captures(text) else {
                 matches.append_null();
                 continue;

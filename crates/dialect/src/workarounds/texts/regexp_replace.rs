@@ -6,18 +6,16 @@
 //! No upstream issue known.
 
 use crate::functions::base::of_inner::of_inner;
-use crate::functions::texts::regexps;
+use crate::functions::texts::regexps::{self, ExpressionsOfRows};
 use datafusion::arrow::array::{Array, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
 use regex::Regex;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Stands for a plain backslash until texts have been replaced: a character for private use.
@@ -86,8 +84,7 @@ impl ScalarUDFImpl for RegexpReplace {
             && let Some(Some(flags)) = flags.try_as_str()
             && flags.contains('g')
         {
-            let flags = flags.replace('g', "");
-            return replaced_everywhere(&args, &flags);
+            return replaced_everywhere(&args, flags);
         }
         if let Some(replacement) = args.args.get_mut(2) {
             *replacement = match replacement {
@@ -120,17 +117,14 @@ fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<Columna
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
     let texts = arrays.iter().take(3).map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
     let rows = texts[0].as_string::<i32>().iter().zip(texts[1].as_string::<i32>()).zip(texts[2].as_string::<i32>());
-    let mut expressions: HashMap<&str, Regex> = HashMap::new();
+    let mut expressions = ExpressionsOfRows::default();
     let mut replaced = Vec::with_capacity(texts[0].len());
     for ((text, pattern), replacement) in rows {
         let (Some(text), Some(pattern), Some(replacement)) = (text, pattern, replacement) else {
             replaced.push(None);
             continue;
         };
-        let expression = match expressions.entry(pattern) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
-        };
+        let expression = expressions.of(pattern, flags)?;
         let everywhere = Matches { from: 0, number: None };
         replaced.push(Some(restored(&replace(expression, text, &translated(replacement), everywhere))));
     }
@@ -146,7 +140,7 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
     let [texts, patterns, replacements] = [0, 1, 2].map(|at| arrays[at].as_string::<i32>());
-    let mut expressions: HashMap<(&str, &str), Regex> = HashMap::new();
+    let mut expressions = ExpressionsOfRows::default();
     let mut replaced = Vec::with_capacity(texts.len());
     for row in 0..texts.len() {
         if arrays.iter().any(|column| column.is_null(row)) {
@@ -157,10 +151,7 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         let flags = arrays.get(FLAGS).map_or("", |flags| flags.as_string::<i32>().value(row));
         let start = regexps::number(arrays.get(START), row, "start", 1, 1)?;
         let number = regexps::number(arrays.get(START + 1), row, "n", 1, 0)?;
-        let expression = match expressions.entry((pattern, flags)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(regexps::expression_of(pattern, flags)?),
-        };
+        let expression = expressions.of(pattern, flags)?;
         replaced.push(Some(match regexps::byte_of(text, start) {
             Some(from) => {
                 let matches = Matches { from, number: number.checked_sub(1) };
@@ -174,12 +165,6 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         true => ScalarValue::try_from_array(&replaced, 0).map(ColumnarValue::Scalar),
         false => Ok(ColumnarValue::Array(Arc::new(replaced))),
     }
-}
-
-/// A pattern with flags.
-pub(crate) fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
-    let pattern = if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") };
-    Regex::new(&pattern).or_else(|error| exec_err!("Regular expression did not compile: {error}"))
 }
 
 /// The matches that are replaced.
@@ -258,6 +243,7 @@ fn restored(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::functions::texts::regexps::expression_of;
 
     #[test]
     fn empty_matches_are_replaced_where_postgresql_replaces_them() {

@@ -28,7 +28,7 @@ pub struct Moments {
 
 impl Moments {
     /// Adds a pair, which is the pair number `count`, counted from one.
-    fn push(&mut self, count: u64, x: f64, y: f64) {
+    pub fn push(&mut self, count: u64, x: f64, y: f64) {
         let count = count as f64;
         let (dx, dy) = (x - self.mean_x, y - self.mean_y);
         self.mean_x += dx / count;
@@ -58,7 +58,7 @@ impl Moments {
     }
 
     /// Merges the moments of `count` pairs with those of at least one other pair.
-    pub(super) fn merge(&mut self, count: u64, part: &Self, part_count: u64) {
+    pub fn merge(&mut self, count: u64, part: &Self, part_count: u64) {
         if count == 0 {
             *self = *part;
             return;

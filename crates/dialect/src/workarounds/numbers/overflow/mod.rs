@@ -4,25 +4,30 @@
 //! Owned here: `+`, `-` and `*` of integers and their negation ([`integer_operation`]) and arithmetic of floats
 //! ([`float_operation`]), which replace DataFusion's operators as soon as types are known, so that constants are
 //! checked too ([`CheckNumbers`]); `sum` of integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of
-//! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), and
-//! `sum` and `avg` of floats in sliding frames ([`sliding_floats`]).
+//! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), `sum`
+//! and `avg` of floats in sliding frames ([`sliding_floats`]), variances and standard deviations ([`variance`]), and
+//! covariances and the like in sliding frames ([`covariance`]).
 //! Not owned: division of integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks, and
 //! sums of floats, which become infinite.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
-//! [#21318](https://github.com/apache/datafusion/issues/21318); for `sum` and `avg` no upstream issue is known.
+//! [#21318](https://github.com/apache/datafusion/issues/21318); for the aggregates no upstream issue is known.
 
 mod average;
 mod average_groups;
+mod counted_moments;
+mod covariance;
 mod float_functions;
 mod float_operation;
 mod float_range;
+mod frame_values;
 mod integer_operation;
 mod rule;
 mod sliding_floats;
 mod sum;
 mod sum_distinct;
 mod sum_groups;
+mod variance;
 mod wide_sum;
 
 pub use integer_operation::IntegerOperation;
@@ -34,9 +39,12 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::AggregateUDF;
 use std::sync::Arc;
 
-/// Replaces DataFusion's `sum` and `avg` by the checked sum and the exact average, and checks functions of floats.
+/// Replaces DataFusion's `sum` and `avg` by the checked sum and the exact average, and its variances and
+/// covariances, and checks functions of floats.
 pub(crate) fn check_functions(context: &SessionContext) {
     float_functions::register(context);
+    variance::register(context);
+    covariance::register(context);
     if let Some(inner) = context.state().aggregate_functions().get("sum") {
         context.register_udaf(AggregateUDF::new_from_impl(sum::ExactSum::new(Arc::clone(inner))));
     }

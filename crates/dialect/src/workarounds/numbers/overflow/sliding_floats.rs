@@ -4,6 +4,7 @@
 //!
 //! Part of [`overflow`](super).
 
+use super::frame_values::FrameValues;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type};
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -14,63 +15,30 @@ pub(super) fn are_floats(fields: &[FieldRef]) -> bool {
     matches!(fields, [field] if *field.data_type() == DataType::Float64)
 }
 
-/// The values of a frame as two stacks. Values enter on top of the second one. When the first one is empty, the second
-/// one is turned over onto it, so that the value that entered first is on top and leaves next. Each value is moved
-/// once.
+/// The sum of a frame, or its average.
 #[derive(Debug)]
 pub(super) struct SlidingFloats {
     is_average: bool,
-    /// For each value the sum of it and of those below it, which entered later.
-    leaving: Vec<f64>,
-    entering: Vec<f64>,
-    entering_sum: f64,
+    values: FrameValues<f64>,
 }
 
 impl SlidingFloats {
-    /// The sum of a frame, or its average.
     pub(super) fn new(is_average: bool) -> Self {
-        Self { is_average, leaving: Vec::new(), entering: Vec::new(), entering_sum: 0.0 }
-    }
-
-    fn enter(&mut self, value: f64) {
-        self.entering_sum = if self.entering.is_empty() { value } else { self.entering_sum + value };
-        self.entering.push(value);
-    }
-
-    /// Removes the value that entered first.
-    fn leave(&mut self) {
-        if self.leaving.is_empty() {
-            for value in self.entering.drain(..).rev() {
-                self.leaving.push(self.leaving.last().map_or(value, |sum| value + sum));
-            }
-        }
-        self.leaving.pop();
-    }
-
-    /// `None` for a frame without values.
-    fn sum(&self) -> Option<f64> {
-        match (self.leaving.last(), self.entering.is_empty()) {
-            (Some(sum), true) => Some(*sum),
-            (Some(sum), false) => Some(sum + self.entering_sum),
-            (None, false) => Some(self.entering_sum),
-            (None, true) => None,
-        }
+        Self { is_average, values: FrameValues::<f64>::new(|first, next| first + next) }
     }
 }
 
 impl Accumulator for SlidingFloats {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for value in values[0].as_primitive::<Float64Type>().iter().flatten() {
-            self.enter(value);
+            self.values.enter(value);
         }
         Ok(())
     }
 
     /// The values that leave are those that entered first.
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for _ in 0..values[0].len() - values[0].null_count() {
-            self.leave();
-        }
+        self.values.leave(values[0].len() - values[0].null_count());
         Ok(())
     }
 
@@ -79,13 +47,13 @@ impl Accumulator for SlidingFloats {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let count = (self.leaving.len() + self.entering.len()) as f64;
-        let value = self.sum().map(|sum| if self.is_average { sum / count } else { sum });
+        let count = self.values.count() as f64;
+        let value = self.values.joined().map(|sum| if self.is_average { sum / count } else { sum });
         Ok(ScalarValue::Float64(value))
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + (self.leaving.capacity() + self.entering.capacity()) * size_of::<f64>()
+        size_of_val(self) + self.values.size()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {

@@ -5,7 +5,6 @@
 //!
 //! No upstream issue known.
 
-use super::quantifiers::refuse_repeated_quantifiers;
 use crate::text::pattern_escapes::with_rust_escapes;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::Result;
@@ -88,8 +87,7 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
             value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
             ..
         }) => {
-            refuse_repeated_quantifiers(text)?;
-            *text = with_rust_escapes(text);
+            *text = with_rust_escapes(text)?;
             if !flags.is_empty() && (flags != "s" || text.contains('.')) {
                 text.insert_str(0, &format!("(?{flags})"));
             }

@@ -9,6 +9,5 @@ mod literal_numerics;
 pub(super) mod other_forms;
 pub(super) mod other_functions;
 mod percentile_lists;
-mod quantifiers;
 pub(super) mod row_members;
 pub(super) mod units_of_rows;

@@ -43,8 +43,20 @@ const CASTS: [(&str, &str); 10] = [
 ];
 
 /// Functions that compute squares, which may be out of range.
-const OF_SQUARES: [&str; 9] =
-    ["var_pop", "var_samp", "var", "stddev", "stddev_pop", "stddev_samp", "covar_pop", "covar_samp", "covar"];
+const OF_SQUARES: [&str; 12] = [
+    "var_pop",
+    "var_samp",
+    "var",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "covar_pop",
+    "covar_samp",
+    "covar",
+    "regr_sxx",
+    "regr_syy",
+    "regr_sxy",
+];
 
 /// Functions of one number, which read a text in the statement as a DOUBLE.
 const OF_ONE_DOUBLE: [&str; 32] = [
@@ -156,7 +168,7 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
             }
             Ok(())
         }
-        name if OF_SQUARES.contains(&name) && call.over.is_none() => {
+        name if OF_SQUARES.contains(&name) => {
             let mut checked = expression("in_range(NULL)")?;
             set_first_argument(&mut checked, expr.clone());
             *expr = checked;

@@ -1,18 +1,57 @@
 //! `CREATE TABLE t (a, b) AS query`, whose columns the parser takes for declarations without types: it becomes
-//! `CREATE TABLE t AS SELECT * FROM (query) AS t (a, b)`.
+//! `CREATE TABLE t AS SELECT * FROM (query) AS t (a, b)`. `WITH [NO] DATA` behind the query is left out: whether the
+//! table gets the rows is read from the text.
 //!
 //! No upstream issue known.
 
-use super::words::{after, is_significant, is_word};
+use super::words::{after, before, blank, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::RangeInclusive;
 
 /// The name of the query, which no statement can use.
 pub const CREATED_QUERY: &str = "\u{1}created";
 
+/// Rewrites `CREATE TABLE ... AS`.
+pub(super) fn write_created_table(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(table) = created_table(tokens) else { return };
+    drop_data_clause(&mut tokens[table..]);
+    name_columns(tokens, table);
+}
+
+/// The word `TABLE` of a `CREATE TABLE`.
+fn created_table(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut at = tokens.iter().position(is_significant).filter(|first| is_word(&tokens[*first], "CREATE"))?;
+    at = after(tokens, at)?;
+    while ["TEMPORARY", "TEMP", "LOCAL", "GLOBAL"].iter().any(|word| is_word(&tokens[at], word)) {
+        at = after(tokens, at)?;
+    }
+    Some(at).filter(|table| is_word(&tokens[*table], "TABLE"))
+}
+
+/// Removes `WITH DATA` or `WITH NO DATA` at the end.
+fn drop_data_clause(tokens: &mut [TokenWithSpan]) {
+    let Some(data) = last(tokens).filter(|last| is_word(&tokens[*last], "DATA")) else { return };
+    let Some(mut with) = before(tokens, data) else { return };
+    if is_word(&tokens[with], "NO")
+        && let Some(word) = before(tokens, with)
+    {
+        with = word;
+    }
+    if is_word(&tokens[with], "WITH") && tokens[..with].iter().any(|token| is_word(token, "AS")) {
+        tokens[with..=data].iter_mut().for_each(blank);
+    }
+}
+
+/// The last token of the statement.
+fn last(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let is_last =
+        |token: &TokenWithSpan| is_significant(token) && !matches!(token.token, Token::SemiColon | Token::EOF);
+    tokens.iter().rposition(is_last)
+}
+
 /// Moves the names of the columns after the query.
-pub(super) fn name_created_columns(tokens: &mut Vec<TokenWithSpan>) {
-    let Some((columns, query)) = columns_and_query(tokens) else { return };
+fn name_columns(tokens: &mut Vec<TokenWithSpan>, table: usize) {
+    let Some((columns, query)) = columns_and_query(tokens, table) else { return };
     let span = tokens[*columns.start()].span;
     let with_span = |token: Token| TokenWithSpan::new(token, span);
     let names = tokens[columns.clone()].to_vec();
@@ -26,16 +65,9 @@ pub(super) fn name_created_columns(tokens: &mut Vec<TokenWithSpan>) {
     tokens.splice(*columns.start()..=*query.end(), written);
 }
 
-/// The places of the names with their parentheses, and of the query.
-fn columns_and_query(tokens: &[TokenWithSpan]) -> Option<(RangeInclusive<usize>, RangeInclusive<usize>)> {
-    let mut at = tokens.iter().position(is_significant).filter(|first| is_word(&tokens[*first], "CREATE"))?;
-    at = after(tokens, at)?;
-    while ["TEMPORARY", "TEMP", "LOCAL", "GLOBAL"].iter().any(|word| is_word(&tokens[at], word)) {
-        at = after(tokens, at)?;
-    }
-    if !is_word(&tokens[at], "TABLE") {
-        return None;
-    }
+/// The places of the names with their parentheses, and of the query, behind the word `TABLE`.
+fn columns_and_query(tokens: &[TokenWithSpan], table: usize) -> Option<(RangeInclusive<usize>, RangeInclusive<usize>)> {
+    let mut at = table;
     // `IF NOT EXISTS`, and the name.
     let open = loop {
         at = after(tokens, at)?;
@@ -56,9 +88,6 @@ fn columns_and_query(tokens: &[TokenWithSpan]) -> Option<(RangeInclusive<usize>,
         }
     };
     let query = after(tokens, close).filter(|next| is_word(&tokens[*next], "AS")).and_then(|at| after(tokens, at))?;
-    let is_last =
-        |token: &TokenWithSpan| is_significant(token) && !matches!(token.token, Token::SemiColon | Token::EOF);
-    // `WITH NO DATA` belongs to the declaration.
-    let end = tokens.iter().rposition(is_last).filter(|end| *end >= query && !is_word(&tokens[*end], "DATA"))?;
+    let end = last(tokens).filter(|end| *end >= query)?;
     Some((open..=close, query..=end))
 }

@@ -20,7 +20,10 @@ pub(crate) fn write_merge_actions(tokens: &mut Vec<TokenWithSpan>) {
         return;
     }
     for at in (0..tokens.len()).rev() {
-        let Some(action) = after(tokens, at).filter(|_| is_word(&tokens[at], "THEN")) else { continue };
+        if !is_word(&tokens[at], "THEN") {
+            continue;
+        }
+        let Some(action) = after(tokens, at) else { continue };
         let Some(next) = after(tokens, action) else { continue };
         if is_word(&tokens[action], "DO") && is_word(&tokens[next], "NOTHING") {
             let Some(matched) = is_after_matched(tokens, at) else { continue };

@@ -9,8 +9,8 @@
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
-use super::created_columns::name_created_columns;
-use super::words::{after, before, is_significant, is_word, opening};
+use super::created_columns::write_created_table;
+use super::words::{after, before, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
@@ -31,7 +31,7 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
         name_target(tokens);
     }
     if first_is(tokens, "CREATE") {
-        name_created_columns(tokens);
+        write_created_table(tokens);
     }
     if first_is(tokens, "COMMENT") {
         comment_on_index(tokens);
@@ -69,7 +69,8 @@ fn mark_concurrently(tokens: &mut Vec<TokenWithSpan>) {
 
 /// `OVERRIDING SYSTEM VALUE` and `OVERRIDING USER VALUE`, which become a `PARTITION` with a mark.
 fn mark_overriding(tokens: &mut Vec<TokenWithSpan>) {
-    for at in (0..tokens.len()).rev() {
+    let mut marks = Vec::new();
+    for at in 0..tokens.len() {
         if !is_word(&tokens[at], "OVERRIDING") {
             continue;
         }
@@ -83,20 +84,24 @@ fn mark_overriding(tokens: &mut Vec<TokenWithSpan>) {
         let span = tokens[at].span;
         let (partition, mark) = (Token::make_keyword("PARTITION"), Token::make_word(mark, Some('"')));
         let clause = [partition, Token::LParen, mark, Token::RParen];
-        tokens.splice(at..=value, clause.map(|token| TokenWithSpan::new(token, span)));
+        marks.push((at..value + 1, clause.map(|token| TokenWithSpan::new(token, span)).to_vec()));
     }
+    replace(tokens, marks);
 }
 
 /// `ROWS FROM (` where a table may stand.
 fn call_rows_from(tokens: &mut [TokenWithSpan]) {
     for at in 0..tokens.len() {
+        if !is_word(&tokens[at], "ROWS") {
+            continue;
+        }
         let Some(from) = after(tokens, at).filter(|next| is_word(&tokens[*next], "FROM")) else { continue };
         let is_call = after(tokens, from).is_some_and(|next| tokens[next].token == Token::LParen);
         let is_table = before(tokens, at).is_some_and(|before| {
             let before = &tokens[before];
             before.token == Token::Comma || ["FROM", "JOIN", "LATERAL"].iter().any(|word| is_word(before, word))
         });
-        if is_word(&tokens[at], "ROWS") && is_call && is_table {
+        if is_call && is_table {
             tokens[at].token = Token::make_word(ROWS_FROM, None);
             tokens[from].token = Token::Whitespace(Whitespace::Space);
         }
@@ -172,19 +177,22 @@ fn sort_by_operators(tokens: &mut [TokenWithSpan]) {
 
 /// `substring(text SIMILAR pattern ESCAPE escape)`, which is `substring(text FROM pattern FOR escape)`.
 fn write_similar_substrings(tokens: &mut [TokenWithSpan]) {
+    // For each open parenthesis, whether it is that of a `substring`, and the last `SIMILAR` in it.
+    let mut open: Vec<(bool, Option<usize>)> = Vec::new();
     for at in 0..tokens.len() {
-        if !is_word(&tokens[at], "SIMILAR") || after(tokens, at).is_some_and(|next| is_word(&tokens[next], "TO")) {
-            continue;
-        }
-        let open = opening(tokens, at).filter(|open| {
-            let name = before(tokens, *open);
-            name.is_some_and(|name| is_word(&tokens[name], "SUBSTRING"))
-        });
-        let Some(open) = open else { continue };
-        let is_escape = |at: &usize| is_word(&tokens[*at], "ESCAPE") && opening(tokens, *at) == Some(open);
-        if let Some(escape) = (at + 1..tokens.len()).find(is_escape) {
-            tokens[at].token = Token::make_keyword("FROM");
-            tokens[escape].token = Token::make_keyword("FOR");
+        if tokens[at].token == Token::LParen {
+            open.push((before(tokens, at).is_some_and(|name| is_word(&tokens[name], "SUBSTRING")), None));
+        } else if tokens[at].token == Token::RParen {
+            open.pop();
+        } else if let Some((true, similar)) = open.last_mut() {
+            if is_word(&tokens[at], "SIMILAR") && !after(tokens, at).is_some_and(|next| is_word(&tokens[next], "TO")) {
+                *similar = Some(at);
+            } else if is_word(&tokens[at], "ESCAPE")
+                && let Some(similar) = similar.take()
+            {
+                tokens[similar].token = Token::make_keyword("FROM");
+                tokens[at].token = Token::make_keyword("FOR");
+            }
         }
     }
 }
@@ -192,50 +200,44 @@ fn write_similar_substrings(tokens: &mut [TokenWithSpan]) {
 /// `TABLE t` where a query may stand.
 fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
     let creates = first_is(tokens, "CREATE");
-    for at in (0..tokens.len()).rev() {
-        let names_table = after(tokens, at).is_some_and(|next| matches!(tokens[next].token, Token::Word(_)));
-        if !is_word(&tokens[at], "TABLE") || !names_table {
-            continue;
+    let begins_query = |at: usize| match before(tokens, at) {
+        None => true,
+        Some(before) => {
+            let before = &tokens[before];
+            before.token == Token::LParen
+                || ["UNION", "EXCEPT", "INTERSECT", "ALL"].iter().any(|word| is_word(before, word))
+                || (creates && is_word(before, "AS"))
         }
-        let begins_query = match tokens[..at].iter().rposition(is_significant) {
-            None => true,
-            Some(before) => {
-                let before = &tokens[before];
-                before.token == Token::LParen
-                    || ["UNION", "EXCEPT", "INTERSECT", "ALL"].iter().any(|word| is_word(before, word))
-                    || (creates && is_word(before, "AS"))
-            }
-        };
-        if begins_query {
-            let span = tokens[at].span;
-            tokens.splice(at..=at, select_all_from(span));
-        }
-    }
+    };
+    let names_table = |at: usize| after(tokens, at).is_some_and(|next| matches!(tokens[next].token, Token::Word(_)));
+    let is_query = |at: &usize| is_word(&tokens[*at], "TABLE") && names_table(*at) && begins_query(*at);
+    let queries = (0..tokens.len()).filter(is_query);
+    let selects = queries.map(|at| (at..at + 1, select_all_from(tokens[at].span).to_vec())).collect();
+    replace(tokens, selects);
 }
 
 /// `VALUES` after `ANY` and `ALL`.
 fn select_values(tokens: &mut Vec<TokenWithSpan>) {
-    for at in (0..tokens.len()).rev() {
-        if !["ANY", "SOME", "ALL"].iter().any(|word| is_word(&tokens[at], word)) {
-            continue;
+    // For each open parenthesis, the `VALUES` that begins such a list in it.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut written = Vec::new();
+    for at in 0..tokens.len() {
+        if tokens[at].token == Token::LParen {
+            let compares = before(tokens, at)
+                .is_some_and(|word| ["ANY", "SOME", "ALL"].iter().any(|wanted| is_word(&tokens[word], wanted)));
+            open.push(after(tokens, at).filter(|next| compares && is_word(&tokens[*next], "VALUES")));
+        } else if tokens[at].token == Token::RParen
+            && let Some(values) = open.pop().flatten()
+        {
+            let span = tokens[values].span;
+            let mut select = select_all_from(span).to_vec();
+            select.push(TokenWithSpan::new(Token::LParen, span));
+            written.push((values..values, select));
+            written.push((at..at, vec![TokenWithSpan::new(Token::RParen, span)]));
         }
-        let Some(open) = after(tokens, at).filter(|next| tokens[*next].token == Token::LParen) else { continue };
-        let Some(values) = after(tokens, open).filter(|next| is_word(&tokens[*next], "VALUES")) else { continue };
-        let mut depth = 0_usize;
-        let close = (open..tokens.len()).find(|at| {
-            match tokens[*at].token {
-                Token::LParen => depth += 1,
-                Token::RParen => depth -= 1,
-                _ => {}
-            }
-            depth == 0
-        });
-        let Some(close) = close else { continue };
-        let span = tokens[values].span;
-        tokens.insert(close, TokenWithSpan::new(Token::RParen, span));
-        let bracket = TokenWithSpan::new(Token::LParen, span);
-        tokens.splice(values..values, select_all_from(span).into_iter().chain([bracket]));
     }
+    written.sort_by_key(|(place, _)| place.start);
+    replace(tokens, written);
 }
 
 /// `SELECT * FROM `, written where the span is.
@@ -261,13 +263,10 @@ fn name_target(tokens: &mut [TokenWithSpan]) {
     let mut is_about_target = false;
     for at in alias + 1..tokens.len() {
         is_about_target |= is_word(&tokens[at], "CONFLICT") || is_word(&tokens[at], "RETURNING");
-        let is_prefix = after(tokens, at).is_some_and(|next| tokens[next].token == Token::Period);
-        if let Token::Word(word) = &mut tokens[at].token
-            && is_about_target
-            && is_prefix
-            && word.value.eq_ignore_ascii_case(&given.value)
-        {
-            *word = table.clone();
+        let is_alias = matches!(&tokens[at].token, Token::Word(word) if word.value.eq_ignore_ascii_case(&given.value));
+        let is_prefix = || after(tokens, at).is_some_and(|next| tokens[next].token == Token::Period);
+        if is_about_target && is_alias && is_prefix() {
+            tokens[at].token = Token::Word(table.clone());
         }
     }
 }
@@ -299,4 +298,58 @@ fn end_of_name(tokens: &[TokenWithSpan], first: usize) -> Option<usize> {
 
 fn first_is(tokens: &[TokenWithSpan], wanted: &str) -> bool {
     tokens.iter().find(|token| is_significant(token)).is_some_and(|first| is_word(first, wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workarounds::syntax::tokens::dialect::StatementDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    fn rewritten(text: &str) -> String {
+        let mut tokens = Tokenizer::new(&StatementDialect::new(0), text).tokenize_with_location().unwrap();
+        write_statements(&mut tokens);
+        tokens.iter().map(|token| token.to_string()).collect()
+    }
+
+    #[test]
+    fn statements_are_written_with_known_words() {
+        for (text, expected) in [
+            ("TABLE t UNION TABLE u", "SELECT * FROM  t UNION SELECT * FROM  u"),
+            ("CREATE TABLE t AS TABLE u", "CREATE TABLE t AS SELECT * FROM  u"),
+            ("CREATE TABLE t AS SELECT 1 WITH NO DATA", "CREATE TABLE t AS SELECT 1      "),
+            ("CREATE TABLE t AS SELECT a FROM data", "CREATE TABLE t AS SELECT a FROM data"),
+            (
+                "SELECT 1 = ANY (VALUES (2 < ALL (VALUES (3))))",
+                "SELECT 1 = ANY (SELECT * FROM (VALUES (2 < ALL (SELECT * FROM (VALUES (3))))))",
+            ),
+            ("SELECT (VALUES (1))", "SELECT (VALUES (1))"),
+            ("substring((a) SIMILAR f(b, 'ESCAPE') ESCAPE c)", "substring((a) FROM f(b, 'ESCAPE') FOR c)"),
+            ("substring(a SIMILAR TO b ESCAPE c)", "substring(a SIMILAR TO b ESCAPE c)"),
+            (
+                "INSERT INTO t OVERRIDING USER VALUE VALUES (1)",
+                "INSERT INTO t PARTITION(\"\u{1}overriding user value\") VALUES (1)",
+            ),
+            (
+                "INSERT INTO t AS x VALUES (x.a) ON CONFLICT DO UPDATE SET a = x.a",
+                "INSERT INTO t     VALUES (x.a) ON CONFLICT DO UPDATE SET a = t.a",
+            ),
+        ] {
+            assert_eq!(rewritten(text), expected, "{text}");
+        }
+    }
+
+    /// A time for each pair of words would be many minutes.
+    #[test]
+    fn a_statement_may_have_many_words() {
+        const COUNT: usize = 50_000;
+        let tables = rewritten(&format!("TABLE a{}", " UNION TABLE a".repeat(COUNT)));
+        assert_eq!(tables.matches("SELECT").count(), COUNT + 1);
+        let open = "substring(x SIMILAR y = ANY(VALUES (".repeat(COUNT);
+        assert_eq!(rewritten(&open), open);
+        let escapes = format!("substring({})", "x SIMILAR y ESCAPE z ".repeat(COUNT));
+        assert_eq!(rewritten(&escapes).matches(" FOR ").count(), COUNT);
+        let blanks = format!("INSERT INTO t AS x{}", " ".repeat(COUNT));
+        assert_eq!(rewritten(&blanks).trim_end(), "INSERT INTO t");
+    }
 }

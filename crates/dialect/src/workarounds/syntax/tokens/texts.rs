@@ -7,6 +7,7 @@
 //! [#2167](https://github.com/apache/datafusion-sqlparser-rs/pull/2167) (two texts) of the parser are for other
 //! dialects; for the others no upstream issue is known.
 
+use super::words::{is_significant, is_word};
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -58,29 +59,29 @@ const BEFORE_OPERANDS: [Keyword; 40] = [
 
 /// Writes `ISNULL` and `NOTNULL` after an operand as `IS NULL` and `IS NOT NULL`.
 pub(crate) fn write_null_tests(tokens: &mut Vec<TokenWithSpan>) {
-    let (mut at, mut follows_operand) = (0, false);
-    while at < tokens.len() {
-        let words: &[&str] = match &tokens[at].token {
-            Token::Word(word) if word.quote_style.is_none() && follows_operand => match word.value.to_ascii_uppercase()
-            {
-                word if word == "ISNULL" => &["IS", "NULL"],
-                word if word == "NOTNULL" => &["IS", "NOT", "NULL"],
-                _ => &[],
-            },
-            _ => &[],
+    let mut written = Vec::with_capacity(tokens.len());
+    let mut follows_operand = false;
+    for token in std::mem::take(tokens) {
+        let test: &[&str] = if follows_operand && is_word(&token, "ISNULL") {
+            &["IS", "NULL"]
+        } else if follows_operand && is_word(&token, "NOTNULL") {
+            &["IS", "NOT", "NULL"]
+        } else {
+            &[]
         };
-        if !words.is_empty() {
-            let span = tokens[at].span;
-            let space = || TokenWithSpan::new(Token::Whitespace(Whitespace::Space), span);
-            let written = words.iter().flat_map(|word| [TokenWithSpan::new(Token::make_keyword(word), span), space()]);
-            let written: Vec<TokenWithSpan> = written.collect();
-            tokens.splice(at..=at, written);
+        for word in test {
+            written.push(TokenWithSpan::new(Token::make_keyword(word), token.span));
+            written.push(TokenWithSpan::new(Token::Whitespace(Whitespace::Space), token.span));
         }
-        if !matches!(tokens[at].token, Token::Whitespace(_)) {
-            follows_operand = ends_operand(&tokens[at].token);
+        // A test is an operand itself.
+        if test.is_empty() {
+            if is_significant(&token) {
+                follows_operand = ends_operand(&token.token);
+            }
+            written.push(token);
         }
-        at += 1;
     }
+    *tokens = written;
 }
 
 fn ends_operand(token: &Token) -> bool {
@@ -147,4 +148,36 @@ pub(crate) fn refuse_letters_after_numbers(tokens: &[TokenWithSpan]) -> Result<(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workarounds::syntax::tokens::dialect::StatementDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    fn with_null_tests(text: &str) -> String {
+        let mut tokens = Tokenizer::new(&StatementDialect::new(0), text).tokenize_with_location().unwrap();
+        write_null_tests(&mut tokens);
+        tokens.iter().map(|token| token.to_string()).collect()
+    }
+
+    #[test]
+    fn tests_follow_operands() {
+        for (text, expected) in [
+            ("a ISNULL", "a IS NULL "),
+            ("a ISNULL NotNull AND 1 isnull", "a IS NULL  IS NOT NULL  AND 1 IS NULL "),
+            ("SELECT isnull FROM t", "SELECT isnull FROM t"),
+            ("a \"isnull\"", "a \"isnull\""),
+        ] {
+            assert_eq!(with_null_tests(text), expected, "{text}");
+        }
+    }
+
+    /// A time for each pair of tests would be many minutes.
+    #[test]
+    fn a_statement_may_have_many_tests() {
+        const COUNT: usize = 200_000;
+        assert_eq!(with_null_tests(&"a ISNULL ".repeat(COUNT)), "a IS NULL  ".repeat(COUNT));
+    }
 }

@@ -12,23 +12,31 @@ use crate::workarounds::syntax::windows::exclusions::mark_of;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+use std::ops::Range;
 
 /// The words that a window begins with if it is not based on another.
 const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
 
 /// Removes words without effect, and marks the windows with an exclusion.
 pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
-    let mut at = 0;
-    while at < tokens.len() {
-        if is_word(&tokens[at], "MATERIALIZED") {
+    // The open parentheses. One that has an exclusion has no other.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    let mut marks: Vec<TokenReplacement> = Vec::new();
+    for at in 0..tokens.len() {
+        if tokens[at].token == Token::LParen {
+            open.push(Some(at));
+        } else if tokens[at].token == Token::RParen {
+            open.pop();
+        } else if is_word(&tokens[at], "MATERIALIZED") {
             drop_materialized(tokens, at);
         } else if is_word(&tokens[at], "EXCLUDE") {
-            at += mark_exclusion(tokens, at)?;
+            marks.extend(mark_of_exclusion(tokens, at, open.last_mut())?);
         } else if is_word(&tokens[at], "FROM") {
             drop_from_of_trim(tokens, at);
         }
-        at += 1;
     }
+    marks.sort_by_key(|(place, _)| place.start);
+    replace(tokens, marks);
     Ok(())
 }
 
@@ -82,13 +90,17 @@ fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
     }
 }
 
-/// Removes `EXCLUDE ...` after a frame, and puts its mark among the expressions of `PARTITION BY`. Returns the number
-/// of tokens that were inserted before it. `* EXCLUDE (...)` is another clause, and stays.
-fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
+/// Removes `EXCLUDE ...` after a frame. Returns its mark, with the place of it among the expressions of `PARTITION BY`.
+/// `* EXCLUDE (...)` is another clause, and stays.
+fn mark_of_exclusion(
+    tokens: &mut [TokenWithSpan],
+    at: usize,
+    open: Option<&mut Option<usize>>,
+) -> Result<Option<TokenReplacement>> {
     let is_in_frame = before(tokens, at).is_some_and(|word| {
         ["ROW", "PRECEDING", "FOLLOWING"].iter().any(|end_of_frame| is_word(&tokens[word], end_of_frame))
     });
-    let Some(first) = after(tokens, at).filter(|_| is_in_frame) else { return Ok(0) };
+    let Some(first) = after(tokens, at).filter(|_| is_in_frame) else { return Ok(None) };
     let second = after(tokens, first);
     let is_second = |wanted: &str| second.is_some_and(|second| is_word(&tokens[second], wanted));
     let (rows, count) = if is_word(&tokens[first], "TIES") {
@@ -103,9 +115,9 @@ fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
         return Err(sql_error("EXCLUDE of which rows?").with_hint("CURRENT ROW, GROUP, TIES or NO OTHERS"));
     };
     [Some(at), Some(first), second.filter(|_| count == 2)].into_iter().flatten().for_each(|at| blank(&mut tokens[at]));
-    let Some(rows) = rows else { return Ok(0) };
+    let Some(rows) = rows else { return Ok(None) };
     let unsuited = || sql_error("EXCLUDE outside of a window");
-    let open = opening(tokens, at).ok_or_else(unsuited)?;
+    let open = open.and_then(Option::take).ok_or_else(unsuited)?;
     let mut position = after(tokens, open).ok_or_else(unsuited)?;
     // The name of the window that it is based on comes first.
     if !CLAUSES.iter().any(|clause| is_word(&tokens[position], clause)) {
@@ -120,26 +132,9 @@ fn mark_exclusion(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<usize> {
         }
         false => vec![Token::make_keyword("PARTITION"), space(), Token::make_keyword("BY"), space(), mark, space()],
     };
-    let (span, count) = (tokens[at].span, written.len());
-    tokens.splice(position..position, written.into_iter().map(|token| TokenWithSpan::new(token, span)));
-    Ok(count)
-}
-
-/// The position of the parenthesis that is open at a token.
-pub(super) fn opening(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    (0..at).rev().find(|at| match tokens[*at].token {
-        Token::RParen => {
-            depth += 1;
-            false
-        }
-        Token::LParen if depth == 0 => true,
-        Token::LParen => {
-            depth -= 1;
-            false
-        }
-        _ => false,
-    })
+    let span = tokens[at].span;
+    let written = written.into_iter().map(|token| TokenWithSpan::new(token, span)).collect();
+    Ok(Some((position..position, written)))
 }
 
 pub(crate) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
@@ -156,6 +151,26 @@ pub(crate) fn before(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
 
 pub(crate) fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
+}
+
+/// Some tokens, and others in place of them.
+pub(super) type TokenReplacement = (Range<usize>, Vec<TokenWithSpan>);
+
+/// Replaces tokens. The ranges are in order, and do not overlap.
+pub(super) fn replace(tokens: &mut Vec<TokenWithSpan>, replacements: Vec<TokenReplacement>) {
+    if replacements.is_empty() {
+        return;
+    }
+    let mut written = Vec::with_capacity(tokens.len());
+    let (mut rest, mut at) = (std::mem::take(tokens).into_iter(), 0);
+    for (replaced, others) in replacements {
+        written.extend(rest.by_ref().take(replaced.start - at));
+        rest.by_ref().take(replaced.len()).for_each(drop);
+        written.extend(others);
+        at = replaced.end;
+    }
+    written.extend(rest);
+    *tokens = written;
 }
 
 pub(super) fn blank(token: &mut TokenWithSpan) {

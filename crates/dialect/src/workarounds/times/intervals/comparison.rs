@@ -35,15 +35,6 @@ impl AnalyzerRule for Lengths {
         plan.dyn_transform_up_with_subqueries(|plan| {
             let schema = merge_schema(&plan.inputs());
             let names = NamePreserver::new(&plan);
-            // ORDER BY sorts by the length, too.
-            if let LogicalPlan::Sort(mut sort) = plan {
-                for key in &mut sort.expr {
-                    if is_interval(&key.expr, &schema) {
-                        key.expr = order(key.expr.clone());
-                    }
-                }
-                return Ok(Transformed::yes(LogicalPlan::Sort(sort)));
-            }
             let plan = plan.dyn_map_expressions(|expr| {
                 let name = names.save(&expr);
                 let rewritten = expr.dyn_transform_up(|expr| Ok(rewrite(expr, &schema)))?;
@@ -51,6 +42,11 @@ impl AnalyzerRule for Lengths {
             })?;
             plan.transform_data(|plan| match plan {
                 LogicalPlan::Join(join) => Ok(Transformed::yes(LogicalPlan::Join(join_by_length(join)))),
+                // ORDER BY sorts by the length, too.
+                LogicalPlan::Sort(mut sort) => {
+                    let changed = sorted(&mut sort.expr, &schema);
+                    Ok(Transformed::new_transformed(LogicalPlan::Sort(sort), changed))
+                }
                 other => by_length(other),
             })
         })
@@ -176,7 +172,7 @@ fn ordered(exprs: &mut [Expr], schema: &DFSchema) -> bool {
     let mut changed = false;
     for expr in exprs {
         if is_interval(expr, schema) {
-            *expr = order(expr.clone());
+            *expr = order(std::mem::take(expr).unalias());
             changed = true;
         }
     }

@@ -1,8 +1,5 @@
 //! A quantifier of a regular expression without something to repeat: after another quantifier, as in `a**`, or after
-//! a position, as in `^*`. PostgreSQL refuses it, and Rust's regular expressions, which DataFusion uses, repeat what is
-//! repeated already. Patterns in quotes are checked.
-//!
-//! Part of [`line_ends`](super::line_ends).
+//! a position, as in `^*`. PostgreSQL refuses it, and Rust's regular expressions repeat what is repeated already.
 
 use atsdb_core::{Error, Result};
 use std::iter::Peekable;
@@ -39,13 +36,23 @@ pub(super) fn refuse_repeated_quantifiers(pattern: &str) -> Result<()> {
                 skip_class(&mut letters);
                 true
             }
-            // What follows `(?` says what sort of group it is.
-            '(' => letters.next_if_eq(&'?').is_some(),
+            '(' => {
+                skip_sort_of_group(&mut letters);
+                false
+            }
             '|' => false,
             _ => true,
         };
     }
     Ok(())
+}
+
+/// Skips what says behind an opening parenthesis what sort of group it is, such as `?:`; or flags, such as `?i)`.
+fn skip_sort_of_group(letters: &mut Peekable<Chars<'_>>) {
+    if letters.next_if_eq(&'?').is_some() {
+        while letters.next_if(|flag| flag.is_ascii_alphabetic() || *flag == '-').is_some() {}
+        letters.next();
+    }
 }
 
 /// Skips what follows an opening bracket, up to its closing one.
@@ -57,8 +64,16 @@ fn skip_class(letters: &mut Peekable<Chars<'_>>) {
         match letter {
             ']' => return,
             '\\' => drop(letters.next()),
-            // A class such as `[:digit:]`.
-            '[' if letters.peek() == Some(&':') => drop(letters.by_ref().find(|inner| *inner == ']')),
+            // A class such as `[:digit:]`, or a character such as `[.-.]`.
+            '[' => {
+                if let Some(mark) = letters.next_if(|mark| [':', '.', '='].contains(mark)) {
+                    while let Some(inner) = letters.next() {
+                        if inner == mark && letters.next_if_eq(&']').is_some() {
+                            break;
+                        }
+                    }
+                }
+            }
             _ => {}
         }
     }
@@ -70,7 +85,9 @@ mod tests {
 
     #[test]
     fn what_is_repeated_is_not_repeated_again() {
-        for pattern in ["a**", "a+*", "a{2}{3}", "a{2}?+", "a???", "^*", "a$+", "*a", "(*a)", "a|+b", r"\y*a"] {
+        for pattern in
+            ["a**", "a+*", "a{2}{3}", "a{2}?+", "a???", "^*", "a$+", "*a", "(*a)", "a|+b", r"\y*a", "(?i)*a", "(?:+a)"]
+        {
             assert!(refuse_repeated_quantifiers(pattern).is_err(), "{pattern}");
         }
         for pattern in [
@@ -88,6 +105,8 @@ mod tests {
             "{a",
             "[]*]+",
             "[[:alpha:]*]+b*",
+            "[[.].]*]+b*",
+            "[[=*=]]*",
             r"[\]*]*",
             "^a*$",
             "",
