@@ -42,7 +42,11 @@ impl<'a> SortKeys<'a> {
         let spreads = self.codes.iter().map(|codes| Spread::of(codes)).collect::<Option<Vec<_>>>()?;
         let mut rows: Vec<u32> = (0..self.row_count()).collect();
         if !self.times.is_sorted() {
-            rows.sort_by_key(|row| self.times[*row as usize]);
+            let steps = steps_of(self.times);
+            match Spread::of(&steps) {
+                Some(spread) => rows = spread.sorted(&steps, &rows),
+                None => rows.sort_by_key(|row| self.times[*row as usize]),
+            }
         }
         for (codes, spread) in self.codes.iter().zip(spreads).rev() {
             rows = spread.sorted(codes, &rows);
@@ -95,6 +99,26 @@ impl<'a> SortKeys<'a> {
         window.sort_unstable_by(|a, b| self.compare(*a, *b));
         window.to_vec()
     }
+}
+
+/// How many steps each time is after the first one. The step is the largest of which all these distances are multiples:
+/// a second, say, if times count microseconds and have no fractions.
+fn steps_of(times: &[i64]) -> Vec<u64> {
+    let first = times.iter().copied().min().unwrap_or(0);
+    let mut step = 0;
+    for time in times {
+        let mut rest = time.abs_diff(first);
+        if step == 0 || rest % step != 0 {
+            while rest != 0 {
+                (step, rest) = (rest, step % rest);
+            }
+        }
+        // Times without a common step are not dense either.
+        if step == 1 {
+            break;
+        }
+    }
+    times.iter().map(|time| time.abs_diff(first) / step.max(1)).collect()
 }
 
 /// The range of the codes of a key, in which each code can have a counter.

@@ -304,7 +304,7 @@ impl Scan {
 
     /// The number of rows of a chunk that can match.
     fn count(&self, chunk: &ScanChunk) -> Result<u64> {
-        if let [condition] = self.conditions.as_slice()
+        if let [condition] = &*self.conditions
             && !self.is_cut_by_range(&chunk.entry)
         {
             let column = &self.table.definition.columns[condition.predicate.column];
