@@ -4,14 +4,14 @@ use crate::console::failure::note;
 use crate::console::progress::{self, Progress};
 use crate::console::quantity::show_many;
 use crate::output::destination::{Compression, Destination};
-use crate::output::{format_of, write_result};
+use crate::output::{self, format_of, write_result};
 use crate::session::file_options::file_options;
 use crate::session::file_rows::{CollectedRows, typed_files};
 use crate::session::paths;
 use crate::session::source_file::SourceFile;
 use arrow::record_batch::RecordBatch;
 use atsdb::sql::{
-    CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
+    CopyLayout, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, WriteTarget, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, Report, Sink, cannot_open, open_content};
@@ -62,7 +62,8 @@ impl FileReader for HostFiles {
         let temporary_space = Arc::clone(&self.space);
         let plain = Options { for_query: true, begin_once: true, temporary_space, ..Options::default() };
         let options = match &request.layout {
-            FileLayout::Detected => plain,
+            FileLayout::Copy(CopyLayout::Detected) => plain,
+            FileLayout::Copy(CopyLayout::Named(name)) => Options { format: Some(Format::parse(name)?), ..plain },
             FileLayout::Separated { delimiter, has_header } => Options {
                 format: Some(Format::Csv),
                 delimiter: Some(*delimiter),
@@ -70,7 +71,7 @@ impl FileReader for HostFiles {
                 names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
                 ..plain
             },
-            FileLayout::Copy(options) => {
+            FileLayout::Copy(CopyLayout::PostgreSql(options)) => {
                 for file in sources(request.path, false, &self.space)? {
                     let shown = file.shown();
                     let opened = file.opened().map_err(|error| cannot_open(Path::new(&shown), error))?;
@@ -142,31 +143,40 @@ fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
 }
 
 impl FileWriter for HostFiles {
-    fn write(&self, path: &str, may_replace: bool, copy: Option<&CopyOptions>, rows: Rows) -> Result<u64> {
-        if !self.may_write {
+    fn write(&self, target: WriteTarget<'_>, layout: &CopyLayout, rows: Rows) -> Result<u64> {
+        let path = match target {
+            WriteTarget::Stdout => None,
+            WriteTarget::File { path, .. } => Some(Path::new(path)),
+        };
+        if path.is_some() && !self.may_write {
             return Err(Error::new(
                 ErrorKind::Sql,
                 "COPY ... TO writes a file, and nothing is written with --read-only",
             )
             .with_hint("use `atsdb export`, or leave --read-only out"));
         }
-        let path = Path::new(path);
-        let destination = |compression| match may_replace {
-            true => Destination::file(path, compression),
-            false => Destination::new_file(path, compression),
+        let open = |compression| match target {
+            WriteTarget::Stdout => Ok(Destination::stdout()),
+            WriteTarget::File { path, may_replace: true } => Destination::file(Path::new(path), compression),
+            WriteTarget::File { path, may_replace: false } => Destination::new_file(Path::new(path), compression),
         };
-        let (row_count, out) = match copy {
-            Some(options) => {
-                let mut out = destination(Compression::of_path(path))?;
-                (write_copied(&path.display().to_string(), rows, options, &mut out)?, out)
+        let requested = match layout {
+            CopyLayout::Named(name) => Some(output::Format::parse(name)?),
+            CopyLayout::Detected | CopyLayout::PostgreSql(_) => None,
+        };
+        let (row_count, out) = match layout {
+            CopyLayout::PostgreSql(options) => {
+                let mut out = open(path.map_or(Compression::None, Compression::of_path))?;
+                let name = out.name().to_owned();
+                (write_copied(&name, rows, options, &mut out)?, out)
             }
-            None => {
-                let (format, compression) = format_of(Some(path), None).map_err(|error| {
+            CopyLayout::Detected | CopyLayout::Named(_) => {
+                let (format, compression) = format_of(path, requested).map_err(|error| {
                     Error::new(ErrorKind::Sql, error.message())
                         .with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
                 })?;
                 let schema = rows.schema();
-                let mut out = destination(compression)?;
+                let mut out = open(compression)?;
                 (write_result(format, &schema, rows, &mut out)?, out)
             }
         };

@@ -123,3 +123,36 @@ fn copy_to_replaces_no_file_unless_asked_and_writes_none_when_read_only() {
     case.run(&["sql", "a.db", "COPY t TO 'there.csv' WITH (OVERWRITE)"]).well();
     assert_eq!(case.read("there.csv"), "n\n1\n");
 }
+
+#[test]
+fn copy_takes_the_name_of_a_format_besides_those_of_postgresql() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (n INT, s TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"]).well();
+    let rows = case.query("a.db", "SELECT * FROM t ORDER BY n");
+    for format in ["parquet", "arrow", "json", "jsonl", "ndjson"] {
+        let (table, file) = (format!("from_{format}"), format!("{format}.rows"));
+        let script = format!(
+            "CREATE TABLE {table} (n INT, s TEXT); COPY t TO '{file}' (FORMAT {format}); \
+             COPY {table} FROM '{file}' (FORMAT {format})"
+        );
+        case.run(&["sql", "a.db", &script]).well();
+        assert_eq!(case.query("a.db", &format!("SELECT * FROM {table} ORDER BY n")), rows, "{format}");
+    }
+    assert!(case.read("jsonl.rows").starts_with("{\"n\":1,"), "{}", case.read("jsonl.rows"));
+    case.run(&["sql", "a.db", "COPY t TO 'x' (FORMAT xml)"]).failed(3, &["not recognized", "hint: ", "parquet"]);
+    case.run(&["sql", "a.db", "COPY t TO 'x' (FORMAT parquet, HEADER)"]).failed(3, &["no other option"]);
+    assert!(!case.path("x").exists());
+}
+
+#[test]
+fn copy_to_stdout_writes_there_in_the_order_of_the_statements() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (n INT, s TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"]).well();
+    let script =
+        "SELECT 0 AS zero; COPY (SELECT * FROM t ORDER BY n) TO STDOUT (FORMAT csv, HEADER); SELECT 3 AS three";
+    let run = case.run(&["sql", "a.db", "--format", "csv", script]).well();
+    assert_eq!(run.text(), "zero\n0\nn,s\n1,x\n2,\nthree\n3\n");
+    let run = case.run(&["sql", "a.db", "--read-only", "COPY (SELECT * FROM t ORDER BY n) TO STDOUT"]).well();
+    assert_eq!(run.text(), "1\tx\n2\t\\N\n");
+    case.run(&["sql", "a.db", "COPY t FROM STDIN"]).failed(3, &["COPY FROM STDIN", "atsdb import URL TABLE -"]);
+}

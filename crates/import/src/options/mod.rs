@@ -43,7 +43,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format with a name: `csv`, `text`, `json`, `parquet`, `arrow` or `line`.
+    /// The format with a name: `csv`, `text`, `json` (also `jsonl` and `ndjson`), `parquet`, `arrow` or `line`.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Format {
         match name {
             "csv" => Ok(Self::Csv),
             "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
+            "json" | "jsonl" | "ndjson" => Ok(Self::Json),
             "parquet" => Ok(Self::Parquet),
             "arrow" => Ok(Self::Arrow),
             "line" => Ok(Self::Lines),

@@ -1,7 +1,7 @@
 //! Files that statements read through a reader supplied by the session's owner. Nothing is opened here: a session
 //! without a reader refuses every statement that names a file to read.
 
-use super::copy::options::CopyOptions;
+use super::copy::options::CopyLayout;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
@@ -22,8 +22,6 @@ pub struct FileRequest<'a> {
 /// The format of a file's records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileLayout {
-    /// Detected from the content. If the file names its columns, they are matched by name.
-    Detected,
     /// Separated values, which may be in double quotes.
     Separated {
         /// The byte between fields.
@@ -31,8 +29,8 @@ pub enum FileLayout {
         /// Whether the first record is skipped.
         has_header: bool,
     },
-    /// As PostgreSQL's `COPY` writes it. Every rule of PostgreSQL applies.
-    Copy(CopyOptions),
+    /// That of a `COPY`. Outside of PostgreSQL's formats, columns that the file names are matched by name.
+    Copy(CopyLayout),
 }
 
 /// A query's request to read a file as a table.
