@@ -103,6 +103,12 @@ fn a_chart_is_a_picture_or_a_page_or_text() {
     let page = case.read("x.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains(svg.trim()) && !page.contains("http://x"), "{page}");
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page needs nothing from elsewhere");
+    let many = |first: &str| format!("SELECT {first} AS x, value % 7 AS y FROM generate_series(1, 50000) AS s(value)");
+    case.run(&["sql", &many("value"), "-o", "many.svg"]).well();
+    assert!(case.read("many.svg").len() < 200_000, "a point for each row is drawn");
+    case.run(&["sql", &many("value::text"), "-o", "bars.svg"])
+        .failed(1, &["the first column, x, is text", "at most 2000", "put a column of times or numbers first"]);
+    assert!(!case.path("bars.svg").exists());
     let text = case.run(&["sql", sql, "--format", "chart"]).well().text();
     assert!(text.starts_with("square\n") && text.contains("400 │"), "{text}");
     case.run(&["sql", "SELECT 'a' AS a, 'b' AS b", "--format", "chart"]).failed(1, &["columns of numbers"]);
