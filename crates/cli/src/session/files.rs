@@ -96,10 +96,11 @@ impl FileReader for HostFiles {
     }
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
-        paths::refuse_table_url(&request.path)?;
+        request.paths.iter().try_for_each(|path| paths::refuse_table_url(path))?;
         let options = Options { temporary_space: Arc::clone(&self.space), ..file_options(request)? };
         let in_pieces = request.format.is_none_or(|format| format == "parquet");
-        let files = paths::files(&[PathBuf::from(&request.path)], in_pieces, &self.space)?;
+        let named: Vec<PathBuf> = request.paths.iter().map(PathBuf::from).collect();
+        let files = paths::files(&named, in_pieces, &self.space)?;
         if let Some(table) = typed_files(&files, &options).map_err(without_flags)? {
             return Ok(table);
         }
@@ -115,8 +116,7 @@ impl FileReader for HostFiles {
             }
             _ => Err(error),
         });
-        let report =
-            report.map_err(|error| paths::with_pattern(without_flags(error), &[PathBuf::from(&request.path)]))?;
+        let report = report.map_err(|error| paths::with_pattern(without_flags(error), &named))?;
         drop(progress);
         self.show_notes(&files, &report);
         let (schema, rows) = sink.finish(&report.definition)?;

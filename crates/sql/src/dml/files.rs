@@ -33,11 +33,11 @@ pub enum FileLayout {
     Copy(CopyLayout),
 }
 
-/// A query's request to read a file as a table.
+/// A query's request to read files as one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTableRequest {
-    /// The path of the file, or a pattern, as in the query.
-    pub path: String,
+    /// The paths of the files, or patterns, as in the query; at least one.
+    pub paths: Vec<String>,
     /// The format that the query names, such as `csv`; `None` to detect it.
     pub format: Option<&'static str>,
     /// The options in the query: names in lower case, and values.
@@ -83,7 +83,7 @@ pub trait FileReader: fmt::Debug + Send + Sync {
     /// value; the caller must then store nothing of the file.
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()>;
 
-    /// Reads a file as a table, with columns and types detected from its content, and text as plain text. The default
+    /// Reads files as a table, with columns and types detected from its content, and text as plain text. The default
     /// implementation refuses.
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
         let _ = request;

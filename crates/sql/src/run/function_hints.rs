@@ -10,7 +10,7 @@ use atsdb_dialect::text::errors::{ALL_FUNCTIONS, sql_error};
 const EXAMPLE_CHARACTERS_MAX: usize = 80;
 
 /// Functions of other databases, and what to write instead.
-const INSTEAD: [(&str, &str); 27] = [
+const INSTEAD: [(&str, &str); 33] = [
     ("json_extract", JSON),
     ("json_extract_string", JSON),
     ("json_value", JSON),
@@ -27,6 +27,12 @@ const INSTEAD: [(&str, &str); 27] = [
     ("sysdate", "now()"),
     ("curdate", "current_date"),
     ("unix_timestamp", "extract(epoch FROM x)"),
+    ("epoch", "extract(epoch FROM x)"),
+    ("tounixtimestamp", "extract(epoch FROM x)"),
+    ("tostartofminute", "time_bucket('1 minute', x)"),
+    ("tostartofhour", "time_bucket('1 hour', x)"),
+    ("tostartofday", "time_bucket('1 day', x)"),
+    ("tostartofmonth", "time_bucket('1 month', x)"),
     ("julianday", "extract(julian FROM x)"),
     ("dateadd", PERIOD),
     ("date_add", PERIOD),
