@@ -78,7 +78,7 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "COPY (SELECT 1 AS n) TO 'n.parquet'"]).well();
     assert_eq!(query("SELECT n FROM read_parquet('n.parquet') UNION ALL SELECT n FROM 'n.parquet'"), "1\n1");
     let both = "read_json(['more.jsonl', 'n.jsonl'], file_column = 'file', union_by_name = true)";
-    case.write("n.jsonl", "{\"sensor\":\"c\"}\n");
+    case.write("n.jsonl", "{\"sensor\":\"c\",\"place\":{\"x\":3}}\n");
     assert_eq!(query(&format!("SELECT sensor, file FROM {both} ORDER BY sensor")), "a,more\nb,more\nc,n");
     case.run(&["sql", "SELECT 1 FROM read_csv([])"]).failed(3, &["read_csv takes the name of a file, or a list"]);
     case.run(&["sql", "SELECT 1 FROM read_csv('day.csv', filename = true)"]).failed(3, &["file_column = 'filename'"]);
