@@ -29,6 +29,21 @@ fn misspelt_flags_and_commands_get_the_nearest() {
 }
 
 #[test]
+fn an_import_without_a_table_does_not_take_the_first_file_for_its_name() {
+    let case = Case::new();
+    case.write("feb.csv", "time,a\n2024-02-01,1\n");
+    case.write("jan.csv", "time,a\n2024-01-01,1\n");
+    let message = "feb.csv is a file, and stands where the table is named";
+    for flags in [&["import", "a.db", "feb.csv", "jan.csv"][..], &["import", "a.db", "feb.csv", "jan.csv", "--dry-run"]]
+    {
+        case.run(flags).failed(1, &[message, "atsdb import URL TABLE FILE"]);
+    }
+    case.run_with(&["a.db"], ".import days feb.csv\n").failed(1, &[message, ".import FILE TABLE"]);
+    case.run(&["sql", "b.db", "CREATE TABLE \"feb.csv\" (time DATE, a INT)"]).well();
+    assert_eq!(case.run(&["import", "b.db", "feb.csv", "jan.csv"]).code, 0, "the table is there");
+}
+
+#[test]
 fn an_error_of_an_argument_names_the_help_that_explains_it() {
     let case = Case::new().with_store();
     case.run(&["lab"]).failed(1, &["atsdb lab needs a command", "there are: list, run", "atsdb lab --help"]);
