@@ -44,6 +44,30 @@ fn an_import_without_a_table_does_not_take_the_first_file_for_its_name() {
 }
 
 #[test]
+fn statements_of_other_databases_are_refused_with_what_to_write() {
+    let case = Case::new();
+    for (statement, instead) in [
+        ("ATTACH 'other.db'", "atsdb copy SOURCE TARGET TABLE"),
+        ("DETACH other", "a session has one store"),
+        ("INSTALL httpfs", "there are no extensions"),
+        ("LOAD httpfs", "there are no extensions"),
+        ("USE other", "SET search_path"),
+        ("PRAGMA table_info('t')", "DESCRIBE t"),
+        ("SET TIME ZONE 'Europe/Berlin'", "AT TIME ZONE"),
+    ] {
+        case.run(&["sql", "memory:", statement]).failed(3, &["is not supported yet", "hint: ", instead]);
+    }
+}
+
+#[test]
+fn a_parameter_without_a_value_says_how_to_give_one() {
+    let case = Case::new();
+    case.run(&["sql", "SELECT $1"]).failed(3, &["the parameter $1", "atsdb sql -p 1=VALUE"]);
+    case.run(&["sql", "SELECT $day", "-p", "dy=1"]).failed(3, &["the parameter $day", "did you mean $dy?"]);
+    assert_eq!(case.run(&["sql", "SELECT $1 + 1 AS n", "-p", "1=2", "--format", "csv"]).well().text(), "n\n3\n");
+}
+
+#[test]
 fn an_error_of_an_argument_names_the_help_that_explains_it() {
     let case = Case::new().with_store();
     case.run(&["lab"]).failed(1, &["atsdb lab needs a command", "there are: list, run", "atsdb lab --help"]);
