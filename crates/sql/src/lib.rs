@@ -38,6 +38,7 @@ pub use atsdb_dialect::functions::texts::strings::identifier;
 pub use atsdb_dialect::parse::statement::{items_of_answer, parse_answer};
 pub use atsdb_dialect::parse::with_clause::CHANGES_AFTER_WITH;
 pub use atsdb_dialect::text::after_with::word_after_with;
+pub use atsdb_dialect::text::file_functions::names as file_functions;
 pub use atsdb_dialect::text::numbered_text::NumberedText;
 pub use atsdb_dialect::text::quoted_names::{qualified, quoted};
 pub use atsdb_dialect::text::result_names::ResultName;
