@@ -70,6 +70,7 @@ impl Planner<'_> {
             self.notes.push("a plain table has one slice: --slice is not used".to_owned());
         }
         self.apply_maps(&mut definition, &mut columns)?;
+        self.refuse_parts_of_time(&definition)?;
         declare_key(&mut definition, &self.options.key)?;
         for (plan, declared) in columns.iter_mut().zip(&definition.columns) {
             plan.column.nullable = declared.nullable;
@@ -81,6 +82,18 @@ impl Planner<'_> {
             error.with_hint("--columns or --omit choose some of them; --unpivot makes rows of columns")
         })?;
         Ok((definition, columns))
+    }
+
+    /// Refuses a key of columns that became the time together, and are no columns of the table.
+    fn refuse_parts_of_time(&self, definition: &TableDefinition) -> Result<()> {
+        let is_column = |name: &str| definition.columns.iter().any(|column| same_name(&column.name, name));
+        let is_field = |name: &str| self.merged.iter().any(|column| same_name(&column.name, name));
+        let time = definition.time_column().map_or("time", |column| column.name.as_str());
+        match self.options.key.iter().find(|name| !is_column(name) && is_field(name)) {
+            Some(name) => Err(Error::usage(format!("--key: {name} is a part of the time, and no column of its own"))
+                .with_hint(format!("name the time in its place: {time}; --time names one column as the time instead"))),
+            None => Ok(()),
+        }
     }
 
     fn add(
