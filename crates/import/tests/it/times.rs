@@ -146,6 +146,31 @@ fn year_month_day_and_hour_become_one_time() {
 }
 
 #[test]
+fn the_next_file_with_the_parts_of_the_time_needs_no_flag_either() {
+    let definition = csv("year,month,day,v\n2024,1,1,5\n").report.definition;
+    let next = vec![text("b.csv", "year,month,day,v\n2024,3,1,7\n")];
+    let imported = run(next, &Options::default(), Some(&definition)).unwrap();
+    assert_eq!(
+        (imported.texts("time"), imported.texts("v")),
+        (vec!["2024-03-01T00:00:00Z".to_owned()], vec!["7".to_owned()])
+    );
+}
+
+#[test]
+fn months_and_years_become_the_time_if_they_are_named() {
+    let months = with("year,month,v\n2024,1,5\n2024,12,6\n", &time("year,month"));
+    assert_eq!(months.columns(), ["*time timestamp_us", "v int64"]);
+    assert_eq!(months.texts("time"), ["2024-01-01T00:00:00Z", "2024-12-01T00:00:00Z"]);
+    let years = with("Year,v\n1959,5\n2024,6\n", &time("Year"));
+    assert_eq!(years.texts("time"), ["1959-01-01T00:00:00Z", "2024-01-01T00:00:00Z"]);
+    let next = run(vec![text("b.csv", "year,v\n2025,7\n")], &time("year"), Some(&years.report.definition)).unwrap();
+    assert_eq!(next.texts("time"), ["2025-01-01T00:00:00Z"]);
+    assert_eq!(csv("year,v\n1959,5\n").columns(), ["year int64", "v int64"], "without a flag");
+    let error = refused_with("year,month,v\n2024,13,5\n", &time("year,month"));
+    assert!(error.message().contains("there is no time of year,month 2024,13"), "{error}");
+}
+
+#[test]
 fn a_date_and_a_time_of_day_become_one_time() {
     let imported = with("date,time,v\n2024-01-31,14:19:00,1\n", &time("date,time"));
     assert_eq!(imported.columns(), ["*time timestamp_us", "v int64"]);
