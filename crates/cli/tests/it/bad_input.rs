@@ -44,6 +44,22 @@ fn an_import_without_a_table_does_not_take_the_first_file_for_its_name() {
 }
 
 #[test]
+fn a_header_without_rows_makes_no_table_of_texts() {
+    let case = Case::new();
+    case.write("today.csv", "time,v\n");
+    for flags in [&["import", "a.db", "t", "today.csv"][..], &["import", "a.db", "t", "today.csv", "--dry-run"]] {
+        let run = case.run(flags);
+        assert!(run.code == 2 && run.stderr.contains("error: there are no rows"), "{}", run.stderr);
+    }
+    assert!(!case.path("a.db").exists());
+    case.write("next.csv", "time,v\n2024-01-01,1\n");
+    case.run(&["import", "a.db", "t", "today.csv", "next.csv"]).well();
+    assert_eq!(case.run(&["import", "a.db", "t", "today.csv", "--again"]).code, 0, "the table has its types");
+    assert_eq!(case.query("a.db", "SELECT time, v FROM t"), "2024-01-01,1");
+    assert_eq!(case.run(&["import", "a.db", "texts", "today.csv", "--create-only"]).code, 0);
+}
+
+#[test]
 fn statements_of_other_databases_are_refused_with_what_to_write() {
     let case = Case::new();
     for (statement, instead) in [

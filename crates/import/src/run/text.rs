@@ -146,7 +146,9 @@ impl TextImport<'_> {
         if tally.row_count == 0 && !for_query {
             notes.push("there are no rows".to_owned());
         }
+        let is_new = self.existing.is_none();
         Report {
+            are_types_unknown: is_new && tally.row_count == 0 && tally.skipped.count == 0,
             definition: plan.definition,
             row_count: tally.row_count,
             bytes_read: self.sources.iter().map(Source::bytes_read).sum(),

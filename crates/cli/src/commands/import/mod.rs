@@ -140,6 +140,7 @@ fn import_watched(database: &Database, args: &ImportArgs, space: &Arc<TemporaryS
     let progress = Progress::new();
     let show = |now| progress.update_import(now);
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
+    report.check_types()?;
     let (outcome, conflicts) = sink.commit()?;
     let elapsed = started.elapsed();
     drop(progress);
