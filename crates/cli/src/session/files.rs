@@ -10,6 +10,7 @@ use crate::session::file_rows::{CollectedRows, typed_files};
 use crate::session::paths;
 use crate::session::source_file::SourceFile;
 use arrow::record_batch::RecordBatch;
+use atsdb::name::same_name;
 use atsdb::sql::{
     CopyLayout, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, WriteTarget, quoted,
 };
@@ -78,7 +79,7 @@ impl FileReader for HostFiles {
                     let opened =
                         opened.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
                     let content = open_content(&opened).map_err(|error| cannot_open(Path::new(&shown), error))?;
-                    read_copied(&shown, content, definition, options, rows)?;
+                    read_copied(&shown, content, definition, options, rows).map_err(with_header_hint)?;
                 }
                 return Ok(());
             }
@@ -209,6 +210,17 @@ impl Sink for BatchesToCaller<'_> {
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
         (self.rows)(batch)
+    }
+}
+
+/// Explains the error about a first line that has the name of a column where its value should be.
+fn with_header_hint(error: Error) -> Error {
+    let value = error.message().rsplit_once(", line 1, column ").and_then(|(_, value)| value.split_once(": \""));
+    let is_name = |(column, value): (&str, &str)| value.strip_suffix("\")").is_some_and(|text| same_name(text, column));
+    if value.is_some_and(is_name) {
+        error.with_hint("the first line has the names of the columns: add HEADER, or leave all options out")
+    } else {
+        error
     }
 }
 
