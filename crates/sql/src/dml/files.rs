@@ -73,7 +73,8 @@ pub trait StoredRows: fmt::Debug + Send + Sync {
 
 /// The error for a statement that names a file in a session that may not read files.
 pub(crate) fn no_files() -> Error {
-    Error::new(ErrorKind::Sql, "SQL may not read files here").with_hint("use `atsdb import`")
+    Error::new(ErrorKind::Sql, "SQL may not read files here")
+        .with_hint("store its rows first: `atsdb import`, or in the program CREATE TABLE t AS SELECT * FROM 'FILE'")
 }
 
 /// Opens files for a session, with the rights of the program's user.
