@@ -15,7 +15,7 @@ pub fn is_load_data(text: &str) -> bool {
 }
 
 /// Statements of PostgreSQL and other databases that are not supported: their first words, and what to do instead.
-const UNSUPPORTED: [(&[&str], &str); 54] = [
+const UNSUPPORTED: [(&[&str], &str); 58] = [
     (&["CREATE", "DOMAIN"], NO_DOMAINS),
     (&["ALTER", "DOMAIN"], NO_DOMAINS),
     (&["DROP", "DOMAIN"], NO_DOMAINS),
@@ -73,6 +73,10 @@ const UNSUPPORTED: [(&[&str], &str); 54] = [
     (&["INSTALL"], NO_EXTENSIONS),
     (&["LOAD"], NO_EXTENSIONS),
     (&["UNLOAD"], NO_EXTENSIONS),
+    (&["OPTIMIZE"], BY_ITSELF),
+    (&["EXPORT"], "atsdb backup STORE FOLDER keeps all tables, and COPY t TO 'FILE' writes one"),
+    (&["PIVOT"], "write a column for each value: sum(x) FILTER (WHERE name = 'a') AS a"),
+    (&["UNPIVOT"], "write a SELECT for each column, with UNION ALL between them"),
 ];
 
 const NO_DOMAINS: &str = "declare the columns with the type itself, and the condition as a CHECK of the table";
