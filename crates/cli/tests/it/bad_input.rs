@@ -60,6 +60,17 @@ fn a_header_without_rows_makes_no_table_of_texts() {
 }
 
 #[test]
+fn a_new_store_is_not_named_like_a_file_of_rows() {
+    let case = Case::new().with_store();
+    let message = ["would be a store", "atsdb export STORE TABLE -o out."];
+    case.run(&["copy", "a.db", "out.csv"]).failed(1, &message);
+    case.run(&["sql", "out.parquet", "CREATE TABLE t (a INT)"]).failed(1, &message);
+    assert!(!case.path("out.csv").exists() && !case.path("out.parquet").exists());
+    case.run(&["sql", "sqlite:out.csv", "CREATE TABLE t (a INT)"]).well();
+    case.run(&["sql", "out.csv", "INSERT INTO t VALUES (1)"]).well();
+}
+
+#[test]
 fn statements_of_other_databases_are_refused_with_what_to_write() {
     let case = Case::new();
     for (statement, instead) in [
