@@ -76,8 +76,8 @@ fn beginning(text: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 ///
-/// The import's own error for the first record that it would refuse, or for types that no row shows, after everything was
-/// shown.
+/// The import's own error for the first record that it would refuse, or for types that no row shows. It comes after
+/// everything was shown.
 pub(super) fn run(
     name: &str,
     existing: Option<&Table>,
