@@ -17,6 +17,7 @@ use crate::options::{Format, Options};
 use crate::records::json_string::unescape;
 use crate::records::{Field, Records};
 use atsdb_core::{Error, Result, TableDefinition};
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,11 +83,12 @@ pub(crate) fn sample(
     existing: Option<&TableDefinition>,
 ) -> Result<Observed> {
     let byte_count = (SAMPLE_BYTES_TOTAL / sources.len().max(1)).clamp(64 << 10, SAMPLE_BYTES_MAX);
-    let files = sources
+    let mut files = sources
         .iter()
         .enumerate()
         .map(|(position, source)| sample_file(source, position, byte_count, options, nulls, existing))
-        .collect::<Result<_>>()?;
+        .collect::<Result<Vec<_>>>()?;
+    leave_out_objects(&mut files);
     Ok(Observed { files })
 }
 
@@ -116,6 +118,7 @@ fn sample_file(
         array_header_count: 0,
         array_text_columns: Vec::new(),
         is_geojson: source.json.is_geojson,
+        objects: Arc::default(),
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
     if matches!(source.format, Format::Csv | Format::Text | Format::Sheet) {
@@ -294,7 +297,24 @@ pub(crate) fn observe_all(
     for file in &mut files {
         (file.is_complete, file.row_count_estimate) = (true, file.row_count);
     }
+    leave_out_objects(&mut files);
     Ok(Observed { files })
+}
+
+/// Leaves out columns of JSON that are objects in other records, whose members are the columns, and `null` in these.
+fn leave_out_objects(files: &mut [FileFacts]) {
+    let is_json = |file: &FileFacts| file.parser.format == RecordFormat::Json;
+    let names = files.iter().filter(|file| is_json(file)).flat_map(|file| &file.parser.names);
+    let objects: HashSet<String> =
+        names.flat_map(|name| name.match_indices('.').map(move |(end, _)| name[..end].to_owned())).collect();
+    let objects = Arc::new(objects);
+    for file in files.iter_mut().filter(|file| is_json(file)) {
+        let names = std::mem::take(&mut file.parser.names);
+        let columns = names.into_iter().zip(std::mem::take(&mut file.columns));
+        let columns = columns.filter(|(name, facts)| facts.is_written || !objects.contains(name));
+        (file.parser.names, file.columns) = columns.unzip();
+        file.parser.objects = Arc::clone(&objects);
+    }
 }
 
 /// Facts in the order of `known` names, which new ones are added to.

@@ -87,6 +87,8 @@ pub(crate) struct Facts {
     pub(crate) has_short_years: bool,
     /// Whether the values are fields of text, in which a number may be a date.
     pub(crate) is_of_text: bool,
+    /// Whether a field was written, also if it means NULL. In JSON, `null` is not.
+    pub(crate) is_written: bool,
     /// NULLs.
     pub(crate) null_count: u64,
     /// Which texts made them, quoted ones left out.
@@ -124,6 +126,7 @@ impl Facts {
             clock_count: 0,
             has_short_years: false,
             is_of_text: false,
+            is_written: false,
             null_count: 0,
             nulls: NullCounts::default(),
             kinds: 0,
@@ -151,6 +154,7 @@ impl Facts {
         let mut memory = DateMemory::default();
         self.is_of_text = true;
         for field in column.clone() {
+            self.is_written |= field != Field::ABSENT;
             let Some(bytes) = nulls.value(field, text) else {
                 self.null_count += 1;
                 if let Some(null) = nulls.null_text(field, text) {
@@ -268,6 +272,7 @@ impl Facts {
         self.clock_count += other.clock_count;
         self.has_short_years |= other.has_short_years;
         self.is_of_text |= other.is_of_text;
+        self.is_written |= other.is_written;
         self.null_count += other.null_count;
         self.nulls.add_all(&other.nulls);
         self.kinds |= other.kinds;

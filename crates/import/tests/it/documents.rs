@@ -55,6 +55,29 @@ fn lists_of_equal_length_are_columns() {
 }
 
 #[test]
+fn null_in_the_place_of_an_object_is_no_column() {
+    let objects = "{\"a\":1,\"n\":null}\n{\"a\":2,\"n\":{\"x\":3,\"y\":null}}\n{\"a\":4,\"n\":{\"y\":{\"z\":5}}}\n";
+    let imported = json(objects).unwrap();
+    assert_eq!(imported.columns(), ["a int64", "n.x int64", "n.y.z int64"]);
+    assert_eq!((imported.texts("n.x"), imported.null_count("n.y.z")), (vec!["∅".into(), "3".into(), "∅".into()], 2));
+    // The object is in another file, or comes late, or so does the null.
+    let files = vec![text("a.json", "{\"a\":1,\"n\":null}\n"), text("b.json", "{\"a\":2,\"n\":{\"x\":3}}\n")];
+    assert_eq!(run(files, &Options::default(), None).unwrap().columns(), ["a int64", "n.x int64"]);
+    let (null, object) = ("{\"a\":1,\"n\":null}\n", "{\"a\":1,\"n\":{\"x\":3}}\n");
+    for late in [format!("{}{object}", null.repeat(300_000)), format!("{}{null}", object.repeat(300_000))] {
+        let imported = json(&late).unwrap();
+        assert_eq!(
+            (imported.columns().join(", ").as_str(), imported.report.row_count),
+            ("a int64, n.x int64", 300_001)
+        );
+    }
+    // A value of its own is never lost, and a column of nothing but nulls stays one.
+    let both = json(&format!("{}{{\"a\":1,\"n\":7}}\n", object.repeat(300_000))).unwrap();
+    assert_eq!(both.texts("n").last().map(String::as_str), Some("7"));
+    assert_eq!(json("{\"a\":1,\"n\":null}").unwrap().columns(), ["a int64", "n text"]);
+}
+
+#[test]
 fn lists_that_are_no_columns_are_refused_or_stay_one_record() {
     let refused = |content: &str, path: Option<&str>| {
         let options = Options { path: path.map(str::to_owned), ..Options::default() };
