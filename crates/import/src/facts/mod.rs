@@ -43,6 +43,10 @@ pub(crate) mod kind {
     pub(crate) const COMMA: u16 = 1 << 9;
     /// Numbers with a comma that is the decimal one, or one between thousands.
     pub(crate) const COMMA_EITHER: u16 = 1 << 10;
+    /// Whole numbers with commas that stand between thousands for sure: `1,234,567`.
+    pub(crate) const THOUSANDS: u16 = 1 << 11;
+    /// The same with a decimal point: `1,234.5`.
+    pub(crate) const THOUSANDS_POINT: u16 = 1 << 12;
     /// All whole numbers.
     pub(crate) const INTS: u16 = INT | LONG_INT | UINT | HUGE;
     /// All numbers.
@@ -109,6 +113,8 @@ pub(crate) struct Facts {
     pub(crate) first_point: Option<String>,
     /// Whether a number has a point that is a decimal one for sure: it cannot stand between thousands, as in `1.234`.
     pub(crate) has_decimal_point: bool,
+    /// The first number with commas that stand between thousands for sure.
+    pub(crate) first_thousands: Option<String>,
     /// The first value that is neither number, nor time, nor boolean.
     pub(crate) first_text: Option<SampleValue>,
     /// Distinct values, counted from the block on in which the first text came.
@@ -137,6 +143,7 @@ impl Facts {
             number_digits: 0,
             first_point: None,
             has_decimal_point: false,
+            first_thousands: None,
             first_text: None,
             distinct: Distinct::default(),
         }
@@ -223,7 +230,16 @@ impl Facts {
             return false;
         }
         if let Some(comma) = comma_number(bytes).filter(|_| !is_json_string) {
-            self.kinds |= if comma == CommaNumber::Decimal { kind::COMMA } else { kind::COMMA_EITHER };
+            self.kinds |= match comma {
+                CommaNumber::Decimal => kind::COMMA,
+                CommaNumber::Either => kind::COMMA_EITHER,
+                CommaNumber::Thousands => kind::THOUSANDS,
+                CommaNumber::ThousandsPoint => kind::THOUSANDS_POINT,
+            };
+            let is_apart = matches!(comma, CommaNumber::Thousands | CommaNumber::ThousandsPoint);
+            if is_apart && self.first_thousands.is_none() {
+                self.first_thousands = Some(String::from_utf8_lossy(bytes).into_owned());
+            }
             self.number_count += 1;
             return false;
         }
@@ -285,6 +301,9 @@ impl Facts {
             self.first_point.clone_from(&other.first_point);
         }
         self.has_decimal_point |= other.has_decimal_point;
+        if self.first_thousands.is_none() {
+            self.first_thousands.clone_from(&other.first_thousands);
+        }
         if self.first_text.is_none() {
             self.first_text.clone_from(&other.first_text);
         }

@@ -3,6 +3,7 @@
 
 use crate::facts::{Facts, kind};
 use crate::infer::column_type::may_be_dates;
+use crate::infer::number_forms::NumberForms;
 use crate::options::Options;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result};
@@ -16,6 +17,8 @@ pub(crate) struct Merged {
     pub(crate) facts: Facts,
     /// The column's position in each file.
     pub(crate) positions: Vec<Option<usize>>,
+    /// The form of its numbers.
+    pub(crate) numbers: NumberForms,
 }
 
 /// The source of the time. Positions are those of the merged columns.

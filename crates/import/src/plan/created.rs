@@ -2,7 +2,7 @@
 
 use crate::facts::kind;
 use crate::facts::nulls::WordSet;
-use crate::infer::column_type::{column_type, has_decimal_commas, text_unit};
+use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
@@ -11,6 +11,7 @@ use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
 use crate::records::error::shown;
+use crate::values::comma_numbers::NumberForm;
 use crate::values::digit_times::digit_form;
 use atsdb_core::limits::COLUMNS_MAX;
 use atsdb_core::name::same_name;
@@ -50,8 +51,7 @@ impl Planner<'_> {
             let bindings = self.bindings(position, is_time || is_stamp)?;
             self.add(&mut definition, &mut columns, &column_name, column_type, bindings);
             if let Some(column) = columns.last_mut() {
-                column.has_decimal_commas = column_type == ColumnType::Float64
-                    && has_decimal_commas(&self.merged[position].facts, self.options);
+                column.number_forms.clone_from(&self.merged[position].numbers.of_files);
                 column.is_known = is_time || self.observed.is_complete() || self.merged[position].facts.kinds != 0;
             }
             self.set_map(&mut definition, &mut columns, position);
@@ -107,13 +107,14 @@ impl Planner<'_> {
         let id = ColumnId(u16::try_from(definition.columns.len()).unwrap_or(u16::MAX));
         let column = Column::new(id, name, column_type);
         definition.columns.push(column.clone());
+        let number_forms = vec![NumberForm::Point; bindings.len()];
         columns.push(PlanColumn {
             column,
             bindings,
             is_time: false,
             count_unit: TimeUnit::Second,
             is_inferred: true,
-            has_decimal_commas: false,
+            number_forms,
             is_known: true,
             map_rule: MapRule::Fixed,
             may_keep_words: false,
@@ -187,14 +188,16 @@ impl Planner<'_> {
 
     fn type_of(&mut self, position: usize) -> ColumnType {
         let column = &self.merged[position];
-        let (column_type, why) = column_type(&column.facts, self.options);
+        let (column_type, why) = column_type(&column.facts, column.numbers.kinds, self.options);
         if column.facts.has_short_years && matches!(column_type, ColumnType::Date | ColumnType::Timestamp(_)) {
             self.notes.push(short_years(&column.name));
         }
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
         }
-        self.note_points(position);
+        if column_type.is_number() {
+            self.note_number_forms(position);
+        }
         column_type
     }
 

@@ -1,12 +1,12 @@
 //! The plan for a table that exists: its columns get the values that the files have under their names.
 
 use crate::facts::nulls::WordSet;
-use crate::infer::column_type::has_decimal_commas;
 use crate::infer::time_column::{TimeChoice, clock_of, parts_by_name, requested};
 use crate::options::selection::takes_values;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::plan::lacking::{LackingColumns, refuse_mixed};
 use crate::plan::planner::Planner;
+use crate::values::comma_numbers::NumberForm;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 
@@ -52,10 +52,8 @@ impl Planner<'_> {
                     vec![Binding::Missing; self.observed.files.len()]
                 }
             };
-            let is_fraction =
-                matches!(column.column_type, ColumnType::Float32 | ColumnType::Float64 | ColumnType::Decimal { .. });
-            if let Some(position) = position.filter(|_| is_fraction) {
-                self.note_points(position);
+            if let Some(position) = position.filter(|_| column.column_type.is_number()) {
+                self.note_number_forms(position);
             }
             columns.push(PlanColumn {
                 column: column.clone(),
@@ -63,8 +61,10 @@ impl Planner<'_> {
                 is_time,
                 count_unit: definition.time_unit(),
                 is_inferred: false,
-                has_decimal_commas: position
-                    .is_some_and(|position| has_decimal_commas(&self.merged[position].facts, self.options)),
+                number_forms: position.map_or_else(
+                    || vec![NumberForm::Point; self.observed.files.len()],
+                    |position| self.merged[position].numbers.of_files.clone(),
+                ),
                 is_known: true,
                 map_rule: MapRule::Fixed,
                 may_keep_words: column.column_type == ColumnType::Text && !is_file_name,

@@ -57,6 +57,9 @@ impl TextImport<'_> {
         }
         let mut plan = match Plan::new(self.name, &observed, self.options, &nulls, self.existing) {
             Err(_) if !observed.is_complete() => self.plan_of_observe_all(&mut observed, &nulls)?,
+            Ok(plan) if plan.has_open_commas && !plan.is_definitive => {
+                self.plan_of_observe_all(&mut observed, &nulls)?
+            }
             plan => plan?,
         };
         loop {
