@@ -12,10 +12,11 @@ use crate::input::parser::{ReadBlock, RecordParser};
 use crate::input::pipeline::run_in_order;
 use crate::input::source::Source;
 use crate::json::arrays::header_names;
-use crate::options::selection::{names_by_position, proper_names};
+use crate::options::selection::{names_by_position, proper_names, table_name};
 use crate::options::{Format, Options};
 use crate::records::json_string::unescape;
 use crate::records::{Field, Records};
+use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, TableDefinition};
 use std::collections::HashSet;
 use std::io::Read;
@@ -249,8 +250,12 @@ fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nu
         if texts.is_some_and(|texts| texts.get(position) == Some(&true)) {
             facts.kinds = kind::TEXT;
         }
+        let name = block.names.get(position).and_then(|name| table_name(options, name));
+        let is_time = name.is_some_and(|name| options.time.iter().any(|time| same_name(time, &name)));
+        // What the caller names as the time may be digits in a string.
+        let as_written = |field: &Field| if is_time { field.without_string() } else { *field };
         let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
-        facts.observe(text, column.copied(), nulls, options.date_reading(), &|byte| block.line_of(byte));
+        facts.observe(text, column.map(as_written), nulls, options.date_reading(), &|byte| block.line_of(byte));
         facts.has_decimal_point |= facts.first_point.is_some() && !may_have_thousands;
         facts
     };

@@ -16,7 +16,6 @@ use atsdb::sql::{
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, Report, Sink, cannot_open, open_content};
-use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
 use parking_lot::Mutex;
@@ -125,18 +124,11 @@ impl FileReader for HostFiles {
     }
 }
 
-/// The files that a path or a URL in a statement means. A file that is here may have any name, also that of a pattern.
+/// The files that a path, a pattern or a URL in a COPY means. A file that is here may have any name, also that of a
+/// pattern.
 fn sources(path: &str, in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<SourceFile>> {
     paths::refuse_table_url(path)?;
-    let (file, part) = paths::with_part(Path::new(path));
-    let files = match file.to_str().filter(|path| is_remote(path)) {
-        Some(url) => SourceFile::fetch(url, in_pieces, space)?,
-        None => vec![SourceFile::local(file, space)?],
-    };
-    Ok(match part {
-        Some(part) => files.into_iter().map(|file| SourceFile::Part(Box::new(file), part.clone())).collect(),
-        None => files,
-    })
+    paths::files(&[PathBuf::from(path)], in_pieces, space)
 }
 
 fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {

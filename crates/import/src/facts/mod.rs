@@ -89,6 +89,8 @@ pub(crate) struct Facts {
     pub(crate) clock_count: u64,
     /// Whether years were written with two digits.
     pub(crate) has_short_years: bool,
+    /// Whether months, quarters or weeks stand for dates.
+    pub(crate) has_periods: bool,
     /// Whether the values are fields of text, in which a number may be a date.
     pub(crate) is_of_text: bool,
     /// Whether a field was written, also if it means NULL. In JSON, `null` is not.
@@ -131,6 +133,7 @@ impl Facts {
             zoned_count: 0,
             clock_count: 0,
             has_short_years: false,
+            has_periods: false,
             is_of_text: false,
             is_written: false,
             null_count: 0,
@@ -225,6 +228,7 @@ impl Facts {
                 OrderSeen::Either => orders::EITHER,
             };
             self.has_short_years |= time.is_short_year;
+            self.has_periods |= time.is_period;
             let kind = if time.is_date { kind::DATE } else { kind::STAMP };
             self.time(time.seconds, time.fraction_digits, time.is_zoned, kind);
             return false;
@@ -287,6 +291,7 @@ impl Facts {
         self.zoned_count += other.zoned_count;
         self.clock_count += other.clock_count;
         self.has_short_years |= other.has_short_years;
+        self.has_periods |= other.has_periods;
         self.is_of_text |= other.is_of_text;
         self.is_written |= other.is_written;
         self.null_count += other.null_count;

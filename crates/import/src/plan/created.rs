@@ -6,7 +6,7 @@ use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{TimeChoice, choose, clock_of, unknown_epoch};
+use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
 use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
@@ -189,8 +189,8 @@ impl Planner<'_> {
     fn type_of(&mut self, position: usize) -> ColumnType {
         let column = &self.merged[position];
         let (column_type, why) = column_type(&column.facts, column.numbers.kinds, self.options);
-        if column.facts.has_short_years && matches!(column_type, ColumnType::Date | ColumnType::Timestamp(_)) {
-            self.notes.push(short_years(&column.name));
+        if matches!(column_type, ColumnType::Date | ColumnType::Timestamp(_)) {
+            self.notes.extend(date_notes(column));
         }
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
@@ -204,9 +204,7 @@ impl Planner<'_> {
     fn time_type(&mut self, position: usize) -> Result<ColumnType> {
         let column = &self.merged[position];
         let facts = &column.facts;
-        if facts.has_short_years {
-            self.notes.push(short_years(&column.name));
-        }
+        self.notes.extend(date_notes(column));
         let has_numbers =
             facts.kinds & (kind::INT | kind::LONG_INT | kind::FLOAT) != 0 && facts.number_count * 2 > facts.value_count;
         if !has_numbers {
@@ -274,6 +272,13 @@ impl Planner<'_> {
     }
 }
 
-fn short_years(name: &str) -> String {
-    format!("column {name}: two-digit years come last and are read as 1970 to 2069")
+/// Notes about dates of a column that are not written as one day of a full year.
+fn date_notes(column: &Merged) -> impl Iterator<Item = String> {
+    let Merged { name, facts, .. } = column;
+    let short =
+        facts.has_short_years.then(|| format!("column {name}: two-digit years come last and are read as 1970 to 2069"));
+    let periods = facts
+        .has_periods
+        .then(|| format!("column {name}: months, quarters and weeks such as 2024-01 are read as their first days"));
+    short.into_iter().chain(periods)
 }
