@@ -12,12 +12,12 @@ use crate::input::parser::{ReadBlock, RecordParser};
 use crate::input::pipeline::run_in_order;
 use crate::input::source::Source;
 use crate::json::arrays::header_names;
-use crate::options::selection::{names_by_position, proper_names, table_name};
+use crate::options::selection::{names_by_position, proper_names, source_name, table_name};
 use crate::options::{Format, Options};
 use crate::records::json_string::unescape;
 use crate::records::{Field, Records};
 use atsdb_core::name::same_name;
-use atsdb_core::{Error, Result, TableDefinition};
+use atsdb_core::{ColumnType, Error, Result, TableDefinition};
 use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
@@ -120,6 +120,7 @@ fn sample_file(
         array_text_columns: Vec::new(),
         is_geojson: source.json.is_geojson,
         objects: Arc::default(),
+        documents: Arc::new(existing.map_or_else(Vec::new, |table| json_columns(table, options))),
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
     if matches!(source.format, Format::Csv | Format::Text | Format::Sheet) {
@@ -174,6 +175,12 @@ fn sample_file(
     facts.row_count_estimate =
         if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
     Ok(facts)
+}
+
+/// The names that the columns of JSON of a table have in the files.
+fn json_columns(table: &TableDefinition, options: &Options) -> Vec<String> {
+    let columns = table.columns.iter().filter(|column| column.column_type == ColumnType::Json);
+    columns.filter_map(|column| source_name(options, &column.name)).collect()
 }
 
 /// Names the columns of arrays: by the first array, or else by position.

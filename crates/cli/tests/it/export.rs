@@ -142,6 +142,38 @@ fn rows_of_one_column_come_back_from_text_files() {
 }
 
 #[test]
+fn documents_of_json_are_values_in_json_and_come_back() {
+    let case = Case::new();
+    let table = "CREATE TABLE t (n INT, j JSON)";
+    let rows = r#"INSERT INTO t VALUES (1, '{"a": [1, "x"]}'), (2, '[true]'), (3, '2.5'), (4, '"2.5"'), (5, 'null'),
+                 (6, NULL), (7, '{"b": {}}')"#;
+    case.run(&["sql", "a.db", &format!("{table}; {rows}")]).well();
+    let query = "SELECT * FROM t ORDER BY n";
+    let lines = [
+        r#"{"n":1,"j":{"a": [1, "x"]}}"#,
+        r#"{"n":2,"j":[true]}"#,
+        r#"{"n":3,"j":2.5}"#,
+        r#"{"n":4,"j":"\"2.5\""}"#,
+        r#"{"n":5,"j":"null"}"#,
+        r#"{"n":6,"j":null}"#,
+        r#"{"n":7,"j":{"b": {}}}"#,
+    ];
+    let written = case.run(&["sql", "a.db", "--format", "jsonl", query]).well().text();
+    assert_eq!(written.lines().collect::<Vec<_>>(), lines);
+    for ending in ["json", "jsonl"] {
+        let (file, store) = (format!("x.{ending}"), format!("{ending}.db"));
+        case.run(&["export", "a.db", "t", "-o", &file]).well();
+        case.run(&["sql", &store, table]).well();
+        case.run(&["import", &store, "t", &file]).well();
+        assert_eq!(case.query(&store, query), case.query("a.db", query), "{ending}");
+    }
+    // A document of several lines is one.
+    case.run(&["sql", "a.db", "INSERT INTO t VALUES (8, '{\"a\":\n1}')"]).well();
+    let lined = case.run(&["sql", "a.db", "--format", "jsonl", "SELECT j FROM t WHERE n = 8"]).well().text();
+    assert_eq!(lined, "{\"j\":{\"a\": 1}}\n");
+}
+
+#[test]
 fn quoted_json_keeps_the_blanks_around_it() {
     let case = Case::new();
     case.write("x.csv", "n,j\n1,\" 12 \"\n2, 13 \n");

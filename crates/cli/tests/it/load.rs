@@ -147,6 +147,22 @@ fn copy_takes_the_name_of_a_format_besides_those_of_postgresql() {
 }
 
 #[test]
+fn copy_from_takes_patterns_and_folders_as_queries_do() {
+    let case = Case::new();
+    std::fs::create_dir(case.path("d")).unwrap();
+    case.write("d/a.csv", "n\n1\n");
+    case.write("d/b.csv", "n\n2\n");
+    let script = "CREATE TABLE t (n INT); COPY t FROM 'd/*.csv'; COPY t FROM 'd' (FORMAT csv, HEADER)";
+    case.run(&["sql", "a.db", script]).well();
+    assert_eq!(case.query("a.db", "SELECT n, count(*) FROM t GROUP BY n ORDER BY n"), "1,2\n2,2");
+    case.run(&["sql", "a.db", "COPY t FROM 'd/*.json'"]).failed(3, &["no file matches d/*.json"]);
+    // A file may have the name of a pattern.
+    case.write("[x].csv", "n\n7\n");
+    case.run(&["sql", "a.db", "COPY t FROM '[x].csv'"]).well();
+    assert_eq!(case.query("a.db", "SELECT max(n) FROM t"), "7");
+}
+
+#[test]
 fn copy_to_stdout_writes_there_in_the_order_of_the_statements() {
     let case = Case::new();
     case.run(&["sql", "a.db", "CREATE TABLE t (n INT, s TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"]).well();

@@ -40,6 +40,8 @@ pub(crate) struct RecordParser {
     pub(crate) is_geojson: bool,
     /// For JSON objects: the names of objects in any file, which are no columns.
     pub(crate) objects: Arc<HashSet<String>>,
+    /// For JSON objects: the names whose objects stay text, because the table has columns of JSON for them.
+    pub(crate) documents: Arc<Vec<String>>,
 }
 
 /// The records of a block.
@@ -117,7 +119,7 @@ impl RecordParser {
             }
             RecordFormat::Json | RecordFormat::JsonArrays => {
                 let known = Names::new(&self.names, may_grow).of_features(self.is_geojson);
-                let mut known = known.without_objects(&self.objects);
+                let mut known = known.without_objects(&self.objects).with_documents(&self.documents);
                 let mut block = match self.format {
                     RecordFormat::JsonArrays => arrays::records(&text, &mut known),
                     _ => objects::records(&text, &mut known),
@@ -223,6 +225,7 @@ mod tests {
             array_text_columns: Vec::new(),
             is_geojson: false,
             objects: Arc::default(),
+            documents: Arc::default(),
         };
         let input = Input::Reader("a.csv".to_owned(), Box::new(Cursor::new(text.to_owned())));
         let source = Source::new(input, &options, &|_| ()).unwrap();

@@ -4,6 +4,7 @@
 
 use crate::records::{BadRecord, Cut, Field, Records};
 use crate::values::numbers::is_number;
+use atsdb_core::name::same_name;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -91,6 +92,8 @@ pub(crate) struct Names {
     pub(crate) is_geojson: bool,
     /// The names of objects, which are no columns: `null` in the place of one has no field.
     objects: Arc<HashSet<String>>,
+    /// The names whose objects stay text, for columns of JSON.
+    documents: Arc<Vec<String>>,
 }
 
 impl Names {
@@ -108,6 +111,16 @@ impl Names {
     /// The names, without those of objects.
     pub(crate) fn without_objects(self, objects: &Arc<HashSet<String>>) -> Self {
         Self { objects: Arc::clone(objects), ..self }
+    }
+
+    /// The names, of which some have documents of JSON.
+    pub(crate) fn with_documents(self, documents: &Arc<Vec<String>>) -> Self {
+        Self { documents: Arc::clone(documents), ..self }
+    }
+
+    /// Whether the objects of a name stay text.
+    pub(crate) fn is_document(&self, name: &str) -> bool {
+        self.documents.iter().any(|document| same_name(document, name))
     }
 
     /// The name of a column at a position, which no other column has.
