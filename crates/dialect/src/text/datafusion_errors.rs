@@ -161,7 +161,10 @@ fn from_schema(error: &SchemaError) -> Error {
     };
     match nearest_name(&field.name, names.iter().copied()) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
-        None if names.is_empty() => error,
+        None if names.is_empty() => {
+            let text = field.name.replace('\'', "''");
+            error.with_hint(format!("a text is written in single quotes, '{text}'; a column needs a table in FROM"))
+        }
         None => {
             let more = if names.len() > 12 { ", ..." } else { "" };
             error.with_hint(format!("there are: {}{more}", names[..names.len().min(12)].join(", ")))

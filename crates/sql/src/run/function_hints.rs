@@ -78,6 +78,11 @@ fn with_nearest_function(error: Error, name: &str) -> Error {
         return sql_error(format!("window function {} requires an OVER clause", window.name))
             .with_hint(format!("write {call} OVER (ORDER BY time)"));
     }
+    let is_table = |function: &&FunctionInfo| function.kind == FunctionKind::Table && is_named(function, name);
+    if let Some(table) = functions.iter().find(is_table) {
+        let call = format!("{}({})", table.name, table.arguments);
+        return error.with_hint(format!("it returns rows: write SELECT * FROM {call}"));
+    }
     match nearest_name(name, functions.iter().map(|function| function.name.as_str())).map(str::to_owned) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
         None => error,
@@ -124,6 +129,8 @@ mod tests {
     fn window_functions_say_that_they_need_a_window() {
         let error = hint_of(unknown_function("RANK"));
         assert_eq!(error, "window function rank requires an OVER clause (write rank() OVER (ORDER BY time))");
+        let error = hint_of(unknown_function("read_csv"));
+        assert!(error.contains("it returns rows: write SELECT * FROM read_csv(file"), "{error}");
         let error = hint_of(unknown_function("row_numbr"));
         assert_eq!(error, "no function named row_numbr (did you mean row_number?)");
     }
