@@ -13,6 +13,7 @@ use crate::records::Field;
 use crate::values::clocks::is_clock;
 use crate::values::comma_numbers::{CommaNumber, comma_number, has_thousands};
 use crate::values::digit_times::digit_time;
+use crate::values::number_signs::sign_of;
 use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
 use crate::values::times::parse;
 use crate::values::usual_times::{DateMemory, usual_form};
@@ -81,6 +82,8 @@ pub(crate) struct Facts {
     pub(crate) value_count: u64,
     /// The number of these values that are numbers.
     pub(crate) number_count: u64,
+    /// The number of these values that are numbers with a percent sign or the sign of a currency, and so texts.
+    pub(crate) signed_count: u64,
     /// The number of these values that are times.
     pub(crate) time_count: u64,
     /// The number of these values that are times with a zone.
@@ -129,6 +132,7 @@ impl Facts {
         Self {
             value_count: 0,
             number_count: 0,
+            signed_count: 0,
             time_count: 0,
             zoned_count: 0,
             clock_count: 0,
@@ -248,6 +252,7 @@ impl Facts {
             return false;
         }
         self.clock_count += u64::from(is_clock(bytes));
+        self.signed_count += u64::from(sign_of(bytes).is_some());
         self.kinds |= kind::TEXT;
         true
     }
@@ -287,6 +292,7 @@ impl Facts {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.value_count += other.value_count;
         self.number_count += other.number_count;
+        self.signed_count += other.signed_count;
         self.time_count += other.time_count;
         self.zoned_count += other.zoned_count;
         self.clock_count += other.clock_count;

@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, kind, orders};
 use crate::infer::number_forms::COMMAS;
-use crate::infer::number_notes::{thousands_note, zone_note};
+use crate::infer::number_notes::{sign_note, thousands_note, zone_note};
 use crate::options::Options;
 use crate::records::error::shown;
 use atsdb_core::time_text::DateOrder;
@@ -87,6 +87,9 @@ fn why_text(facts: &Facts) -> Option<String> {
     }
     if let Some(note) = thousands_note(facts.kinds, seen).or_else(|| zone_note(seen)) {
         return Some(note);
+    }
+    if facts.signed_count > 0 && facts.signed_count + facts.number_count == facts.value_count {
+        return sign_note(seen);
     }
     // A list of words among lists of numbers is none.
     let is_only_text = typed > 1 && typed + 1 == facts.value_count && !seen.value.contains(',');

@@ -1,7 +1,7 @@
 //! Locates the records of a JSON document, and determines their kind: objects or arrays in a list, or the items of
 //! several lists, of which each is a column.
 
-use crate::json::outline::{Element, List, Outline};
+use crate::json::outline::{Element, KeyedObjects, List, Outline};
 use crate::options::Options;
 use atsdb_core::name::unknown_name;
 use atsdb_core::{Error, Result};
@@ -110,7 +110,10 @@ impl JsonRecords {
         let path = |object: usize| outline.objects[object].path.as_str();
         match (0..outline.objects.len()).find(is_table) {
             Some(object) if path(object).is_empty() => Self::of_columns(name, outline, object, options),
-            table => Ok(Self { note: one_row_note(&outline.lists, table.map(path)), ..Self::default() }),
+            table => {
+                let keyed = || outline.keyed.as_ref().map(keyed_note);
+                Ok(Self { note: one_row_note(&outline.lists, table.map(path)).or_else(keyed), ..Self::default() })
+            }
         }
     }
 
@@ -160,6 +163,18 @@ fn one_row_note(lists: &[List], table: Option<&str>) -> Option<String> {
              {advice}"
         )
     })
+}
+
+/// What becomes of a document in which the members of an object may be the records.
+fn keyed_note(keyed: &KeyedObjects) -> String {
+    let quoted: Vec<String> = keyed.names.iter().map(|name| format!("[\"{name}\"]")).collect();
+    // A single quote ends the text of the shell.
+    let (path, count) = (quoted.concat().replace('\'', r"'\''"), keyed.count);
+    let of = if keyed.names.is_empty() { String::new() } else { format!(" of {}", keyed.names.join(".")) };
+    format!(
+        "the document is one object and becomes one row; if its {count} objects{of} are records, make rows of them: \
+         jq -c '.{path} | to_entries[] | {{key}} + .value' FILE | atsdb import URL TABLE -"
+    )
 }
 
 /// Whether the document has `"type": "FeatureCollection"` at its beginning.

@@ -78,6 +78,23 @@ fn null_in_the_place_of_an_object_is_no_column() {
 }
 
 #[test]
+fn an_object_of_records_says_how_to_make_rows_of_them() {
+    let days = "{\"2024-01-01\":{\"v\":1},\"2024-01-02\":{\"v\":2},\"2024-01-03\":{\"v\":3}}";
+    let top = json(days).unwrap();
+    let notes = top.report.notes.join("\n");
+    assert!(notes.contains("becomes one row; if its 3 objects are records"), "{notes}");
+    assert!(notes.contains("jq -c '. | to_entries[] | {key} + .value' FILE | atsdb import URL TABLE -"), "{notes}");
+    assert_eq!((top.report.row_count, top.texts("2024-01-02.v")), (1, vec!["2".into()]));
+    let inside = json(&format!("{{\"meta\":{{\"unit\":\"m\"}},\"a day's\":{days}}}")).unwrap();
+    let notes = inside.report.notes.join("\n");
+    assert!(
+        notes.contains("its 3 objects of a day's are records") && notes.contains(r#"'.["a day'\''s"] |"#),
+        "{notes}"
+    );
+    assert!(!json("{\"a\":{\"v\":1},\"b\":2}").unwrap().report.notes.join("\n").contains("jq"));
+}
+
+#[test]
 fn lists_that_are_no_columns_are_refused_or_stay_one_record() {
     let refused = |content: &str, path: Option<&str>| {
         let options = Options { path: path.map(str::to_owned), ..Options::default() };

@@ -144,6 +144,22 @@ fn blanks_and_apostrophes_between_thousands_are_reported() {
 }
 
 #[test]
+fn percent_signs_and_currencies_are_reported() {
+    for (numbers, noted) in [
+        ("12%\n7.5%\n", "its numbers have the sign %: line 2 has \"12%\"; in SQL, replace(COLUMN, '%', '')"),
+        ("$1.50\n3\n", "its numbers have the sign $: line 2"),
+        ("1.50 €\n-2 €\n", "its numbers have the sign €: line 2"),
+    ] {
+        let lines: String = numbers.lines().map(|number| format!("{number};x\n")).collect();
+        let imported = csv(format!("a;b\n{lines}"));
+        let notes = imported.report.notes.join("\n");
+        assert!(imported.columns()[0] == "a text" && notes.contains(noted), "{numbers}: {notes}");
+    }
+    let words = csv("a;b\n12%;x\nsome;y\n");
+    assert!(!words.report.notes.join("\n").contains("sign"), "{:?}", words.report.notes);
+}
+
+#[test]
 fn commas_between_thousands_must_be_sure_in_the_whole_file() {
     let whole = csv("a;b\n1,234,567;x\n-12,345;y\n12;z\n");
     assert_eq!(
