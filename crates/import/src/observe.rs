@@ -119,7 +119,7 @@ fn sample_file(
         array_header_count: 0,
         array_text_columns: Vec::new(),
         is_geojson: source.json.is_geojson,
-        objects: Arc::default(),
+        objects: Arc::new(existing.map_or_else(HashSet::new, objects_of_columns)),
         documents: Arc::new(existing.map_or_else(Vec::new, |table| json_columns(table, options))),
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
@@ -175,6 +175,16 @@ fn sample_file(
     facts.row_count_estimate =
         if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
     Ok(facts)
+}
+
+/// The names of the objects that a member with dots in its name is in.
+fn objects_of(name: &str) -> impl Iterator<Item = String> {
+    name.match_indices('.').map(move |(end, _)| name[..end].to_owned())
+}
+
+/// The names of the objects that a table has columns for.
+fn objects_of_columns(table: &TableDefinition) -> HashSet<String> {
+    table.columns.iter().flat_map(|column| objects_of(&column.name)).collect()
 }
 
 /// The names that the columns of JSON of a table have in the files.
@@ -316,9 +326,9 @@ pub(crate) fn observe_all(
 /// Leaves out columns of JSON that are objects in other records, whose members are the columns, and `null` in these.
 fn leave_out_objects(files: &mut [FileFacts]) {
     let is_json = |file: &FileFacts| file.parser.format == RecordFormat::Json;
+    let known = files.iter().flat_map(|file| file.parser.objects.iter().cloned());
     let names = files.iter().filter(|file| is_json(file)).flat_map(|file| &file.parser.names);
-    let objects: HashSet<String> =
-        names.flat_map(|name| name.match_indices('.').map(move |(end, _)| name[..end].to_owned())).collect();
+    let objects: HashSet<String> = names.flat_map(|name| objects_of(name)).chain(known).collect();
     let objects = Arc::new(objects);
     for file in files.iter_mut().filter(|file| is_json(file)) {
         let names = std::mem::take(&mut file.parser.names);

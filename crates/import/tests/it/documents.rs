@@ -75,6 +75,9 @@ fn null_in_the_place_of_an_object_is_no_column() {
     let both = json(&format!("{}{{\"a\":1,\"n\":7}}\n", object.repeat(300_000))).unwrap();
     assert_eq!(both.texts("n").last().map(String::as_str), Some("7"));
     assert_eq!(json("{\"a\":1,\"n\":null}").unwrap().columns(), ["a int64", "n text"]);
+    let table = imported.report.definition;
+    let only = run(vec![text("c.json", "{\"a\":9,\"n\":null}\n")], &Options::default(), Some(&table)).unwrap();
+    assert_eq!((only.texts("a"), only.texts("n.x")), (vec!["9".into()], vec!["∅".into()]));
 }
 
 #[test]
