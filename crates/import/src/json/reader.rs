@@ -69,7 +69,7 @@ fn first_end_of(text: &[u8], opening: u8, closing: u8) -> Option<usize> {
 }
 
 /// The quote that closes the string at `quote`.
-fn string_end(text: &[u8], quote: usize) -> Option<usize> {
+pub(crate) fn string_end(text: &[u8], quote: usize) -> Option<usize> {
     let mut position = quote + 1;
     loop {
         position += memchr::memchr2(b'"', b'\\', text.get(position..)?)?;

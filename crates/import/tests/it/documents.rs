@@ -81,20 +81,30 @@ fn null_in_the_place_of_an_object_is_no_column() {
 }
 
 #[test]
-fn an_object_of_records_says_how_to_make_rows_of_them() {
+fn members_of_an_object_are_records_if_the_path_says_so() {
     let days = "{\"2024-01-01\":{\"v\":1},\"2024-01-02\":{\"v\":2},\"2024-01-03\":{\"v\":3}}";
     let top = json(days).unwrap();
     let notes = top.report.notes.join("\n");
-    assert!(notes.contains("becomes one row; if its 3 objects are records"), "{notes}");
-    assert!(notes.contains("jq -c '. | to_entries[] | {key} + .value' FILE | atsdb import URL TABLE -"), "{notes}");
+    assert!(notes.contains("becomes one row; if its 3 objects are records, --path '*' reads them as rows"), "{notes}");
     assert_eq!((top.report.row_count, top.texts("2024-01-02.v")), (1, vec!["2".into()]));
     let inside = json(&format!("{{\"meta\":{{\"unit\":\"m\"}},\"a day's\":{days}}}")).unwrap();
     let notes = inside.report.notes.join("\n");
-    assert!(
-        notes.contains("its 3 objects of a day's are records") && notes.contains(r#"'.["a day'\''s"] |"#),
-        "{notes}"
-    );
-    assert!(!json("{\"a\":{\"v\":1},\"b\":2}").unwrap().report.notes.join("\n").contains("jq"));
+    assert!(notes.contains("its 3 objects of a day's are records"), "{notes}");
+    assert!(notes.contains(r"--path 'a day'\''s.*' reads them"), "{notes}");
+    assert!(!json("{\"a\":{\"v\":1},\"b\":2}").unwrap().report.notes.join("\n").contains("--path"));
+    let nested = format!("{{\"n\":1,\"a.b\":{{\"c\":{days}}}}}");
+    for (content, path) in [(days, "*"), (nested.as_str(), "a.b.c.*")] {
+        let rows = at(content, path).unwrap();
+        assert_eq!(rows.columns(), ["*key date", "v int64"], "{path}");
+        assert_eq!((rows.texts("key")[2].as_str(), rows.texts("v").join(",").as_str()), ("2024-01-03", "1,2,3"));
+    }
+    for (content, path, message) in [
+        ("{\"a\":{\"v\":1},\"b\":2}", "*", "a.json: the member b is not an object"),
+        ("{\"a\":{\"v\":1},\"b\":2}", "c.*", "a.json: there is no object c"),
+        ("{\"a\":{\"key\":1}}", "*", "a.json: a has a member key, and key is the column of the names"),
+    ] {
+        assert_eq!(at(content, path).map(|imported| imported.columns()).unwrap_err().message(), message);
+    }
 }
 
 #[test]
