@@ -20,7 +20,7 @@ fn hints_name_what_was_probably_meant() {
     std::fs::create_dir(case.path("backups")).unwrap();
     case.run(&["copy", "a.db", "backups"]).failed(2, &["is a directory", "hint: atsdb backup STORE backups"]);
     case.run(&["sql", "SELECT abc"]).failed(3, &["no column named abc", "single quotes: 'abc'", "FROM"]);
-    let listed = case.run(&["sql", "--format", "csv", "SHOW FUNCTIONS LIKE 'read%'"]).well().text();
+    let listed = case.run(&["sql", "a.db", "--format", "csv", "SHOW FUNCTIONS LIKE 'read%'"]).well().text();
     for name in ["read_csv,", "read_json,", "read_parquet,", "read_xlsx,"] {
         assert!(listed.contains(name), "{listed}");
     }

@@ -184,7 +184,6 @@ pub(super) fn month_word_first(bytes: &[u8]) -> Option<DateText> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::days_from_civil;
 
     #[test]
     fn dates_that_start_with_the_year() {

@@ -140,8 +140,8 @@ pub struct Options {
     pub omit: Vec<String>,
     /// Columns of separated values that become rows. A field that is empty or NULL makes no row.
     pub unpivot: Option<UnpivotChoice>,
-    /// The list in a JSON document that holds the records: names with dots between them; with a star as the last one, the
-    /// object whose members are the records. In line protocol, the one measurement to read.
+    /// The list in a JSON document that holds the records: names with dots between them; with a star as the last one,
+    /// the object whose members are the records. In line protocol, the one measurement to read.
     pub path: Option<String>,
     /// The sheet of a workbook, or the file of a zip archive. By default a workbook's first sheet with rows, and an
     /// archive's only file.

@@ -185,8 +185,9 @@ fn commas_between_thousands_must_be_sure_in_the_whole_file() {
 #[test]
 fn each_file_has_decimal_commas_or_points() {
     let files = |contents: &[&str]| {
-        let named = ["a.csv", "b.csv", "c.csv"].iter().zip(contents);
-        run(named.map(|(name, content)| text(name, *content)).collect(), &Options::default(), None).unwrap()
+        let names = ["a.csv", "b.csv", "c.csv"];
+        let inputs = names.into_iter().zip(contents).map(|(name, content)| text(name, *content)).collect();
+        run(inputs, &Options::default(), None).unwrap()
     };
     let both = files(&["v;w\n1,5;1\n1.234,5;1\n", "v,w\n2.5,1\n1.234,1\n"]);
     assert_eq!(both.columns()[0], "v float64");
