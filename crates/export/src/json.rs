@@ -2,7 +2,8 @@
 //!
 //! Integers are exact numbers; `NaN`, `inf` and `-inf` are text, because JSON has no such numbers. The second column of
 //! the same name gets a number (`time`, `time_2`), so that no reader loses a value. A document of JSON is the
-//! value that it is, but a string or `null` stays the text of the document, so that it is neither another text nor NULL.
+//! value that it is, but a string or `null` stays the text of the document, so that it is neither another text nor
+//! NULL.
 
 use crate::value::{Cells, write_json_text};
 use crate::writer::{Output, ResultWriter};
