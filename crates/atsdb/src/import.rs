@@ -51,6 +51,7 @@ impl Database {
         let definition = existing.as_ref().map(|table| table.definition.clone());
         let mut sink = BatchSink { engine, existing, id, open: None, progress, row_count: 0 };
         let report = atsdb_import::import(table, inputs, options, definition.as_ref(), &mut sink, &|_| ())?;
+        report.check_types()?;
         let outcome = sink.commit()?;
         Ok(ImportReport { report, outcome })
     }

@@ -41,7 +41,7 @@ pub fn run(arguments: &[OsString]) -> u8 {
         Some(command) => commands::run(command),
         None => match commands::sql::typed_without_verb(cli) {
             Typed::Statements(args) => commands::sql::run(*args),
-            Typed::Shell(url, args) => shell::run(url.as_deref(), &args),
+            Typed::Shell(url, command, args) => shell::run(url.as_deref(), command.as_deref(), &args),
         },
     };
     match done {

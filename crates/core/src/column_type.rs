@@ -129,6 +129,13 @@ impl ColumnType {
         Self::PLAIN.into_iter().chain(others).find(|known| known.name() == name)
     }
 
+    /// Whether the values are numbers.
+    pub const fn is_number(self) -> bool {
+        let is_signed = matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64);
+        let is_unsigned = matches!(self, Self::UInt8 | Self::UInt16 | Self::UInt32 | Self::UInt64);
+        is_signed || is_unsigned || matches!(self, Self::Float32 | Self::Float64 | Self::Decimal { .. })
+    }
+
     /// Whether keys and indexes may have columns of this type.
     pub const fn can_be_key(self) -> bool {
         !matches!(self, Self::Json | Self::Interval | Self::Array(_))

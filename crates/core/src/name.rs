@@ -46,7 +46,11 @@ pub(crate) fn check_table_name(name: &str, is_system: bool) -> Result<()> {
 /// Returns the candidate closest to a misspelt name, if it is close enough to be the intended one.
 pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name_key(name);
-    let bound = (name.chars().count() / 3).max(1);
+    // Another letter in place of a single one is another name.
+    let bound = match name.chars().count() {
+        1 => 0,
+        length => (length / 3).max(1),
+    };
     candidates
         .into_iter()
         .map(|candidate| (edit_distance(&name, &name_key(candidate)), candidate))
@@ -114,6 +118,7 @@ mod tests {
         assert_eq!(nearest_name("sensro", ["time", "sensor"]), Some("sensor"));
         assert_eq!(nearest_name("TEMP", ["temp"]), Some("temp"));
         assert_eq!(nearest_name("pressure", ["time", "sensor"]), None);
+        assert_eq!((nearest_name("c", ["a", "b"]), nearest_name("C", ["a", "c"])), (None, Some("c")));
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! JSON: one array of objects, or one object a line.
 //!
 //! Integers are exact numbers; `NaN`, `inf` and `-inf` are text, because JSON has no such numbers. The second column of
-//! the same name gets a number (`time`, `time_2`), so that no reader loses a value.
+//! the same name gets a number (`time`, `time_2`), so that no reader loses a value. A document of JSON is the
+//! value that it is, but a string or `null` stays the text of the document, so that it is neither another text nor
+//! NULL.
 
 use crate::value::{Cells, write_json_text};
 use crate::writer::{Output, ResultWriter};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{FieldRef, SchemaRef};
 use arrow::record_batch::RecordBatch;
-use atsdb_core::Result;
+use atsdb_codec::declared_type;
+use atsdb_core::{ColumnType, Result};
 use std::collections::HashSet;
 use std::io::Write;
 
@@ -28,6 +31,8 @@ pub struct JsonWriter<W> {
     out: Output<W>,
     shape: JsonShape,
     names: Vec<Vec<u8>>,
+    /// Which columns are JSON.
+    are_documents: Vec<bool>,
     is_first: bool,
     buffer: Vec<u8>,
 }
@@ -37,7 +42,9 @@ impl<W: Write> JsonWriter<W> {
     pub fn new(schema: &SchemaRef, shape: JsonShape, out: Output<W>) -> Self {
         let names = unique_names(schema.fields().iter().map(|field| field.name().as_str()));
         let names = names.into_iter().enumerate().map(|(position, name)| key(position, &name)).collect();
-        Self { out, shape, names, is_first: true, buffer: Vec::new() }
+        let is_document = |field: &FieldRef| declared_type(field) == Some(ColumnType::Json);
+        let are_documents = schema.fields().iter().map(is_document).collect();
+        Self { out, shape, names, are_documents, is_first: true, buffer: Vec::new() }
     }
 }
 
@@ -52,9 +59,13 @@ impl<W: Write> ResultWriter for JsonWriter<W> {
             };
             self.is_first = false;
             self.buffer.extend_from_slice(lead);
-            for (name, cells) in self.names.iter().zip(&columns) {
+            for ((name, cells), is_document) in self.names.iter().zip(&columns).zip(&self.are_documents) {
                 self.buffer.extend_from_slice(name);
-                cells.write_json(row, &mut self.buffer);
+                if *is_document && !cells.is_null(row) {
+                    write_document(cells, row, &mut self.buffer);
+                } else {
+                    cells.write_json(row, &mut self.buffer);
+                }
             }
             self.buffer.extend_from_slice(if self.shape == JsonShape::Lines { b"}\n" } else { b"}" });
             if self.buffer.len() >= BUFFER_BYTES {
@@ -73,6 +84,21 @@ impl<W: Write> ResultWriter for JsonWriter<W> {
             (JsonShape::Array, false) => self.out.put(b"\n]\n"),
             (JsonShape::Lines, _) => Ok(()),
         }
+    }
+}
+
+/// Appends a document of JSON, in one line: an object, an array, a number or a boolean as such, anything else as text.
+fn write_document(cells: &Cells<'_>, row: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    cells.write(row, out);
+    let document = &mut out[start..];
+    let is_value = document.trim_ascii_start().first().is_some_and(|first| !matches!(first, b'"' | b'n'));
+    if is_value {
+        // Strings in a document have no line ends of their own.
+        document.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    } else {
+        let text = String::from_utf8_lossy(&out.split_off(start)).into_owned();
+        write_json_text(&text, out);
     }
 }
 

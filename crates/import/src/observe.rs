@@ -12,11 +12,13 @@ use crate::input::parser::{ReadBlock, RecordParser};
 use crate::input::pipeline::run_in_order;
 use crate::input::source::Source;
 use crate::json::arrays::header_names;
-use crate::options::selection::{names_by_position, proper_names};
+use crate::options::selection::{names_by_position, proper_names, source_name, table_name};
 use crate::options::{Format, Options};
 use crate::records::json_string::unescape;
 use crate::records::{Field, Records};
-use atsdb_core::{Error, Result, TableDefinition};
+use atsdb_core::name::same_name;
+use atsdb_core::{ColumnType, Error, Result, TableDefinition};
+use std::collections::HashSet;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,11 +84,12 @@ pub(crate) fn sample(
     existing: Option<&TableDefinition>,
 ) -> Result<Observed> {
     let byte_count = (SAMPLE_BYTES_TOTAL / sources.len().max(1)).clamp(64 << 10, SAMPLE_BYTES_MAX);
-    let files = sources
+    let mut files = sources
         .iter()
         .enumerate()
         .map(|(position, source)| sample_file(source, position, byte_count, options, nulls, existing))
-        .collect::<Result<_>>()?;
+        .collect::<Result<Vec<_>>>()?;
+    leave_out_objects(&mut files);
     Ok(Observed { files })
 }
 
@@ -116,6 +119,8 @@ fn sample_file(
         array_header_count: 0,
         array_text_columns: Vec::new(),
         is_geojson: source.json.is_geojson,
+        objects: Arc::new(existing.map_or_else(HashSet::new, objects_of_columns)),
+        documents: Arc::new(existing.map_or_else(Vec::new, |table| json_columns(table, options))),
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
     if matches!(source.format, Format::Csv | Format::Text | Format::Sheet) {
@@ -170,6 +175,22 @@ fn sample_file(
     facts.row_count_estimate =
         if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
     Ok(facts)
+}
+
+/// The names of the objects that a member with dots in its name is in.
+fn objects_of(name: &str) -> impl Iterator<Item = String> {
+    name.match_indices('.').map(move |(end, _)| name[..end].to_owned())
+}
+
+/// The names of the objects that a table has columns for.
+fn objects_of_columns(table: &TableDefinition) -> HashSet<String> {
+    table.columns.iter().flat_map(|column| objects_of(&column.name)).collect()
+}
+
+/// The names that the columns of JSON of a table have in the files.
+fn json_columns(table: &TableDefinition, options: &Options) -> Vec<String> {
+    let columns = table.columns.iter().filter(|column| column.column_type == ColumnType::Json);
+    columns.filter_map(|column| source_name(options, &column.name)).collect()
 }
 
 /// Names the columns of arrays: by the first array, or else by position.
@@ -246,8 +267,12 @@ fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nu
         if texts.is_some_and(|texts| texts.get(position) == Some(&true)) {
             facts.kinds = kind::TEXT;
         }
+        let name = block.names.get(position).and_then(|name| table_name(options, name));
+        let is_time = name.is_some_and(|name| options.time.iter().any(|time| same_name(time, &name)));
+        // What the caller names as the time may be digits in a string.
+        let as_written = |field: &Field| if is_time { field.without_string() } else { *field };
         let column = block.records.fields.get(position..).unwrap_or(&[]).iter().step_by(block.records.width.max(1));
-        facts.observe(text, column.copied(), nulls, options.date_reading(), &|byte| block.line_of(byte));
+        facts.observe(text, column.map(as_written), nulls, options.date_reading(), &|byte| block.line_of(byte));
         facts.has_decimal_point |= facts.first_point.is_some() && !may_have_thousands;
         facts
     };
@@ -294,7 +319,24 @@ pub(crate) fn observe_all(
     for file in &mut files {
         (file.is_complete, file.row_count_estimate) = (true, file.row_count);
     }
+    leave_out_objects(&mut files);
     Ok(Observed { files })
+}
+
+/// Leaves out columns of JSON that are objects in other records, whose members are the columns, and `null` in these.
+fn leave_out_objects(files: &mut [FileFacts]) {
+    let is_json = |file: &FileFacts| file.parser.format == RecordFormat::Json;
+    let known = files.iter().flat_map(|file| file.parser.objects.iter().cloned());
+    let names = files.iter().filter(|file| is_json(file)).flat_map(|file| &file.parser.names);
+    let objects: HashSet<String> = names.flat_map(|name| objects_of(name)).chain(known).collect();
+    let objects = Arc::new(objects);
+    for file in files.iter_mut().filter(|file| is_json(file)) {
+        let names = std::mem::take(&mut file.parser.names);
+        let columns = names.into_iter().zip(std::mem::take(&mut file.columns));
+        let columns = columns.filter(|(name, facts)| facts.is_written || !objects.contains(name));
+        (file.parser.names, file.columns) = columns.unzip();
+        file.parser.objects = Arc::clone(&objects);
+    }
 }
 
 /// Facts in the order of `known` names, which new ones are added to.

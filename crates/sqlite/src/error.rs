@@ -159,7 +159,8 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
         }
         Some(ffi::SQLITE_IOERR) => {
             let message = format!("input or output failed at {location}, nothing was acknowledged: {error}");
-            Error::new(ErrorKind::Unavailable, message).with_hint("check the disk and the system's log")
+            Error::new(ErrorKind::Unavailable, message)
+                .with_hint("check the disk and the system's log, and the limit on the size of files: ulimit -f")
         }
         Some(ffi::SQLITE_CANTOPEN) if lacks_handles() => {
             Error::new(ErrorKind::Unavailable, format!("cannot open {location}: too many files are open"))

@@ -91,7 +91,8 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     pub(crate) no_quotes: bool,
     /// In a JSON document the list that holds the records, such as data or result.items, or the object whose lists are
-    /// the columns, such as hourly; '' is the document itself. In line protocol the one measurement to read
+    /// the columns, such as hourly; with .* behind it, or as *, the object whose members are the records; '' is the
+    /// document itself. In line protocol the one measurement to read
     #[arg(long, value_name = "NAME")]
     pub(crate) path: Option<String>,
     /// The sheet of an Excel or OpenDocument workbook, which BOOK.xlsx#NAME can also name [default: the first with

@@ -6,11 +6,12 @@ use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
 use crate::console::{clock, interrupt};
 use crate::session::settings::{self, Access};
 use atsdb::{
-    BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, ErrorKind, NewStore, OpenOptions, Result,
+    BackupOptions, BackupSelector, CopyOptions, CopyReport, Database, Error, ErrorKind, NewStore, OpenOptions, Result,
     Selection,
 };
 use parking_lot::Mutex;
 use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn run(args: &CopyArgs) -> Result<()> {
@@ -19,9 +20,19 @@ pub(super) fn run(args: &CopyArgs) -> Result<()> {
     let selection = Selection { tables: args.tables.clone(), from: args.from, to: args.to };
     let copy =
         |target: &Database, options: CopyOptions| source.copy_into(target, &CopyOptions { selection, ..options });
-    let report = into_target(&args.target, &args.store, &args.write, &args.into, copy)?;
+    let report = into_target(&args.target, &args.store, &args.write, &args.into, copy)
+        .map_err(|error| with_backup_hint(error, &args.target))?;
     eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Names the command that writes into a directory of backups, if the target is a directory and no store.
+fn with_backup_hint(error: Error, target: &str) -> Error {
+    if error.kind() != ErrorKind::NotAStore || !Path::new(target).is_dir() {
+        return error;
+    }
+    let store = error.hint().map_or_else(String::new, |hint| format!("; for a store, {hint}"));
+    error.with_hint(format!("atsdb backup STORE {target} writes a backup there{store}"))
 }
 
 /// Opens the target, without background maintenance, and copies into it. A store that is new is removed again if the

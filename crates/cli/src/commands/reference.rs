@@ -17,6 +17,7 @@ Results go to stdout, everything else to stderr. The default `--format` is table
 | float | the shortest text that reads back to the same value; `NaN`, `inf` and `-inf`, as text in JSON |
 | integer | all digits |
 | array | as PostgreSQL writes it, `{1,NULL,\"a b\"}`, and in JSON `[1,null,\"a b\"]` |
+| JSON | as it was written; in json and jsonl the value itself, but a document that is only a string or `null` is its text |
 | binary | `\\x` and hexadecimal digits |
 
 Parquet has no unit of seconds: a TIMESTAMP(0) is written in milliseconds. Arrow is written as a file with `-o`, and as a stream on stdout.

@@ -22,24 +22,34 @@ const NO_STORE: &str = "memory:";
 pub(crate) enum Typed {
     /// Statements, with a store or without.
     Statements(Box<SqlArgs>),
-    /// The shell, and the store to open.
-    Shell(Option<String>, Box<ShellArgs>),
+    /// The shell, the store to open, and a command of the shell to run in place of what comes on stdin.
+    Shell(Option<String>, Option<String>, Box<ShellArgs>),
 }
 
-/// `atsdb air.db "SELECT 1"` and `atsdb "SELECT 1"` run statements; `atsdb air.db` is the shell.
+/// `atsdb air.db "SELECT 1"` and `atsdb "SELECT 1"` run statements; `atsdb air.db` is the shell, and
+/// `atsdb air.db .tables` a command of it.
 pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
     let Cli { url, sql, shell, .. } = cli;
     let (url, sql) = match (url, sql) {
         // The statements stand where a store would; `run` sees that.
         (Some(statements), None) if is_sql(&statements) => (statements, None),
+        (url, Some(command)) if is_shell_command(&command) => {
+            return Typed::Shell(url, Some(command), Box::new(shell));
+        }
         (Some(url), Some(sql)) => (url, Some(sql)),
-        (url, _) => return Typed::Shell(url, Box::new(shell)),
+        (url, _) => return Typed::Shell(url, None, Box::new(shell)),
     };
     let ShellArgs { format, statements } = shell;
     let url = Some(url);
     let format = Some(format);
     let (file, output, overwrite, param) = (None, None, false, Vec::new());
     Typed::Statements(Box::new(SqlArgs { url, sql, file, format, output, overwrite, param, statements }))
+}
+
+/// Whether a text is a command of the shell, such as `.tables` or `\dt`, and not the path of a file.
+fn is_shell_command(text: &str) -> bool {
+    let is_named = |rest: &str| rest.starts_with(|first: char| first.is_ascii_alphabetic());
+    text.starts_with('\\') || text.strip_prefix('.').is_some_and(is_named)
 }
 
 /// The store, and whether it was named. Without a store, the statements of the command line stand in its place.

@@ -28,10 +28,11 @@ pub(super) fn run(args: &ReportArgs) -> Result<()> {
     report::write(args.format, &listed, &headings(), || listed.iter().map(row).collect())
 }
 
-/// The tables of a store as a table, for the shell.
-pub(crate) fn names(engine: &Engine) -> Result<String> {
-    let tables = engine.tables()?;
-    let tables = tables.iter().filter(|table| !table.definition.sequence);
+/// The tables of a store whose names contain a text, as a table, for the shell.
+pub(crate) fn names(engine: &Engine, part: &str) -> Result<String> {
+    let (tables, part) = (engine.tables()?, part.to_lowercase());
+    let is_listed = |table: &&Table| !table.definition.sequence && table.definition.name.to_lowercase().contains(&part);
+    let tables = tables.iter().filter(is_listed);
     let rows: Vec<Vec<String>> = tables.map(|table| row(&listed(table))).collect();
     Ok(render(&headings(), &rows))
 }

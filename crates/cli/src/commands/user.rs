@@ -136,5 +136,9 @@ fn of_file(path: &Path) -> Result<String> {
         true => std::io::read_to_string(std::io::stdin()).map_err(unreadable)?,
         false => std::fs::read_to_string(path).map_err(unreadable)?,
     };
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    match text.lines().next().filter(|line| !line.is_empty()) {
+        Some(password) => Ok(password.to_owned()),
+        None => Err(Error::usage("the password is empty")
+            .with_hint("it is the first line of stdin, or of the file that --password-file names")),
+    }
 }

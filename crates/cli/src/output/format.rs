@@ -85,7 +85,7 @@ impl Format {
 pub(crate) fn format_of(path: Option<&Path>, requested: Option<Format>) -> Result<(Format, Compression)> {
     let by_ending = path.and_then(Format::of_path);
     let (format, compression) = match (requested, by_ending, path) {
-        (Some(format), by_ending, _) => (format, by_ending.map_or(Compression::None, |(_, compression)| compression)),
+        (Some(format), _, path) => (format, path.map_or(Compression::None, Compression::of_path)),
         (None, Some(both), _) => both,
         (None, None, None) => (Format::Csv, Compression::None),
         (None, None, Some(path)) => {
@@ -117,6 +117,14 @@ mod tests {
         assert_eq!(of("b.jsonl.zst"), Some((Format::Jsonl, Compression::Zstd)));
         assert_eq!(of("b.tsv.gz"), Some((Format::Tsv, Compression::Gzip)));
         assert_eq!((of("b"), of("b.gz"), of("b.xls")), (None, None, None));
+    }
+
+    #[test]
+    fn a_requested_format_is_compressed_as_the_ending_says() {
+        let of = |name: &str, format| format_of(Some(Path::new(name)), Some(format)).unwrap();
+        assert_eq!(of("rows.gz", Format::Csv), (Format::Csv, Compression::Gzip));
+        assert_eq!(of("rows.txt.zst", Format::Jsonl), (Format::Jsonl, Compression::Zstd));
+        assert_eq!(of("rows", Format::Parquet), (Format::Parquet, Compression::None));
     }
 
     #[test]

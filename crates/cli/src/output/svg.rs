@@ -6,7 +6,7 @@ use super::plot::{Plot, PlotSeries, XKind, scale_text};
 use super::ticks;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use atsdb::Result;
+use atsdb::{Error, Result};
 use atsdb_export::ResultWriter;
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -35,6 +35,12 @@ const NAME_LETTERS: usize = 60;
 /// The maximum number of series that the title of a page names.
 const TITLE_NAMES: usize = 6;
 
+/// The maximum number of rows of a picture of bars. More bars are narrower than what a screen shows.
+const BAR_ROWS_MAX: usize = 2_000;
+
+/// The width of the columns in which a line has at most four points.
+const COLUMN: f64 = 0.5;
+
 pub(super) struct SvgWriter<'a> {
     out: &'a mut Destination,
     plot: Plot,
@@ -49,7 +55,16 @@ impl<'a> SvgWriter<'a> {
 
 impl ResultWriter for SvgWriter<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.plot.add(batch)
+        self.plot.add(batch)?;
+        if self.plot.x_kind == XKind::Name && self.plot.x.len() > BAR_ROWS_MAX {
+            let x_name = &self.plot.x_name;
+            let message =
+                format!("the first column, {x_name}, is text, and a picture of bars has at most {BAR_ROWS_MAX}");
+            return Err(Error::usage(message).with_hint(
+                "put a column of times or numbers first: SELECT time, temp FROM weather; or group the rows",
+            ));
+        }
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<()> {
@@ -192,7 +207,8 @@ fn lines(plot: &Plot, number: usize, frame: &Frame, out: &mut String) {
     let (series, colour) = (&plot.series[number], colour(number));
     let title = format!("<title>{}</title>", escaped(&series.name));
     for run in plot.x.iter().zip(&series.values).collect::<Vec<_>>().split(|(_, value)| !value.is_finite()) {
-        let points: Vec<String> = run.iter().map(|(x, y)| format!("{:.1},{:.1}", frame.x(**x), frame.y(**y))).collect();
+        let points: Vec<(f64, f64)> = run.iter().map(|(x, y)| (frame.x(**x), frame.y(**y))).collect();
+        let points: Vec<String> = visible(&points).iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         // A line of one point is not visible.
         if let [(x, y)] = run {
             let (x, y) = (frame.x(**x), frame.y(**y));
@@ -205,6 +221,23 @@ fn lines(plot: &Plot, number: usize, frame: &Frame, out: &mut String) {
             );
         }
     }
+}
+
+/// The points of a line without those that look the same: of successive points in one column of the picture, the first,
+/// the lowest, the highest and the last.
+fn visible(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let column = |point: &(f64, f64)| (point.0 / COLUMN).floor();
+    let mut kept = Vec::new();
+    for group in points.chunk_by(|one, next| column(one).total_cmp(&column(next)).is_eq()) {
+        let by_height = |one: &usize, other: &usize| group[*one].1.total_cmp(&group[*other].1);
+        let rows = 0..group.len();
+        let (lowest, highest) = (rows.clone().min_by(by_height), rows.clone().max_by(by_height));
+        let mut shown: Vec<usize> = [rows.clone().next(), lowest, highest, rows.last()].into_iter().flatten().collect();
+        shown.sort_unstable();
+        shown.dedup();
+        kept.extend(shown.into_iter().map(|row| group[row]));
+    }
+    kept
 }
 
 /// The distance of positions on a scale; of a part of its range if there is only one.
@@ -290,6 +323,19 @@ mod tests {
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
             series: vec![PlotSeries { name: "a long name ".repeat(9), values: values.to_vec() }],
         })
+    }
+
+    #[test]
+    fn a_line_of_many_points_keeps_its_ends_and_peaks() {
+        let mut points: Vec<(f64, f64)> =
+            (0..100_000).map(|row| (f64::from(row) / 100.0, f64::from(row % 7))).collect();
+        points[77_777].1 = 1_000.0;
+        let kept = visible(&points);
+        assert!(kept.len() <= 4 * 2_000, "{}", kept.len());
+        assert!(kept.contains(&points[0]) && kept.contains(&points[77_777]) && kept.contains(&points[99_999]));
+        assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0), "the points are in their order");
+        let apart = [(0.0, 1.0), (1.0, 2.0), (2.0, 1.0), (0.0, 1.0)];
+        assert_eq!(visible(&apart), apart);
     }
 
     #[test]

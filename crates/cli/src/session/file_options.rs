@@ -29,6 +29,22 @@ const NAMES: [&str; 20] = [
     "zone",
 ];
 
+/// Options of other programs, and what does the same here.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("filename", "write file_column = 'filename', which adds the name of each file without folder and extensions"),
+    ("names", "write columns = 'a,b,c' with header = false"),
+    ("types", CASTS),
+    ("dtypes", CASTS),
+    ("all_varchar", CASTS),
+    ("compression", "leave it out: gzip and zstd are recognized by the first bytes"),
+    ("dateformat", TIMES),
+    ("timestampformat", TIMES),
+    ("union_by_name", "leave it out: columns are always matched by name"),
+];
+
+const CASTS: &str = "types are detected from all values: cast columns in the query, CAST(x AS TEXT)";
+const TIMES: &str = "times are detected; date_order = 'dmy' or 'mdy' says what comes first";
+
 /// Translates a query's options for a file to the importer's.
 ///
 /// Errors: unknown options, with all that there are, and values that an option does not take.
@@ -65,7 +81,7 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
             },
             ("null", text) => options.null.push(text.to_owned()),
             ("quote", "") => options.no_quotes = true,
-            ("quote", "\"") | ("all_varchar", "false") | ("auto_detect", "true") => {}
+            ("quote", "\"") | ("all_varchar", "false") | ("auto_detect" | "union_by_name", "true") => {}
             ("decimal_separator", ",") => options.decimal_comma = true,
             ("decimal_separator", ".") => {}
             ("encoding", name) => options.encoding = Some(Encoding::parse(name)?),
@@ -95,8 +111,9 @@ pub(super) fn file_options(request: &FileTableRequest) -> Result<Options> {
                 return Err(refused(name, value, "it cannot be that"));
             }
             _ => {
-                return Err(refused(name, value, "it is not an option of a file")
-                    .with_hint(format!("the options are {}", NAMES.join(", "))));
+                let instead = ELSEWHERE.iter().find(|(known, _)| *known == option).map(|(_, hint)| (*hint).to_owned());
+                let hint = instead.unwrap_or_else(|| format!("the options are {}", NAMES.join(", ")));
+                return Err(refused(name, value, "it is not an option of a file").with_hint(hint));
             }
         }
     }
@@ -142,7 +159,7 @@ mod tests {
 
     fn options(name: &str, value: &str) -> Result<Options> {
         let options = vec![(name.to_owned(), value.to_owned())];
-        file_options(&FileTableRequest { path: "a.csv".to_owned(), format: Some("csv"), options, bytes_max: 0 })
+        file_options(&FileTableRequest { paths: vec!["a.csv".to_owned()], format: Some("csv"), options, bytes_max: 0 })
     }
 
     #[test]
@@ -168,7 +185,12 @@ mod tests {
     fn only_texts_that_mean_null_are_given_twice() {
         let both = |one: &str, other: &str| {
             let options = vec![(one.to_owned(), "1".to_owned()), (other.to_owned(), "0".to_owned())];
-            file_options(&FileTableRequest { path: "a.csv".to_owned(), format: Some("csv"), options, bytes_max: 0 })
+            file_options(&FileTableRequest {
+                paths: vec!["a.csv".to_owned()],
+                format: Some("csv"),
+                options,
+                bytes_max: 0,
+            })
         };
         assert_eq!(both("null", "null").unwrap().null, ["1", "0"]);
         assert_eq!(both("nullstr", "na_values").unwrap().null, ["1", "0"]);
@@ -176,7 +198,7 @@ mod tests {
         let error = both("skip_bad", "ignore_errors").unwrap_err();
         assert!(error.message().ends_with("given twice, also as skip_bad"), "{error:?}");
         let seps = [("sep", ";"), ("delim", ",")].map(|(name, text)| (name.to_owned(), text.to_owned())).to_vec();
-        let request = FileTableRequest { path: "a.csv".to_owned(), format: None, options: seps, bytes_max: 0 };
+        let request = FileTableRequest { paths: vec!["a.csv".to_owned()], format: None, options: seps, bytes_max: 0 };
         assert!(file_options(&request).unwrap_err().message().ends_with("given twice, also as sep"));
     }
 
@@ -184,7 +206,12 @@ mod tests {
     fn a_function_reads_its_own_format() {
         let format = |function: &'static str, format: &str| {
             let options = vec![("format".to_owned(), format.to_owned())];
-            file_options(&FileTableRequest { path: "a".to_owned(), format: Some(function), options, bytes_max: 0 })
+            file_options(&FileTableRequest {
+                paths: vec!["a".to_owned()],
+                format: Some(function),
+                options,
+                bytes_max: 0,
+            })
         };
         assert!(format("parquet", "csv").unwrap_err().message().contains("reads another format"));
         assert!(format("xlsx", "json").is_err() && format("json", "text").is_err());

@@ -4,18 +4,18 @@ use crate::console::failure::note;
 use crate::console::progress::{self, Progress};
 use crate::console::quantity::show_many;
 use crate::output::destination::{Compression, Destination};
-use crate::output::{format_of, write_result};
+use crate::output::{self, format_of, write_result};
 use crate::session::file_options::file_options;
 use crate::session::file_rows::{CollectedRows, typed_files};
 use crate::session::paths;
 use crate::session::source_file::SourceFile;
 use arrow::record_batch::RecordBatch;
+use atsdb::name::same_name;
 use atsdb::sql::{
-    CopyOptions, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, quoted,
+    CopyLayout, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, WriteTarget, quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, Report, Sink, cannot_open, open_content};
-use atsdb_remote::is_remote;
 use atsdb_server::{read_copied, write_copied};
 use atsdb_temporary::TemporarySpace;
 use parking_lot::Mutex;
@@ -62,7 +62,8 @@ impl FileReader for HostFiles {
         let temporary_space = Arc::clone(&self.space);
         let plain = Options { for_query: true, begin_once: true, temporary_space, ..Options::default() };
         let options = match &request.layout {
-            FileLayout::Detected => plain,
+            FileLayout::Copy(CopyLayout::Detected) => plain,
+            FileLayout::Copy(CopyLayout::Named(name)) => Options { format: Some(Format::parse(name)?), ..plain },
             FileLayout::Separated { delimiter, has_header } => Options {
                 format: Some(Format::Csv),
                 delimiter: Some(*delimiter),
@@ -70,14 +71,14 @@ impl FileReader for HostFiles {
                 names: Some(definition.columns.iter().map(|column| column.name.clone()).collect()),
                 ..plain
             },
-            FileLayout::Copy(options) => {
+            FileLayout::Copy(CopyLayout::PostgreSql(options)) => {
                 for file in sources(request.path, false, &self.space)? {
                     let shown = file.shown();
                     let opened = file.opened().map_err(|error| cannot_open(Path::new(&shown), error))?;
                     let opened =
                         opened.ok_or_else(|| Error::internal(format!("{shown} was not fetched as a whole")))?;
                     let content = open_content(&opened).map_err(|error| cannot_open(Path::new(&shown), error))?;
-                    read_copied(&shown, content, definition, options, rows)?;
+                    read_copied(&shown, content, definition, options, rows).map_err(with_header_hint)?;
                 }
                 return Ok(());
             }
@@ -95,10 +96,11 @@ impl FileReader for HostFiles {
     }
 
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
-        paths::refuse_table_url(&request.path)?;
+        request.paths.iter().try_for_each(|path| paths::refuse_table_url(path))?;
         let options = Options { temporary_space: Arc::clone(&self.space), ..file_options(request)? };
         let in_pieces = request.format.is_none_or(|format| format == "parquet");
-        let files = paths::files(&[PathBuf::from(&request.path)], in_pieces, &self.space)?;
+        let named: Vec<PathBuf> = request.paths.iter().map(PathBuf::from).collect();
+        let files = paths::files(&named, in_pieces, &self.space)?;
         if let Some(table) = typed_files(&files, &options).map_err(without_flags)? {
             return Ok(table);
         }
@@ -114,8 +116,7 @@ impl FileReader for HostFiles {
             }
             _ => Err(error),
         });
-        let report =
-            report.map_err(|error| paths::with_pattern(without_flags(error), &[PathBuf::from(&request.path)]))?;
+        let report = report.map_err(|error| paths::with_pattern(without_flags(error), &named))?;
         drop(progress);
         self.show_notes(&files, &report);
         let (schema, rows) = sink.finish(&report.definition)?;
@@ -123,18 +124,11 @@ impl FileReader for HostFiles {
     }
 }
 
-/// The files that a path or a URL in a statement means. A file that is here may have any name, also that of a pattern.
+/// The files that a path, a pattern or a URL in a COPY means. A file that is here may have any name, also that of a
+/// pattern.
 fn sources(path: &str, in_pieces: bool, space: &Arc<TemporarySpace>) -> Result<Vec<SourceFile>> {
     paths::refuse_table_url(path)?;
-    let (file, part) = paths::with_part(Path::new(path));
-    let files = match file.to_str().filter(|path| is_remote(path)) {
-        Some(url) => SourceFile::fetch(url, in_pieces, space)?,
-        None => vec![SourceFile::local(file, space)?],
-    };
-    Ok(match part {
-        Some(part) => files.into_iter().map(|file| SourceFile::Part(Box::new(file), part.clone())).collect(),
-        None => files,
-    })
+    paths::files(&[PathBuf::from(path)], in_pieces, space)
 }
 
 fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
@@ -142,31 +136,40 @@ fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
 }
 
 impl FileWriter for HostFiles {
-    fn write(&self, path: &str, may_replace: bool, copy: Option<&CopyOptions>, rows: Rows) -> Result<u64> {
-        if !self.may_write {
+    fn write(&self, target: WriteTarget<'_>, layout: &CopyLayout, rows: Rows) -> Result<u64> {
+        let path = match target {
+            WriteTarget::Stdout => None,
+            WriteTarget::File { path, .. } => Some(Path::new(path)),
+        };
+        if path.is_some() && !self.may_write {
             return Err(Error::new(
                 ErrorKind::Sql,
                 "COPY ... TO writes a file, and nothing is written with --read-only",
             )
             .with_hint("use `atsdb export`, or leave --read-only out"));
         }
-        let path = Path::new(path);
-        let destination = |compression| match may_replace {
-            true => Destination::file(path, compression),
-            false => Destination::new_file(path, compression),
+        let open = |compression| match target {
+            WriteTarget::Stdout => Ok(Destination::stdout()),
+            WriteTarget::File { path, may_replace: true } => Destination::file(Path::new(path), compression),
+            WriteTarget::File { path, may_replace: false } => Destination::new_file(Path::new(path), compression),
         };
-        let (row_count, out) = match copy {
-            Some(options) => {
-                let mut out = destination(Compression::of_path(path))?;
-                (write_copied(&path.display().to_string(), rows, options, &mut out)?, out)
+        let requested = match layout {
+            CopyLayout::Named(name) => Some(output::Format::parse(name)?),
+            CopyLayout::Detected | CopyLayout::PostgreSql(_) => None,
+        };
+        let (row_count, out) = match layout {
+            CopyLayout::PostgreSql(options) => {
+                let mut out = open(path.map_or(Compression::None, Compression::of_path))?;
+                let name = out.name().to_owned();
+                (write_copied(&name, rows, options, &mut out)?, out)
             }
-            None => {
-                let (format, compression) = format_of(Some(path), None).map_err(|error| {
+            CopyLayout::Detected | CopyLayout::Named(_) => {
+                let (format, compression) = format_of(path, requested).map_err(|error| {
                     Error::new(ErrorKind::Sql, error.message())
                         .with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
                 })?;
                 let schema = rows.schema();
-                let mut out = destination(compression)?;
+                let mut out = open(compression)?;
                 (write_result(format, &schema, rows, &mut out)?, out)
             }
         };
@@ -199,6 +202,17 @@ impl Sink for BatchesToCaller<'_> {
 
     fn rows(&mut self, batch: RecordBatch) -> Result<()> {
         (self.rows)(batch)
+    }
+}
+
+/// Explains the error about a first line that has the name of a column where its value should be.
+fn with_header_hint(error: Error) -> Error {
+    let value = error.message().rsplit_once(", line 1, column ").and_then(|(_, value)| value.split_once(": \""));
+    let is_name = |(column, value): (&str, &str)| value.strip_suffix("\")").is_some_and(|text| same_name(text, column));
+    if value.is_some_and(is_name) {
+        error.with_hint("the first line has the names of the columns: add HEADER, or leave all options out")
+    } else {
+        error
     }
 }
 

@@ -49,7 +49,7 @@ fn refuse_other_scheme(argument: &Path) -> Result<()> {
 
 /// Splits `book.xlsx#Sheet 2` and `days.zip#a.csv`: the file, and the sheet or file in it. What exists as a file by its
 /// whole name has no part. A `file://` URL becomes its path.
-pub(crate) fn with_part(argument: &Path) -> (PathBuf, Option<String>) {
+fn with_part(argument: &Path) -> (PathBuf, Option<String>) {
     let whole = || (argument.to_owned(), None);
     let Some(text) = argument.to_str() else { return whole() };
     if let Some(path) = path_of_url(text).filter(|_| !argument.exists()) {

@@ -10,6 +10,7 @@ use atsdb::size::parse_size;
 use atsdb::sql::{Session, SessionOptions};
 use atsdb::{Database, Durability, Error, ErrorKind, OpenOptions, Result};
 use parking_lot::Mutex;
+use std::path::Path;
 use std::sync::Arc;
 
 /// How long a program keeps its store open.
@@ -77,6 +78,9 @@ pub(crate) fn open_for(
         return Err(Error::usage(format!("a store's name of several words needs its folder: {url}"))
             .with_hint(format!("write ./{url}")));
     }
+    if matches!(access, Access::Create | Access::CreateQuietly) {
+        refuse_rows_as_store(url)?;
+    }
     let durability = write.map(durability).transpose()?.unwrap_or_default();
     let mut options = OpenOptions::new()
         .durability(durability)
@@ -98,6 +102,18 @@ pub(crate) fn open_for(
         database.warnings().iter().for_each(|warning| failure::warn(&warning.message));
     }
     Ok(database)
+}
+
+/// Refuses a new store that is named like a file of rows, such as `air.csv`: whoever writes that wants the rows.
+fn refuse_rows_as_store(url: &str) -> Result<()> {
+    const ENDINGS: [&str; 9] = ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "xlsx"];
+    let path = Path::new(url);
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    if url.contains(':') || path.exists() || !ENDINGS.contains(&ending.as_str()) {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{url} would be a store, and is named like a file of rows"))
+        .with_hint(format!("write rows with atsdb export STORE TABLE -o {url}; a store has a name such as air.db")))
 }
 
 /// Explains what to do with a file of rows that was named as the store.

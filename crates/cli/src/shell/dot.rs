@@ -12,12 +12,13 @@ const VIEWS: &str = "SELECT name, sql FROM atsdb.tables WHERE kind IN ('view', '
 const INDEXES: &str = "SELECT table_name, index_name, columns, bytes FROM atsdb.indexes";
 
 /// The hint of `.mode`: the formats that a terminal shows.
-const MODES: &str = "use table, csv, tsv, json, jsonl, markdown, chart or spark";
+const MODES: &str =
+    "use table, csv, tsv, json, jsonl, markdown, chart or spark; .expanded on shows each value on its own line";
 
 /// The text of `.help`.
 pub(super) const HELP: &str = "\
-.help                this list
-.tables              the tables
+.help [COMMAND]      this list, or what it says about a command
+.tables [TEXT]       the tables, or those with the text in their names
 .schema [TABLE]      the CREATE TABLE of one table, or of all
 .indexes [TABLE]     the indexes of one table, or of all
 .views               the views, also materialized ones
@@ -46,8 +47,9 @@ pub(super) const HELP: &str = "\
 Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\dm, \\df, \\du, \\l, \\x, \\timing,
 \\e, \\i FILE, \\q, \\?; and help, quit, exit.
 Tab completes names, keywords, functions and files. Ctrl-R searches the history.
-SQL ends with ; and may span several lines. Ctrl-C stops a running statement, or
-discards what was typed.
+SQL ends with ; and may span several lines. \\G or \\gx in place of ; shows each
+value on its own line. Ctrl-C stops a running statement, or discards what was
+typed.
 ";
 
 pub(super) const NAMES: [&str; 25] = [
@@ -79,7 +81,7 @@ pub(super) const NAMES: [&str; 25] = [
 ];
 
 /// Commands of other shells, and what does the same here.
-const ELSEWHERE: [(&str, &str); 18] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     (".open", OTHER_STORE),
     ("\\c", OTHER_STORE),
     ("\\connect", OTHER_STORE),
@@ -92,17 +94,32 @@ const ELSEWHERE: [(&str, &str); 18] = [
     (".header", HEADERS),
     ("\\t", HEADERS),
     (".separator", ".mode csv separates by commas, and .mode tsv by tabs"),
-    (".nullvalue", "NULL is shown as nothing; coalesce(column::text, 'NULL') shows another text"),
+    (".nullvalue", "NULL is NULL in tables and empty in csv and tsv; coalesce(column::text, '-') shows another text"),
     (".indices", ".indexes lists them"),
     (".fullschema", ".schema shows the CREATE TABLE of all tables"),
     ("\\dn", "SELECT schema_name FROM information_schema.schemata lists the schemas"),
     ("\\conninfo", ".databases shows the URL of the store"),
     ("\\gx", "\\x shows each value on its own line"),
+    ("\\pset", LOOKS),
+    (".width", LOOKS),
+    (".show", LOOKS),
+    (".shell", NO_PROGRAMS),
+    (".system", NO_PROGRAMS),
+    ("\\!", NO_PROGRAMS),
+    (".cd", NO_PROGRAMS),
+    ("\\cd", NO_PROGRAMS),
+    (".print", "SELECT 'text' shows a text"),
+    ("\\echo", "SELECT 'text' shows a text"),
+    (".bail", "a script always ends at its first error"),
+    (".eqp", "EXPLAIN before a query shows its plan"),
+    (".explain", "EXPLAIN before a query shows its plan"),
 ];
 
 const OTHER_STORE: &str = "leave with .quit, and open the other store: atsdb URL; .load copies a store into this one";
 const TO_FILE: &str =
     "COPY (SELECT ...) TO 'file.csv' writes a result to a file; so does atsdb sql URL 'SELECT ...' -o FILE";
+const LOOKS: &str = ".mode, .expanded, .limit and .pager set how results are shown";
+const NO_PROGRAMS: &str = "the shell starts no other programs: leave with .quit, or use another terminal";
 const HEADERS: &str = "the names of the columns are always shown";
 
 /// How a result is drawn.
@@ -115,8 +132,10 @@ pub(super) enum Chart {
 /// A command with its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DotCommand {
-    Help,
-    Tables,
+    /// What the list says about a command, or all of it.
+    Help(Option<String>),
+    /// With a text that the names have in them, perhaps an empty one.
+    Tables(String),
     Schema(Option<String>),
     Stats(Option<String>),
     Mode(Format),
@@ -151,8 +170,9 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
     let rest = unquoted(whole_rest);
     let needs = |what: &str| Error::usage(format!("{name} needs {what}"));
     Ok(match (name.to_ascii_lowercase().as_str(), rest) {
-        (".help" | ".h", "") => DotCommand::Help,
-        (".tables", "") => DotCommand::Tables,
+        (".help" | ".h", "") => DotCommand::Help(None),
+        (".help" | ".h", topic) => DotCommand::Help(help_of(topic)),
+        (".tables", part) => DotCommand::Tables(part.trim_matches(['*', '%']).to_owned()),
         (".quit" | ".exit" | ".q", "") => DotCommand::Quit,
         (".schema", "") => DotCommand::Schema(None),
         (".schema", table) => DotCommand::Schema(Some(table.to_owned())),
@@ -210,19 +230,50 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".load" | ".restore", url) => DotCommand::Load(url.to_owned()),
         (".read", path) => DotCommand::Read(path.to_owned()),
         (known, _) if NAMES.contains(&known) => return Err(Error::usage(format!("{name} takes nothing more"))),
-        _ => {
-            // An unknown command of psql has a dot before it.
-            let name = if name.starts_with(".\\") { &name[1..] } else { name };
-            let error = Error::usage(format!("no command named {name}"));
-            if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
-                return Err(error.with_hint(*instead));
-            }
-            return Err(match nearest_name(name, NAMES) {
-                Some(near) => error.with_hint(format!("did you mean {near}?")),
-                None => error.with_hint(".help lists them"),
-            });
-        }
+        _ => return Err(unknown(name)),
     })
+}
+
+/// The error for a command that is not known, with what does the same here.
+fn unknown(name: &str) -> Error {
+    // An unknown command of psql has a dot before it.
+    let name = if name.starts_with(".\\") { &name[1..] } else { name };
+    let error = Error::usage(format!("no command named {name}"));
+    if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
+        return error.with_hint(*instead);
+    }
+    match nearest_name(name, NAMES) {
+        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        None => error.with_hint(".help lists them"),
+    }
+}
+
+/// The lines of the help about a command, with or without its dot.
+fn help_of(topic: &str) -> Option<String> {
+    let name = topic.trim_start_matches('.');
+    let is_of = |line: &str| line.strip_prefix('.').and_then(|line| line.split(' ').next()) == Some(name);
+    let mut lines = HELP.lines().skip_while(|line| !is_of(line));
+    let first = lines.next()?;
+    let more = lines.take_while(|line| line.starts_with(' '));
+    Some(std::iter::once(first).chain(more).map(|line| format!("{line}\n")).collect())
+}
+
+/// How a person ends a statement with a command of psql or mysql in place of the semicolon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StatementEnd {
+    /// `\g`: as with a semicolon.
+    Plain,
+    /// `\gx`, `\G`: each value is shown on its own line.
+    Expanded,
+}
+
+/// The statement in front of such an end, if it is whole. In a text or a comment the end is no command.
+pub(super) fn ended_statement(typed: &str) -> Option<(&str, StatementEnd)> {
+    let typed = typed.trim_end().trim_end_matches(';').trim_end();
+    let ends = [("\\gx", StatementEnd::Expanded), ("\\G", StatementEnd::Expanded), ("\\g", StatementEnd::Plain)];
+    let (sql, end) = ends.into_iter().find_map(|(end, meaning)| Some((typed.strip_suffix(end)?, meaning)))?;
+    let is_whole = !sql.trim().is_empty() && atsdb::sql::is_complete(&format!("{sql};"));
+    is_whole.then_some((sql, end))
 }
 
 /// Converts a line such as `\dt` or `quit` to the dot command that it means. Returns `None` for SQL.
@@ -241,7 +292,9 @@ pub(super) fn as_command(line: &str) -> Option<String> {
     let rest = rest.trim();
     Some(match (name, rest) {
         ("d" | "dt" | "d+" | "dt+", "") => ".tables".to_owned(),
-        ("d" | "dt" | "d+" | "dt+", table) => format!(".schema {table}"),
+        ("dt" | "dt+", part) => format!(".tables {part}"),
+        ("d" | "d+", part) if part.contains('*') => format!(".tables {part}"),
+        ("d" | "d+", table) => format!(".schema {table}"),
         ("di" | "di+", table) => format!(".indexes {table}"),
         ("dv" | "dv+" | "dm" | "dm+", _) => ".views".to_owned(),
         ("df" | "df+", part) => format!(".functions {}", part.trim_matches('*')),
@@ -288,7 +341,8 @@ mod tests {
 
     #[test]
     fn commands_are_read_as_people_type_them() {
-        assert_eq!(parse(".tables;\n").unwrap(), DotCommand::Tables);
+        assert_eq!(parse(".tables;\n").unwrap(), DotCommand::Tables(String::new()));
+        assert_eq!(parse(".tables w%").unwrap(), DotCommand::Tables("w".to_owned()));
         assert_eq!(parse(".schema \"my table\"").unwrap(), DotCommand::Schema(Some("my table".to_owned())));
         assert_eq!(parse(".MODE csv").unwrap(), DotCommand::Mode(Format::Csv));
         assert_eq!(parse(".save 'my copy.db'").unwrap(), DotCommand::Save("my copy.db".to_owned()));
@@ -305,6 +359,8 @@ mod tests {
             ("\\di", ".indexes "),
             ("\\l;", ".databases"),
             ("\\d readings;", ".schema readings"),
+            ("\\dt read*", ".tables read*"),
+            ("\\d read*", ".tables read*"),
             ("\\x", ".expanded "),
             ("\\timing on", ".timing on"),
             ("quit;", ".quit"),
@@ -332,6 +388,30 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_may_end_as_in_psql_and_mysql() {
+        let expanded = |sql| Some((sql, StatementEnd::Expanded));
+        assert_eq!(ended_statement("select 1 \\gx\n"), expanded("select 1 "));
+        assert_eq!(ended_statement("select '\\G'\n, 2\\G;"), expanded("select '\\G'\n, 2"));
+        assert_eq!(ended_statement("select 1\\g"), Some(("select 1", StatementEnd::Plain)));
+        for text in ["select 1;", "select 'a\\G", "select 1 -- \\gx", "\\gx", "select 1 \\gset"] {
+            assert_eq!(ended_statement(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_command_is_its_lines() {
+        let help = |typed: &str| match parse(typed) {
+            Ok(DotCommand::Help(lines)) => lines.unwrap_or_default(),
+            other => panic!("{typed}: {other:?}"),
+        };
+        let chart = help(".help chart");
+        assert!(chart.starts_with(".chart [QUERY]") && chart.ends_with("line for each column\n"), "{chart}");
+        assert_eq!(help(".help .chart"), chart);
+        assert!(help(".help tables").starts_with(".tables [TEXT]") && help(".help tables").lines().count() == 1);
+        assert_eq!((help(".help"), help(".help nothing")), (String::new(), String::new()));
+    }
+
+    #[test]
     fn the_help_fits_a_narrow_terminal() {
         assert!(HELP.lines().all(|line| line.len() <= 80), "{HELP}");
     }
@@ -342,6 +422,7 @@ mod tests {
         assert_eq!(parse(".mode parket").unwrap_err().hint(), Some(MODES));
         let hint = |typed: &str| parse(&as_command(typed).unwrap()).unwrap_err().hint().map(str::to_owned);
         assert_eq!((hint(".open b.db").as_deref(), hint("\\c b").as_deref()), (Some(OTHER_STORE), Some(OTHER_STORE)));
+        assert_eq!((hint(".width 3").as_deref(), hint("\\! ls").as_deref()), (Some(LOOKS), Some(NO_PROGRAMS)));
         assert_eq!((hint("\\o x.csv").as_deref(), hint(".headers on").as_deref()), (Some(TO_FILE), Some(HEADERS)));
         assert!(
             parse(".quit now").is_err()

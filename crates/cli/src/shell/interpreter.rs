@@ -72,13 +72,24 @@ impl Shell {
         Ok(AfterLine::Line)
     }
 
+    /// Runs the statements of a text, with each value of their rows on its own line.
+    pub(super) fn sql_expanded(&mut self, text: &str) -> Result<AfterLine> {
+        let before = self.runner.terminal;
+        if let Some(terminal) = &mut self.runner.terminal {
+            terminal.screen.expanded = Expanded::On;
+        }
+        let done = self.sql(text, 1, None);
+        self.runner.terminal = before;
+        done
+    }
+
     /// Runs a dot command.
     pub(super) fn command(&mut self, line: &str, depth: usize) -> Result<AfterLine> {
         let engine = self.database.engine();
         match dot::parse(line)? {
-            DotCommand::Help => self.out.put(dot::HELP.as_bytes())?,
+            DotCommand::Help(lines) => self.out.put(lines.as_deref().unwrap_or(dot::HELP).as_bytes())?,
             DotCommand::Quit => return Ok(AfterLine::Quit),
-            DotCommand::Tables => self.out.put(commands::table_names(engine)?.as_bytes())?,
+            DotCommand::Tables(part) => self.out.put(commands::table_names(engine, &part)?.as_bytes())?,
             DotCommand::Schema(name) => {
                 let is_whole = name.is_none();
                 let tables = self.tables(name)?;

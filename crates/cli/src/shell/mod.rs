@@ -25,11 +25,11 @@ use std::io::IsTerminal;
 /// The default number of rows of a result that are shown at a terminal.
 const ROWS_SHOWN: usize = 1_000;
 
-/// Runs the shell, or the script on stdin if that is not a terminal.
-pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
+/// Runs a command of the shell, or else the shell, or the script on stdin if that is not a terminal.
+pub(crate) fn run(url: Option<&str>, command: Option<&str>, args: &ShellArgs) -> Result<()> {
     let variable = std::env::var("ATSDB_URL").ok().filter(|url| !url.is_empty());
     let url = url.or(variable.as_deref()).unwrap_or("memory:");
-    let is_terminal = std::io::stdin().is_terminal();
+    let is_terminal = command.is_none() && std::io::stdin().is_terminal();
     let access = if args.statements.read_only { Access::Read } else { Access::Create };
     let stay = if is_terminal { OpenTime::Long } else { OpenTime::Short };
     let _new_store = NewStore::at(url);
@@ -50,7 +50,10 @@ pub(crate) fn run(url: Option<&str>, args: &ShellArgs) -> Result<()> {
     if is_terminal {
         return prompt::run(&mut shell);
     }
-    shell.read(std::io::stdin().lock(), "stdin", 0)?;
+    match command {
+        Some(command) => shell.read(command.as_bytes(), "command line", 0)?,
+        None => shell.read(std::io::stdin().lock(), "stdin", 0)?,
+    };
     shell.runner.report_end();
     shell.out.complete()
 }

@@ -1,5 +1,6 @@
 //! The shell with a person: prompt, line editing, history, Ctrl-C.
 
+use super::dot::StatementEnd;
 use super::editor::{self, LineHelper};
 use super::interpreter::{AfterLine, Shell};
 use super::words::Words;
@@ -51,7 +52,8 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
         }
         // A dot command is one line, and cannot occur within a statement.
         let command = if typed.contains('\n') { None } else { dot::as_command(&typed) };
-        if command.is_none() && !atsdb::sql::is_complete(&typed) {
+        let is_whole = command.is_some() || dot::ended_statement(&typed).is_some() || atsdb::sql::is_complete(&typed);
+        if !is_whole {
             typed.push('\n');
             continue;
         }
@@ -72,7 +74,11 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
                 Err(error) => Err(error),
             },
             Some(command) => shell.command(command, 0),
-            None => shell.sql(&text, 1, None),
+            None => match dot::ended_statement(&text) {
+                Some((sql, StatementEnd::Expanded)) => shell.sql_expanded(sql),
+                Some((sql, StatementEnd::Plain)) => shell.sql(sql, 1, None),
+                None => shell.sql(&text, 1, None),
+            },
         };
         match next {
             Ok(AfterLine::Line) => {}

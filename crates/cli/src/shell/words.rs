@@ -2,9 +2,10 @@
 
 use super::dot;
 use atsdb::Table;
+use atsdb::sql::file_functions;
 
 /// Keywords, in upper case.
-const KEYWORDS: [&str; 98] = [
+const KEYWORDS: [&str; 107] = [
     "ADD",
     "ALL",
     "ALTER",
@@ -25,6 +26,7 @@ const KEYWORDS: [&str; 98] = [
     "COLUMN",
     "COMMIT",
     "CONFLICT",
+    "CONSTRAINT",
     "COPY",
     "CREATE",
     "CROSS",
@@ -53,6 +55,7 @@ const KEYWORDS: [&str; 98] = [
     "GROUP",
     "HAVING",
     "IF",
+    "ILIKE",
     "IN",
     "INDEX",
     "INNER",
@@ -68,6 +71,9 @@ const KEYWORDS: [&str; 98] = [
     "LEFT",
     "LIKE",
     "LIMIT",
+    "MATCHED",
+    "MATERIALIZED",
+    "MERGE",
     "NOT",
     "NULL",
     "NULLS",
@@ -81,6 +87,7 @@ const KEYWORDS: [&str; 98] = [
     "PRECEDING",
     "PRIMARY",
     "RANGE",
+    "REFERENCES",
     "REPLACE",
     "RETURNING",
     "RIGHT",
@@ -97,10 +104,13 @@ const KEYWORDS: [&str; 98] = [
     "THEN",
     "TIMESTAMP",
     "TRUE",
+    "TRUNCATE",
     "UNION",
+    "UNIQUE",
     "UPDATE",
     "USING",
     "VALUES",
+    "VIEW",
     "WHERE",
     "WITH",
 ];
@@ -154,7 +164,12 @@ impl Words {
         if is_command
             || matches!(last_word.as_str(), "FROM" | "JOIN" | "INTO" | "UPDATE" | "TABLE" | "DESCRIBE" | "SUMMARIZE")
         {
-            return (start, matching(self.tables.iter().map(|(name, _)| name.as_str()), word));
+            let mut found = matching(self.tables.iter().map(|(name, _)| name.as_str()), word);
+            if found.is_empty() && matches!(last_word.as_str(), "FROM" | "JOIN") {
+                let functions = matching(file_functions().chain(["generate_series"]), word);
+                found.extend(functions.into_iter().map(|name| format!("{name}(")));
+            }
+            return (start, found);
         }
         if word.is_empty() {
             return (start, Vec::new());
@@ -250,6 +265,10 @@ mod tests {
         assert_eq!(complete("SELECT sen"), (7, vec!["sensor".to_owned(), "sensible(".to_owned()]));
         assert_eq!(complete("SELECT * FROM "), (14, vec!["readings".to_owned(), "stations".to_owned()]));
         assert_eq!(complete("SELECT * FROM St"), (14, vec!["stations".to_owned()]));
+        assert_eq!(complete("SELECT * FROM read_p"), (14, vec!["read_parquet(".to_owned()]));
+        assert_eq!(complete("SELECT * FROM read"), (14, vec!["readings".to_owned()]));
+        assert_eq!(complete("SELECT * FROM gen").1, ["generate_series("]);
+        assert_eq!(complete("CREATE MAT").1, ["MATCHED", "MATERIALIZED"]);
         assert_eq!(complete("SELECT stations.n"), (16, vec!["name".to_owned()]));
         assert_eq!(complete(".tab"), (0, vec![".tables".to_owned()]));
         assert_eq!(complete(".schema re"), (8, vec!["readings".to_owned()]));

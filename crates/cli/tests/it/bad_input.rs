@@ -15,6 +15,18 @@ fn exit_codes_distinguish_usage_store_and_sql() {
 }
 
 #[test]
+fn hints_name_what_was_probably_meant() {
+    let case = Case::new().with_store();
+    std::fs::create_dir(case.path("backups")).unwrap();
+    case.run(&["copy", "a.db", "backups"]).failed(2, &["is a directory", "hint: atsdb backup STORE backups"]);
+    case.run(&["sql", "SELECT abc"]).failed(3, &["no column named abc", "single quotes: 'abc'", "FROM"]);
+    let listed = case.run(&["sql", "a.db", "--format", "csv", "SHOW FUNCTIONS LIKE 'read%'"]).well().text();
+    for name in ["read_csv,", "read_json,", "read_parquet,", "read_xlsx,"] {
+        assert!(listed.contains(name), "{listed}");
+    }
+}
+
+#[test]
 fn misspelt_flags_and_commands_get_the_nearest() {
     let case = Case::new();
     case.run(&["sql", "memory:", "SELECT 1", "--tming"]).failed(1, &["--tming", "did you mean --timing?"]);
@@ -26,6 +38,75 @@ fn misspelt_flags_and_commands_get_the_nearest() {
     assert!(!run.stderr.contains("For more information"), "{}", run.stderr);
     run.failed(1, &["xml", "possible values: table, csv"]);
     assert!(case.names().is_empty(), "{:?}", case.names());
+}
+
+#[test]
+fn an_import_without_a_table_does_not_take_the_first_file_for_its_name() {
+    let case = Case::new();
+    case.write("feb.csv", "time,a\n2024-02-01,1\n");
+    case.write("jan.csv", "time,a\n2024-01-01,1\n");
+    let message = "feb.csv is a file, and stands where the table is named";
+    for flags in [&["import", "a.db", "feb.csv", "jan.csv"][..], &["import", "a.db", "feb.csv", "jan.csv", "--dry-run"]]
+    {
+        case.run(flags).failed(1, &[message, "atsdb import URL TABLE FILE"]);
+    }
+    case.run_with(&["a.db"], ".import days feb.csv\n").failed(1, &[message, ".import FILE TABLE"]);
+    case.run(&["sql", "b.db", "CREATE TABLE \"feb.csv\" (time DATE, a INT)"]).well();
+    assert_eq!(case.run(&["import", "b.db", "feb.csv", "jan.csv"]).code, 0, "the table is there");
+}
+
+#[test]
+fn a_header_without_rows_makes_no_table_of_texts() {
+    let case = Case::new();
+    case.write("today.csv", "time,v\n");
+    for flags in [&["import", "a.db", "t", "today.csv"][..], &["import", "a.db", "t", "today.csv", "--dry-run"]] {
+        let run = case.run(flags);
+        assert!(run.code == 2 && run.stderr.contains("error: there are no rows"), "{}", run.stderr);
+    }
+    assert!(!case.path("a.db").exists());
+    case.write("next.csv", "time,v\n2024-01-01,1\n");
+    case.run(&["import", "a.db", "t", "today.csv", "next.csv"]).well();
+    assert_eq!(case.run(&["import", "a.db", "t", "today.csv", "--again"]).code, 0, "the table has its types");
+    assert_eq!(case.query("a.db", "SELECT time, v FROM t"), "2024-01-01,1");
+    assert_eq!(case.run(&["import", "a.db", "texts", "today.csv", "--create-only"]).code, 0);
+}
+
+#[test]
+fn a_new_store_is_not_named_like_a_file_of_rows() {
+    let case = Case::new().with_store();
+    let message = ["would be a store", "atsdb export STORE TABLE -o out."];
+    case.run(&["copy", "a.db", "out.csv"]).failed(1, &message);
+    case.run(&["sql", "out.parquet", "CREATE TABLE t (a INT)"]).failed(1, &message);
+    assert!(!case.path("out.csv").exists() && !case.path("out.parquet").exists());
+    case.run(&["sql", "sqlite:out.csv", "CREATE TABLE t (a INT)"]).well();
+    case.run(&["sql", "out.csv", "INSERT INTO t VALUES (1)"]).well();
+}
+
+#[test]
+fn statements_of_other_databases_are_refused_with_what_to_write() {
+    let case = Case::new();
+    for (statement, instead) in [
+        ("ATTACH 'other.db'", "atsdb copy SOURCE TARGET TABLE"),
+        ("DETACH other", "a session has one store"),
+        ("INSTALL httpfs", "there are no extensions"),
+        ("LOAD httpfs", "there are no extensions"),
+        ("OPTIMIZE TABLE t", "by itself"),
+        ("EXPORT DATABASE 'folder'", "atsdb backup"),
+        ("PIVOT t ON name USING sum(x)", "FILTER (WHERE"),
+        ("USE other", "SET search_path"),
+        ("PRAGMA table_info('t')", "DESCRIBE t"),
+        ("SET TIME ZONE 'Europe/Berlin'", "AT TIME ZONE"),
+    ] {
+        case.run(&["sql", "memory:", statement]).failed(3, &["is not supported yet", "hint: ", instead]);
+    }
+}
+
+#[test]
+fn a_parameter_without_a_value_says_how_to_give_one() {
+    let case = Case::new();
+    case.run(&["sql", "SELECT $1"]).failed(3, &["the parameter $1", "atsdb sql -p 1=VALUE"]);
+    case.run(&["sql", "SELECT $day", "-p", "dy=1"]).failed(3, &["the parameter $day", "did you mean $dy?"]);
+    assert_eq!(case.run(&["sql", "SELECT $1 + 1 AS n", "-p", "1=2", "--format", "csv"]).well().text(), "n\n3\n");
 }
 
 #[test]

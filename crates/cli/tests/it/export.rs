@@ -103,6 +103,12 @@ fn a_chart_is_a_picture_or_a_page_or_text() {
     let page = case.read("x.html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains(svg.trim()) && !page.contains("http://x"), "{page}");
     assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page needs nothing from elsewhere");
+    let many = |first: &str| format!("SELECT {first} AS x, value % 7 AS y FROM generate_series(1, 50000) AS s(value)");
+    case.run(&["sql", &many("value"), "-o", "many.svg"]).well();
+    assert!(case.read("many.svg").len() < 200_000, "a point for each row is drawn");
+    case.run(&["sql", &many("value::text"), "-o", "bars.svg"])
+        .failed(1, &["the first column, x, is text", "at most 2000", "put a column of times or numbers first"]);
+    assert!(!case.path("bars.svg").exists());
     let text = case.run(&["sql", sql, "--format", "chart"]).well().text();
     assert!(text.starts_with("square\n") && text.contains("400 │"), "{text}");
     case.run(&["sql", "SELECT 'a' AS a, 'b' AS b", "--format", "chart"]).failed(1, &["columns of numbers"]);
@@ -133,6 +139,38 @@ fn rows_of_one_column_come_back_from_text_files() {
     }
     case.run(&["sql", "a.db", "COPY t TO 'x.txt'; CREATE TABLE again (s TEXT); COPY again FROM 'x.txt'"]).well();
     assert_eq!(case.query("a.db", "SELECT count(*), count(s) FROM again"), "5,3");
+}
+
+#[test]
+fn documents_of_json_are_values_in_json_and_come_back() {
+    let case = Case::new();
+    let table = "CREATE TABLE t (n INT, j JSON)";
+    let rows = r#"INSERT INTO t VALUES (1, '{"a": [1, "x"]}'), (2, '[true]'), (3, '2.5'), (4, '"2.5"'), (5, 'null'),
+                 (6, NULL), (7, '{"b": {}}')"#;
+    case.run(&["sql", "a.db", &format!("{table}; {rows}")]).well();
+    let query = "SELECT * FROM t ORDER BY n";
+    let lines = [
+        r#"{"n":1,"j":{"a": [1, "x"]}}"#,
+        r#"{"n":2,"j":[true]}"#,
+        r#"{"n":3,"j":2.5}"#,
+        r#"{"n":4,"j":"\"2.5\""}"#,
+        r#"{"n":5,"j":"null"}"#,
+        r#"{"n":6,"j":null}"#,
+        r#"{"n":7,"j":{"b": {}}}"#,
+    ];
+    let written = case.run(&["sql", "a.db", "--format", "jsonl", query]).well().text();
+    assert_eq!(written.lines().collect::<Vec<_>>(), lines);
+    for ending in ["json", "jsonl"] {
+        let (file, store) = (format!("x.{ending}"), format!("{ending}.db"));
+        case.run(&["export", "a.db", "t", "-o", &file]).well();
+        case.run(&["sql", &store, table]).well();
+        case.run(&["import", &store, "t", &file]).well();
+        assert_eq!(case.query(&store, query), case.query("a.db", query), "{ending}");
+    }
+    // A document of several lines is one.
+    case.run(&["sql", "a.db", "INSERT INTO t VALUES (8, '{\"a\":\n1}')"]).well();
+    let lined = case.run(&["sql", "a.db", "--format", "jsonl", "SELECT j FROM t WHERE n = 8"]).well().text();
+    assert_eq!(lined, "{\"j\":{\"a\": 1}}\n");
 }
 
 #[test]

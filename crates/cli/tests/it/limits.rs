@@ -39,6 +39,8 @@ fn an_import_beyond_the_limit_on_sizes_leaves_no_store() {
     let row = |row: u32| format!("2024-01-01,{:x}\n", row.wrapping_mul(2_654_435_761) ^ row.rotate_left(7));
     let rows = "time,v\n".to_owned() + &(0..100_000).map(row).collect::<String>();
     case.write("rows.csv", &rows);
+    let sql = "CREATE TABLE t (n INT)";
+    case.run_with_file_blocks(8, &["sql", "b.db", sql]).failed(2, &["b.db", "ulimit -f"]);
     for blocks in [10, 200, 400] {
         let run = case.run_with_file_blocks(blocks, &["import", "a.db", "t", "rows.csv"]);
         assert_ne!(run.code, 0, "{blocks} blocks: {}", run.stderr);

@@ -104,7 +104,9 @@ fn options_choose_the_formats_of_postgresql() {
     assert_eq!(case.query("a.db", "SELECT count(*), max(n) FROM t2"), "1,2");
     case.run(&["sql", "a.db", "COPY t2 FROM 'quoted.csv' (FORMAT csv, HEADER match)"])
         .failed(3, &["quoted.csv", "line 2", "column x", "double precision"]);
+    case.write("n.csv", "n\n1\n");
     case.run(&["sql", "a.db", "COPY t2 FROM 'x' (FORMAT xml)"]).failed(3, &["COPY format \"xml\" not recognized"]);
+    case.run(&["sql", "a.db", "COPY t2 (n) FROM 'n.csv' (FORMAT csv)"]).failed(3, &["add HEADER"]);
     case.run(&["sql", "a.db", "COPY t2 FROM PROGRAM 'rm'"]).failed(3, &["name a file"]);
     case.run(&["sql", "a.db", "COPY t2 FROM 'n.txt.gz' WHERE n IN (SELECT 1)"]).failed(3, &["subquery"]);
 }
@@ -122,4 +124,53 @@ fn copy_to_replaces_no_file_unless_asked_and_writes_none_when_read_only() {
     assert!(!case.path("new.csv").exists());
     case.run(&["sql", "a.db", "COPY t TO 'there.csv' WITH (OVERWRITE)"]).well();
     assert_eq!(case.read("there.csv"), "n\n1\n");
+}
+
+#[test]
+fn copy_takes_the_name_of_a_format_besides_those_of_postgresql() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (n INT, s TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"]).well();
+    let rows = case.query("a.db", "SELECT * FROM t ORDER BY n");
+    for format in ["parquet", "arrow", "json", "jsonl", "ndjson"] {
+        let (table, file) = (format!("from_{format}"), format!("{format}.rows"));
+        let script = format!(
+            "CREATE TABLE {table} (n INT, s TEXT); COPY t TO '{file}' (FORMAT {format}); \
+             COPY {table} FROM '{file}' (FORMAT {format})"
+        );
+        case.run(&["sql", "a.db", &script]).well();
+        assert_eq!(case.query("a.db", &format!("SELECT * FROM {table} ORDER BY n")), rows, "{format}");
+    }
+    assert!(case.read("jsonl.rows").starts_with("{\"n\":1,"), "{}", case.read("jsonl.rows"));
+    case.run(&["sql", "a.db", "COPY t TO 'x' (FORMAT xml)"]).failed(3, &["not recognized", "hint: ", "parquet"]);
+    case.run(&["sql", "a.db", "COPY t TO 'x' (FORMAT parquet, HEADER)"]).failed(3, &["no other option"]);
+    assert!(!case.path("x").exists());
+}
+
+#[test]
+fn copy_from_takes_patterns_and_folders_as_queries_do() {
+    let case = Case::new();
+    std::fs::create_dir(case.path("d")).unwrap();
+    case.write("d/a.csv", "n\n1\n");
+    case.write("d/b.csv", "n\n2\n");
+    let script = "CREATE TABLE t (n INT); COPY t FROM 'd/*.csv'; COPY t FROM 'd' (FORMAT csv, HEADER)";
+    case.run(&["sql", "a.db", script]).well();
+    assert_eq!(case.query("a.db", "SELECT n, count(*) FROM t GROUP BY n ORDER BY n"), "1,2\n2,2");
+    case.run(&["sql", "a.db", "COPY t FROM 'd/*.json'"]).failed(3, &["no file matches d/*.json"]);
+    // A file may have the name of a pattern.
+    case.write("[x].csv", "n\n7\n");
+    case.run(&["sql", "a.db", "COPY t FROM '[x].csv'"]).well();
+    assert_eq!(case.query("a.db", "SELECT max(n) FROM t"), "7");
+}
+
+#[test]
+fn copy_to_stdout_writes_there_in_the_order_of_the_statements() {
+    let case = Case::new();
+    case.run(&["sql", "a.db", "CREATE TABLE t (n INT, s TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL)"]).well();
+    let script =
+        "SELECT 0 AS zero; COPY (SELECT * FROM t ORDER BY n) TO STDOUT (FORMAT csv, HEADER); SELECT 3 AS three";
+    let run = case.run(&["sql", "a.db", "--format", "csv", script]).well();
+    assert_eq!(run.text(), "zero\n0\nn,s\n1,x\n2,\nthree\n3\n");
+    let run = case.run(&["sql", "a.db", "--read-only", "COPY (SELECT * FROM t ORDER BY n) TO STDOUT"]).well();
+    assert_eq!(run.text(), "1\tx\n2\t\\N\n");
+    case.run(&["sql", "a.db", "COPY t FROM STDIN"]).failed(3, &["COPY FROM STDIN", "atsdb import URL TABLE -"]);
 }

@@ -77,6 +77,12 @@ fn files_are_tables_of_a_query() {
     assert_eq!(query("SELECT count(*) FROM read_csv('day.csv', skip = 1, header = false)"), "3");
     case.run(&["sql", "COPY (SELECT 1 AS n) TO 'n.parquet'"]).well();
     assert_eq!(query("SELECT n FROM read_parquet('n.parquet') UNION ALL SELECT n FROM 'n.parquet'"), "1\n1");
+    let both = "read_json(['more.jsonl', 'n.jsonl'], file_column = 'file', union_by_name = true)";
+    case.write("n.jsonl", "{\"sensor\":\"c\",\"place\":{\"x\":3}}\n");
+    assert_eq!(query(&format!("SELECT sensor, file FROM {both} ORDER BY sensor")), "a,more\nb,more\nc,n");
+    case.run(&["sql", "SELECT 1 FROM read_csv([])"]).failed(3, &["read_csv takes the name of a file, or a list"]);
+    case.run(&["sql", "SELECT 1 FROM read_csv('day.csv', filename = true)"]).failed(3, &["file_column = 'filename'"]);
+    case.run(&["sql", "SELECT tostartofhour(time) FROM 'day.csv'"]).failed(3, &["time_bucket('1 hour', x)"]);
     assert_eq!(query("SELECT extract(year FROM TIMESTAMP '2024-01-01')"), "2024");
     // With a store, and loading into one.
     assert_eq!(case.query("a.db", "SELECT count(*) FROM readings JOIN 'day.csv' d ON d.sensor = readings.sensor"), "1");
@@ -85,7 +91,8 @@ fn files_are_tables_of_a_query() {
     case.run(&["sql", "SELECT * FROM 'missing.csv'"]).failed(3, &["missing.csv"]);
     case.run(&["sql", "SELECT * FROM read_csv('day.csv', skp = 1)"])
         .failed(3, &["skp", "not an option of a file", "skip"]);
-    case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"]).failed(3, &["may not read files"]);
+    case.run(&["sql", "a.db", "CREATE VIEW v AS SELECT * FROM 'day.csv'"])
+        .failed(3, &["may not read files", "CREATE TABLE t AS SELECT"]);
     case.write("short.csv", "a,b\n1,2\n3\n");
     let hint = "hint: correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)";
     case.run(&["sql", "SELECT * FROM 'short.csv'"]).failed(3, &["short.csv, line 3", hint]);

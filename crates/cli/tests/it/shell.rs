@@ -24,6 +24,17 @@ SELECT 'not reached';
 }
 
 #[test]
+fn a_command_of_the_shell_may_be_an_argument() {
+    let case = Case::new().with_store();
+    assert!(case.run(&["a.db", ".tables read"]).well().text().contains("\nreadings |"));
+    assert!(!case.run(&["a.db", "\\dt other"]).well().text().contains("readings"));
+    assert!(case.run(&["a.db", ".help chart"]).well().text().starts_with(".chart [QUERY]"));
+    case.run(&["a.db", ".tabels"]).failed(1, &["command line, line 1: no command named .tabels", ".tables?"]);
+    case.run(&["new.db", ".tables"]).well();
+    assert!(!case.path("new.db").exists());
+}
+
+#[test]
 fn stats_in_the_shell_include_the_cache() {
     let case = Case::new();
     let input = "\

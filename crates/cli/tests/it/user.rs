@@ -55,7 +55,8 @@ fn impossible_requests_are_named() {
     case.run_with(&["user", "add", "air.db", "anna", "--role", "root"], "x\n")
         .failed(1, &["unknown role root", "read, write or admin"]);
     case.run_with(&["user", "add", "air.db", "a:b", "--role", "read"], "x\n").failed(1, &["colon"]);
-    case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "\n").failed(1, &["the password is empty"]);
+    case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "\n")
+        .failed(1, &["the password is empty", "--password-file"]);
     case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "x\n").well();
     case.run_with(&["user", "add", "air.db", "anna", "--role", "read"], "x\n").failed(2, &["user anna already exists"]);
     case.run(&["user", "drop", "air.db", "ben"]).failed(2, &["there is no user ben"]);

@@ -1,5 +1,6 @@
 //! Dates at the beginning of a text.
 
+use crate::time::{civil_from_days, days_from_civil};
 use crate::time_text::calendar_words::month_word;
 use crate::time_text::forms::{DateOrder, TimeForms};
 use crate::time_text::parts::{days_of_date, leading_number, two_digits};
@@ -28,12 +29,14 @@ pub(super) struct DateText {
     pub(super) is_short_year: bool,
     /// The evidence of the text about the order of day and month.
     pub(super) order: OrderSeen,
+    /// Whether the text names a month, a quarter or a week, of which this is the first day.
+    pub(super) is_period: bool,
 }
 
 impl DateText {
     /// Creates a date with a full year and an unambiguous order.
     pub(super) fn of_days(days: i64, length: usize) -> Self {
-        Self { days, length, is_short_year: false, order: OrderSeen::Fixed }
+        Self { days, length, is_short_year: false, order: OrderSeen::Fixed, is_period: false }
     }
 }
 
@@ -60,6 +63,39 @@ pub fn year_first(bytes: &[u8]) -> Option<(i64, usize)> {
     }
     let (day, day_digits) = leading_number(&bytes[second_at + 1..], 2)?;
     Some((days_of_date(sign * year, month, day)?, second_at + 1 + day_digits))
+}
+
+/// The years of months, quarters and weeks. Other numbers may be anything.
+const PERIOD_YEARS: std::ops::RangeInclusive<i64> = 1_900..=2_100;
+
+/// The first day of a month, `2024-01`, of a quarter, `2024-Q1` or `2024Q1`, or of a week of ISO 8601, `2024-W01` or
+/// `2024W01`, if that is the whole text.
+pub(super) fn period(bytes: &[u8]) -> Option<DateText> {
+    let (year, 4) = leading_number(bytes, 4)? else { return None };
+    if !PERIOD_YEARS.contains(&year) {
+        return None;
+    }
+    let days = match &bytes[4..] {
+        [b'-', b'Q', quarter @ b'1'..=b'4'] | [b'Q', quarter @ b'1'..=b'4'] => {
+            days_of_date(year, i64::from(quarter - b'0') * 3 - 2, 1)
+        }
+        [b'-', b'W', week @ ..] | [b'W', week @ ..] => first_day_of_week(year, two_digits(week)?),
+        [b'-', month @ ..] => match two_digits(month)? {
+            (month, []) => days_of_date(year, month, 1),
+            _ => None,
+        },
+        _ => None,
+    }?;
+    Some(DateText { is_period: true, ..DateText::of_days(days, bytes.len()) })
+}
+
+/// The Monday of a week of ISO 8601. The first week of a year has its fourth of January.
+fn first_day_of_week(year: i64, (week, rest): (i64, &[u8])) -> Option<i64> {
+    let fourth = days_from_civil(year, 1, 4);
+    // The epoch began on a Thursday.
+    let monday = fourth - (fourth + 3).rem_euclid(7) + (week - 1) * 7;
+    let (year_of_thursday, ..) = civil_from_days(monday + 3);
+    (rest.is_empty() && week >= 1 && year_of_thursday == year).then_some(monday)
 }
 
 /// `yyyymmdd`: the date and the text after it.
@@ -131,7 +167,7 @@ pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
         DateOrder::DayFirst => days_of_date(year, second, first)?,
         DateOrder::MonthFirst => days_of_date(year, first, second)?,
     };
-    Some(DateText { days, length, is_short_year: is_short, order: seen })
+    Some(DateText { days, length, is_short_year: is_short, order: seen, is_period: false })
 }
 
 /// `Mon dd yyyy`, with a comma after the day or not.
@@ -148,7 +184,6 @@ pub(super) fn month_word_first(bytes: &[u8]) -> Option<DateText> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::days_from_civil;
 
     #[test]
     fn dates_that_start_with_the_year() {

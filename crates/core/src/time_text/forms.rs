@@ -33,8 +33,9 @@ pub enum CompactTimes {
 /// The forms that a caller accepts beside `2024-03-01`, `2024-03-01 12:30` and `2024-03-01T12:30:00.5+02:00`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeForms {
-    /// Dates whose year comes last or is left out, and names of months and weekdays: `01/03/2024`, `1 Mar 2024`,
-    /// `Fri Mar  1 12:30:00 UTC 2024`, `[10/Oct/2000:13:55:36 -0700]`. `None` refuses them.
+    /// Dates whose year comes last or is left out, names of months and weekdays, and months, quarters and weeks:
+    /// `01/03/2024`, `1 Mar 2024`, `Fri Mar  1 12:30:00 UTC 2024`, `[10/Oct/2000:13:55:36 -0700]`, `2024-03`, `2024Q1`.
+    /// `None` refuses them.
     pub other_dates: Option<DateReading>,
     /// Times without separators.
     pub compact: CompactTimes,

@@ -3,7 +3,9 @@
 use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days};
 use crate::time_text::calendar_words::{month_word, weekday_length};
 use crate::time_text::clocks::{Clock, clock, compact_clock, offset, without_blanks};
-use crate::time_text::dates::{DateText, OrderSeen, month_word_first, without_separators, year_first, year_last};
+use crate::time_text::dates::{
+    DateText, OrderSeen, month_word_first, period, without_separators, year_first, year_last,
+};
 use crate::time_text::forms::{CompactTimes, TimeForms};
 use crate::time_text::parts::{days_of_date, leading_number};
 
@@ -20,6 +22,8 @@ pub struct WrittenTime<'a> {
     pub is_short_year: bool,
     /// The evidence of the text about the order of day and month.
     pub order: OrderSeen,
+    /// Whether the text names a month, a quarter or a week, which stands for its first day.
+    pub is_period: bool,
 }
 
 /// The fraction of a unit that was rounded down.
@@ -41,6 +45,7 @@ impl<'a> WrittenTime<'a> {
             has_offset: clock.is_some_and(|clock| clock.offset.is_some()),
             is_short_year: date.is_short_year,
             order: date.order,
+            is_period: date.is_period,
         }
     }
 
@@ -86,7 +91,9 @@ pub fn parse_time<'a>(bytes: &'a [u8], forms: &TimeForms) -> Option<WrittenTime<
         [b'0'..=b'9' | b'+' | b'-', ..] => match year_first(bytes) {
             Some((_, length)) if forms.is_rfc_3339 && (length != 10 || bytes.get(4) != Some(&b'-')) => None,
             Some((days, length)) => with_clock(bytes, &DateText::of_days(days, length), forms),
-            None => compact(bytes, forms).or_else(|| with_clock(bytes, &year_last(bytes, forms)?, forms)),
+            None => compact(bytes, forms)
+                .or_else(|| with_clock(bytes, &year_last(bytes, forms)?, forms))
+                .or_else(|| Some(WrittenTime::of(&period(bytes).filter(|_| has_words)?, None))),
         },
         [letter, ..] if has_words && letter.is_ascii_alphabetic() => {
             let bytes = &bytes[weekday_length(bytes)..];

@@ -1,6 +1,6 @@
 //! Statements that are recognised but not supported.
 
-use crate::text::errors::{not_supported, sql_error};
+use crate::text::errors::not_supported;
 use crate::text::words::leading_words;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
@@ -12,19 +12,8 @@ pub fn is_load_data(text: &str) -> bool {
     matches!(words.as_slice(), ["LOAD", "DATA"])
 }
 
-/// Refuses statements about files by their first words, because the parser knows only some forms of them.
-pub fn refuse_files(text: &str) -> Result<()> {
-    let words = leading_words(text, 2);
-    match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["CREATE", "EXTERNAL"] | ["LOAD" | "UNLOAD" | "ATTACH" | "INSTALL", ..] => {
-            Err(sql_error("SQL may not read or write files").with_hint("use `atsdb import` and `atsdb export`"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Statements of PostgreSQL that are not supported: their first words, and what to do instead.
-const UNSUPPORTED: [(&[&str], &str); 48] = [
+/// Statements of PostgreSQL and other databases that are not supported: their first words, and what to do instead.
+const UNSUPPORTED: [(&[&str], &str); 58] = [
     (&["CREATE", "DOMAIN"], NO_DOMAINS),
     (&["ALTER", "DOMAIN"], NO_DOMAINS),
     (&["DROP", "DOMAIN"], NO_DOMAINS),
@@ -42,8 +31,8 @@ const UNSUPPORTED: [(&[&str], &str); 48] = [
     (&["DROP", "RULE"], NO_CODE),
     (&["CALL"], NO_CODE),
     (&["DO"], NO_CODE),
-    (&["CREATE", "EXTENSION"], "leave it out: SHOW FUNCTIONS lists the functions, which cannot be extended"),
-    (&["DROP", "EXTENSION"], "leave it out: there are no extensions"),
+    (&["CREATE", "EXTENSION"], NO_EXTENSIONS),
+    (&["DROP", "EXTENSION"], NO_EXTENSIONS),
     (&["GRANT"], RIGHTS),
     (&["REVOKE"], RIGHTS),
     (&["CREATE", "POLICY"], RIGHTS),
@@ -73,6 +62,19 @@ const UNSUPPORTED: [(&[&str], &str); 48] = [
     (&["EXECUTE"], CONNECTION),
     (&["DECLARE"], CONNECTION),
     (&["FETCH"], CONNECTION),
+    (
+        &["CREATE", "EXTERNAL"],
+        "query the file by its name, FROM 'day.csv', or store it: CREATE TABLE t AS FROM 'day.csv'",
+    ),
+    (&["ATTACH"], OTHER_STORES),
+    (&["DETACH"], OTHER_STORES),
+    (&["INSTALL"], NO_EXTENSIONS),
+    (&["LOAD"], NO_EXTENSIONS),
+    (&["UNLOAD"], NO_EXTENSIONS),
+    (&["OPTIMIZE"], BY_ITSELF),
+    (&["EXPORT"], "atsdb backup STORE FOLDER keeps all tables, and COPY t TO 'FILE' writes one"),
+    (&["PIVOT"], "write a column for each value: sum(x) FILTER (WHERE name = 'a') AS a"),
+    (&["UNPIVOT"], "write a SELECT for each column, with UNION ALL between them"),
 ];
 
 const NO_DOMAINS: &str = "declare the columns with the type itself, and the condition as a CHECK of the table";
@@ -80,6 +82,8 @@ const NO_CODE: &str = "the store runs no code: compute values in the queries, in
 const RIGHTS: &str = "rights are the roles of users: atsdb user add STORE USER --role read, write or admin";
 const ONE_STORE: &str = "a database is a store, such as a file: atsdb NAME.db creates one, atsdb serve serves several";
 const OTHER_SERVERS: &str = "copy the table: atsdb import STORE TABLE postgresql://USER@HOST/DATABASE#TABLE";
+const OTHER_STORES: &str = "a session has one store: atsdb copy SOURCE TARGET TABLE copies tables from one to another";
+const NO_EXTENSIONS: &str = "leave it out: there are no extensions, and SHOW FUNCTIONS lists all functions";
 const BY_ITSELF: &str = "leave it out: the store seals, merges and frees by itself";
 const CONNECTION: &str = "it is for connections of PostgreSQL's protocol: atsdb serve";
 
@@ -110,8 +114,15 @@ pub fn refused(statement: &Ast) -> Error {
             let text = other.to_string();
             let verb: Vec<&str> = text.split_whitespace().take(2).collect();
             let error = not_supported(verb.join(" "));
-            match verb.first() {
-                Some(&"SHOW") => error.with_hint("there are SHOW TABLES, COLUMNS FROM, FUNCTIONS and CREATE TABLE"),
+            match verb.as_slice() {
+                ["SHOW", ..] => error.with_hint("there are SHOW TABLES, COLUMNS FROM, FUNCTIONS and CREATE TABLE"),
+                ["PRAGMA", ..] => {
+                    error.with_hint("DESCRIBE t shows the columns of a table, SHOW TABLES lists the tables")
+                }
+                ["USE", ..] => error.with_hint("SET search_path chooses a schema; atsdb URL opens another store"),
+                ["SET", "TIME" | "TIMEZONE", ..] => {
+                    error.with_hint("times are in UTC: convert them in the query, time AT TIME ZONE 'Europe/Berlin'")
+                }
                 _ => error,
             }
         }
@@ -130,6 +141,9 @@ mod tests {
             ("/* x */ NOTIFY channel", "NOTIFY", "no messages"),
             ("GRANT SELECT ON t TO me", "GRANT", "atsdb user"),
             ("DO $$ BEGIN END $$", "DO", "no code"),
+            ("ATTACH 'other.db' AS other", "ATTACH", "atsdb copy"),
+            ("INSTALL httpfs", "INSTALL", "no extensions"),
+            ("create external table t stored as csv", "CREATE EXTERNAL", "FROM 'day.csv'"),
         ] {
             let error = refuse_unsupported(text).unwrap_err();
             assert_eq!(error.message(), format!("{name} is not supported yet"));

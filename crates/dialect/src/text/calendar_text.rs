@@ -312,8 +312,14 @@ impl<'a> TimeParts<'a> {
             let clock = time.get_or_insert(Clock { seconds: 0, fraction: b"", offset: None });
             clock.offset = Some(Zone::named(zone).ok()?.ahead_of_local(days * DAY_SECONDS + clock.seconds));
         }
-        let is_short_year = self.is_short_year;
-        Some(WrittenTime { days, clock: time, has_offset: self.zone.is_some(), is_short_year, order: OrderSeen::Fixed })
+        Some(WrittenTime {
+            days,
+            clock: time,
+            has_offset: self.zone.is_some(),
+            is_short_year: self.is_short_year,
+            order: OrderSeen::Fixed,
+            is_period: false,
+        })
     }
 
     /// The days since the epoch.

@@ -1,6 +1,6 @@
 //! Converts the errors that DataFusion and Arrow report while planning and executing to those of this project.
 
-use super::errors::{from_parser, not_supported, sql_error, unknown_function};
+use super::errors::{from_parser, in_single_quotes, not_supported, sql_error, unknown_function};
 use super::library_messages::{PATTERN_FAILED, in_words_of_sql};
 use super::source_position::SourcePosition;
 use super::wrong_calls::wrong_call;
@@ -161,7 +161,9 @@ fn from_schema(error: &SchemaError) -> Error {
     };
     match nearest_name(&field.name, names.iter().copied()) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
-        None if names.is_empty() => error,
+        None if names.is_empty() => {
+            error.with_hint(format!("{}; a column needs a table in FROM", in_single_quotes(&field.name)))
+        }
         None => {
             let more = if names.len() > 12 { ", ..." } else { "" };
             error.with_hint(format!("there are: {}{more}", names[..names.len().min(12)].join(", ")))

@@ -69,14 +69,19 @@ fn with_clause_hint(error: Error, statement: &str) -> Error {
     }
 }
 
+/// How a text is written that was taken for the name of a column.
+pub(crate) fn in_single_quotes(name: &str) -> String {
+    format!("a text is in single quotes: '{}'", name.replace('\'', "''"))
+}
+
 /// Adds how a text is written, if the name of an unknown column is in double quotes in the statement.
 fn with_quotes_hint(error: Error, statement: &str) -> Error {
     let Some(name) = error.message().strip_prefix("no column named ") else { return error };
-    let has_near = error.hint().is_some_and(|hint| hint.starts_with("did you mean"));
-    if has_near || !statement.contains(&always_quoted(name)) {
+    let hint = in_single_quotes(name);
+    let has_hint = error.hint().is_some_and(|known| known.starts_with("did you mean") || known.starts_with(&hint));
+    if has_hint || !statement.contains(&always_quoted(name)) {
         return error;
     }
-    let hint = format!("a text is in single quotes: '{}'", name.replace('\'', "''"));
     let hint = match error.hint() {
         Some(columns) => format!("{hint}; {columns}"),
         None => hint,

@@ -17,3 +17,8 @@ const FUNCTIONS: [(&str, &str); 7] = [
 pub fn format_of(function: &str) -> Option<&'static str> {
     FUNCTIONS.iter().find(|(name, _)| same_name(name, function)).map(|(_, format)| *format)
 }
+
+/// The names of the functions.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|(name, _)| *name)
+}

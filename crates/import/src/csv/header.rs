@@ -67,12 +67,17 @@ pub(crate) fn is_stamp(text: &[u8], field: Field, nulls: &NullTexts) -> bool {
 /// The years that may be names of columns.
 const YEARS: std::ops::RangeInclusive<i64> = 1_000..=2_999;
 
-/// Whether the fields after a name count years or days, with equal steps, above values that are none:
+/// Whether the fields after a name count years or days, with equal steps, or are months, above values that are none:
 /// `country,2020,2021` above `Germany,1.5,2`.
 fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     let facts: Vec<Facts> = head.iter().map(|field| facts_of(text, *field, nulls)).collect();
     let name_count = facts.iter().take_while(|facts| facts.kinds == kind::TEXT).count();
     let (counted, below) = (&facts[name_count..], columns.get(name_count..).unwrap_or(&[]));
+    let has_dates_below = || below.iter().any(|facts| facts.kinds & kind::DATE != 0);
+    // Months, quarters and weeks beside names are values only above such values.
+    if name_count > 0 && !counted.is_empty() && counted.iter().all(|facts| facts.has_periods) {
+        return !has_dates_below();
+    }
     if name_count == 0 || counted.len() < 2 {
         return false;
     }
@@ -83,7 +88,7 @@ fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullText
         |facts: &Facts| facts.int_bounds.is_some_and(|(min, max)| YEARS.contains(&min) && YEARS.contains(&max));
     let values: Vec<i64> = if counted.iter().all(is_year) && !below.iter().any(may_be_year) {
         counted.iter().filter_map(|facts| facts.int_bounds.map(|(min, _)| min)).collect()
-    } else if counted.iter().all(is_date) && !below.iter().any(|facts| facts.kinds & kind::DATE != 0) {
+    } else if counted.iter().all(is_date) && !has_dates_below() {
         counted.iter().filter_map(|facts| facts.second_bounds.map(|(min, _)| min / DAY_SECONDS)).collect()
     } else {
         return false;

@@ -81,11 +81,23 @@ impl Separator {
                 let end = self.field_end(text, from);
                 (Field::plain(from, end), end, None)
             }
+            Some(b'[') if self.byte == b' ' => {
+                let end = self.bracket_end(text, from).unwrap_or_else(|| self.field_end(text, from));
+                (Field::plain(from, end), end, None)
+            }
             _ => {
                 let end = self.field_end(text, from);
                 (Field::plain(from, end), end, None)
             }
         }
+    }
+
+    /// The end of a field in brackets, as web servers write times between blanks: `[01/Mar/2024:12:30:05 +0100]`. The
+    /// bracket must be closed in the same line, and end the field.
+    fn bracket_end(self, text: &[u8], from: usize) -> Option<usize> {
+        let close = from + memchr::memchr2(b']', b'\n', &text[from..])?;
+        let end = self.field_end(text, close + 1);
+        (text[close] == b']' && matches!(&text[close + 1..end], [] | [b'\r'])).then_some(end)
     }
 
     fn unquoted_field(self, text: &[u8], from: usize) -> (Field, usize, Option<&'static str>) {

@@ -13,6 +13,7 @@ use crate::records::Field;
 use crate::values::clocks::is_clock;
 use crate::values::comma_numbers::{CommaNumber, comma_number, has_thousands};
 use crate::values::digit_times::digit_time;
+use crate::values::number_signs::sign_of;
 use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
 use crate::values::times::parse;
 use crate::values::usual_times::{DateMemory, usual_form};
@@ -43,6 +44,10 @@ pub(crate) mod kind {
     pub(crate) const COMMA: u16 = 1 << 9;
     /// Numbers with a comma that is the decimal one, or one between thousands.
     pub(crate) const COMMA_EITHER: u16 = 1 << 10;
+    /// Whole numbers with commas that stand between thousands for sure: `1,234,567`.
+    pub(crate) const THOUSANDS: u16 = 1 << 11;
+    /// The same with a decimal point: `1,234.5`.
+    pub(crate) const THOUSANDS_POINT: u16 = 1 << 12;
     /// All whole numbers.
     pub(crate) const INTS: u16 = INT | LONG_INT | UINT | HUGE;
     /// All numbers.
@@ -77,6 +82,8 @@ pub(crate) struct Facts {
     pub(crate) value_count: u64,
     /// The number of these values that are numbers.
     pub(crate) number_count: u64,
+    /// The number of these values that are numbers with a percent sign or the sign of a currency, and so texts.
+    pub(crate) signed_count: u64,
     /// The number of these values that are times.
     pub(crate) time_count: u64,
     /// The number of these values that are times with a zone.
@@ -85,8 +92,12 @@ pub(crate) struct Facts {
     pub(crate) clock_count: u64,
     /// Whether years were written with two digits.
     pub(crate) has_short_years: bool,
+    /// Whether months, quarters or weeks stand for dates.
+    pub(crate) has_periods: bool,
     /// Whether the values are fields of text, in which a number may be a date.
     pub(crate) is_of_text: bool,
+    /// Whether a field was written, also if it means NULL. In JSON, `null` is not.
+    pub(crate) is_written: bool,
     /// NULLs.
     pub(crate) null_count: u64,
     /// Which texts made them, quoted ones left out.
@@ -107,6 +118,8 @@ pub(crate) struct Facts {
     pub(crate) first_point: Option<String>,
     /// Whether a number has a point that is a decimal one for sure: it cannot stand between thousands, as in `1.234`.
     pub(crate) has_decimal_point: bool,
+    /// The first number with commas that stand between thousands for sure.
+    pub(crate) first_thousands: Option<String>,
     /// The first value that is neither number, nor time, nor boolean.
     pub(crate) first_text: Option<SampleValue>,
     /// Distinct values, counted from the block on in which the first text came.
@@ -119,11 +132,14 @@ impl Facts {
         Self {
             value_count: 0,
             number_count: 0,
+            signed_count: 0,
             time_count: 0,
             zoned_count: 0,
             clock_count: 0,
             has_short_years: false,
+            has_periods: false,
             is_of_text: false,
+            is_written: false,
             null_count: 0,
             nulls: NullCounts::default(),
             kinds: 0,
@@ -134,6 +150,7 @@ impl Facts {
             number_digits: 0,
             first_point: None,
             has_decimal_point: false,
+            first_thousands: None,
             first_text: None,
             distinct: Distinct::default(),
         }
@@ -151,6 +168,7 @@ impl Facts {
         let mut memory = DateMemory::default();
         self.is_of_text = true;
         for field in column.clone() {
+            self.is_written |= field != Field::ABSENT;
             let Some(bytes) = nulls.value(field, text) else {
                 self.null_count += 1;
                 if let Some(null) = nulls.null_text(field, text) {
@@ -214,16 +232,27 @@ impl Facts {
                 OrderSeen::Either => orders::EITHER,
             };
             self.has_short_years |= time.is_short_year;
+            self.has_periods |= time.is_period;
             let kind = if time.is_date { kind::DATE } else { kind::STAMP };
             self.time(time.seconds, time.fraction_digits, time.is_zoned, kind);
             return false;
         }
         if let Some(comma) = comma_number(bytes).filter(|_| !is_json_string) {
-            self.kinds |= if comma == CommaNumber::Decimal { kind::COMMA } else { kind::COMMA_EITHER };
+            self.kinds |= match comma {
+                CommaNumber::Decimal => kind::COMMA,
+                CommaNumber::Either => kind::COMMA_EITHER,
+                CommaNumber::Thousands => kind::THOUSANDS,
+                CommaNumber::ThousandsPoint => kind::THOUSANDS_POINT,
+            };
+            let is_apart = matches!(comma, CommaNumber::Thousands | CommaNumber::ThousandsPoint);
+            if is_apart && self.first_thousands.is_none() {
+                self.first_thousands = Some(String::from_utf8_lossy(bytes).into_owned());
+            }
             self.number_count += 1;
             return false;
         }
         self.clock_count += u64::from(is_clock(bytes));
+        self.signed_count += u64::from(sign_of(bytes).is_some());
         self.kinds |= kind::TEXT;
         true
     }
@@ -263,11 +292,14 @@ impl Facts {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.value_count += other.value_count;
         self.number_count += other.number_count;
+        self.signed_count += other.signed_count;
         self.time_count += other.time_count;
         self.zoned_count += other.zoned_count;
         self.clock_count += other.clock_count;
         self.has_short_years |= other.has_short_years;
+        self.has_periods |= other.has_periods;
         self.is_of_text |= other.is_of_text;
+        self.is_written |= other.is_written;
         self.null_count += other.null_count;
         self.nulls.add_all(&other.nulls);
         self.kinds |= other.kinds;
@@ -280,6 +312,9 @@ impl Facts {
             self.first_point.clone_from(&other.first_point);
         }
         self.has_decimal_point |= other.has_decimal_point;
+        if self.first_thousands.is_none() {
+            self.first_thousands.clone_from(&other.first_thousands);
+        }
         if self.first_text.is_none() {
             self.first_text.clone_from(&other.first_text);
         }

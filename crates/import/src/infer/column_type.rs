@@ -1,18 +1,16 @@
 //! The type of a column from its facts.
 
 use crate::facts::{Facts, kind, orders};
-use crate::infer::number_notes::{thousands_note, zone_note};
+use crate::infer::number_forms::COMMAS;
+use crate::infer::number_notes::{sign_note, thousands_note, zone_note};
 use crate::options::Options;
 use crate::records::error::shown;
 use atsdb_core::time_text::DateOrder;
 use atsdb_core::{ColumnType, TimeUnit};
 
-/// Kinds of numbers with a comma.
-const COMMAS: u16 = kind::COMMA | kind::COMMA_EITHER;
-
-/// The type that can hold every value, and a note for the user if that is text because of a few values.
-pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Option<String>) {
-    let kinds = facts.kinds;
+/// The type that can hold every value, and a note for the user if that is text because of a few values. `kinds` are
+/// those as which the values are read.
+pub(crate) fn column_type(facts: &Facts, kinds: u16, options: &Options) -> (ColumnType, Option<String>) {
     let within = |allowed: u16| kinds != 0 && kinds & !allowed == 0;
     if within(kind::BOOL) {
         return (ColumnType::Bool, None);
@@ -24,9 +22,6 @@ pub(crate) fn column_type(facts: &Facts, options: &Options) -> (ColumnType, Opti
         return (ColumnType::UInt64, None);
     }
     if within(kind::INT | kind::FLOAT) {
-        return (ColumnType::Float64, None);
-    }
-    if has_decimal_commas(facts, options) {
         return (ColumnType::Float64, None);
     }
     if within(kind::INT | kind::LONG_INT | kind::COMMA_EITHER) {
@@ -53,18 +48,6 @@ pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
     facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
 }
 
-/// Whether the numbers of a column have decimal commas. Points may then stand between thousands.
-pub(crate) fn has_decimal_commas(facts: &Facts, options: &Options) -> bool {
-    let may_be = COMMAS | if facts.has_decimal_point { 0 } else { kind::FLOAT };
-    let is_decimal = facts.kinds & kind::COMMA != 0 || (options.decimal_comma && facts.kinds & may_be != 0);
-    is_decimal && facts.kinds & !(kind::INT | may_be) == 0
-}
-
-/// Whether a column has numbers with points that may all stand between thousands: `1.234`.
-pub(crate) fn may_have_thousands(facts: &Facts) -> bool {
-    facts.first_point.is_some() && !facts.has_decimal_point && facts.kinds & !(kind::INT | kind::FLOAT) == 0
-}
-
 /// The unit for times that were text.
 pub(crate) fn text_unit(facts: &Facts) -> TimeUnit {
     if facts.second_digits > 6 { TimeUnit::Nanosecond } else { TimeUnit::Microsecond }
@@ -85,6 +68,11 @@ fn why_text(facts: &Facts) -> Option<String> {
             kinds if kinds & kind::FLOAT != 0 && facts.kinds & !(kinds | COMMAS) == 0 && kinds != facts.kinds => {
                 "some of its numbers have commas, others decimal points; write them alike".to_owned()
             }
+            _ if facts.kinds & kind::COMMA != 0 && facts.kinds & !(kind::NUMBERS | COMMAS) == 0 => {
+                "the commas in its numbers are decimal ones in some, and stand between thousands in others; write them \
+                 alike"
+                    .to_owned()
+            }
             kinds if kinds != 0 && kinds == facts.kinds => {
                 "it has whole numbers that no type holds together with its other numbers".to_owned()
             }
@@ -99,6 +87,9 @@ fn why_text(facts: &Facts) -> Option<String> {
     }
     if let Some(note) = thousands_note(facts.kinds, seen).or_else(|| zone_note(seen)) {
         return Some(note);
+    }
+    if facts.signed_count > 0 && facts.signed_count + facts.number_count == facts.value_count {
+        return sign_note(seen);
     }
     // A list of words among lists of numbers is none.
     let is_only_text = typed > 1 && typed + 1 == facts.value_count && !seen.value.contains(',');

@@ -2,6 +2,7 @@
 
 use crate::facts::{SampleValue, kind};
 use crate::records::error::shown;
+use crate::values::number_signs::sign_of;
 use crate::values::times::parse;
 use atsdb_core::time_text::{DateOrder, DateReading};
 
@@ -27,6 +28,15 @@ pub(crate) fn thousands_note(kinds: u16, seen: &SampleValue) -> Option<String> {
     Some(format!(
         "its numbers have {name} between thousands: line {line} has {value}; in SQL, replace(COLUMN, {sql}, '') takes \
          them out"
+    ))
+}
+
+/// The note about texts that are numbers with a percent sign or the sign of a currency.
+pub(crate) fn sign_note(seen: &SampleValue) -> Option<String> {
+    let sign = sign_of(seen.value.as_bytes())?;
+    let (line, value) = (seen.line, shown(&seen.value));
+    Some(format!(
+        "its numbers have the sign {sign}: line {line} has {value}; in SQL, replace(COLUMN, '{sign}', '') takes it out"
     ))
 }
 

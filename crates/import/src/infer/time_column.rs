@@ -3,6 +3,7 @@
 
 use crate::facts::{Facts, kind};
 use crate::infer::column_type::may_be_dates;
+use crate::infer::number_forms::NumberForms;
 use crate::options::Options;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result};
@@ -16,6 +17,8 @@ pub(crate) struct Merged {
     pub(crate) facts: Facts,
     /// The column's position in each file.
     pub(crate) positions: Vec<Option<usize>>,
+    /// The form of its numbers.
+    pub(crate) numbers: NumberForms,
 }
 
 /// The source of the time. Positions are those of the merged columns.
@@ -27,7 +30,7 @@ pub(crate) enum TimeChoice {
     Column(usize),
     /// A date and a time of day.
     DateClock(usize, usize),
-    /// Year, month, day, and if present hour, minute, second.
+    /// Year, and if present month, day, hour, minute, second.
     Parts(Vec<usize>),
 }
 
@@ -76,7 +79,7 @@ pub(crate) fn choose(
     notes: &mut Vec<String>,
 ) -> Result<TimeChoice> {
     if !options.time.is_empty() {
-        return requested(columns, &options.time);
+        return requested(columns, options);
     }
     if let Some(position) = named(columns, row_count, options)? {
         return Ok(TimeChoice::Column(position));
@@ -113,7 +116,8 @@ pub(crate) fn choose(
 }
 
 /// Finds the columns that `--time` names.
-pub(crate) fn requested(columns: &[Merged], names: &[String]) -> Result<TimeChoice> {
+pub(crate) fn requested(columns: &[Merged], options: &Options) -> Result<TimeChoice> {
+    let names = options.time.as_slice();
     let find = |name: &String| {
         columns.iter().position(|column| same_name(&column.name, name)).ok_or_else(|| {
             unknown_name("column", name, columns.iter().map(|column| column.name.as_str())).context("--time")
@@ -121,6 +125,13 @@ pub(crate) fn requested(columns: &[Merged], names: &[String]) -> Result<TimeChoi
     };
     if let [name] = names {
         return match find(name) {
+            Ok(position)
+                if name.eq_ignore_ascii_case("year")
+                    && options.time_unit.is_none()
+                    && holds_years(&columns[position]) =>
+            {
+                Ok(TimeChoice::Parts(vec![position]))
+            }
             Ok(position) => Ok(TimeChoice::Column(position)),
             Err(_) if name.eq_ignore_ascii_case("none") => Ok(TimeChoice::None(None)),
             Err(error) => Err(error),
@@ -129,10 +140,17 @@ pub(crate) fn requested(columns: &[Merged], names: &[String]) -> Result<TimeChoi
     let positions = names.iter().map(find).collect::<Result<Vec<_>>>()?;
     match positions.as_slice() {
         [date, clock] if columns[*date].facts.kinds & kind::DATE != 0 => Ok(TimeChoice::DateClock(*date, *clock)),
+        [year, _] if holds_years(&columns[*year]) => Ok(TimeChoice::Parts(positions)),
         [_, _, _] | [_, _, _, _] | [_, _, _, _, _] | [_, _, _, _, _, _] => Ok(TimeChoice::Parts(positions)),
         _ => Err(Error::usage(format!("--time {} names no time", names.join(",")))
-            .with_hint("name one column, a date and a time of day, or year,month,day[,hour[,minute[,second]]]")),
+            .with_hint("name one column, a date and a time of day, or year,month[,day[,hour[,minute[,second]]]]")),
     }
+}
+
+/// Whether the values of a column may be years.
+fn holds_years(column: &Merged) -> bool {
+    let are_years = |(min, max): (i64, i64)| 1_000 <= min && max <= 3_000;
+    column.facts.kinds == kind::INT && column.facts.int_bounds.is_some_and(are_years)
 }
 
 fn named(columns: &[Merged], row_count: u64, options: &Options) -> Result<Option<usize>> {
@@ -207,7 +225,8 @@ fn one_in_utc(candidates: &[(usize, &Merged)]) -> Result<TimeChoice> {
         .with_hint(format!("choose one: --time {}; or --time none", names[0])))
 }
 
-fn parts_by_name(columns: &[Merged], row_count: u64) -> Option<Vec<usize>> {
+/// The columns year, month and day, and those that follow them, by their names.
+pub(crate) fn parts_by_name(columns: &[Merged], row_count: u64) -> Option<Vec<usize>> {
     let limits = [
         ("year", 1_000, 3_000),
         ("month", 1, 12),

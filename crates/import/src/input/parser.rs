@@ -12,6 +12,8 @@ use crate::options::report::Skipped;
 use crate::records::error::{RecordError, line_ends, shown};
 use crate::records::{BadRecord, Field, Records};
 use atsdb_core::{Error, Result};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The parser of one file's records.
 #[derive(Debug, Clone)]
@@ -36,6 +38,10 @@ pub(crate) struct RecordParser {
     pub(crate) array_text_columns: Vec<bool>,
     /// Whether the records are features of GeoJSON.
     pub(crate) is_geojson: bool,
+    /// For JSON objects: the names of objects in any file, which are no columns.
+    pub(crate) objects: Arc<HashSet<String>>,
+    /// For JSON objects: the names whose objects stay text, because the table has columns of JSON for them.
+    pub(crate) documents: Arc<Vec<String>>,
 }
 
 /// The records of a block.
@@ -112,7 +118,8 @@ impl RecordParser {
                 }
             }
             RecordFormat::Json | RecordFormat::JsonArrays => {
-                let mut known = Names::new(&self.names, may_grow).of_features(self.is_geojson);
+                let known = Names::new(&self.names, may_grow).of_features(self.is_geojson);
+                let mut known = known.without_objects(&self.objects).with_documents(&self.documents);
                 let mut block = match self.format {
                     RecordFormat::JsonArrays => arrays::records(&text, &mut known),
                     _ => objects::records(&text, &mut known),
@@ -201,7 +208,6 @@ mod tests {
     use crate::input::source::Source;
     use crate::options::{Input, Options};
     use std::io::Cursor;
-    use std::sync::Arc;
 
     /// Reads a text in blocks of about so many bytes. Returns the number of its rows.
     fn row_count(text: &str, byte_count: usize) -> Result<usize> {
@@ -218,6 +224,8 @@ mod tests {
             array_header_count: 0,
             array_text_columns: Vec::new(),
             is_geojson: false,
+            objects: Arc::default(),
+            documents: Arc::default(),
         };
         let input = Input::Reader("a.csv".to_owned(), Box::new(Cursor::new(text.to_owned())));
         let source = Source::new(input, &options, &|_| ()).unwrap();

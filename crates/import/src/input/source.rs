@@ -12,6 +12,7 @@ use crate::input::transcoded::Transcoded;
 use crate::input::unreadable::refuse_unreadable;
 use crate::json::columns::{NestedItem, write_rows};
 use crate::json::document::{JsonRange, JsonRecords};
+use crate::json::members::{MembersFault, write_members};
 use crate::json::outline::outline;
 use crate::options::encoding::Encoding;
 use crate::options::report::Progress;
@@ -152,6 +153,9 @@ impl Source {
             if !source.json.columns.is_empty() {
                 source.take_columns(progress)?;
             }
+            if let Some(object) = source.json.members.clone() {
+                source.take_members(&object)?;
+            }
         }
         if source.format == Format::Lines {
             let table = LineTable::find(&source.name, source.open(&Arc::default())?, options)?;
@@ -278,11 +282,41 @@ impl Source {
                 .with_hint("correct the file; --path '' reads the object as one record"));
         }
         let rows = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        self.take_rows(rows);
+        Ok(())
+    }
+
+    /// Replaces a JSON document of an object by the members of this object, which are its rows.
+    fn take_members(&mut self, object: &str) -> Result<()> {
+        let failed = |error: io::Error| cannot_copy(&format!("the records of {}", self.name), error);
+        let mut out = BufWriter::new(TemporaryFile::new(&self.space)?);
+        if let Some(fault) = write_members(self.open(&Arc::default())?, object, &mut out).map_err(failed)? {
+            let name = &self.name;
+            return Err(match fault {
+                MembersFault::NoObject => Error::usage(format!("{name}: there is no object {object}")).with_hint(
+                    "--path names an object, with dots between the names that lead to it, and .* behind them",
+                ),
+                MembersFault::NotObject(member) => Error::usage(format!(
+                    "{name}: the member {member} is not an object"
+                ))
+                .with_hint("--path with * reads the members of an object as records; name one of nothing but objects"),
+                MembersFault::OwnKey(member) => {
+                    Error::usage(format!("{name}: {member} has a member key, and key is the column of the names"))
+                        .with_hint("--path '' reads the object as one record")
+                }
+            });
+        }
+        let rows = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        self.take_rows(rows);
+        Ok(())
+    }
+
+    /// Replaces the bytes by rows in a temporary file.
+    fn take_rows(&mut self, rows: TemporaryFile) {
         let byte_count = rows.byte_count();
         self.outer_bytes.get_or_insert(self.byte_count);
         (self.byte_count, self.location) = (byte_count, InputSource::Spooled(PositionedFile::from(Arc::new(rows))));
         (self.compression, self.encoding, self.ends_with_cr) = (Compression::None, None, false);
-        Ok(())
     }
 
     /// The name without the extensions for format and compression.

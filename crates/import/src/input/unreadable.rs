@@ -73,6 +73,10 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
             Some(("is a JSON value, not a list of records", "write an object, or a list of objects or lists"))
         }
         _ if is_sql(head) => Some(("is a script of SQL", "run it: atsdb sql URL -f FILE")),
+        _ if is_metrics(head) => Some((
+            "is a page of metrics in Prometheus's text format",
+            "let Prometheus scrape it and send it to atsdb serve by remote write; --format csv reads its lines as text",
+        )),
         _ if is_drawn_table(head) => {
             Some(("is a table drawn for people", "write CSV: psql --csv, mysql --batch, .mode csv, atsdb --format csv"))
         }
@@ -139,6 +143,18 @@ fn is_ended(line: &[u8], start: &str) -> bool {
     !matches!(start, "set " | "use " | "pragma ") || line.ends_with(b";")
 }
 
+/// Whether the comments at the beginning declare a metric: `# TYPE http_requests_total counter`.
+fn is_metrics(head: &[u8]) -> bool {
+    const KINDS: [&[u8]; 7] = [b"counter", b"gauge", b"histogram", b"summary", b"untyped", b"unknown", b"info"];
+    let is_declaration = |line: &[u8]| {
+        let words: Vec<&[u8]> = line.split(|byte| byte.is_ascii_whitespace()).collect();
+        matches!(words.as_slice(), [b"#", b"TYPE", _, kind] if KINDS.contains(kind))
+    };
+    let mut comments =
+        head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take_while(|line| line.starts_with(b"#"));
+    comments.any(is_declaration)
+}
+
 /// Whether the first two lines are the head of a table of Markdown, psql or mysql.
 fn is_drawn_table(head: &[u8]) -> bool {
     let is_ruler =
@@ -164,6 +180,8 @@ mod tests {
         unreadable_text(text.as_bytes(), false).map(|(what, _)| what)
     }
 
+    const METRICS: &str = "is a page of metrics in Prometheus's text format";
+
     #[test]
     fn unreadable_formats_are_known_by_their_beginning() {
         for (text, wanted) in [
@@ -179,6 +197,8 @@ mod tests {
             (" id | v \n----+---\n  1 | x\n", "is a table drawn for people"),
             ("+----+---+\n| id | v |\n+----+---+\n", "is a table drawn for people"),
             ("---\n- name: a\n  value: 1\n", "is YAML"),
+            ("# HELP up Is it up?\n# TYPE up gauge\nup{job=\"a\"} 1\n", METRICS),
+            ("# TYPE requests_total counter\nrequests_total 1027 1395066363000\n", METRICS),
             ("[section]\nname = a\n", "is a configuration file"),
         ] {
             assert_eq!(what(text), Some(wanted), "{text}");
@@ -201,6 +221,8 @@ mod tests {
             "{\"a\":\"FeatureCollection\"}",
             "",
             "# only\n",
+            "# TYPE of sensor\ntime,v\n1,2\n",
+            "# TYPE,v\n",
             "level=info msg=\"x y\" n=1\n",
             "<DATE>,<OPEN>\n20240101,1\n",
             "<DATE>\t<OPEN>\n20240101\t1\n",

@@ -1,7 +1,8 @@
-//! Locates the records of a JSON document, and determines their kind: objects or arrays in a list, or the items of
-//! several lists, each of which is a column.
+//! Locates the records of a JSON document, and determines their kind: objects or arrays in a list, the items of several
+//! lists, each of which is a column, or the members of an object.
 
-use crate::json::outline::{Element, List, Outline};
+use crate::json::members::object_with_members;
+use crate::json::outline::{Element, KeyedObjects, List, Outline};
 use crate::options::Options;
 use atsdb_core::name::unknown_name;
 use atsdb_core::{Error, Result};
@@ -28,6 +29,9 @@ pub(crate) struct JsonRecords {
     /// The lists that are the columns of a table, all of the same length. If there are some, the source has their items
     /// as arrays, one for each row.
     pub(crate) columns: Vec<List>,
+    /// The names that lead to the object whose members are the records, with dots between them. If there is one, the
+    /// source has them as objects.
+    pub(crate) members: Option<String>,
     /// Whether they are arrays.
     pub(crate) are_arrays: bool,
     /// Whether they are the features of GeoJSON.
@@ -37,9 +41,9 @@ pub(crate) struct JsonRecords {
 }
 
 impl JsonRecords {
-    /// Finds the records of a document: those of the list or of the columns that the options name, or else of the only
-    /// list of objects or arrays in a document of one object, or else of the columns that this object is made of.
-    /// `head` is the document's beginning.
+    /// Finds the records of a document: those of the list, of the columns or of the members that the options name, or
+    /// else of the only list of objects or arrays in a document of one object, or else of the columns that this object
+    /// is made of. `head` is the document's beginning.
     pub(crate) fn find(name: &str, head: &[u8], outline: &Outline, options: &Options) -> Result<Self> {
         let has_records = |list: &&List| matches!(list.element, Element::Object | Element::List);
         let list = match &options.path {
@@ -50,6 +54,9 @@ impl JsonRecords {
                 if outline.has_more {
                     let message = format!("{name}: --path reads one document, and this is several");
                     return Err(Error::usage(message).with_hint("leave --path out"));
+                }
+                if let Some(object) = object_with_members(path) {
+                    return Ok(Self { members: Some(object.to_owned()), ..Self::default() });
                 }
                 if let Some(list) = outline.lists.iter().find(|list| list.path == *path) {
                     list
@@ -110,7 +117,10 @@ impl JsonRecords {
         let path = |object: usize| outline.objects[object].path.as_str();
         match (0..outline.objects.len()).find(is_table) {
             Some(object) if path(object).is_empty() => Self::of_columns(name, outline, object, options),
-            table => Ok(Self { note: one_row_note(&outline.lists, table.map(path)), ..Self::default() }),
+            table => {
+                let keyed = || outline.keyed.as_ref().map(keyed_note);
+                Ok(Self { note: one_row_note(&outline.lists, table.map(path)).or_else(keyed), ..Self::default() })
+            }
         }
     }
 
@@ -160,6 +170,19 @@ fn one_row_note(lists: &[List], table: Option<&str>) -> Option<String> {
              {advice}"
         )
     })
+}
+
+/// What becomes of a document in which the members of an object may be the records.
+fn keyed_note(keyed: &KeyedObjects) -> String {
+    let (path, count) = (keyed.names.join("."), keyed.count);
+    let (of, path) =
+        if path.is_empty() { (String::new(), "*".to_owned()) } else { (format!(" of {path}"), format!("{path}.*")) };
+    // A single quote ends the text of the shell.
+    let path = path.replace('\'', r"'\''");
+    format!(
+        "the document is one object and becomes one row; if its {count} objects{of} are records, --path '{path}' reads \
+         them as rows, with their names in the column key"
+    )
 }
 
 /// Whether the document has `"type": "FeatureCollection"` at its beginning.

@@ -1,4 +1,5 @@
-//! JSON objects as records: objects inside become names with dots, arrays stay JSON text.
+//! JSON objects as records: objects inside become names with dots, arrays stay JSON text, and so do objects for columns
+//! of JSON.
 
 use crate::json::reader::{JsonBlock, Names, Reader, last_end_of, read_records};
 use crate::records::Cut;
@@ -40,7 +41,7 @@ fn object(reader: &mut Reader<'_>, prefix: &str, depth: usize) -> Result<(), Str
 }
 
 fn member(reader: &mut Reader<'_>, name: &str, depth: usize) -> Result<(), String> {
-    if reader.peek() == Some(b'{') && depth < NAMES_DEPTH_MAX {
+    if reader.peek() == Some(b'{') && depth < NAMES_DEPTH_MAX && !reader.names.is_document(name) {
         return object(reader, name, depth + 1);
     }
     if reader.names.is_geojson {

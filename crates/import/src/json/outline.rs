@@ -49,6 +49,15 @@ pub(crate) struct ListHolder {
     pub(crate) other: Option<String>,
 }
 
+/// An object of nothing but objects, which may be records with their names as keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeyedObjects {
+    /// The names that lead to it; none for the object that is the whole document.
+    pub(crate) names: Vec<String>,
+    /// The number of its members.
+    pub(crate) count: u64,
+}
+
 /// The lists found in a document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
@@ -56,6 +65,8 @@ pub(crate) struct Outline {
     pub(crate) lists: Vec<List>,
     /// The objects that the lists are in, in the order of their first lists.
     pub(crate) objects: Vec<ListHolder>,
+    /// The object with the most members, of which all are objects.
+    pub(crate) keyed: Option<KeyedObjects>,
     /// Whether another value follows the first.
     pub(crate) has_more: bool,
     /// Whether the document ends inside of its first value.
@@ -71,6 +82,10 @@ struct OpenObject {
     other: Option<String>,
     /// Its position among the outline's objects, once it has a list.
     position: Option<usize>,
+    /// The number of its members.
+    member_count: u64,
+    /// The number of these that are objects.
+    object_count: u64,
 }
 
 #[derive(Default)]
@@ -153,12 +168,15 @@ impl Scanner {
     /// Notes the first item of the open list, and a member that is not a list.
     fn element(&mut self, byte: u8) {
         if std::mem::take(&mut self.expects_value)
-            && byte != b'['
             && let Some(object) = self.open.last_mut()
         {
-            object.other.get_or_insert_with(|| object.key.clone());
-            if let Some(position) = object.position {
-                self.outline.objects[position].other.clone_from(&object.other);
+            object.member_count += 1;
+            object.object_count += u64::from(byte == b'{');
+            if byte != b'[' {
+                object.other.get_or_insert_with(|| object.key.clone());
+                if let Some(position) = object.position {
+                    self.outline.objects[position].other.clone_from(&object.other);
+                }
             }
         }
         if let Some(list) = self.list.as_mut().filter(|list| list.element == Element::Nothing)
@@ -219,6 +237,16 @@ impl Scanner {
         }))
     }
 
+    /// Notes an object that was closed, if all its members are objects.
+    fn note_keyed(&mut self, object: &OpenObject) {
+        let count = object.member_count;
+        let is_most = self.outline.keyed.as_ref().is_none_or(|most| most.count <= count);
+        if count > 1 && object.object_count == count && is_most {
+            let names = self.open.iter().map(|outer| outer.key.clone()).collect();
+            self.outline.keyed = Some(KeyedObjects { names, count });
+        }
+    }
+
     /// Whether the document's first value ends here.
     fn close(&mut self, byte: u8, position: u64) -> bool {
         if self.list_depth > 0 {
@@ -230,7 +258,9 @@ impl Scanner {
                 self.outline.lists.push(List { end: position - 1, object, ..list });
             }
         } else if byte == b'}' {
-            self.open.pop();
+            if let Some(object) = self.open.pop() {
+                self.note_keyed(&object);
+            }
             self.expects_key = false;
         }
         self.list_depth == 0 && self.open.is_empty()

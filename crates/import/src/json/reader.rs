@@ -4,7 +4,9 @@
 
 use crate::records::{BadRecord, Cut, Field, Records};
 use crate::values::numbers::is_number;
-use std::collections::HashMap;
+use atsdb_core::name::same_name;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// The deepest nesting that is read.
 const DEPTH_MAX: usize = 128;
@@ -67,7 +69,7 @@ fn first_end_of(text: &[u8], opening: u8, closing: u8) -> Option<usize> {
 }
 
 /// The quote that closes the string at `quote`.
-fn string_end(text: &[u8], quote: usize) -> Option<usize> {
+pub(crate) fn string_end(text: &[u8], quote: usize) -> Option<usize> {
     let mut position = quote + 1;
     loop {
         position += memchr::memchr2(b'"', b'\\', text.get(position..)?)?;
@@ -88,18 +90,37 @@ pub(crate) struct Names {
     next: usize,
     may_grow: bool,
     pub(crate) is_geojson: bool,
+    /// The names of objects, which are no columns: `null` in the place of one has no field.
+    objects: Arc<HashSet<String>>,
+    /// The names whose objects stay text, for columns of JSON.
+    documents: Arc<Vec<String>>,
 }
 
 impl Names {
     /// These names; `may_grow` adds others as they appear.
     pub(crate) fn new(list: &[String], may_grow: bool) -> Self {
         let positions = list.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect();
-        Self { list: list.to_vec(), positions, next: 0, may_grow, is_geojson: false }
+        Self { list: list.to_vec(), positions, next: 0, may_grow, ..Self::default() }
     }
 
     /// The names of the features of GeoJSON: properties by their own, the coordinates of points in columns.
     pub(crate) fn of_features(self, is_geojson: bool) -> Self {
         Self { is_geojson, ..self }
+    }
+
+    /// The names, without those of objects.
+    pub(crate) fn without_objects(self, objects: &Arc<HashSet<String>>) -> Self {
+        Self { objects: Arc::clone(objects), ..self }
+    }
+
+    /// The names, of which some have documents of JSON.
+    pub(crate) fn with_documents(self, documents: &Arc<Vec<String>>) -> Self {
+        Self { documents: Arc::clone(documents), ..self }
+    }
+
+    /// Whether the objects of a name stay text.
+    pub(crate) fn is_document(&self, name: &str) -> bool {
+        self.documents.iter().any(|document| same_name(document, name))
     }
 
     /// The name of a column at a position, which no other column has.
@@ -247,6 +268,7 @@ impl Reader<'_> {
     pub(crate) fn push(&mut self, name: &str, field: Field) {
         match self.names.position(name) {
             Some(position) => self.members.push((position, field)),
+            None if field == Field::ABSENT && self.names.objects.contains(name) => {}
             None => _ = self.unknown.get_or_insert_with(|| name.to_owned()),
         }
     }

@@ -43,7 +43,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format with a name: `csv`, `text`, `json`, `parquet`, `arrow` or `line`.
+    /// The format with a name: `csv`, `text`, `json` (also `jsonl` and `ndjson`), `parquet`, `arrow` or `line`.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Format {
         match name {
             "csv" => Ok(Self::Csv),
             "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
+            "json" | "jsonl" | "ndjson" => Ok(Self::Json),
             "parquet" => Ok(Self::Parquet),
             "arrow" => Ok(Self::Arrow),
             "line" => Ok(Self::Lines),
@@ -140,8 +140,8 @@ pub struct Options {
     pub omit: Vec<String>,
     /// Columns of separated values that become rows. A field that is empty or NULL makes no row.
     pub unpivot: Option<UnpivotChoice>,
-    /// The list in a JSON document that holds the records: names with dots between them. In line protocol, the one
-    /// measurement to read.
+    /// The list in a JSON document that holds the records: names with dots between them; with a star as the last one,
+    /// the object whose members are the records. In line protocol, the one measurement to read.
     pub path: Option<String>,
     /// The sheet of a workbook, or the file of a zip archive. By default a workbook's first sheet with rows, and an
     /// archive's only file.

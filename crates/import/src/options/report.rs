@@ -1,6 +1,6 @@
 //! What the caller learns of an import: its progress, its result, and the records that were skipped.
 
-use atsdb_core::{Error, TableDefinition};
+use atsdb_core::{Error, Result, TableDefinition};
 
 /// The progress of an import. While an input is copied to a temporary file, there is no total, and either bytes or
 /// rows.
@@ -56,8 +56,26 @@ pub struct Report {
     pub skipped: Vec<Skipped>,
     /// The number of skipped records.
     pub skipped_count: u64,
+    /// Whether a new table has columns of text only because the files name them without any value.
+    pub are_types_unknown: bool,
     /// Notes for the user about choices that were not obvious.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Refuses a new table whose types no value has shown: its columns would stay text for all later files.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for such a table.
+    pub fn check_types(&self) -> Result<()> {
+        if !self.are_types_unknown {
+            return Ok(());
+        }
+        let name = &self.definition.name;
+        Err(Error::invalid(format!("there are no rows, which would show the types of the new table {name}"))
+            .with_hint("import a file with rows first, or declare the table: CREATE TABLE ... WITH (time = '...')"))
+    }
 }
 
 /// Skipped records: the first [`SKIPPED_SHOWN_MAX`], and the number of all.

@@ -26,6 +26,14 @@ pub(crate) fn table_name(options: &Options, name: &str) -> Option<String> {
     options.columns.iter().find(|choice| same_name(&choice.source, name)).map(|choice| choice.name.clone())
 }
 
+/// Returns the name that a column of the table has in the files, or `None` if it is not read.
+pub(crate) fn source_name(options: &Options, name: &str) -> Option<String> {
+    let renamed =
+        options.columns.iter().find(|choice| same_name(&choice.name, name)).map(|choice| choice.source.clone());
+    let source = if options.columns.is_empty() { Some(name.to_owned()) } else { renamed };
+    source.filter(|source| table_name(options, source).is_some())
+}
+
 /// Says for each of a table's columns whether the options choose it, so that its source need not send the others. A
 /// column that the options name and that is not there is an error only if the table is the `only` input.
 ///

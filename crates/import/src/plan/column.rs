@@ -2,6 +2,7 @@
 
 use crate::facts::nulls::WordSet;
 use crate::infer::maps::{asked_width, map_of};
+use crate::values::comma_numbers::NumberForm;
 use crate::values::zones::Zone;
 use atsdb_core::time_text::DateReading;
 use atsdb_core::{Column, MapWidth, TimeUnit};
@@ -47,8 +48,8 @@ pub(crate) struct PlanColumn {
     pub(crate) count_unit: TimeUnit,
     /// Whether its type was inferred. Then each value must look like the type by itself: `007` is not a number.
     pub(crate) is_inferred: bool,
-    /// Whether its numbers have decimal commas.
-    pub(crate) has_decimal_commas: bool,
+    /// How its numbers are written; one for each file.
+    pub(crate) number_forms: Vec<NumberForm>,
     /// Whether a value was seen. If not, the first one changes the plan.
     pub(crate) is_known: bool,
     /// Decides whether and how it is mapped.

@@ -2,15 +2,16 @@
 
 use crate::facts::kind;
 use crate::facts::nulls::WordSet;
-use crate::infer::column_type::{column_type, has_decimal_commas, text_unit};
+use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{TimeChoice, choose, clock_of, unknown_epoch};
+use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
 use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
 use crate::records::error::shown;
+use crate::values::comma_numbers::NumberForm;
 use crate::values::digit_times::digit_form;
 use atsdb_core::limits::COLUMNS_MAX;
 use atsdb_core::name::same_name;
@@ -50,8 +51,7 @@ impl Planner<'_> {
             let bindings = self.bindings(position, is_time || is_stamp)?;
             self.add(&mut definition, &mut columns, &column_name, column_type, bindings);
             if let Some(column) = columns.last_mut() {
-                column.has_decimal_commas = column_type == ColumnType::Float64
-                    && has_decimal_commas(&self.merged[position].facts, self.options);
+                column.number_forms.clone_from(&self.merged[position].numbers.of_files);
                 column.is_known = is_time || self.observed.is_complete() || self.merged[position].facts.kinds != 0;
             }
             self.set_map(&mut definition, &mut columns, position);
@@ -70,6 +70,7 @@ impl Planner<'_> {
             self.notes.push("a plain table has one slice: --slice is not used".to_owned());
         }
         self.apply_maps(&mut definition, &mut columns)?;
+        self.refuse_parts_of_time(&definition)?;
         declare_key(&mut definition, &self.options.key)?;
         for (plan, declared) in columns.iter_mut().zip(&definition.columns) {
             plan.column.nullable = declared.nullable;
@@ -83,6 +84,18 @@ impl Planner<'_> {
         Ok((definition, columns))
     }
 
+    /// Refuses a key of columns that became the time together, and are no columns of the table.
+    fn refuse_parts_of_time(&self, definition: &TableDefinition) -> Result<()> {
+        let is_column = |name: &str| definition.columns.iter().any(|column| same_name(&column.name, name));
+        let is_field = |name: &str| self.merged.iter().any(|column| same_name(&column.name, name));
+        let time = definition.time_column().map_or("time", |column| column.name.as_str());
+        match self.options.key.iter().find(|name| !is_column(name) && is_field(name)) {
+            Some(name) => Err(Error::usage(format!("--key: {name} is a part of the time, and no column of its own"))
+                .with_hint(format!("name the time in its place: {time}; --time names one column as the time instead"))),
+            None => Ok(()),
+        }
+    }
+
     fn add(
         &self,
         definition: &mut TableDefinition,
@@ -94,13 +107,14 @@ impl Planner<'_> {
         let id = ColumnId(u16::try_from(definition.columns.len()).unwrap_or(u16::MAX));
         let column = Column::new(id, name, column_type);
         definition.columns.push(column.clone());
+        let number_forms = vec![NumberForm::Point; bindings.len()];
         columns.push(PlanColumn {
             column,
             bindings,
             is_time: false,
             count_unit: TimeUnit::Second,
             is_inferred: true,
-            has_decimal_commas: false,
+            number_forms,
             is_known: true,
             map_rule: MapRule::Fixed,
             may_keep_words: false,
@@ -174,23 +188,23 @@ impl Planner<'_> {
 
     fn type_of(&mut self, position: usize) -> ColumnType {
         let column = &self.merged[position];
-        let (column_type, why) = column_type(&column.facts, self.options);
-        if column.facts.has_short_years && matches!(column_type, ColumnType::Date | ColumnType::Timestamp(_)) {
-            self.notes.push(short_years(&column.name));
+        let (column_type, why) = column_type(&column.facts, column.numbers.kinds, self.options);
+        if matches!(column_type, ColumnType::Date | ColumnType::Timestamp(_)) {
+            self.notes.extend(date_notes(column));
         }
         if let Some(why) = why {
             self.notes.push(format!("column {} is text: {why}", column.name));
         }
-        self.note_points(position);
+        if column_type.is_number() {
+            self.note_number_forms(position);
+        }
         column_type
     }
 
     fn time_type(&mut self, position: usize) -> Result<ColumnType> {
         let column = &self.merged[position];
         let facts = &column.facts;
-        if facts.has_short_years {
-            self.notes.push(short_years(&column.name));
-        }
+        self.notes.extend(date_notes(column));
         let has_numbers =
             facts.kinds & (kind::INT | kind::LONG_INT | kind::FLOAT) != 0 && facts.number_count * 2 > facts.value_count;
         if !has_numbers {
@@ -258,6 +272,13 @@ impl Planner<'_> {
     }
 }
 
-fn short_years(name: &str) -> String {
-    format!("column {name}: two-digit years come last and are read as 1970 to 2069")
+/// Notes about dates of a column that are not written as one day of a full year.
+fn date_notes(column: &Merged) -> impl Iterator<Item = String> {
+    let Merged { name, facts, .. } = column;
+    let short =
+        facts.has_short_years.then(|| format!("column {name}: two-digit years come last and are read as 1970 to 2069"));
+    let periods = facts
+        .has_periods
+        .then(|| format!("column {name}: months, quarters and weeks such as 2024-01 are read as their first days"));
+    short.into_iter().chain(periods)
 }

@@ -1,12 +1,12 @@
 //! The plan for a table that exists: its columns get the values that the files have under their names.
 
 use crate::facts::nulls::WordSet;
-use crate::infer::column_type::has_decimal_commas;
-use crate::infer::time_column::{TimeChoice, clock_of, requested};
+use crate::infer::time_column::{TimeChoice, clock_of, parts_by_name, requested};
 use crate::options::selection::takes_values;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
 use crate::plan::lacking::{LackingColumns, refuse_mixed};
 use crate::plan::planner::Planner;
+use crate::values::comma_numbers::NumberForm;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 
@@ -20,7 +20,7 @@ impl Planner<'_> {
         let time = definition.time_column();
         let choice = match self.options.time.as_slice() {
             [] => self.parted_time(definition),
-            names => Some(requested(&self.merged, names)?),
+            _ => Some(requested(&self.merged, self.options)?),
         };
         let mut used = vec![false; self.merged.len()];
         let (mut columns, mut lacking) = (Vec::new(), LackingColumns::default());
@@ -52,10 +52,8 @@ impl Planner<'_> {
                     vec![Binding::Missing; self.observed.files.len()]
                 }
             };
-            let is_fraction =
-                matches!(column.column_type, ColumnType::Float32 | ColumnType::Float64 | ColumnType::Decimal { .. });
-            if let Some(position) = position.filter(|_| is_fraction) {
-                self.note_points(position);
+            if let Some(position) = position.filter(|_| column.column_type.is_number()) {
+                self.note_number_forms(position);
             }
             columns.push(PlanColumn {
                 column: column.clone(),
@@ -63,8 +61,10 @@ impl Planner<'_> {
                 is_time,
                 count_unit: definition.time_unit(),
                 is_inferred: false,
-                has_decimal_commas: position
-                    .is_some_and(|position| has_decimal_commas(&self.merged[position].facts, self.options)),
+                number_forms: position.map_or_else(
+                    || vec![NumberForm::Point; self.observed.files.len()],
+                    |position| self.merged[position].numbers.of_files.clone(),
+                ),
                 is_known: true,
                 map_rule: MapRule::Fixed,
                 may_keep_words: column.column_type == ColumnType::Text && !is_file_name,
@@ -82,17 +82,21 @@ impl Planner<'_> {
         }
     }
 
-    /// The date and the time of day that make the table's time, where the files have them in two columns.
+    /// The columns that make the table's time together, where the files have it in several.
     fn parted_time(&self, definition: &TableDefinition) -> Option<TimeChoice> {
         let time = definition.time_column()?;
         let of_name = |name: &str| self.merged.iter().position(|merged| same_name(&merged.name, name));
         let is_column = |name: &str| definition.columns.iter().any(|column| same_name(&column.name, name));
         let rows = self.row_count();
-        let found = (0..self.merged.len()).find_map(|date| Some((date, clock_of(&self.merged, date, rows)?)));
-        let (date, clock) = found?;
         let is_time = |position: usize| of_name(&time.name) == Some(position);
         let is_free = |position: usize| is_time(position) || !is_column(&self.merged[position].name);
-        let has_time = of_name(&time.name).is_none() || is_time(date) || is_time(clock);
-        (has_time && is_free(date) && is_free(clock)).then_some(TimeChoice::DateClock(date, clock))
+        let clocked = (0..self.merged.len()).find_map(|date| Some((date, clock_of(&self.merged, date, rows)?)));
+        if let Some((date, clock)) = clocked {
+            let has_time = of_name(&time.name).is_none() || is_time(date) || is_time(clock);
+            return (has_time && is_free(date) && is_free(clock)).then_some(TimeChoice::DateClock(date, clock));
+        }
+        let is_wanted = of_name(&time.name).is_none() && matches!(time.column_type, ColumnType::Timestamp(_));
+        let parts = parts_by_name(&self.merged, rows).filter(|_| is_wanted)?;
+        parts.iter().all(|position| is_free(*position)).then_some(TimeChoice::Parts(parts))
     }
 }

@@ -10,8 +10,10 @@ mod existing;
 pub(crate) mod lacking;
 mod planner;
 
+use crate::facts::Facts;
 use crate::facts::nulls::{NullTexts, WordSet};
 use crate::infer::kept_words::{WordUse, kept_words};
+use crate::infer::number_forms::NumberForms;
 use crate::infer::time_column::Merged;
 use crate::input::blocks::RecordFormat;
 use crate::observe::{FileFacts, Observed};
@@ -31,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) columns: Vec<PlanColumn>,
     /// Whether the plan is based on all values, so that a value that does not fit is an error.
     pub(crate) is_definitive: bool,
+    /// Whether values that were not observed may show what the commas of numbers mean.
+    pub(crate) has_open_commas: bool,
     /// Whether the slice width follows from the rows.
     pub(crate) is_slice_free: bool,
     /// For the report.
@@ -60,6 +64,7 @@ impl Plan {
             definition,
             columns,
             is_definitive: observed.is_complete(),
+            has_open_commas: planner.merged.iter().any(|column| column.numbers.is_open),
             is_slice_free: existing.is_none() && options.slice.is_none(),
             notes: planner.notes,
         })
@@ -120,7 +125,8 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
                 None => {
                     let mut positions = vec![None; files.len()];
                     positions[number] = Some(position);
-                    merged.push(Merged { name, facts: facts.clone(), positions });
+                    let numbers = NumberForms::default();
+                    merged.push(Merged { name, facts: facts.clone(), positions, numbers });
                 }
             }
         }
@@ -131,6 +137,12 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
             return Err(Error::usage(format!("{this} has no column in common with {first}{others}"))
                 .with_hint("import files of different columns into different tables"));
         }
+    }
+    for column in &mut merged {
+        let positions = column.positions.iter().zip(files);
+        let of_files: Vec<Option<&Facts>> =
+            positions.map(|(position, file)| position.map(|position| &file.columns[position])).collect();
+        column.numbers = NumberForms::of(&column.facts, &of_files, options);
     }
     let holders = files.iter().filter(|file| !file.columns.is_empty()).count();
     let partial: Vec<&str> = merged

@@ -1,11 +1,13 @@
 //! Binds columns of the table to the files, and decides how times are parsed there.
 
 use crate::facts::kind;
-use crate::infer::column_type::{date_order, has_decimal_commas, is_mixed, may_have_thousands};
+use crate::infer::column_type::{date_order, is_mixed};
+use crate::infer::number_forms::may_have_thousands;
 use crate::infer::time_column::{Merged, TimeChoice, unknown_epoch};
 use crate::observe::Observed;
 use crate::options::Options;
 use crate::plan::column::{Binding, TimeParsing};
+use crate::values::comma_numbers::{NumberForm, plain_number};
 use atsdb_core::time_text::{DateOrder, DateReading};
 use atsdb_core::{Error, Result, TimeUnit};
 
@@ -28,11 +30,14 @@ impl Planner<'_> {
         self.observed.files.iter().map(|file| file.row_count).sum()
     }
 
-    /// Notes what the points in the numbers of a column are read as, where decimal commas in the files leave that open.
-    pub(crate) fn note_points(&mut self, position: usize) {
-        let Merged { name, facts, .. } = &self.merged[position];
-        let has_commas = |other: &Merged| has_decimal_commas(&other.facts, self.options);
-        if let Some(first) = facts.first_point.as_ref().filter(|_| has_decimal_commas(facts, self.options)) {
+    /// Notes as what the points and commas in the numbers of a column are read, where that is not plain.
+    pub(crate) fn note_number_forms(&mut self, position: usize) {
+        let Merged { name, facts, positions, numbers } = &self.merged[position];
+        let in_file = |file: usize| positions[file].map(|field| &self.observed.files[file].columns[field]);
+        let files_of = |form: NumberForm| (0..positions.len()).filter(move |file| numbers.of_files[*file] == form);
+        let first_point = files_of(NumberForm::DecimalComma).find_map(|file| in_file(file)?.first_point.as_ref());
+        let has_commas = |other: &Merged| other.numbers.has(NumberForm::DecimalComma);
+        if let Some(first) = first_point {
             let whole = first.replace('.', "");
             self.notes.push(format!(
                 "column {name}: points in numbers such as {first} are read as between thousands: {whole}"
@@ -42,6 +47,31 @@ impl Planner<'_> {
                 "column {name}: the points in its numbers are read as decimal points, and other columns have decimal \
                  commas; if its points stand between thousands, pass --decimal-comma"
             ));
+        }
+        let first = facts.first_thousands.as_ref().filter(|_| numbers.has(NumberForm::CommaThousands));
+        if let Some(first) = first
+            && let Some(plain) = plain_number(first.as_bytes(), NumberForm::CommaThousands)
+        {
+            let plain = String::from_utf8_lossy(&plain);
+            self.notes.push(format!(
+                "column {name}: commas in numbers such as {first} are read as between thousands: {plain}; --map {name} \
+                 keeps the column as text"
+            ));
+        }
+        let forms = [
+            (NumberForm::DecimalComma, "decimal commas"),
+            (NumberForm::CommaThousands, "commas between thousands"),
+            (NumberForm::Point, "decimal points"),
+        ];
+        let seen: Vec<String> = forms
+            .into_iter()
+            .filter_map(|(form, what)| {
+                let file = files_of(form).find(|file| in_file(*file).is_some_and(|facts| facts.number_count > 0))?;
+                Some(format!("{what} in {}", self.observed.files[file].parser.file))
+            })
+            .collect();
+        if seen.len() > 1 {
+            self.notes.push(format!("column {name}: its numbers have {}", seen.join(", ")));
         }
     }
 

@@ -48,6 +48,11 @@ impl Field {
         Self { end: self.end - 1, ..self }
     }
 
+    /// The field as if its text were no string of JSON.
+    pub(crate) fn without_string(self) -> Self {
+        if self.is_json_string() { Self::plain(self.start(), self.end()) } else { self }
+    }
+
     pub(crate) fn start(self) -> usize {
         (self.start & (LOW - 1)) as usize
     }

@@ -77,7 +77,8 @@ pub(crate) fn run(
         sink.rows(rows)?;
     }
     let (definition, bytes_read) = (definition.clone(), source.byte_count);
-    Ok(Some(Report { definition, row_count, bytes_read, skipped: Vec::new(), skipped_count: 0, notes: Vec::new() }))
+    let (skipped, notes) = (Vec::new(), Vec::new());
+    Ok(Some(Report { definition, row_count, bytes_read, skipped, skipped_count: 0, are_types_unknown: false, notes }))
 }
 
 impl SingleColumn<'_> {

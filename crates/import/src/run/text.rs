@@ -57,6 +57,9 @@ impl TextImport<'_> {
         }
         let mut plan = match Plan::new(self.name, &observed, self.options, &nulls, self.existing) {
             Err(_) if !observed.is_complete() => self.plan_of_observe_all(&mut observed, &nulls)?,
+            Ok(plan) if plan.has_open_commas && !plan.is_definitive => {
+                self.plan_of_observe_all(&mut observed, &nulls)?
+            }
             plan => plan?,
         };
         loop {
@@ -146,7 +149,9 @@ impl TextImport<'_> {
         if tally.row_count == 0 && !for_query {
             notes.push("there are no rows".to_owned());
         }
+        let is_new = self.existing.is_none();
         Report {
+            are_types_unknown: is_new && tally.row_count == 0 && tally.skipped.count == 0,
             definition: plan.definition,
             row_count: tally.row_count,
             bytes_read: self.sources.iter().map(Source::bytes_read).sum(),

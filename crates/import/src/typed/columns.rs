@@ -1,6 +1,7 @@
 //! The columns of files of typed values: their types, and notes about types that tables do not have.
 
 use crate::facts::{Facts, kind};
+use crate::infer::number_forms::NumberForms;
 use crate::infer::time_column::Merged;
 use crate::input::batch_reader::{converted_columns, reader};
 use crate::input::source::Source;
@@ -135,7 +136,8 @@ pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedCol
                         ColumnType::Date => kind::DATE,
                         _ => 0,
                     };
-                    let merged = Merged { name, facts: Facts { kinds, ..Facts::new() }, positions };
+                    let facts = Facts { kinds, ..Facts::new() };
+                    let merged = Merged { name, facts, positions, numbers: NumberForms::default() };
                     found.push(TypedColumn { merged, column_type, not_json: None });
                 }
             }

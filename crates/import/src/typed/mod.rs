@@ -97,6 +97,7 @@ pub(crate) fn run(
         bytes_read: sources.iter().map(Source::bytes_read).sum(),
         skipped: pass.skipped.first,
         skipped_count: pass.skipped.count,
+        are_types_unknown: false,
         notes,
     })
 }

@@ -8,6 +8,10 @@ use crate::options::key::declare_key;
 use crate::typed::columns::TypedColumn;
 use atsdb_core::{ColumnType, Error, MapWidth, Result, TableDefinition, TimeUnit};
 
+/// The note about typed files whose time is in several columns.
+const PLAIN_PARTS: &str = "a plain table: no column holds times; in SQL, make_timestamp(year, month, day, hour, 0, 0) \
+                           makes one of several columns";
+
 /// The table that the files show.
 pub(crate) fn created(
     name: &str,
@@ -17,11 +21,17 @@ pub(crate) fn created(
     notes: &mut Vec<String>,
 ) -> Result<TableDefinition> {
     let merged: Vec<Merged> = found.iter().map(|column| column.merged.clone()).collect();
-    let choice = choose(&merged, row_count, options, notes)?;
+    let mut choice_notes = Vec::new();
+    let choice = choose(&merged, row_count, options, &mut choice_notes)?;
     let time = match choice {
         TimeChoice::Column(position) => Some(position),
         TimeChoice::None(note) => {
-            notes.extend(note);
+            choice_notes.extend(note);
+            None
+        }
+        // Their names suggest it, and the caller does not ask for it.
+        TimeChoice::Parts(_) if options.time.is_empty() => {
+            choice_notes = vec![PLAIN_PARTS.to_owned()];
             None
         }
         TimeChoice::DateClock(..) | TimeChoice::Parts(_) => {
@@ -29,6 +39,7 @@ pub(crate) fn created(
                 .with_hint("write the file again with a timestamp, or pass --time none for a plain table"));
         }
     };
+    notes.append(&mut choice_notes);
     let mut definition = TableDefinition::new(name);
     for (position, column) in found.iter().enumerate() {
         let facts = &column.merged.facts;

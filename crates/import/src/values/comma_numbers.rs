@@ -1,18 +1,73 @@
-//! Numbers with a comma, such as `1,5` and `1.234,5`.
+//! Numbers with commas, such as `1,5`, `1.234,5` and `1,234.5`.
 
-use crate::values::numbers::plain_f64;
+use crate::values::numbers::{NumberText, number, plain_f64};
+use std::borrow::Cow;
 
-/// The possible meanings of the comma in a number.
+/// How the numbers of a column are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum NumberForm {
+    /// With a decimal point, and without commas.
+    #[default]
+    Point,
+    /// With a decimal comma. Points may stand between thousands.
+    DecimalComma,
+    /// With commas between thousands, and a decimal point.
+    CommaThousands,
+}
+
+/// A number of a column, written with a decimal point and nothing between thousands. `None` if it has a comma or a
+/// point that the form does not have there.
+pub(crate) fn plain_number(bytes: &[u8], form: NumberForm) -> Option<Cow<'_, [u8]>> {
+    match form {
+        NumberForm::DecimalComma => with_point(bytes).map(Cow::Owned),
+        NumberForm::CommaThousands if memchr::memchr(b',', bytes).is_some() => without_commas(bytes).map(Cow::Owned),
+        NumberForm::Point | NumberForm::CommaThousands => Some(Cow::Borrowed(bytes)),
+    }
+}
+
+/// The possible meanings of the commas in a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommaNumber {
     /// The decimal comma.
     Decimal,
     /// A decimal comma or a thousands separator: `1,234`.
     Either,
+    /// Thousands separators of a whole number: `1,234,567`.
+    Thousands,
+    /// Thousands separators of a number with a decimal point: `1,234.5`.
+    ThousandsPoint,
 }
 
-/// The meaning of a number with one comma; `None` if the text is not such a number.
+/// The meaning of the commas of a number; `None` if the text is not such a number.
 pub(crate) fn comma_number(bytes: &[u8]) -> Option<CommaNumber> {
+    one_comma(bytes).or_else(|| {
+        let plain = without_commas(bytes).filter(|plain| plain.len() <= THOUSANDS_LENGTH_MAX)?;
+        match number(&plain)? {
+            NumberText::Int(_) => Some(CommaNumber::Thousands),
+            NumberText::Float(_) => Some(CommaNumber::ThousandsPoint),
+            NumberText::UInt(_) | NumberText::Huge => None,
+        }
+    })
+}
+
+/// Characters of a number whose commas are left out, so that DOUBLE holds its digits.
+const THOUSANDS_LENGTH_MAX: usize = 15;
+
+/// A number without the commas between its thousands. `None` if it has none, or others.
+fn without_commas(bytes: &[u8]) -> Option<Vec<u8>> {
+    let digits = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
+    let point = memchr::memchr(b'.', digits).unwrap_or(digits.len());
+    let (whole, fraction) = digits.split_at(point);
+    let are_digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
+    let mut groups = whole.split(|byte| *byte == b',');
+    let first = groups.next().filter(|first| are_digits(first) && first.len() <= 3 && first[0] != b'0')?;
+    let is_apart = whole.len() > first.len() && groups.all(|group| group.len() == 3 && are_digits(group));
+    let is_fraction = fraction.is_empty() || are_digits(&fraction[1..]);
+    (is_apart && is_fraction).then(|| bytes.iter().copied().filter(|byte| *byte != b',').collect())
+}
+
+/// The meaning of a number with one comma that may be the decimal one.
+fn one_comma(bytes: &[u8]) -> Option<CommaNumber> {
     let digits = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
     let comma = memchr::memchr(b',', digits).filter(|_| bytes.len() < 64)?;
     let (whole, fraction) = (&digits[..comma], &digits[comma + 1..]);
@@ -39,7 +94,7 @@ fn comma_f64(bytes: &[u8]) -> Option<f64> {
 
 /// A number of a column with decimal commas, written with a decimal point. `None` if it has several commas, or a point
 /// that is not between thousands.
-pub(crate) fn with_point(bytes: &[u8]) -> Option<Vec<u8>> {
+fn with_point(bytes: &[u8]) -> Option<Vec<u8>> {
     let comma = memchr::memchr(b',', bytes).unwrap_or(bytes.len());
     let (whole, fraction) = bytes.split_at(comma);
     let fraction = fraction.strip_prefix(b",").unwrap_or(fraction);
@@ -84,10 +139,38 @@ mod tests {
         for text in ["2.5", "0.125", "1234.567", "1,234.5", "1.23,4", "1,5,6", "1.5e3"] {
             assert_eq!(comma_f64(text.as_bytes()), None, "{text}");
         }
-        for text in
-            ["1,234,567", "1,", ",5", "1.23,4", "a,5", "1,5 ", "007,5", "12.34.56,7", "1,234.5", "1,2e", "1,5e999"]
-        {
+        for text in [
+            "1,2,3",
+            "1,",
+            ",5",
+            "1.23,4",
+            "a,5",
+            "1,5 ",
+            "007,5",
+            "12.34.56,7",
+            "1,234.",
+            "1,2e",
+            "1,5e999",
+            "0,123.4",
+        ] {
             assert_eq!(comma_number(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn commas_stand_between_thousands_if_there_are_two_or_a_point() {
+        for (text, meaning, plain) in [
+            ("1,234,567", CommaNumber::Thousands, "1234567"),
+            ("-12,345,678", CommaNumber::Thousands, "-12345678"),
+            ("1,234.50", CommaNumber::ThousandsPoint, "1234.50"),
+            ("+123,456.7", CommaNumber::ThousandsPoint, "+123456.7"),
+        ] {
+            assert_eq!(comma_number(text.as_bytes()), Some(meaning), "{text}");
+            let read = plain_number(text.as_bytes(), NumberForm::CommaThousands);
+            assert_eq!(read.as_deref(), Some(plain.as_bytes()), "{text}");
+        }
+        for text in ["1,5", "1234,567.8", "1,23,456", "1,234,5"] {
+            assert_eq!(plain_number(text.as_bytes(), NumberForm::CommaThousands), None, "{text}");
         }
     }
 }

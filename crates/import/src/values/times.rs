@@ -23,6 +23,8 @@ pub(crate) struct TimeText {
     zone: Option<Zone>,
     /// Whether the text gives only the last two digits of the year.
     pub(crate) is_short_year: bool,
+    /// Whether the text names a month, a quarter or a week, which stands for its first day.
+    pub(crate) is_period: bool,
     /// The evidence of the text about the order of day and month.
     pub(crate) order: OrderSeen,
 }
@@ -87,6 +89,7 @@ fn parse_unnamed(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
         is_zoned: time.has_offset,
         zone: None,
         is_short_year: time.is_short_year,
+        is_period: time.is_period,
         order: time.order,
     })
 }

@@ -256,6 +256,11 @@ fn files_that_are_not_tables_are_refused_with_a_hint() {
 fn a_header_alone_is_a_table_without_rows() {
     let imported = csv("a,b\n");
     assert_eq!((imported.columns(), imported.report.row_count), (vec!["a text".to_owned(), "b text".to_owned()], 0));
+    assert!(imported.report.check_types().unwrap_err().message().contains("types of the new table t"));
+    assert!(csv("a,b\n1,x\n").report.check_types().is_ok());
+    let existing = csv("a,b\n1,x\n").report.definition;
+    let added = run(vec![text("a.csv", "a,b\n")], &Options::default(), Some(&existing)).unwrap();
+    assert!(added.report.check_types().is_ok());
 }
 
 #[test]

@@ -55,6 +55,59 @@ fn lists_of_equal_length_are_columns() {
 }
 
 #[test]
+fn null_in_the_place_of_an_object_is_no_column() {
+    let objects = "{\"a\":1,\"n\":null}\n{\"a\":2,\"n\":{\"x\":3,\"y\":null}}\n{\"a\":4,\"n\":{\"y\":{\"z\":5}}}\n";
+    let imported = json(objects).unwrap();
+    assert_eq!(imported.columns(), ["a int64", "n.x int64", "n.y.z int64"]);
+    assert_eq!((imported.texts("n.x"), imported.null_count("n.y.z")), (vec!["∅".into(), "3".into(), "∅".into()], 2));
+    // The object is in another file, or comes late, or so does the null.
+    let files = vec![text("a.json", "{\"a\":1,\"n\":null}\n"), text("b.json", "{\"a\":2,\"n\":{\"x\":3}}\n")];
+    assert_eq!(run(files, &Options::default(), None).unwrap().columns(), ["a int64", "n.x int64"]);
+    let (null, object) = ("{\"a\":1,\"n\":null}\n", "{\"a\":1,\"n\":{\"x\":3}}\n");
+    for late in [format!("{}{object}", null.repeat(300_000)), format!("{}{null}", object.repeat(300_000))] {
+        let imported = json(&late).unwrap();
+        assert_eq!(
+            (imported.columns().join(", ").as_str(), imported.report.row_count),
+            ("a int64, n.x int64", 300_001)
+        );
+    }
+    // A value of its own is never lost, and a column of nothing but nulls stays one.
+    let both = json(&format!("{}{{\"a\":1,\"n\":7}}\n", object.repeat(300_000))).unwrap();
+    assert_eq!(both.texts("n").last().map(String::as_str), Some("7"));
+    assert_eq!(json("{\"a\":1,\"n\":null}").unwrap().columns(), ["a int64", "n text"]);
+    let table = imported.report.definition;
+    let only = run(vec![text("c.json", "{\"a\":9,\"n\":null}\n")], &Options::default(), Some(&table)).unwrap();
+    assert_eq!((only.texts("a"), only.texts("n.x")), (vec!["9".into()], vec!["∅".into()]));
+}
+
+#[test]
+fn members_of_an_object_are_records_if_the_path_says_so() {
+    let days = "{\"2024-01-01\":{\"v\":1},\"2024-01-02\":{\"v\":2},\"2024-01-03\":{\"v\":3}}";
+    let top = json(days).unwrap();
+    let notes = top.report.notes.join("\n");
+    assert!(notes.contains("becomes one row; if its 3 objects are records, --path '*' reads them as rows"), "{notes}");
+    assert_eq!((top.report.row_count, top.texts("2024-01-02.v")), (1, vec!["2".into()]));
+    let inside = json(&format!("{{\"meta\":{{\"unit\":\"m\"}},\"a day's\":{days}}}")).unwrap();
+    let notes = inside.report.notes.join("\n");
+    assert!(notes.contains("its 3 objects of a day's are records"), "{notes}");
+    assert!(notes.contains(r"--path 'a day'\''s.*' reads them"), "{notes}");
+    assert!(!json("{\"a\":{\"v\":1},\"b\":2}").unwrap().report.notes.join("\n").contains("--path"));
+    let nested = format!("{{\"n\":1,\"a.b\":{{\"c\":{days}}}}}");
+    for (content, path) in [(days, "*"), (nested.as_str(), "a.b.c.*")] {
+        let rows = at(content, path).unwrap();
+        assert_eq!(rows.columns(), ["*key date", "v int64"], "{path}");
+        assert_eq!((rows.texts("key")[2].as_str(), rows.texts("v").join(",").as_str()), ("2024-01-03", "1,2,3"));
+    }
+    for (content, path, message) in [
+        ("{\"a\":{\"v\":1},\"b\":2}", "*", "a.json: the member b is not an object"),
+        ("{\"a\":{\"v\":1},\"b\":2}", "c.*", "a.json: there is no object c"),
+        ("{\"a\":{\"key\":1}}", "*", "a.json: a has a member key, and key is the column of the names"),
+    ] {
+        assert_eq!(at(content, path).map(|imported| imported.columns()).unwrap_err().message(), message);
+    }
+}
+
+#[test]
 fn lists_that_are_no_columns_are_refused_or_stay_one_record() {
     let refused = |content: &str, path: Option<&str>| {
         let options = Options { path: path.map(str::to_owned), ..Options::default() };

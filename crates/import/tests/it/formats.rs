@@ -205,6 +205,16 @@ fn parquet_of(batch: &RecordBatch) -> Vec<u8> {
 }
 
 #[test]
+fn the_parts_of_a_time_in_parquet_stay_columns() {
+    let number = |value: i64| Arc::new(Int64Array::from(vec![value])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("year", number(2024)), ("month", number(1)), ("day", number(2))]).unwrap();
+    let imported = run(vec![text("a.parquet", parquet_of(&batch))], &Options::default(), None).unwrap();
+    assert_eq!(imported.columns(), ["year int64", "month int64", "day int64"]);
+    let notes = imported.report.notes.join("\n");
+    assert!(notes.contains("a plain table") && notes.contains("make_timestamp"), "{notes}");
+}
+
+#[test]
 fn the_progress_within_a_file_of_parquet_is_known() {
     let numbers = Arc::new(Int64Array::from_iter_values(0..100_000)) as ArrayRef;
     let bytes = parquet_of(&RecordBatch::try_from_iter([("n", numbers)]).unwrap());

@@ -237,11 +237,13 @@ fn decimal_commas_are_numbers_unless_they_may_stand_between_thousands() {
 }
 
 #[test]
-fn commas_between_thousands_stay_text_with_a_note() {
+fn commas_between_thousands_are_left_out_if_they_can_be_nothing_else() {
     let imported = csv("n,price,ids\n1,\"1,234\",\"101,202\"\n2,\"12,345,678\",\"101,20\"\n3,\"1,234.5\",\"a,b\"\n");
-    assert_eq!(imported.columns(), ["n int64", "price text", "ids text"]);
+    assert_eq!(imported.columns(), ["n int64", "price float64", "ids text"]);
+    assert_eq!(imported.texts("price"), ["1234.0", "12345678.0", "1234.5"]);
+    let noted = "column price: commas in numbers such as 12,345,678 are read as between thousands: 12345678";
     let notes = notes(&imported);
-    assert!(notes.contains("column price is text: its numbers have commas between thousands: line 3"), "{notes}");
+    assert!(notes.contains(noted), "{notes}");
     assert!(!notes.contains("column ids"), "{notes}");
 }
 

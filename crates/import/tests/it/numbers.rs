@@ -142,3 +142,65 @@ fn blanks_and_apostrophes_between_thousands_are_reported() {
         assert!(imported.columns()[0] == "a text" && notes.contains(named), "{numbers}: {notes}");
     }
 }
+
+#[test]
+fn percent_signs_and_currencies_are_reported() {
+    for (numbers, noted) in [
+        ("12%\n7.5%\n", "its numbers have the sign %: line 2 has \"12%\"; in SQL, replace(COLUMN, '%', '')"),
+        ("$1.50\n3\n", "its numbers have the sign $: line 2"),
+        ("1.50 €\n-2 €\n", "its numbers have the sign €: line 2"),
+    ] {
+        let lines: String = numbers.lines().map(|number| format!("{number};x\n")).collect();
+        let imported = csv(format!("a;b\n{lines}"));
+        let notes = imported.report.notes.join("\n");
+        assert!(imported.columns()[0] == "a text" && notes.contains(noted), "{numbers}: {notes}");
+    }
+    let words = csv("a;b\n12%;x\nsome;y\n");
+    assert!(!words.report.notes.join("\n").contains("sign"), "{:?}", words.report.notes);
+}
+
+#[test]
+fn commas_between_thousands_must_be_sure_in_the_whole_file() {
+    let whole = csv("a;b\n1,234,567;x\n-12,345;y\n12;z\n");
+    assert_eq!(
+        (whole.columns()[0].as_str(), whole.texts("a")),
+        ("a int64", vec!["1234567".into(), "-12345".into(), "12".into()])
+    );
+    // Far behind a sample in which a comma may be the decimal one, and before one that is none between thousands.
+    let body = "1,234;1000000000000000000\n".repeat(200_000);
+    let late = csv(format!("a;b\n{body}1,234.5;2\n"));
+    assert_eq!((late.columns()[0].as_str(), late.texts("a").last().unwrap().as_str()), ("a float64", "1234.5"));
+    for other in ["1,5", "1,23,456", "12,34"] {
+        let mixed = csv(format!("a;b\n1,234.5;2\n{body}{other};2\n"));
+        assert!(mixed.columns()[0].starts_with("a text"), "{other}: {:?}", mixed.columns());
+        assert_eq!(mixed.texts("a").last().map(String::as_str), Some(other));
+    }
+    let open = csv("a;b\n1,234;1\n5,678;2\n");
+    assert_eq!((open.columns()[0].as_str(), open.texts("a")), ("a text", vec!["1,234".into(), "5,678".into()]));
+    let table = TableDefinition::new("t").with_column("a", ColumnType::Int32, None);
+    let added = run(vec![text("a.csv", "a\n\"1,234,567\"\n\"1,234\"\n")], &Options::default(), Some(&table)).unwrap();
+    assert_eq!(added.texts("a"), ["1234567", "1234"]);
+}
+
+#[test]
+fn each_file_has_decimal_commas_or_points() {
+    let files = |contents: &[&str]| {
+        let names = ["a.csv", "b.csv", "c.csv"];
+        let inputs = names.into_iter().zip(contents).map(|(name, content)| text(name, *content)).collect();
+        run(inputs, &Options::default(), None).unwrap()
+    };
+    let both = files(&["v;w\n1,5;1\n1.234,5;1\n", "v,w\n2.5,1\n1.234,1\n"]);
+    assert_eq!(both.columns()[0], "v float64");
+    assert_eq!(both.texts("v"), ["1.5", "1234.5", "2.5", "1.234"]);
+    let note = "column v: its numbers have decimal commas in a.csv, decimal points in b.csv";
+    assert!(both.report.notes.iter().any(|other| other == note), "{:?}", both.report.notes);
+    // A file that does not show it follows the others, and stays text if these differ.
+    assert_eq!(files(&["v;w\n1,5;1\n", "v;w\n1,234;1\n1.234;1\n"]).texts("v"), ["1.5", "1.234", "1234.0"]);
+    for unclear in ["v;w\n1,234;1\n", "v;w\n1.234;1\n"] {
+        let mixed = files(&["v;w\n1,5;1\n", "v,w\n2.5,1\n", unclear]);
+        assert!(mixed.columns()[0].starts_with("v text"), "{unclear}: {:?}", mixed.columns());
+        assert!(mixed.report.notes.join("\n").contains("write them alike"), "{:?}", mixed.report.notes);
+    }
+    let third = files(&["v;w\n1,5;1\n", "v,w\n2.5,1\n", "v;w\n1,234.5;1\n7;1\n"]);
+    assert_eq!(third.texts("v"), ["1.5", "2.5", "1234.5", "7.0"]);
+}

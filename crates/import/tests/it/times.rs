@@ -51,6 +51,57 @@ fn a_file_that_does_not_tell_follows_the_others_with_a_note() {
 }
 
 #[test]
+fn months_quarters_and_weeks_are_their_first_days() {
+    for (first, second, days) in [
+        ("2024-01", "2024-12", ["2024-01-01", "2024-12-01"]),
+        ("2023Q4", "2024-Q2", ["2023-10-01", "2024-04-01"]),
+        ("2024-W52", "2025-W01", ["2024-12-23", "2024-12-30"]),
+    ] {
+        let imported = csv(format!("period,v\n{first},1\n{second},2\n"));
+        assert_eq!(
+            (imported.columns()[0].as_str(), imported.texts("period")),
+            ("*period date", days.map(str::to_owned).to_vec())
+        );
+        let notes = imported.report.notes.join("\n");
+        assert!(notes.contains("column period: months, quarters and weeks"), "{notes}");
+    }
+    // Numbers of things, and months that name columns.
+    assert_eq!(csv("part,v\n2024-01,1\n2024-13,2\n").columns(), ["part text", "v int64"]);
+    assert_eq!(csv("part,v\n1024-01,1\n5551-02,2\n").columns(), ["part text", "v int64"]);
+    assert_eq!(csv("city,2024-01\nBerlin,5\nParis,7\n").columns(), ["city text", "2024-01 int64"]);
+    assert_eq!(csv("Berlin,2024-01\nParis,2024-02\n").report.row_count, 2);
+}
+
+#[test]
+fn digits_in_strings_of_json_are_times_if_the_caller_says_so() {
+    let lines = "{\"at\":\"1700000000\",\"id\":\"17\"}\n{\"at\":\"1700000060\",\"id\":\"18\"}\n";
+    let of = |options: &Options| run(vec![text("a.jsonl", lines)], options, None).unwrap();
+    assert_eq!(of(&Options::default()).columns(), ["at text", "id text"]);
+    let asked = of(&time("at"));
+    assert_eq!(asked.columns(), ["*at timestamp_s", "id text"]);
+    assert_eq!(asked.texts("at"), ["2023-11-14T22:13:20Z", "2023-11-14T22:14:20Z"]);
+}
+
+#[test]
+fn a_time_in_brackets_is_one_field_between_blanks() {
+    let line =
+        |second: &str, end: &str| format!("127.0.0.1 - - [01/Mar/2024:12:30:{second} +0100] \"GET /a b\" 200 [x]{end}");
+    let options = Options { delimiter: Some(b' '), ..Options::default() };
+    for end in ["\n", "\r\n"] {
+        let log = with(format!("{}{}", line("05", end), line("06", end)), &options);
+        assert_eq!((log.columns().len(), log.columns()[3].as_str()), (7, "*column4 timestamp_us"));
+        assert_eq!(log.texts("column4"), ["2024-03-01T11:30:05Z", "2024-03-01T11:30:06Z"]);
+        assert_eq!((log.texts("column5")[0].as_str(), log.texts("column7")[1].as_str()), ("GET /a b", "[x]"));
+    }
+    // A bracket that nothing closes in its line, or that ends within a word.
+    let open = with("a [b c\nd [e f]g\nh i j\n", &Options { header: Some(false), ..options });
+    assert_eq!(
+        (open.texts("column2"), open.texts("column3")[1].as_str()),
+        (vec!["[b".into(), "[e".into(), "i".into()], "f]g")
+    );
+}
+
+#[test]
 fn formats_may_differ_in_one_column() {
     let imported =
         csv("time,v\n2024-01-01 00:00:00,1\n2024/01/02 05:00,2\n2024-01-03T00:00:00.5+01:00,3\n31/01/2024 07:00,4\n");
@@ -143,6 +194,31 @@ fn year_month_day_and_hour_become_one_time() {
     let by_itself = csv(content.replace("03,01", "3,1"));
     assert_eq!(by_itself.texts("time"), imported.texts("time"));
     assert!(by_itself.report.notes[0].contains("year,month,day,hour"));
+}
+
+#[test]
+fn the_next_file_with_the_parts_of_the_time_needs_no_flag_either() {
+    let definition = csv("year,month,day,v\n2024,1,1,5\n").report.definition;
+    let next = vec![text("b.csv", "year,month,day,v\n2024,3,1,7\n")];
+    let imported = run(next, &Options::default(), Some(&definition)).unwrap();
+    assert_eq!(
+        (imported.texts("time"), imported.texts("v")),
+        (vec!["2024-03-01T00:00:00Z".to_owned()], vec!["7".to_owned()])
+    );
+}
+
+#[test]
+fn months_and_years_become_the_time_if_they_are_named() {
+    let months = with("year,month,v\n2024,1,5\n2024,12,6\n", &time("year,month"));
+    assert_eq!(months.columns(), ["*time timestamp_us", "v int64"]);
+    assert_eq!(months.texts("time"), ["2024-01-01T00:00:00Z", "2024-12-01T00:00:00Z"]);
+    let years = with("Year,v\n1959,5\n2024,6\n", &time("Year"));
+    assert_eq!(years.texts("time"), ["1959-01-01T00:00:00Z", "2024-01-01T00:00:00Z"]);
+    let next = run(vec![text("b.csv", "year,v\n2025,7\n")], &time("year"), Some(&years.report.definition)).unwrap();
+    assert_eq!(next.texts("time"), ["2025-01-01T00:00:00Z"]);
+    assert_eq!(csv("year,v\n1959,5\n").columns(), ["year int64", "v int64"], "without a flag");
+    let error = refused_with("year,month,v\n2024,13,5\n", &time("year,month"));
+    assert!(error.message().contains("there is no time of year,month 2024,13"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Files that statements read through a reader supplied by the session's owner. Nothing is opened here: a session
 //! without a reader refuses every statement that names a file to read.
 
-use super::copy::options::CopyOptions;
+use super::copy::options::CopyLayout;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, ErrorKind, Result, TableDefinition};
@@ -22,8 +22,6 @@ pub struct FileRequest<'a> {
 /// The format of a file's records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileLayout {
-    /// Detected from the content. If the file names its columns, they are matched by name.
-    Detected,
     /// Separated values, which may be in double quotes.
     Separated {
         /// The byte between fields.
@@ -31,15 +29,15 @@ pub enum FileLayout {
         /// Whether the first record is skipped.
         has_header: bool,
     },
-    /// As PostgreSQL's `COPY` writes it. Every rule of PostgreSQL applies.
-    Copy(CopyOptions),
+    /// That of a `COPY`. Outside of PostgreSQL's formats, columns that the file names are matched by name.
+    Copy(CopyLayout),
 }
 
-/// A query's request to read a file as a table.
+/// A query's request to read files as one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTableRequest {
-    /// The path of the file, or a pattern, as in the query.
-    pub path: String,
+    /// The paths of the files, or patterns, as in the query; at least one.
+    pub paths: Vec<String>,
     /// The format that the query names, such as `csv`; `None` to detect it.
     pub format: Option<&'static str>,
     /// The options in the query: names in lower case, and values.
@@ -75,7 +73,8 @@ pub trait StoredRows: fmt::Debug + Send + Sync {
 
 /// The error for a statement that names a file in a session that may not read files.
 pub(crate) fn no_files() -> Error {
-    Error::new(ErrorKind::Sql, "SQL may not read files here").with_hint("use `atsdb import`")
+    Error::new(ErrorKind::Sql, "SQL may not read files here")
+        .with_hint("store its rows first: `atsdb import`, or in the program CREATE TABLE t AS SELECT * FROM 'FILE'")
 }
 
 /// Opens files for a session, with the rights of the program's user.
@@ -85,7 +84,7 @@ pub trait FileReader: fmt::Debug + Send + Sync {
     /// value; the caller must then store nothing of the file.
     fn read(&self, request: &FileRequest<'_>, rows: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()>;
 
-    /// Reads a file as a table, with columns and types detected from its content, and text as plain text. The default
+    /// Reads files as a table, with columns and types detected from its content, and text as plain text. The default
     /// implementation refuses.
     fn table(&self, request: &FileTableRequest) -> Result<FileTable> {
         let _ = request;

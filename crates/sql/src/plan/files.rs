@@ -70,7 +70,7 @@ impl FileResolver<'_> {
         let Some(ident) = part.as_ident() else { return Ok(()) };
         let mut request = match args {
             None if ident.quote_style == Some('\'') => {
-                FileTableRequest { path: ident.value.clone(), format: None, options: Vec::new(), bytes_max: 0 }
+                FileTableRequest { paths: vec![ident.value.clone()], format: None, options: Vec::new(), bytes_max: 0 }
             }
             Some(arguments) => {
                 let function = ident.value.to_ascii_lowercase();
@@ -85,7 +85,8 @@ impl FileResolver<'_> {
         request.bytes_max = files.bytes_max;
         let provider = self.provider(files.reader.table(&request)?)?;
         if alias.is_none() {
-            *alias = Some(alias_of(self.spellings.spell(&stem(&request.path)))?);
+            let first = request.paths.first().map_or("", String::as_str);
+            *alias = Some(alias_of(self.spellings.spell(&stem(first)))?);
         }
         *name = ObjectName::from(vec![Ident::new(FILE_SCHEMA), Ident::new(self.providers.len().to_string())]);
         *args = None;
@@ -107,13 +108,13 @@ impl FileResolver<'_> {
     }
 }
 
-/// The arguments of a function that reads a file: its path first, then names and values of options.
+/// The arguments of a function that reads files: a path or a list of paths, then names and values of options.
 fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -> Result<FileTableRequest> {
     let usage = || {
-        sql_error(format!("{function} takes the name of a file, then name = value"))
+        sql_error(format!("{function} takes the name of a file, or a list of names, then name = value"))
             .with_hint(format!("for example {function}('day.{format}', skip = 3)"))
     };
-    let mut path = None;
+    let mut paths = Vec::new();
     let mut options = Vec::new();
     for argument in arguments {
         match argument {
@@ -121,8 +122,8 @@ fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -
                 let name = option_name(left).ok_or_else(usage)?;
                 options.push((name, literal(right).ok_or_else(usage)?));
             }
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) if path.is_none() => {
-                path = Some(literal(value).ok_or_else(usage)?);
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) if paths.is_empty() => {
+                paths = path_list(value).ok_or_else(usage)?;
             }
             FunctionArg::ExprNamed { name: Expr::Identifier(name), arg: FunctionArgExpr::Expr(value), .. }
             | FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
@@ -131,8 +132,18 @@ fn request_of(function: &str, format: &'static str, arguments: &[FunctionArg]) -
             _ => return Err(usage()),
         }
     }
-    let path = path.ok_or_else(usage)?;
-    Ok(FileTableRequest { path, format: Some(format), options, bytes_max: 0 })
+    if paths.is_empty() {
+        return Err(usage());
+    }
+    Ok(FileTableRequest { paths, format: Some(format), options, bytes_max: 0 })
+}
+
+/// A path, or those of a list such as `['a.csv', 'b.csv']`.
+fn path_list(value: &Expr) -> Option<Vec<String>> {
+    match value {
+        Expr::Array(list) => list.elem.iter().map(literal).collect(),
+        value => Some(vec![literal(value)?]),
+    }
 }
 
 /// The name of an option. The word of `null = 'NA'` is not an identifier.

@@ -10,7 +10,7 @@ use atsdb_dialect::text::errors::{ALL_FUNCTIONS, sql_error};
 const EXAMPLE_CHARACTERS_MAX: usize = 80;
 
 /// Functions of other databases, and what to write instead.
-const INSTEAD: [(&str, &str); 27] = [
+const INSTEAD: [(&str, &str); 33] = [
     ("json_extract", JSON),
     ("json_extract_string", JSON),
     ("json_value", JSON),
@@ -27,6 +27,12 @@ const INSTEAD: [(&str, &str); 27] = [
     ("sysdate", "now()"),
     ("curdate", "current_date"),
     ("unix_timestamp", "extract(epoch FROM x)"),
+    ("epoch", "extract(epoch FROM x)"),
+    ("tounixtimestamp", "extract(epoch FROM x)"),
+    ("tostartofminute", "time_bucket('1 minute', x)"),
+    ("tostartofhour", "time_bucket('1 hour', x)"),
+    ("tostartofday", "time_bucket('1 day', x)"),
+    ("tostartofmonth", "time_bucket('1 month', x)"),
     ("julianday", "extract(julian FROM x)"),
     ("dateadd", PERIOD),
     ("date_add", PERIOD),
@@ -71,6 +77,11 @@ fn with_nearest_function(error: Error, name: &str) -> Error {
         let call = format!("{}({})", window.name, window.arguments);
         return sql_error(format!("window function {} requires an OVER clause", window.name))
             .with_hint(format!("write {call} OVER (ORDER BY time)"));
+    }
+    let is_table = |function: &&FunctionInfo| function.kind == FunctionKind::Table && is_named(function, name);
+    if let Some(table) = functions.iter().find(is_table) {
+        let call = format!("{}({})", table.name, table.arguments);
+        return error.with_hint(format!("it returns rows: write SELECT * FROM {call}"));
     }
     match nearest_name(name, functions.iter().map(|function| function.name.as_str())).map(str::to_owned) {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
@@ -118,6 +129,8 @@ mod tests {
     fn window_functions_say_that_they_need_a_window() {
         let error = hint_of(unknown_function("RANK"));
         assert_eq!(error, "window function rank requires an OVER clause (write rank() OVER (ORDER BY time))");
+        let error = hint_of(unknown_function("read_csv"));
+        assert!(error.contains("it returns rows: write SELECT * FROM read_csv(file"), "{error}");
         let error = hint_of(unknown_function("row_numbr"));
         assert_eq!(error, "no function named row_numbr (did you mean row_number?)");
     }

@@ -3,7 +3,7 @@
 use super::context::context;
 use super::function_examples::{FunctionExample, function_examples};
 use super::function_kind::FunctionKind;
-use super::function_notes::{INTERNAL, NOTES, REWRITTEN_AGGREGATES, REWRITTEN_SCALARS};
+use super::function_notes::{FILE_FUNCTIONS, INTERNAL, NOTES, REWRITTEN_AGGREGATES, REWRITTEN_SCALARS};
 use super::options::SessionOptions;
 use crate::ddl::from_query::type_name_of;
 use atsdb_core::Result;
@@ -104,9 +104,9 @@ pub fn functions() -> Result<Vec<FunctionInfo>> {
         add(name, name, FunctionKind::Table, None, None, "rows".to_owned());
     }
     let scalars = REWRITTEN_SCALARS.iter().map(|note| (FunctionKind::Scalar, note));
-    for (kind, (name, arguments, returns, description)) in
-        scalars.chain(REWRITTEN_AGGREGATES.iter().map(|note| (FunctionKind::Aggregate, note)))
-    {
+    let aggregates = REWRITTEN_AGGREGATES.iter().map(|note| (FunctionKind::Aggregate, note));
+    let tables = FILE_FUNCTIONS.iter().map(|note| (FunctionKind::Table, note));
+    for (kind, (name, arguments, returns, description)) in scalars.chain(aggregates).chain(tables) {
         let [name, arguments, returns, description] = [*name, *arguments, *returns, *description].map(str::to_owned);
         insert(FunctionInfo { name, kind, arguments, returns, description, example: None });
     }
@@ -338,6 +338,11 @@ mod tests {
         assert_eq!(find("pow").description, "The same as power.");
         assert!(functions.is_sorted_by_key(|function| (function.name.clone(), function.kind)));
         assert_eq!((find("pow").alias_of(), find("jsonb_agg").alias_of()), (Some("power"), None));
+        let files: Vec<&str> = FILE_FUNCTIONS.iter().map(|(name, ..)| *name).collect();
+        let mut known: Vec<&str> = atsdb_dialect::text::file_functions::names().collect();
+        known.sort_unstable();
+        assert_eq!(files, known);
+        assert_eq!((find("read_csv").kind, find("read_ndjson").alias_of()), (FunctionKind::Table, Some("read_json")));
         for (name, kind) in function_examples().into_keys() {
             assert!(functions.iter().any(|function| function.name == name && function.kind == kind), "{name}");
         }

@@ -144,6 +144,20 @@ pub(super) const REWRITTEN_AGGREGATES: [FunctionNote; 11] = [
     ("variance", "x", "DOUBLE", "The same as var."),
 ];
 
+/// The same for the functions in FROM that read files.
+pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
+    ("read_csv", FILES, "rows", "The rows of files of separated values; a file may be a pattern or a URL."),
+    ("read_csv_auto", FILES, "rows", "The same as read_csv."),
+    ("read_json", FILES, "rows", "The rows of JSON files; a file may be a pattern or a URL."),
+    ("read_json_auto", FILES, "rows", "The same as read_json."),
+    ("read_ndjson", FILES, "rows", "The same as read_json."),
+    ("read_parquet", FILES, "rows", "The rows of Parquet files; a file may be a pattern or a URL."),
+    ("read_xlsx", FILES, "rows", "The rows of a sheet of workbooks; a file may be a pattern or a URL."),
+];
+
+/// The arguments of these.
+const FILES: &str = "file or [file, ...] [, option = value, ...]";
+
 pub(super) const NOTES: [FunctionNote; 174] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),

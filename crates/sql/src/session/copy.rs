@@ -1,20 +1,22 @@
 //! `COPY` from and to files, which is refused unless the session has a file reader or writer. A reader also supplies
 //! the rows that a client sends.
 
-use super::files::FileWriter;
+use super::files::{FileWriter, WriteTarget};
 use super::state::Session;
 use crate::dml::conflict::OnDuplicate;
+use crate::dml::copy::options::CopyLayout;
 use crate::dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 use crate::dml::files::{FileLayout, FileRequest, no_files};
 use crate::dml::target::Target;
 use crate::run::answer::Answer;
 use crate::write::copy_condition::CopyCondition;
 use crate::write::insert::{append_named, named_rows};
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::params::{Parameters, bound};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::source_position::SourcePosition;
+use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use std::sync::Arc;
@@ -27,25 +29,30 @@ impl Session {
     }
 
     pub(super) fn copy(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Answer> {
-        let copy = CopyStatement::parse(text)?;
+        let copy = CopyStatement::parse(text).map_err(with_formats)?;
         let path = match &copy.target {
-            CopyTarget::File(path) => path.clone(),
+            CopyTarget::File(path) => Some(path.clone()),
             CopyTarget::Parameter(name) => match parameters {
-                Parameters::Texts(texts) => bound(name, texts)?.to_owned(),
+                Parameters::Texts(texts) => Some(bound(name, texts)?.to_owned()),
                 _ => return Err(sql_error("the path of a COPY is a text").with_hint("write the path in quotes")),
             },
-            CopyTarget::Client => return Err(not_supported("COPY with STDIN or STDOUT here").with_hint("name a file")),
+            CopyTarget::Client if copy.is_in => {
+                return Err(not_supported("COPY FROM STDIN here")
+                    .with_hint("name a file, or load what comes on stdin: atsdb import URL TABLE -"));
+            }
+            CopyTarget::Client => None,
             CopyTarget::Program(_) => return Err(not_supported("COPY with a program").with_hint("name a file")),
         };
-        match &copy.source {
-            CopySource::Table { name, .. } if copy.is_in => {
+        match (&copy.source, path) {
+            (CopySource::Table { name, .. }, Some(path)) if copy.is_in => {
                 self.copy_from(&copy, &name_of_table(name)?, &path, position, parameters)
             }
-            _ => self.copy_to(&copy, &path, parameters),
+            (_, path) => self.copy_to(&copy, path.as_deref(), parameters),
         }
     }
 
-    fn copy_to(&self, copy: &CopyStatement, path: &str, parameters: &Parameters) -> Result<Answer> {
+    /// Writes a file, or the standard output if there is no path.
+    fn copy_to(&self, copy: &CopyStatement, path: Option<&str>, parameters: &Parameters) -> Result<Answer> {
         let query = match &copy.source {
             CopySource::Query(query) => query.clone(),
             CopySource::Table { name, columns } => {
@@ -58,10 +65,9 @@ impl Session {
         let Some(writer) = self.file_writer.as_ref().filter(|_| self.options.file_access) else {
             return Err(sql_error("SQL may not write files here").with_hint("use `atsdb export`"));
         };
-        // Without options, the extension says the format.
-        let options = (copy.has_options || !names_a_format(path)).then_some(&copy.options);
+        let layout = layout_of(copy, path);
         let rows = self.rows_of(&query, SourcePosition::START, parameters)?;
-        if let Some(options) = options {
+        if let CopyLayout::PostgreSql(options) = &layout {
             let schema = rows.schema();
             let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             let relation = match &copy.source {
@@ -70,7 +76,11 @@ impl Session {
             };
             options.check_columns(&columns, &columns, relation)?;
         }
-        let row_count = writer.write(path, copy.may_replace, options, rows)?;
+        let target = match path {
+            Some(path) => WriteTarget::File { path, may_replace: copy.may_replace },
+            None => WriteTarget::Stdout,
+        };
+        let row_count = writer.write(target, &layout, rows)?;
         Ok(Answer::Done { verb: "COPY", row_count: Some(row_count) })
     }
 
@@ -95,10 +105,7 @@ impl Session {
         let (table, positions) = Target::new(table, columns, OnDuplicate::default()).resolve_among(&tables)?;
         let all: Vec<&str> = table.definition.columns.iter().map(|column| column.name.as_str()).collect();
         copy.positions(&all)?;
-        let layout = match copy.has_options || !names_a_format(path) {
-            true => FileLayout::Copy(copy.options.clone()),
-            false => FileLayout::Detected,
-        };
+        let layout = FileLayout::Copy(layout_of(copy, Some(path)));
         let definition = super::load::fields_of(&table, &positions);
         let request = FileRequest { path, definition: &definition, layout };
         let policy = table.definition.on_conflict;
@@ -134,6 +141,22 @@ impl Session {
 
 fn name_of_table(parts: &[String]) -> Result<TableName> {
     TableName::of(&ObjectName::from(parts.iter().map(|part| Ident::with_quote('"', part)).collect::<Vec<_>>()))
+}
+
+/// The format of the rows. Without options, the extension of a file says it.
+fn layout_of(copy: &CopyStatement, path: Option<&str>) -> CopyLayout {
+    match copy.file_format {
+        Some(format) => CopyLayout::Named(format),
+        None if !copy.has_options && path.is_some_and(names_a_format) => CopyLayout::Detected,
+        None => CopyLayout::PostgreSql(copy.options.clone()),
+    }
+}
+
+/// The error, with the formats if it is about an unknown one.
+fn with_formats(error: StatementError) -> Error {
+    let is_format = error.message.starts_with("COPY format ") && error.message.ends_with("not recognized");
+    let error = Error::from(error);
+    if is_format { error.with_hint("a file has text, csv, binary, parquet, arrow, json or jsonl") } else { error }
 }
 
 /// Whether a file's extension names a format of its own.

@@ -26,7 +26,7 @@ use crate::write::insert::append_rows;
 use atsdb_core::{ErrorKind, Result, Table};
 use atsdb_dialect::functions::session::advisory_locks::is_lock_function;
 use atsdb_dialect::functions::session::sequences::CHANGING;
-use atsdb_dialect::parse::refuse::{is_load_data, refuse_files, refuse_unsupported, refused};
+use atsdb_dialect::parse::refuse::{is_load_data, refuse_unsupported, refused};
 use atsdb_dialect::parse::statement::parse_declaring;
 use atsdb_dialect::parse::with_clause::main_word;
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error, with_statement_hint};
@@ -167,7 +167,6 @@ impl Session {
             "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.position()),
             _ => {}
         }
-        refuse_files(statement.text())?;
         refuse_unsupported(statement.text())?;
         match self.execute_with_own_syntax(statement)? {
             Some(answer) => Ok(answer),

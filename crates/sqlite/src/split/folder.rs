@@ -80,6 +80,10 @@ pub(crate) fn unavailable(work: &str, path: &Path, error: io::Error) -> Error {
             let message = format!("disk full at {location}: this call stored nothing");
             unavailable(message, "free some space and retry; reading still works")
         }
+        io::ErrorKind::FileTooLarge => {
+            let message = format!("cannot {work} {location}: {error}");
+            unavailable(message, "raise the limit on the size of files: ulimit -f unlimited")
+        }
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
             let message = format!("cannot {work} {location}: {error}");
             unavailable(message, "check that you may read and write the folder and what is in it")

@@ -76,7 +76,8 @@ fn beginning(text: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 ///
-/// The import's own error for the first record that it would refuse, after everything was shown.
+/// The import's own error for the first record that it would refuse, or for types that no row shows. It comes after
+/// everything was shown.
 pub(super) fn run(
     name: &str,
     existing: Option<&Table>,
@@ -111,6 +112,6 @@ pub(super) fn run(
     out.complete()?;
     match report.skipped.first() {
         Some(skipped) if is_strict => Err(skipped.refusal()),
-        _ => Ok(()),
+        _ => report.check_types(),
     }
 }

@@ -29,6 +29,7 @@ use declared::DeclaredTable;
 use remarks::show_remarks;
 use sink::{BatchName, BatchSink, DiscardRows, KeyConflicts};
 use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,6 +54,18 @@ pub(super) fn run(args: &ImportArgs) -> Result<()> {
     import_into(&database, args, &space)
 }
 
+/// Refuses a new table with the name of a file: the table was forgotten, as in `atsdb import air.db *.csv`, which would
+/// leave out the first file.
+fn refuse_file_as_table(name: &str, existing: Option<&Table>) -> Result<()> {
+    let path = Path::new(name);
+    if existing.is_some() || path.extension().is_none() || !path.is_file() {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{name} is a file, and stands where the table is named")).with_hint(
+        "the table comes before the files: atsdb import URL TABLE FILE...; in the shell behind it: .import FILE TABLE",
+    ))
+}
+
 /// Shows what an import would do. `compares_files` is whether the store can tell which files it got.
 fn try_out(
     database: Option<&Database>,
@@ -63,6 +76,7 @@ fn try_out(
     let (options, declared) = (options::options(args, space)?, DeclaredTable::of(args)?);
     let engine = database.map(Database::engine);
     let existing = engine.map(|engine| existing_table(engine, &args.table)).transpose()?.flatten();
+    refuse_file_as_table(&args.table, existing.as_ref())?;
     let mut files = source_files(args, &options)?;
     if let Some(table) = &existing {
         note_unused(table, &options, &declared)?;
@@ -99,6 +113,7 @@ fn import_watched(database: &Database, args: &ImportArgs, space: &Arc<TemporaryS
     let given_name = options::batch_id(args)?;
     let engine = database.engine();
     let existing = existing_table(engine, &args.table)?;
+    refuse_file_as_table(&args.table, existing.as_ref())?;
     let files = source_files(args, &options)?;
     if let Some(table) = &existing {
         note_unused(table, &options, &declared)?;
@@ -125,6 +140,7 @@ fn import_watched(database: &Database, args: &ImportArgs, space: &Arc<TemporaryS
     let progress = Progress::new();
     let show = |now| progress.update_import(now);
     let report = atsdb_import::import(&args.table, inputs, &options, definition.as_ref(), &mut sink, &show)?;
+    report.check_types()?;
     let (outcome, conflicts) = sink.commit()?;
     let elapsed = started.elapsed();
     drop(progress);

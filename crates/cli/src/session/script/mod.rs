@@ -116,8 +116,10 @@ impl Runner {
             let start = (statement.line(), statement.column());
             let started = clock::now();
             let running = self.running.begin();
-            let answer =
-                self.session.execute(&statement, &self.params).map_err(|error| place(with_file_hint(error), start))?;
+            let answer = self
+                .session
+                .execute(&statement, &self.params)
+                .map_err(|error| place(with_parameter_hint(with_file_hint(error)), start))?;
             if let Some(notice) = self.session.take_notice() {
                 note(&notice);
             }
@@ -213,6 +215,15 @@ fn time_line(elapsed: Duration) -> String {
 fn with_file_hint(error: Error) -> Error {
     let name = error.message().strip_prefix("no table named ").filter(|name| Path::new(name).is_file());
     match name.map(|name| format!("a query reads a file by its name in quotes: FROM '{}'", name.replace('\'', "''"))) {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}
+
+/// Explains how a parameter gets its value, unless the error already names one that was given.
+fn with_parameter_hint(error: Error) -> Error {
+    let name = error.message().strip_prefix("no value is given for the parameter $").filter(|_| error.hint().is_none());
+    match name.map(|name| format!("give it one: atsdb sql -p {name}=VALUE URL '...'")) {
         Some(hint) => error.with_hint(hint),
         None => error,
     }

@@ -2,7 +2,7 @@
 
 use crate::build::cells::{Cells, Utf8Slice};
 use crate::build::column_values::{ColumnValues, Inexact};
-use crate::values::comma_numbers::with_point;
+use crate::values::comma_numbers::{NumberForm, plain_number};
 use crate::values::numbers::{any_f64, any_i64, any_u64, boolean, is_number, is_rounded, plain_f64, plain_i64};
 use arrow::array::{AsArray, BooleanArray};
 use arrow::datatypes::{ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int64Type};
@@ -22,8 +22,9 @@ impl Cells<'_> {
 
     pub(super) fn bigints(&self, position: usize) -> Result<ColumnValues, ArrowError> {
         self.primitive::<Int64Type>(position, |bytes| {
-            let value = plain_i64(bytes).or_else(|| if self.column.is_inferred { None } else { any_i64(bytes) });
-            value.ok_or_else(|| not_whole(bytes, "BIGINT"))
+            let number = self.plain(bytes)?;
+            let value = plain_i64(&number).or_else(|| if self.column.is_inferred { None } else { any_i64(&number) });
+            value.ok_or_else(|| not_whole(&number, "BIGINT"))
         })
     }
 
@@ -32,7 +33,10 @@ impl Cells<'_> {
         T::Native: TryFrom<i64>,
     {
         let convert = |value: i64| T::Native::try_from(value).ok();
-        self.primitive::<T>(position, |bytes| any_i64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
+        self.primitive::<T>(position, |bytes| {
+            let number = self.plain(bytes)?;
+            any_i64(&number).and_then(convert).ok_or_else(|| not_whole(&number, name))
+        })
     }
 
     pub(super) fn unsigned<T: ArrowPrimitiveType>(
@@ -44,11 +48,14 @@ impl Cells<'_> {
         T::Native: TryFrom<u64>,
     {
         let convert = |value: u64| T::Native::try_from(value).ok();
-        self.primitive::<T>(position, |bytes| any_u64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
+        self.primitive::<T>(position, |bytes| {
+            let number = self.plain(bytes)?;
+            any_u64(&number).and_then(convert).ok_or_else(|| not_whole(&number, name))
+        })
     }
 
     pub(super) fn floats(&self, position: usize) -> Result<ColumnValues, ArrowError> {
-        self.primitive::<Float32Type>(position, |bytes| single(&self.with_decimal_point(bytes)?))
+        self.primitive::<Float32Type>(position, |bytes| single(&self.plain(bytes)?))
     }
 
     pub(super) fn doubles(&self, position: usize) -> Result<ColumnValues, ArrowError> {
@@ -56,7 +63,7 @@ impl Cells<'_> {
         let is_inferred = self.column.is_inferred;
         let gathered = self.primitive::<Float64Type>(position, |bytes| {
             inexact.add_if(is_rounded(bytes), bytes);
-            let number = self.with_decimal_point(bytes)?;
+            let number = self.plain(bytes)?;
             let value = if is_inferred { plain_f64(&number) } else { any_f64(&number) };
             value.ok_or_else(|| no_number(&number, "DOUBLE"))
         })?;
@@ -66,7 +73,7 @@ impl Cells<'_> {
     pub(super) fn decimals(&self, position: usize, precision: u8, scale: u8) -> Result<ColumnValues, ArrowError> {
         let ty = self.column.column.column_type.sql_name();
         let values = self.primitive::<Decimal128Type>(position, |bytes| {
-            let number = self.with_decimal_point(bytes)?;
+            let number = self.plain(bytes)?;
             decimal::parse(number.utf8(), precision, scale).ok_or_else(|| format!("does not fit {ty}"))
         })?;
         let decimals = values.array.as_primitive::<Decimal128Type>().clone();
@@ -74,13 +81,13 @@ impl Cells<'_> {
         Ok(ColumnValues { array, ..values })
     }
 
-    /// A number of the column, written with a decimal point.
-    fn with_decimal_point<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, String> {
-        if !self.column.has_decimal_commas {
-            return Ok(Cow::Borrowed(bytes));
-        }
-        let reason = "is not a number with a decimal comma, as others of the column are";
-        with_point(bytes).map(Cow::Owned).ok_or_else(|| reason.to_owned())
+    /// A number of the column, written with a decimal point and nothing between thousands.
+    fn plain<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, String> {
+        let form = self.column.number_forms.get(self.read.file).copied().unwrap_or_default();
+        plain_number(bytes, form).ok_or_else(|| {
+            let what = if form == NumberForm::DecimalComma { "a decimal comma" } else { "commas between thousands" };
+            format!("is not a number with {what}, as others of the column are")
+        })
     }
 }
 

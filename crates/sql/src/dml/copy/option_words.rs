@@ -1,6 +1,6 @@
 //! The words of `COPY`'s options: a list in parentheses, or the older form without them.
 
-use super::options::{CopyColumns, CopyFormat, CopyHeader, GivenOptions};
+use super::options::{CopyColumns, CopyFormat, CopyHeader, FILE_FORMATS, GivenOptions};
 use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::words::{Word, Words};
 
@@ -69,10 +69,10 @@ fn take(given: &mut GivenOptions, name: &str, value: OptionValue, is_in: bool) -
                 "text" => CopyFormat::Text,
                 "csv" => CopyFormat::Csv,
                 "binary" => CopyFormat::Binary,
-                _ => {
-                    let message = format!("COPY format \"{found}\" not recognized");
-                    return Err(StatementError::invalid_option(message));
-                }
+                _ => match FILE_FORMATS.iter().find(|known| **known == found) {
+                    Some(known) => return set(&mut given.file_format, *known),
+                    None => return Err(unknown_format(&found)),
+                },
             };
             set(&mut given.format, format)
         }
@@ -96,6 +96,11 @@ fn take(given: &mut GivenOptions, name: &str, value: OptionValue, is_in: bool) -
         "force_null" => set(&mut given.force_null, list(name, value)?),
         other => Err(StatementError::syntax(format!("option \"{other}\" not recognized"))),
     }
+}
+
+/// The error about a format that is not known, or not for this statement.
+pub(super) fn unknown_format(name: &str) -> StatementError {
+    StatementError::invalid_option(format!("COPY format \"{name}\" not recognized"))
 }
 
 fn set<T>(place: &mut Option<T>, value: T) -> Result<(), StatementError> {

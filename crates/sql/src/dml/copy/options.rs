@@ -37,6 +37,20 @@ pub enum CopyFormat {
     Binary,
 }
 
+/// The formats besides PostgreSQL's that an option may name for a file.
+pub(super) const FILE_FORMATS: [&str; 5] = ["parquet", "arrow", "json", "jsonl", "ndjson"];
+
+/// The format of the rows that a COPY reads or writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CopyLayout {
+    /// The one that the file's extension names; of a file that is read, the one of its content.
+    Detected,
+    /// The one of this name: `parquet`, `arrow`, `json`, or `jsonl` and `ndjson`, which are the same.
+    Named(&'static str),
+    /// As PostgreSQL's `COPY` has it. Every rule of PostgreSQL applies.
+    PostgreSql(CopyOptions),
+}
+
 /// The first row of a text or CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyHeader {
@@ -114,6 +128,8 @@ pub(super) fn check_names<'a>(
 #[derive(Debug, Default)]
 pub(super) struct GivenOptions {
     pub(super) format: Option<CopyFormat>,
+    /// One of [`FILE_FORMATS`].
+    pub(super) file_format: Option<&'static str>,
     pub(super) delimiter: Option<String>,
     pub(super) null: Option<String>,
     pub(super) header: Option<CopyHeader>,
@@ -128,7 +144,7 @@ pub(super) struct GivenOptions {
 }
 
 impl GivenOptions {
-    /// Whether nothing is given about the format.
+    /// Whether nothing is given about a format of PostgreSQL.
     pub(super) fn is_empty(&self) -> bool {
         let Self { format, delimiter, null, header, quote, escape, freeze, encoding, overwrite: _, .. } = self;
         let texts = [delimiter, null, quote, escape, encoding];

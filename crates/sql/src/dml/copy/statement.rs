@@ -1,6 +1,6 @@
 //! The statement `COPY`: what is copied, and from or to where.
 
-use super::option_words::{names_up_to_parenthesis, quoted_text, read};
+use super::option_words::{names_up_to_parenthesis, quoted_text, read, unknown_format};
 use super::options::{CopyFormat, CopyOptions, GivenOptions, check_names};
 use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::words::{Word, Words};
@@ -16,7 +16,9 @@ pub struct CopyStatement {
     pub target: CopyTarget,
     /// The options.
     pub options: CopyOptions,
-    /// Whether the statement gives an option of the format.
+    /// The format of a file that is none of PostgreSQL's.
+    pub file_format: Option<&'static str>,
+    /// Whether the statement gives an option of a format of PostgreSQL.
     pub has_options: bool,
     /// Whether an existing file may be replaced.
     pub may_replace: bool,
@@ -103,8 +105,18 @@ impl CopyStatement {
             None => words.end()?,
         }
         let (has_options, may_replace) = (!given.is_empty(), given.overwrite.unwrap_or(false));
+        let file_format = given.file_format;
+        if let Some(format) = file_format {
+            if !matches!(target, CopyTarget::File(_) | CopyTarget::Parameter(_)) {
+                return Err(unknown_format(format));
+            }
+            if has_options {
+                let message = format!("COPY format \"{format}\" takes no other option than OVERWRITE");
+                return Err(StatementError::invalid_option(message));
+            }
+        }
         let options = given.options(is_in)?;
-        Ok(Self { source, is_in, target, options, has_options, may_replace, condition })
+        Ok(Self { source, is_in, target, options, file_format, has_options, may_replace, condition })
     }
 
     /// Checks the columns of the statement. `all` are the columns of a table or query; the result are those that are
@@ -207,6 +219,9 @@ mod tests {
         let copy = parsed("COPY t TO 'x.csv' WITH (OVERWRITE)");
         assert!(copy.may_replace && !copy.has_options);
         assert_eq!(parsed("COPY t TO $file").target, CopyTarget::Parameter("file".to_owned()));
+        let copy = parsed("COPY t TO 'x' (FORMAT Parquet, OVERWRITE)");
+        assert_eq!((copy.file_format, copy.has_options, copy.may_replace), (Some("parquet"), false, true));
+        assert_eq!(parsed("COPY t FROM 'x' (FORMAT 'ndjson') WHERE a > 1").file_format, Some("ndjson"));
     }
 
     #[test]
@@ -217,6 +232,12 @@ mod tests {
             ("COPY (SELECT 1) FROM STDIN", "42601", "syntax error at or near \"FROM\""),
             ("COPY (SELECT 1 TO STDOUT", "42601", "syntax error at end of input"),
             ("COPY t FROM STDIN (FORMAT xml)", "22023", "COPY format \"xml\" not recognized"),
+            ("COPY t TO STDOUT (FORMAT parquet)", "22023", "COPY format \"parquet\" not recognized"),
+            (
+                "COPY t TO 'x' (FORMAT parquet, HEADER)",
+                "22023",
+                "COPY format \"parquet\" takes no other option than OVERWRITE",
+            ),
             ("COPY t FROM STDIN (SIZE 1)", "42601", "option \"size\" not recognized"),
             ("COPY (SELECT 1) TO STDOUT USING DELIMITERS '|'", "42601", "syntax error at or near \"USING\""),
             ("COPY (SELECT 1) TO STDOUT DELIMITERS '|'", "42601", "syntax error at or near \"DELIMITERS\""),
