@@ -57,15 +57,15 @@ impl RowFilter {
     pub(crate) fn read(&self, whole: &Scan, position: usize, batch_rows_max: usize) -> Result<Option<RecordBatch>> {
         let Some((rows, numbers)) = self.scan.read_numbered(position).map_err(external)? else { return Ok(None) };
         let rows = RecordBatch::try_new(Arc::clone(&self.schema), rows.columns().to_vec())?;
-        let matching = self.matching(&rows, &numbers, batch_rows_max)?;
-        if matching.is_empty() {
-            return Ok(None);
+        match self.matching(&rows, &numbers, batch_rows_max) {
+            Ok(matching) if matching.is_empty() => Ok(None),
+            Ok(matching) if matching.len() * WHOLE_SHARE < rows.num_rows() => {
+                let located = whole.read_located(position, &UInt32Array::from(matching)).map_err(external)?;
+                whole.rows_of_chunk(&located).map(Some).map_err(external)
+            }
+            // If the condition fails for a row, the filter above reports that, unless a limit ends the query before.
+            Ok(_) | Err(_) => whole.read(position).map_err(external),
         }
-        if matching.len() * WHOLE_SHARE >= rows.num_rows() {
-            return whole.read(position).map_err(external);
-        }
-        let located = whole.read_located(position, &UInt32Array::from(matching)).map_err(external)?;
-        whole.rows_of_chunk(&located).map(Some).map_err(external)
     }
 
     /// The numbers of the rows that match. Rows are tested in batches of the usual size, as the filter above does.

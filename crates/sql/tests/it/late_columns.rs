@@ -2,7 +2,7 @@
 
 use crate::render::{ask, sorted};
 use crate::stores::{STORES, session};
-use atsdb_sql::Session;
+use atsdb_sql::{Session, SessionOptions};
 
 /// Queries of the first rows in a complete order. Without their last part, which limits them, they sort all rows.
 const QUERIES: [&str; 14] = [
@@ -173,4 +173,19 @@ fn conditions_that_are_evaluated_first_change_no_row() {
             }
         }
     }
+}
+
+/// With one thread, the filter gets the rows of a chunk in order, 8,192 at a time. The condition fails for the last row.
+#[test]
+fn a_condition_that_fails_after_the_limit_is_reached_ends_no_query() {
+    let (session, _directory) = session("memory");
+    let options = SessionOptions { threads: 1, ..SessionOptions::default() };
+    let session = Session::new(session.engine().clone(), options).unwrap();
+    ask(&session, "CREATE TABLE u (time TIMESTAMP, id BIGINT, a INT, b INT, c INT, d INT) WITH (slice = 'day')");
+    let values = "to_timestamp_seconds(value), value, 1, 2, 3, 4";
+    ask(&session, &format!("INSERT INTO u SELECT {values} FROM generate_series(0, 9999)"));
+    let query = "SELECT * FROM u WHERE 100 / (9999 - id) >= 0 LIMIT 1";
+    let plan = plan(&session, query);
+    assert!(plan.contains("first reads [id]"), "{plan}");
+    assert_eq!(ask(&session, query).len(), 1);
 }
