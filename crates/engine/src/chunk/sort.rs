@@ -225,6 +225,16 @@ mod tests {
     }
 
     #[test]
+    fn times_are_counted_in_the_largest_common_step() {
+        assert_eq!(steps_of(&[7, 1, 4, 1]), [2, 0, 1, 0]);
+        assert_eq!(steps_of(&[0, 6, 4]), [0, 3, 2]);
+        assert_eq!(steps_of(&[0, 3, 7]), [0, 3, 7]);
+        assert_eq!(steps_of(&[-5, -5]), [0, 0]);
+        assert_eq!(steps_of(&[i64::MAX, i64::MIN]), [1, 0]);
+        assert!(steps_of(&[]).is_empty());
+    }
+
+    #[test]
     fn what_is_in_order_stays() {
         assert_eq!(SortKeys::new(&[], &Int64Array::from(vec![1, 1, 2])).unwrap().order(), None);
     }

@@ -175,7 +175,7 @@ fn conditions_that_are_evaluated_first_change_no_row() {
     }
 }
 
-/// With one thread, the filter gets the rows of a chunk in order, 8,192 at a time. The condition fails for the last row.
+/// With one thread, the filter gets the rows of a chunk in order, 8,192 at a time. The condition fails for the last one.
 #[test]
 fn a_condition_that_fails_after_the_limit_is_reached_ends_no_query() {
     let (session, _directory) = session("memory");
