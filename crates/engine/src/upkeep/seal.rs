@@ -322,21 +322,26 @@ fn merge_entries(
     let threads = shared.workers.thread_count();
     let choice = Mutex::new(choice);
     loop {
-        let mut groups = Vec::new();
-        while groups.len() < threads.min(GROUPS_AT_ONCE)
-            && let Some(group) = Group::next(&snapshot.inner, table, &mut sources)?
-        {
-            if !group.entries.iter().all(|entry| entry.sealed) {
-                groups.push(group);
+        let (mut groups, mut failure) = (Vec::new(), None);
+        while failure.is_none() && groups.len() < threads.min(GROUPS_AT_ONCE) {
+            match Group::next(&snapshot.inner, table, &mut sources) {
+                Ok(Some(group)) if group.entries.iter().all(|entry| entry.sealed) => {}
+                Ok(Some(group)) => groups.push(group),
+                Ok(None) => break,
+                // The group before it is merged nevertheless.
+                Err(error) => failure = Some(error),
             }
         }
-        if groups.is_empty() {
-            return Ok(true);
-        }
-        let threads = threads / groups.len();
+        let threads = threads / groups.len().max(1);
         let merge = |group: &Group| Ok(merge_group(shared, snapshot, table, group, &choice, threads));
         for merged in parallel_map(groups.len(), &groups, merge)? {
             deliver(merged)?;
+        }
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if groups.is_empty() {
+            return Ok(true);
         }
     }
 }

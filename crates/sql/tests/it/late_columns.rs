@@ -175,7 +175,8 @@ fn conditions_that_are_evaluated_first_change_no_row() {
     }
 }
 
-/// With one thread, the filter gets the rows of a chunk in order, 8,192 at a time. The condition fails for the last one.
+/// With one thread, the filter gets the rows of a chunk in order, 8,192 at a time. The last of 10,000 is a division by
+/// zero.
 #[test]
 fn a_condition_that_fails_after_the_limit_is_reached_ends_no_query() {
     let (session, _directory) = session("memory");
