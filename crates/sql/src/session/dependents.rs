@@ -59,7 +59,7 @@ impl Session {
         to: &TableDefinition,
         columns: &ColumnChange,
     ) -> Result<Vec<(Table, TableDefinition)>> {
-        if columns.is_none() {
+        if columns.keeps_all() && !columns.names_all {
             return Ok(Vec::new());
         }
         let relation = format!("{} {}", RelationKind::of(&from.definition).noun(), from.definition.name);
@@ -97,18 +97,14 @@ impl Session {
                 continue;
             };
             let seen = snapshot.seen_by(view);
-            let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
-            let written = with_former_names(query, &is_table, columns);
-            // New columns at the end concern only an alias that must name them, or that has their names.
-            if columns.keeps_all() && written.as_deref().is_none_or(|written| written == query) {
-                continue;
-            }
             let mut hidden = now.clone();
             hidden[0] = with(without_renamed_names(&from.definition, to));
             // Another column may have the name that one had before.
             if self.is_same_with(query, hidden, &seen)? && self.is_same_with(query, now.clone(), &seen)? {
                 continue;
             }
+            let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
+            let written = with_former_names(query, &is_table, columns);
             let kept = written.map(|written| -> Result<Option<String>> {
                 let [before, after] = self.planned_both(query, &written, now.clone(), &seen)?;
                 let is_kept = match promise {
