@@ -27,8 +27,8 @@ pub fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
     free.next().unwrap_or_else(|| name.to_owned())
 }
 
-/// Returns the names of columns of which the first ones have other names. The others keep theirs, with a number if it is
-/// one of those.
+/// Returns the names of columns when the first ones get these names. The others keep theirs, with a number if another
+/// column has it.
 pub fn with_free_names<'a>(first: Vec<String>, columns: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut taken: HashSet<String> = first.iter().map(|name| name_key(name)).collect();
     let others = columns.into_iter().skip(first.len()).map(|name| free_name(name, &mut taken));
