@@ -2,6 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::limits::NAME_BYTES_MAX;
+use std::collections::HashSet;
+use std::iter;
 use strum::VariantArray;
 
 /// The name of the table that holds users, their roles and their tokens. No other table may have it.
@@ -15,6 +17,23 @@ pub fn name_key(name: &str) -> String {
 /// Whether two names are the same.
 pub fn same_name(a: &str, b: &str) -> bool {
     a == b || a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && name_key(a) == name_key(b))
+}
+
+/// Returns a name that is not taken, and takes it: this one, or this one with a number. `taken` has the
+/// [keys](name_key) of names.
+pub fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
+    let numbered = (2_u32..).map(|number| format!("{name}_{number}"));
+    let mut free = iter::once(name.to_owned()).chain(numbered).filter(|name| taken.insert(name_key(name)));
+    free.next().unwrap_or_else(|| name.to_owned())
+}
+
+/// Returns the names of columns when the first ones get these names. The others keep theirs, with a number if another
+/// column has it.
+pub fn with_free_names<'a>(first: Vec<String>, columns: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut taken: HashSet<String> = first.iter().map(|name| name_key(name)).collect();
+    let others = columns.into_iter().skip(first.len()).map(|name| free_name(name, &mut taken));
+    let others: Vec<String> = others.collect();
+    first.into_iter().chain(others).collect()
 }
 
 /// Refuses an empty name, one with control characters, and one longer than [`NAME_BYTES_MAX`] with a
@@ -133,6 +152,17 @@ mod tests {
         assert_eq!(parse_name::<Taste>("taste", "Bitter_Sweet").unwrap(), Taste::BitterSweet);
         let error = parse_name::<Taste>("taste", "salty").unwrap_err();
         assert_eq!(error.to_string(), "unknown taste salty (use sweet, sour or bitter_sweet)");
+    }
+
+    #[test]
+    fn columns_keep_their_names_or_get_free_ones() {
+        let names = |first: &[&str], columns: &[&str]| {
+            let first = first.iter().map(|&name| name.to_owned()).collect();
+            with_free_names(first, columns.iter().copied()).join(" ")
+        };
+        assert_eq!(names(&["a", "b"], &["x", "y", "z"]), "a b z");
+        assert_eq!(names(&["a", "B"], &["x", "y", "a_2", "A", "b"]), "a B a_2 A_3 b_2");
+        assert_eq!(names(&[], &["x", "y"]), "x y");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use arrow::datatypes::Schema;
 use atsdb_core::TableDefinition;
+use atsdb_core::name::{free_name, name_key, with_free_names};
 use atsdb_dialect::parse::query_text::byte_of;
 use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::quoted_names::quoted;
@@ -10,7 +11,7 @@ use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_dialect::text::tree_walk::visit;
 use atsdb_dialect::text::with_names::WithNames;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement, TableAlias, TableFactor, Visitor};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
 /// How the columns of a table or view change.
@@ -77,20 +78,24 @@ impl ColumnChange {
     }
 
     /// The names that a relation gives the first columns after the change, so that all of those before it keep the
-    /// names that they have with the alias.
-    fn names_with<'a>(&'a self, alias: Option<&'a TableAlias>) -> Vec<&'a str> {
-        let given = alias.map_or(&[][..], |alias| alias.columns.as_slice());
-        let known = |position: usize| {
-            let written = given.get(position).map(|column| column.name.value.as_str());
-            written.or_else(|| self.before.get(position).map(String::as_str))
+    /// names that they have with the alias. A new column whose name is one of these gets a free name.
+    fn names_with(&self, alias: Option<&TableAlias>) -> Vec<String> {
+        let columns = alias.map_or(&[][..], |alias| alias.columns.as_slice());
+        let given: Vec<String> = columns.iter().map(|column| column.name.value.clone()).collect();
+        let given_count = given.len();
+        let known = with_free_names(given, self.before.iter().map(String::as_str));
+        let kept = |column: &ColumnAfter| column.position_before.and_then(|position| known.get(position));
+        let mut taken: HashSet<String> = self.after.iter().filter_map(kept).map(|name| name_key(name)).collect();
+        let name = |column: &ColumnAfter| match kept(column) {
+            Some(name) => name.clone(),
+            None => free_name(&column.name, &mut taken),
         };
-        let name = |column: &'a ColumnAfter| column.position_before.and_then(known).unwrap_or(&column.name);
-        let names: Vec<&str> = self.after.iter().map(name).collect();
-        let is_other = |(name, column): (&&str, &ColumnAfter)| **name != column.name;
+        let names: Vec<String> = self.after.iter().map(name).collect();
+        let is_other = |(name, column): (&String, &ColumnAfter)| *name != column.name;
         let count = names.iter().zip(&self.after).rposition(is_other).map_or(0, |last| last + 1);
-        let count = if self.names_all && count.max(given.len()) > 0 { names.len() } else { count };
+        let count = if self.names_all && count.max(given_count) > 0 { names.len() } else { count };
         // A list that was written stays one.
-        names.into_iter().take(count.max(given.len())).collect()
+        names.into_iter().take(count.max(given_count)).collect()
     }
 }
 
@@ -178,7 +183,7 @@ impl Aliases<'_> {
         if !is_plain || columns.iter().any(|column| column.data_type.is_some()) {
             return None;
         }
-        let names: Vec<String> = self.change.names_with(alias).into_iter().map(quoted).collect();
+        let names: Vec<String> = self.change.names_with(alias).iter().map(|name| quoted(name)).collect();
         if names.is_empty() {
             return Some(());
         }
@@ -250,6 +255,20 @@ mod tests {
         assert_eq!(written("SELECT x FROM t", &first).as_deref(), Some("SELECT x FROM t"));
         let swapped = change(&["k", "x"], &[("x", Some(0)), ("k", Some(1))]);
         assert_eq!(written("SELECT x FROM t", &swapped).as_deref(), Some("SELECT x FROM t AS t (k, x)"));
+    }
+
+    #[test]
+    fn a_new_column_does_not_take_a_former_name() {
+        let query = "SELECT a FROM t AS t (k, a)";
+        let added = change(&["k", "x"], &[("k", Some(0)), ("x", Some(1)), ("A", None)]);
+        assert_eq!(written(query, &added).as_deref(), Some("SELECT a FROM t AS t (k, a, A_2)"));
+        assert_eq!(written("SELECT x FROM t", &added).as_deref(), Some("SELECT x FROM t"));
+        let others = change(&["k", "x"], &[("k", Some(0)), ("x", Some(1)), ("a_2", None), ("a", None)]);
+        assert_eq!(written(query, &others).as_deref(), Some("SELECT a FROM t AS t (k, a, a_2, a_3)"));
+        let renamed = change(&["k", "x", "a"], &[("k", Some(0)), ("x", Some(1)), ("b", Some(2))]);
+        assert_eq!(written(query, &renamed).as_deref(), Some("SELECT a FROM t AS t (k, a, a_2)"));
+        let query = "SELECT a FROM t AS t (k, a, a_2)";
+        assert_eq!(written(query, &renamed).as_deref(), Some(query));
     }
 
     #[test]

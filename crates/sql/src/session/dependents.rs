@@ -90,45 +90,50 @@ impl Session {
             Table { definition, ..from.clone() }
         };
         let (snapshot, _) = self.snapshot_for_planning()?;
+        let reads_it = |view: &&Table| named_by(view, &snapshot).contains(&from.id);
+        let mut left: Vec<&Table> = snapshot.tables().iter().filter(reads_it).collect();
         let (mut now, mut rewritten) = (vec![with(to.clone())], Vec::new());
-        for view in snapshot.tables() {
-            let Some(query) = query_of(&view.definition).filter(|_| named_by(view, &snapshot).contains(&from.id))
-            else {
-                continue;
-            };
-            let seen = snapshot.seen_by(view);
-            let mut hidden = now.clone();
-            hidden[0] = with(without_renamed_names(&from.definition, to));
-            // Another column may have the name that one had before.
-            if self.is_same_with(query, hidden, &seen)? && self.is_same_with(query, now.clone(), &seen)? {
-                continue;
-            }
-            let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
-            let written = with_former_names(query, &is_table, columns);
-            let kept = written.map(|written| -> Result<Option<String>> {
-                let [before, after] = self.planned_both(query, &written, now.clone(), &seen)?;
-                let is_kept = match promise {
-                    ViewPromise::SamePlan => before == after,
-                    ViewPromise::SameColumns => {
-                        let names = |planned: Option<PlannedQuery>| planned.map(|planned| planned.columns);
-                        written == query || names(before) == names(after)
+        while !left.is_empty() {
+            let (left_count, mut waiting) = (left.len(), Vec::new());
+            for view in left {
+                let Some(query) = query_of(&view.definition) else { continue };
+                let seen = snapshot.seen_by(view);
+                let mut hidden = now.clone();
+                hidden[0] = with(without_renamed_names(&from.definition, to));
+                // Another column may have the name that one had before.
+                if self.is_same_with(query, hidden, &seen)? && self.is_same_with(query, now.clone(), &seen)? {
+                    continue;
+                }
+                let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
+                let written = with_former_names(query, &is_table, columns);
+                let kept = written.map(|written| -> Result<Option<String>> {
+                    let [before, after] = self.planned_both(query, &written, now.clone(), &seen)?;
+                    let is_kept = match promise {
+                        ViewPromise::SamePlan => before == after,
+                        ViewPromise::SameColumns => {
+                            let names = |planned: Option<PlannedQuery>| planned.map(|planned| planned.columns);
+                            written == query || names(before) == names(after)
+                        }
+                    };
+                    Ok(is_kept.then_some(written))
+                });
+                match kept.transpose()?.flatten() {
+                    Some(written) if written == query => {}
+                    Some(written) => {
+                        let definition = with_query(&view.definition, written);
+                        now.push(Table { definition: definition.clone(), ..view.clone() });
+                        rewritten.push((view.clone(), definition));
                     }
-                };
-                Ok(is_kept.then_some(written))
-            });
-            match kept.transpose()?.flatten() {
-                Some(written) if written == query => {}
-                Some(written) => {
-                    let definition = with_query(&view.definition, written);
-                    now.push(Table { definition: definition.clone(), ..view.clone() });
-                    rewritten.push((view.clone(), definition));
-                }
-                None => {
-                    let verb = RelationKind::of(&view.definition).drop_verb();
-                    let hint = format!("{verb} {} first, and create it again", view.definition.name);
-                    return Err(depended_on(change, view).with_hint(hint));
+                    // It may read another view that must be written anew before it.
+                    None => waiting.push(view),
                 }
             }
+            if let Some(view) = waiting.first().filter(|_| waiting.len() == left_count) {
+                let verb = RelationKind::of(&view.definition).drop_verb();
+                let hint = format!("{verb} {} first, and create it again", view.definition.name);
+                return Err(depended_on(change, view).with_hint(hint));
+            }
+            left = waiting;
         }
         Ok(rewritten)
     }

@@ -319,7 +319,7 @@ impl<'a> Evaluation<'a> {
     /// Makes a date or a time of a string.
     fn time_of(&self, item: PathItem<'a>, template: Option<&str>) -> Result<PathItem<'a>> {
         let text = item.text().ok_or_else(|| PathFailure::wrong_for_method("datetime", "a string"))?;
-        self.charge(STEPS_OF_VALUE)?;
+        self.charge(STEPS_OF_VALUE + template.map_or(0, str::len))?;
         self.charge_bytes(text.len())?;
         let time = path_datetime::read(&text, template)?;
         Ok(item.with_time(time, self.make(Json::Scalar(quoted(&time.to_string())))?))

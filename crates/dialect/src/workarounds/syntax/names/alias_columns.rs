@@ -1,5 +1,6 @@
-//! `t AS u(x)` with fewer names than columns: the others keep theirs. DataFusion wants a name for each column. A
-//! subquery or a view still needs all names. More names than columns are an error that counts both.
+//! `t AS u(x)` with fewer names than columns: the others keep theirs, with a number if it is one of the names.
+//! DataFusion wants a name for each column, and no name twice. A subquery or a view still needs all names. More names
+//! than columns are an error that counts both.
 //!
 //! No upstream issue known.
 
@@ -7,6 +8,7 @@ use super::named_tables::NamedTables;
 use crate::text::errors::too_many_names;
 use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
+use atsdb_core::name::with_free_names;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement, TableAliasColumnDef, TableFactor, VisitorMut};
 use std::ops::ControlFlow;
@@ -51,7 +53,9 @@ impl VisitorMut for Completing<'_> {
             return ControlFlow::Break(too_many_names(&alias.name.value, names.len(), alias.columns.len()));
         }
         if !alias.columns.is_empty() {
-            let missing = names.into_iter().skip(alias.columns.len());
+            let given = alias.columns.iter().map(|column| column.name.value.clone()).collect();
+            let all = with_free_names(given, names.iter().map(String::as_str));
+            let missing = all.into_iter().skip(alias.columns.len());
             alias.columns.extend(missing.map(TableAliasColumnDef::from_name));
         }
         ControlFlow::Continue(())
