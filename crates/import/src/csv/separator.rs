@@ -35,6 +35,9 @@ pub(crate) struct Separator {
     pub(crate) has_empty_records: bool,
 }
 
+/// The longest field in brackets between blanks. It bounds the search for the closing bracket.
+const BRACKETS_BYTES_MAX: usize = 256;
+
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
 
@@ -93,9 +96,10 @@ impl Separator {
     }
 
     /// The end of a field in brackets, as web servers write times between blanks: `[01/Mar/2024:12:30:05 +0100]`. The
-    /// bracket must be closed in the same line, and end the field.
+    /// bracket must be closed in the same line, not far away, and end the field.
     fn bracket_end(self, text: &[u8], from: usize) -> Option<usize> {
-        let close = from + memchr::memchr2(b']', b'\n', &text[from..])?;
+        let near = &text[from..text.len().min(from + BRACKETS_BYTES_MAX)];
+        let close = from + memchr::memchr2(b']', b'\n', near)?;
         let end = self.field_end(text, close + 1);
         (text[close] == b']' && matches!(&text[close + 1..end], [] | [b'\r'])).then_some(end)
     }
