@@ -187,7 +187,8 @@ fn named(columns: &[Merged], row_count: u64, options: &Options) -> Result<Option
 /// suitable name.
 pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Option<usize> {
     let dates = &columns[date].facts;
-    if dates.kinds != kind::DATE || dates.value_count != row_count {
+    // A time of day beside a month is not that of its first day.
+    if dates.kinds != kind::DATE || dates.has_periods || dates.value_count != row_count {
         return None;
     }
     let is_clock = |position: &usize| {

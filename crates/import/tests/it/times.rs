@@ -77,6 +77,8 @@ fn months_quarters_and_weeks_are_their_first_days() {
     );
     assert!(seasons.report.notes.join("\n").contains("may be months, or two years each"), "{:?}", seasons.report.notes);
     assert_eq!(csv("season,v\n2009-10,1\n2009-11,2\n").columns()[0], "*season date");
+    let hours = csv("month,clock,v\n2024-01,10:00,1\n2024-02,11:00,2\n");
+    assert_eq!(hours.columns(), ["*month date", "clock text", "v int64"]);
     // The month of a date does not compete with it.
     let both = csv("traded,month,v\n2024-01-05,2024-01,1\n2024-02-06,2024-02,2\n");
     assert_eq!(both.columns(), ["*traded date", "month date", "v int64"]);
