@@ -59,7 +59,7 @@ impl ResultWriter for SvgWriter<'_> {
         if self.plot.x_kind == XKind::Name && self.plot.x.len() > BAR_ROWS_MAX {
             let x_name = &self.plot.x_name;
             let message =
-                format!("the first column, {x_name}, is text, and a picture of bars has at most {BAR_ROWS_MAX}");
+                format!("the first column, {x_name}, is text, and a picture of bars has at most {BAR_ROWS_MAX} rows");
             return Err(Error::usage(message).with_hint(
                 "put a column of times or numbers first: SELECT time, temp FROM weather; or group the rows",
             ));

@@ -3,7 +3,7 @@
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::dialect_notes::{WHOLE_LINES_NOTE, first_record_note, quoting_notes, single_column_note};
 use crate::csv::groups::Groups;
-use crate::csv::header::{LOOK_RECORDS, are_units, column_facts, is_header, is_stamp, kinds_of};
+use crate::csv::header::{LOOK_RECORDS, are_texts, are_units, column_facts, is_header, is_stamp, kinds_of};
 use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
@@ -106,9 +106,12 @@ impl Dialect {
         let has_header = options.header.unwrap_or_else(is_header);
         let units = || {
             let (fields, end) = first_record(separator, data);
+            if fields.len() != width || !are_texts(data, &fields, nulls) {
+                return None;
+            }
             let below = column_facts(separator, &data[end..], width, 0..width, options, nulls);
             let is_repeated = || fields.iter().map(|field| field.bytes(data)).eq(&written);
-            let is_found = fields.len() == width && are_units(data, &fields, &below, nulls) && !is_repeated();
+            let is_found = are_units(data, &fields, &below, nulls) && !is_repeated();
             is_found.then(|| shown(String::from_utf8_lossy(&data[..end]).trim()))
         };
         let units = if has_header && !has_one_more && types.is_none() { units() } else { None };

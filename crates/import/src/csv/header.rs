@@ -101,16 +101,22 @@ fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullText
 
 /// Whether there is a text above numbers, times or booleans.
 pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
-    let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA;
+    let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA | kind::THOUSANDS | kind::THOUSANDS_POINT;
     let is_above =
         |(own, below): (&u16, &Facts)| *own == kind::TEXT && below.kinds & typed != 0 && below.kinds & kind::TEXT == 0;
     kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
 }
 
+/// Whether a record has texts, and nothing else.
+pub(crate) fn are_texts(text: &[u8], fields: &[Field], nulls: &NullTexts) -> bool {
+    let kinds = kinds_of(text, fields, nulls);
+    kinds.contains(&kind::TEXT) && kinds.iter().all(|own| matches!(*own, 0 | kind::TEXT))
+}
+
 /// Whether a record below the header has the units of the columns: it has only texts, some of them above numbers, and
 /// none above texts; and it is above times, with nothing there but a zone, or in brackets. Such a record has no time.
 pub(crate) fn are_units(text: &[u8], fields: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
-    const NUMBERS: u16 = kind::NUMBERS | kind::COMMA | kind::COMMA_EITHER;
+    const NUMBERS: u16 = kind::NUMBERS | kind::COMMAS;
     let is_only = |facts: &Facts, kinds: u16| facts.kinds != 0 && facts.kinds & !kinds == 0;
     let is_of_time = |field: &Field| {
         let unit = field.bytes(text).trim_ascii();

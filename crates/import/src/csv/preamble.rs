@@ -111,7 +111,7 @@ fn table_start(
 }
 
 /// Kinds of values that one column may have together, without texts.
-const TOGETHER: [u16; 3] = [kind::NUMBERS | kind::COMMA | kind::COMMA_EITHER, kind::TIMES, kind::BOOL];
+const TOGETHER: [u16; 3] = [kind::NUMBERS | kind::COMMAS, kind::TIMES, kind::BOOL];
 
 /// The position of a header after titles with as many fields as the records have. The first record is at `first`.
 /// Each field of the header is a text, each column below it has values of other types, and no title fits these.

@@ -35,6 +35,9 @@ pub(crate) struct Separator {
     pub(crate) has_empty_records: bool,
 }
 
+/// The longest field in brackets between blanks. It bounds the search for the closing bracket.
+const BRACKETS_BYTES_MAX: usize = 256;
+
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
 
@@ -73,18 +76,7 @@ impl Separator {
         match text.get(from) {
             _ if self.quoting != Quoting::Quotes => self.unquoted_field(text, from),
             Some(byte) if *byte == self.quote => self.quoted_field(text, from),
-            Some(b' ') if self.byte != b' ' => {
-                let blanks = text[from..].iter().take_while(|byte| **byte == b' ').count();
-                if text.get(from + blanks) == Some(&self.quote) {
-                    return self.quoted_field(text, from + blanks);
-                }
-                let end = self.field_end(text, from);
-                (Field::plain(from, end), end, None)
-            }
-            Some(b'[') if self.byte == b' ' => {
-                let end = self.bracket_end(text, from).unwrap_or_else(|| self.field_end(text, from));
-                (Field::plain(from, end), end, None)
-            }
+            Some(byte) if *byte == self.lead() => self.led_field(text, from),
             _ => {
                 let end = self.field_end(text, from);
                 (Field::plain(from, end), end, None)
@@ -92,10 +84,33 @@ impl Separator {
         }
     }
 
+    /// The byte besides the quote that may make a field end elsewhere than at the next separator: a blank, which may be
+    /// before a quote, or between blanks a bracket. It is one byte, so that each field is compared with it once.
+    #[inline]
+    fn lead(self) -> u8 {
+        if self.byte == b' ' { b'[' } else { b' ' }
+    }
+
+    /// Reads a field that begins with [`lead`](Self::lead).
+    fn led_field(self, text: &[u8], from: usize) -> (Field, usize, Option<&'static str>) {
+        let mut end = None;
+        if self.byte == b' ' {
+            end = self.bracket_end(text, from);
+        } else {
+            let blanks = text[from..].iter().take_while(|byte| **byte == b' ').count();
+            if text.get(from + blanks) == Some(&self.quote) {
+                return self.quoted_field(text, from + blanks);
+            }
+        }
+        let end = end.unwrap_or_else(|| self.field_end(text, from));
+        (Field::plain(from, end), end, None)
+    }
+
     /// The end of a field in brackets, as web servers write times between blanks: `[01/Mar/2024:12:30:05 +0100]`. The
-    /// bracket must be closed in the same line, and end the field.
+    /// bracket must be closed in the same line, not far away, and end the field.
     fn bracket_end(self, text: &[u8], from: usize) -> Option<usize> {
-        let close = from + memchr::memchr2(b']', b'\n', &text[from..])?;
+        let near = &text[from..text.len().min(from + BRACKETS_BYTES_MAX)];
+        let close = from + memchr::memchr2(b']', b'\n', near)?;
         let end = self.field_end(text, close + 1);
         (text[close] == b']' && matches!(&text[close + 1..end], [] | [b'\r'])).then_some(end)
     }

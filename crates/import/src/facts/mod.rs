@@ -15,7 +15,7 @@ use crate::values::comma_numbers::{CommaNumber, comma_number, has_thousands};
 use crate::values::digit_times::digit_time;
 use crate::values::number_signs::sign_of;
 use crate::values::numbers::{NumberText, boolean, is_odd_float, number, significant_digits};
-use crate::values::times::parse;
+use crate::values::times::{may_be_two_years, parse};
 use crate::values::usual_times::{DateMemory, usual_form};
 use atsdb_core::TimeUnit;
 use atsdb_core::time_text::{DateReading, OrderSeen};
@@ -48,6 +48,10 @@ pub(crate) mod kind {
     pub(crate) const THOUSANDS: u16 = 1 << 11;
     /// The same with a decimal point: `1,234.5`.
     pub(crate) const THOUSANDS_POINT: u16 = 1 << 12;
+    /// Whole numbers whose commas stand between thousands, or between the items of a list: `101,202,303`.
+    pub(crate) const COMMA_LIST: u16 = 1 << 13;
+    /// All numbers with commas.
+    pub(crate) const COMMAS: u16 = COMMA | COMMA_EITHER | COMMA_LIST | THOUSANDS | THOUSANDS_POINT;
     /// All whole numbers.
     pub(crate) const INTS: u16 = INT | LONG_INT | UINT | HUGE;
     /// All numbers.
@@ -94,6 +98,8 @@ pub(crate) struct Facts {
     pub(crate) has_short_years: bool,
     /// Whether months, quarters or weeks stand for dates.
     pub(crate) has_periods: bool,
+    /// Whether a date is not only a month that may be two years as well.
+    pub(crate) has_sure_dates: bool,
     /// Whether the values are fields of text, in which a number may be a date.
     pub(crate) is_of_text: bool,
     /// Whether a field was written, also if it means NULL. In JSON, `null` is not.
@@ -138,6 +144,7 @@ impl Facts {
             clock_count: 0,
             has_short_years: false,
             has_periods: false,
+            has_sure_dates: false,
             is_of_text: false,
             is_written: false,
             null_count: 0,
@@ -233,6 +240,7 @@ impl Facts {
             };
             self.has_short_years |= time.is_short_year;
             self.has_periods |= time.is_period;
+            self.has_sure_dates |= !(time.is_period && may_be_two_years(bytes));
             let kind = if time.is_date { kind::DATE } else { kind::STAMP };
             self.time(time.seconds, time.fraction_digits, time.is_zoned, kind);
             return false;
@@ -243,6 +251,7 @@ impl Facts {
                 CommaNumber::Either => kind::COMMA_EITHER,
                 CommaNumber::Thousands => kind::THOUSANDS,
                 CommaNumber::ThousandsPoint => kind::THOUSANDS_POINT,
+                CommaNumber::ThousandsOrList => kind::COMMA_LIST,
             };
             let is_apart = matches!(comma, CommaNumber::Thousands | CommaNumber::ThousandsPoint);
             if is_apart && self.first_thousands.is_none() {
@@ -298,6 +307,7 @@ impl Facts {
         self.clock_count += other.clock_count;
         self.has_short_years |= other.has_short_years;
         self.has_periods |= other.has_periods;
+        self.has_sure_dates |= other.has_sure_dates;
         self.is_of_text |= other.is_of_text;
         self.is_written |= other.is_written;
         self.null_count += other.null_count;

@@ -1,7 +1,6 @@
 //! The type of a column from its facts.
 
 use crate::facts::{Facts, kind, orders};
-use crate::infer::number_forms::COMMAS;
 use crate::infer::number_notes::{sign_note, thousands_note, zone_note};
 use crate::options::Options;
 use crate::records::error::shown;
@@ -29,9 +28,12 @@ pub(crate) fn column_type(facts: &Facts, kinds: u16, options: &Options) -> (Colu
                    the decimal one";
         return (ColumnType::Text, Some(why.to_owned()));
     }
-    if may_be_dates(facts, options) && within(kind::TIMES) {
-        let why =
-            "its values may be dates, of which none shows which number is the day; --date-order reads them as dates";
+    if within(kind::INT | kind::LONG_INT | kind::COMMA_EITHER | kind::COMMA_LIST) {
+        let why = "the commas in its numbers may stand between thousands or between the items of a list; in SQL, \
+                   replace(COLUMN, ',', '') takes them out";
+        return (ColumnType::Text, Some(why.to_owned()));
+    }
+    if let Some(why) = why_no_dates(facts, options).filter(|_| within(kind::TIMES)) {
         return (ColumnType::Text, Some(why.to_owned()));
     }
     if within(kind::DATE) && !is_mixed(facts.orders) {
@@ -43,9 +45,19 @@ pub(crate) fn column_type(facts: &Facts, kinds: u16, options: &Options) -> (Colu
     (ColumnType::Text, why_text(facts))
 }
 
-/// Whether values such as `3/4/05` and `31.12.23` are ambiguous because the order of day, month and year is unknown.
-pub(crate) fn may_be_dates(facts: &Facts, options: &Options) -> bool {
-    facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none()
+/// Why values that may be dates are not read as such: the order of day, month and year is unknown, as in `3/4/05` and
+/// `31.12.23`, or all of them may be two years each, as in `2010-11`.
+pub(crate) fn why_no_dates(facts: &Facts, options: &Options) -> Option<&'static str> {
+    if facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none() {
+        Some("its values may be dates, of which none shows which number is the day; --date-order reads them as dates")
+    } else if facts.kinds == kind::DATE && facts.has_periods && !facts.has_sure_dates {
+        Some(
+            "its values may be months, or two years each, as fiscal years are; in SQL, CAST(COLUMN || '-01' AS DATE) \
+             makes dates of months",
+        )
+    } else {
+        None
+    }
 }
 
 /// The unit for times that were text.
@@ -65,10 +77,10 @@ fn why_text(facts: &Facts) -> Option<String> {
     if facts.kinds & kind::TEXT == 0 {
         return Some(match facts.kinds & kind::NUMBERS {
             kinds if kinds & kind::HUGE != 0 => "it has whole numbers beyond 64 bits".to_owned(),
-            kinds if kinds & kind::FLOAT != 0 && facts.kinds & !(kinds | COMMAS) == 0 && kinds != facts.kinds => {
+            kinds if kinds & kind::FLOAT != 0 && facts.kinds & !(kinds | kind::COMMAS) == 0 && kinds != facts.kinds => {
                 "some of its numbers have commas, others decimal points; write them alike".to_owned()
             }
-            _ if facts.kinds & kind::COMMA != 0 && facts.kinds & !(kind::NUMBERS | COMMAS) == 0 => {
+            _ if facts.kinds & kind::COMMA != 0 && facts.kinds & !(kind::NUMBERS | kind::COMMAS) == 0 => {
                 "the commas in its numbers are decimal ones in some, and stand between thousands in others; write them \
                  alike"
                     .to_owned()

@@ -8,9 +8,6 @@ use crate::values::comma_numbers::NumberForm;
 /// Kinds of numbers that have commas between thousands for sure.
 const THOUSANDS: u16 = kind::THOUSANDS | kind::THOUSANDS_POINT;
 
-/// Kinds of numbers with a comma.
-pub(crate) const COMMAS: u16 = kind::COMMA | kind::COMMA_EITHER | THOUSANDS;
-
 /// The form of the numbers of a column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct NumberForms {
@@ -41,7 +38,7 @@ impl NumberForms {
             None => Self {
                 of_files: vec![NumberForm::Point; files.len()],
                 kinds: all.kinds,
-                is_open: all.kinds & !(kind::NUMBERS | kind::COMMA_EITHER) == 0,
+                is_open: all.kinds & !(kind::NUMBERS | kind::COMMA_EITHER | kind::COMMA_LIST) == 0,
             },
         }
     }
@@ -61,10 +58,11 @@ fn form(facts: &Facts, options: &Options) -> Option<NumberForm> {
         return Some(NumberForm::DecimalComma);
     }
     let is_apart = facts.kinds & THOUSANDS != 0 && !options.decimal_comma;
-    if is_apart && within(kind::INT | kind::LONG_INT | kind::FLOAT | kind::COMMA_EITHER | THOUSANDS) {
+    let may_be_apart = kind::COMMA_EITHER | kind::COMMA_LIST | THOUSANDS;
+    if is_apart && within(kind::INT | kind::LONG_INT | kind::FLOAT | may_be_apart) {
         return Some(NumberForm::CommaThousands);
     }
-    (facts.kinds & COMMAS == 0).then_some(NumberForm::Point)
+    (facts.kinds & kind::COMMAS == 0).then_some(NumberForm::Point)
 }
 
 /// The form of the numbers of a file, if they show it without those of other files.
@@ -81,12 +79,12 @@ pub(crate) fn may_have_thousands(facts: &Facts) -> bool {
 fn read_kinds(facts: &Facts, form: NumberForm) -> u16 {
     let has = |kinds: u16| facts.kinds & kinds != 0;
     let of_commas = match form {
-        NumberForm::DecimalComma if has(COMMAS) => kind::FLOAT,
+        NumberForm::DecimalComma if has(kind::COMMAS) => kind::FLOAT,
         NumberForm::CommaThousands => {
-            let whole = if has(kind::THOUSANDS | kind::COMMA_EITHER) { kind::INT } else { 0 };
+            let whole = if has(kind::THOUSANDS | kind::COMMA_EITHER | kind::COMMA_LIST) { kind::INT } else { 0 };
             whole | if has(kind::THOUSANDS_POINT) { kind::FLOAT } else { 0 }
         }
         _ => 0,
     };
-    facts.kinds & !COMMAS | of_commas
+    facts.kinds & !kind::COMMAS | of_commas
 }

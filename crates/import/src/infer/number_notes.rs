@@ -18,7 +18,7 @@ const SEPARATORS: [(char, &str, &str); 5] = [
 /// The note about a column of these kinds, if it is text because its numbers have separators between thousands.
 pub(crate) fn thousands_note(kinds: u16, seen: &SampleValue) -> Option<String> {
     let (separator, name, sql) = SEPARATORS.iter().find(|(separator, ..)| has_thousands(&seen.value, *separator))?;
-    let commas = if *separator == ',' { kind::COMMA_EITHER } else { kind::COMMA_EITHER | kind::COMMA };
+    let commas = if *separator == ',' { kind::COMMAS & !kind::COMMA } else { kind::COMMA_EITHER | kind::COMMA };
     // Blanks divide many texts, such as postcodes.
     let are_texts = *separator == ' ' && kinds == kind::TEXT;
     if are_texts || kinds & !(kind::NUMBERS | commas | kind::TEXT) != 0 {

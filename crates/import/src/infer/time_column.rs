@@ -2,7 +2,7 @@
 //! candidate.
 
 use crate::facts::{Facts, kind};
-use crate::infer::column_type::may_be_dates;
+use crate::infer::column_type::why_no_dates;
 use crate::infer::number_forms::NumberForms;
 use crate::options::Options;
 use atsdb_core::name::{same_name, unknown_name};
@@ -86,7 +86,7 @@ pub(crate) fn choose(
     }
     let is_time = |merged: &&(usize, &Merged)| {
         let facts = &merged.1.facts;
-        facts.kinds & !kind::TIMES == 0 && facts.time_count > 0 && !may_be_dates(facts, options)
+        facts.kinds & !kind::TIMES == 0 && facts.time_count > 0 && why_no_dates(facts, options).is_none()
     };
     let all: Vec<(usize, &Merged)> = columns.iter().enumerate().collect();
     let times: Vec<(usize, &Merged)> = all.iter().filter(is_time).copied().collect();
@@ -94,7 +94,9 @@ pub(crate) fn choose(
         times.iter().copied().filter(|(_, c)| c.facts.value_count == row_count).collect();
     let stamps: Vec<(usize, &Merged)> =
         whole.iter().copied().filter(|(_, c)| c.facts.kinds & kind::STAMP != 0).collect();
-    let candidates = if stamps.is_empty() { whole } else { stamps };
+    // The month of a date is not the time beside the date itself.
+    let days: Vec<(usize, &Merged)> = whole.iter().copied().filter(|(_, c)| !c.facts.has_periods).collect();
+    let candidates = [stamps, days, whole].into_iter().find(|list| !list.is_empty()).unwrap_or_default();
     match candidates.as_slice() {
         [(position, _)] => return Ok(TimeChoice::Column(*position)),
         [] => {}
@@ -140,7 +142,10 @@ pub(crate) fn requested(columns: &[Merged], options: &Options) -> Result<TimeCho
     let positions = names.iter().map(find).collect::<Result<Vec<_>>>()?;
     match positions.as_slice() {
         [date, clock] if columns[*date].facts.kinds & kind::DATE != 0 => Ok(TimeChoice::DateClock(*date, *clock)),
-        [year, _] if holds_years(&columns[*year]) => Ok(TimeChoice::Parts(positions)),
+        // Beside a year, numbers may as well be quarters or weeks.
+        [year, month] if holds_years(&columns[*year]) && columns[*month].name.eq_ignore_ascii_case("month") => {
+            Ok(TimeChoice::Parts(positions))
+        }
         [_, _, _] | [_, _, _, _] | [_, _, _, _, _] | [_, _, _, _, _, _] => Ok(TimeChoice::Parts(positions)),
         _ => Err(Error::usage(format!("--time {} names no time", names.join(",")))
             .with_hint("name one column, a date and a time of day, or year,month[,day[,hour[,minute[,second]]]]")),
@@ -182,7 +187,8 @@ fn named(columns: &[Merged], row_count: u64, options: &Options) -> Result<Option
 /// suitable name.
 pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Option<usize> {
     let dates = &columns[date].facts;
-    if dates.kinds != kind::DATE || dates.value_count != row_count {
+    // A time of day beside a month is not that of its first day.
+    if dates.kinds != kind::DATE || dates.has_periods || dates.value_count != row_count {
         return None;
     }
     let is_clock = |position: &usize| {

@@ -293,9 +293,23 @@ impl Source {
         if let Some(fault) = write_members(self.open(&Arc::default())?, object, &mut out).map_err(failed)? {
             let name = &self.name;
             return Err(match fault {
-                MembersFault::NoObject => Error::usage(format!("{name}: there is no object {object}")).with_hint(
-                    "--path names an object, with dots between the names that lead to it, and .* behind them",
-                ),
+                MembersFault::NoObject => {
+                    let message = match object {
+                        "" => format!("{name} is not an object"),
+                        object => format!("{name}: there is no object {object}"),
+                    };
+                    Error::usage(message).with_hint(
+                        "--path * reads the members of the object that is the document, and --path NAME.* those of an \
+                         object in it, with dots between the names that lead to it",
+                    )
+                }
+                MembersFault::NoName(number) => {
+                    let object = if object.is_empty() { "the object" } else { object };
+                    Error::invalid(format!(
+                        "{name} is not JSON: member {number} of {object} has no name in double quotes"
+                    ))
+                    .with_hint("correct the file")
+                }
                 MembersFault::NotObject(member) => Error::usage(format!(
                     "{name}: the member {member} is not an object"
                 ))

@@ -16,6 +16,8 @@ pub(crate) enum MembersFault {
     NotObject(String),
     /// The member of this name has a member [`KEY`] of its own.
     OwnKey(String),
+    /// The member of this number has no name in double quotes, and is not the end of the object.
+    NoName(u64),
 }
 
 /// The object that a path with a star at its end names: the names that lead to it, with dots between them.
@@ -26,8 +28,13 @@ pub(crate) fn object_with_members(path: &str) -> Option<&str> {
 /// Writes the members of the object at a path as objects, one in each line or more. Returns what prevents that.
 pub(crate) fn write_members(document: impl Read, path: &str, out: &mut impl Write) -> io::Result<Option<MembersFault>> {
     let mut document = Document { bytes: BufReader::with_capacity(64 << 10, document).bytes(), ahead: None };
-    while document.next()?.is_some_and(|byte| byte != b'{') {}
-    let (mut path, mut name, mut value) = (path, Vec::new(), Vec::new());
+    while document.peek()?.is_some_and(|byte| b"\xef\xbb\xbf".contains(&byte)) {
+        document.next()?;
+    }
+    if document.next()? != Some(b'{') {
+        return Ok(Some(MembersFault::NoObject));
+    }
+    let (mut path, mut name, mut value, mut number) = (path, Vec::new(), Vec::new(), 1);
     loop {
         match document.peek()? {
             Some(b'"') => _ = document.next()?,
@@ -35,10 +42,12 @@ pub(crate) fn write_members(document: impl Read, path: &str, out: &mut impl Writ
                 document.next()?;
                 continue;
             }
-            _ => return Ok((!path.is_empty()).then_some(MembersFault::NoObject)),
+            Some(b'}') => return Ok((!path.is_empty()).then_some(MembersFault::NoObject)),
+            _ => return Ok(Some(MembersFault::NoName(number))),
         }
         name.clear();
         document.string(&mut name)?;
+        number += 1;
         if document.peek()? == Some(b':') {
             document.next()?;
         }
@@ -64,7 +73,7 @@ pub(crate) fn write_members(document: impl Read, path: &str, out: &mut impl Writ
         match path_inside(path, &name).filter(|_| is_object) {
             Some(inside) => {
                 document.next()?;
-                path = inside;
+                (path, number) = (inside, 1);
             }
             None => document.value(|_| ())?,
         }
@@ -192,6 +201,12 @@ mod tests {
     fn what_is_no_record_is_named() {
         assert_eq!(members("{\"a\":{\"v\":1},\"b\":2}", "").1, Some(MembersFault::NotObject("b".to_owned())));
         assert_eq!(members("{\"a\":{\"v\":1,\"key\":2}}", "").1, Some(MembersFault::OwnKey("a".to_owned())));
+        for (document, number) in [("{\"a\":{\"v\":1},b:{\"v\":2}}", 2), ("{'a':{\"v\":1}}", 1), ("{\"a\":{}]", 2)] {
+            assert_eq!(members(document, "").1, Some(MembersFault::NoName(number)), "{document}");
+        }
+        for document in ["[{\"a\":{\"v\":1}},{\"b\":{\"v\":2}}]", "[]", "1", ""] {
+            assert_eq!(members(document, "").1, Some(MembersFault::NoObject), "{document}");
+        }
         for path in ["b", "a.v", "a.b"] {
             assert_eq!(members("{\"a\":{\"v\":1}}", path).1, Some(MembersFault::NoObject), "{path}");
         }

@@ -3,7 +3,7 @@
 
 use std::io::{self, BufReader, Read};
 
-/// Lists nested deeper in objects than this are ignored.
+/// Lists, and objects of objects, nested deeper in objects than this are ignored.
 const DEPTH_MAX: usize = 4;
 
 /// The first item of a list.
@@ -241,7 +241,7 @@ impl Scanner {
     fn note_keyed(&mut self, object: &OpenObject) {
         let count = object.member_count;
         let is_most = self.outline.keyed.as_ref().is_none_or(|most| most.count <= count);
-        if count > 1 && object.object_count == count && is_most {
+        if count > 1 && object.object_count == count && is_most && self.open.len() <= DEPTH_MAX {
             let names = self.open.iter().map(|outer| outer.key.clone()).collect();
             self.outline.keyed = Some(KeyedObjects { names, count });
         }

@@ -60,11 +60,17 @@ impl Plan {
         if nulls.have_words() {
             keep_words(&planner.merged, &mut columns);
         }
+        // A table's own column of text keeps its values as they are written.
+        let takes_numbers = |name: &str| {
+            let mut columns = existing.iter().flat_map(|table| &table.columns);
+            existing.is_none() || columns.any(|column| column.column_type.is_number() && same_name(&column.name, name))
+        };
+        let is_open = |merged: &Merged| merged.numbers.is_open && takes_numbers(&merged.name);
         Ok(Self {
             definition,
             columns,
             is_definitive: observed.is_complete(),
-            has_open_commas: planner.merged.iter().any(|column| column.numbers.is_open),
+            has_open_commas: planner.merged.iter().any(is_open),
             is_slice_free: existing.is_none() && options.slice.is_none(),
             notes: planner.notes,
         })

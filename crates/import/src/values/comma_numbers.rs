@@ -36,6 +36,8 @@ pub(crate) enum CommaNumber {
     Thousands,
     /// Thousands separators of a number with a decimal point: `1,234.5`.
     ThousandsPoint,
+    /// Thousands separators of a whole number, or commas between items of three digits each: `101,202,303`.
+    ThousandsOrList,
 }
 
 /// The meaning of the commas of a number; `None` if the text is not such a number.
@@ -43,6 +45,7 @@ pub(crate) fn comma_number(bytes: &[u8]) -> Option<CommaNumber> {
     one_comma(bytes).or_else(|| {
         let plain = without_commas(bytes).filter(|plain| plain.len() <= THOUSANDS_LENGTH_MAX)?;
         match number(&plain)? {
+            NumberText::Int(_) if matches!(bytes, [b'0'..=b'9', _, _, b',', ..]) => Some(CommaNumber::ThousandsOrList),
             NumberText::Int(_) => Some(CommaNumber::Thousands),
             NumberText::Float(_) => Some(CommaNumber::ThousandsPoint),
             NumberText::UInt(_) | NumberText::Huge => None,
@@ -162,6 +165,8 @@ mod tests {
         for (text, meaning, plain) in [
             ("1,234,567", CommaNumber::Thousands, "1234567"),
             ("-12,345,678", CommaNumber::Thousands, "-12345678"),
+            ("-123,345,678", CommaNumber::Thousands, "-123345678"),
+            ("123,345,678", CommaNumber::ThousandsOrList, "123345678"),
             ("1,234.50", CommaNumber::ThousandsPoint, "1234.50"),
             ("+123,456.7", CommaNumber::ThousandsPoint, "+123456.7"),
         ] {

@@ -77,6 +77,13 @@ pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     })
 }
 
+/// Whether a month may be two successive years as well, as fiscal years and seasons are written: `2010-11`.
+pub(crate) fn may_be_two_years(month: &[u8]) -> bool {
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u32>().ok();
+    let [_, _, year @ .., b'-', tens, ones] = month else { return false };
+    number(year).zip(number(&[*tens, *ones])).is_some_and(|(year, next)| (year + 1) % 100 == next)
+}
+
 /// A time without the name of a zone.
 fn parse_unnamed(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     let time = parse_time(bytes, &TimeForms::files(reading))?;

@@ -59,7 +59,11 @@ impl Zone {
 
     /// The zone whose name with a slash, such as `Europe/Berlin`, ends a text, and the text before it.
     pub(crate) fn behind(text: &[u8]) -> Option<(&[u8], Self)> {
+        // This excludes numbers: the shortest such text is `1/1/24 1:00 Etc/UTC`.
         let text = text.trim_ascii_end();
+        if text.len() < 19 {
+            return None;
+        }
         let (before, name) = text.split_at(memchr::memrchr(b' ', text)?);
         let name = std::str::from_utf8(name).ok()?.trim_start();
         let zone = name.contains('/').then(|| name.parse().ok()).flatten()?;

@@ -101,6 +101,12 @@ fn members_of_an_object_are_records_if_the_path_says_so() {
     for (content, path, message) in [
         ("{\"a\":{\"v\":1},\"b\":2}", "*", "a.json: the member b is not an object"),
         ("{\"a\":{\"v\":1},\"b\":2}", "c.*", "a.json: there is no object c"),
+        ("[{\"a\":{\"v\":1}},{\"b\":{\"v\":2}}]", "*", "a.json is not an object"),
+        (
+            "{\"a\":{\"v\":1},b:{\"v\":2}}",
+            "*",
+            "a.json is not JSON: member 2 of the object has no name in double quotes",
+        ),
         ("{\"a\":{\"key\":1}}", "*", "a.json: a has a member key, and key is the column of the names"),
     ] {
         assert_eq!(at(content, path).map(|imported| imported.columns()).unwrap_err().message(), message);

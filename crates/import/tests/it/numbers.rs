@@ -175,6 +175,17 @@ fn commas_between_thousands_must_be_sure_in_the_whole_file() {
         assert!(mixed.columns()[0].starts_with("a text"), "{other}: {:?}", mixed.columns());
         assert_eq!(mixed.texts("a").last().map(String::as_str), Some(other));
     }
+    // Lists of items of three digits are as likely, unless another number is none.
+    let listed = csv("a;b\n101,202;1\n101,202,303;2\n");
+    assert_eq!(
+        (listed.columns()[0].as_str(), listed.texts("a")),
+        ("a text", vec!["101,202".into(), "101,202,303".into()])
+    );
+    let notes = listed.report.notes.join("\n");
+    assert!(notes.contains("column a is text: the commas in its numbers may stand between thousands or"), "{notes}");
+    assert_eq!(csv("a;b\n101,202,303;1\n1,234,567;2\n").texts("a"), ["101202303", "1234567"]);
+    let late = csv(format!("a;b\n{}1,234,567;2\n", "101,202,303;1000000000000000000\n".repeat(200_000)));
+    assert_eq!(late.texts("a").last().map(String::as_str), Some("1234567"));
     let open = csv("a;b\n1,234;1\n5,678;2\n");
     assert_eq!((open.columns()[0].as_str(), open.texts("a")), ("a text", vec!["1,234".into(), "5,678".into()]));
     let table = TableDefinition::new("t").with_column("a", ColumnType::Int32, None);

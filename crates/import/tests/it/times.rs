@@ -68,6 +68,20 @@ fn months_quarters_and_weeks_are_their_first_days() {
     // Numbers of things, and months that name columns.
     assert_eq!(csv("part,v\n2024-01,1\n2024-13,2\n").columns(), ["part text", "v int64"]);
     assert_eq!(csv("part,v\n1024-01,1\n5551-02,2\n").columns(), ["part text", "v int64"]);
+    assert_eq!(csv("part,v\n2024Q1,1\nA-17,2\n").columns(), ["part text", "v int64"]);
+    // Fiscal years and seasons, unless a value is none.
+    let seasons = csv("season,v\n2009-10,1\n2010-11,2\n");
+    assert_eq!(
+        (seasons.columns(), seasons.texts("season")[1].as_str()),
+        (vec!["season text".into(), "v int64".into()], "2010-11")
+    );
+    assert!(seasons.report.notes.join("\n").contains("may be months, or two years each"), "{:?}", seasons.report.notes);
+    assert_eq!(csv("season,v\n2009-10,1\n2009-11,2\n").columns()[0], "*season date");
+    let hours = csv("month,clock,v\n2024-01,10:00,1\n2024-02,11:00,2\n");
+    assert_eq!(hours.columns(), ["*month date", "clock text", "v int64"]);
+    // The month of a date does not compete with it.
+    let both = csv("traded,month,v\n2024-01-05,2024-01,1\n2024-02-06,2024-02,2\n");
+    assert_eq!(both.columns(), ["*traded date", "month date", "v int64"]);
     assert_eq!(csv("city,2024-01\nBerlin,5\nParis,7\n").columns(), ["city text", "2024-01 int64"]);
     assert_eq!(csv("Berlin,2024-01\nParis,2024-02\n").report.row_count, 2);
 }
@@ -93,6 +107,8 @@ fn a_time_in_brackets_is_one_field_between_blanks() {
         assert_eq!(log.texts("column4"), ["2024-03-01T11:30:05Z", "2024-03-01T11:30:06Z"]);
         assert_eq!((log.texts("column5")[0].as_str(), log.texts("column7")[1].as_str()), ("GET /a b", "[x]"));
     }
+    let long = with(format!("a [{}] b\n", "x ".repeat(300)), &Options { header: Some(false), ..options.clone() });
+    assert_eq!(long.columns().len(), 303, "the search for the end of a bracket is bounded");
     // A bracket that nothing closes in its line, or that ends within a word.
     let open = with("a [b c\nd [e f]g\nh i j\n", &Options { header: Some(false), ..options });
     assert_eq!(
@@ -217,6 +233,8 @@ fn months_and_years_become_the_time_if_they_are_named() {
     let next = run(vec![text("b.csv", "year,v\n2025,7\n")], &time("year"), Some(&years.report.definition)).unwrap();
     assert_eq!(next.texts("time"), ["2025-01-01T00:00:00Z"]);
     assert_eq!(csv("year,v\n1959,5\n").columns(), ["year int64", "v int64"], "without a flag");
+    let error = refused_with("year,quarter,v\n2024,1,5\n2024,2,6\n", &time("year,quarter"));
+    assert!(error.message().contains("--time year,quarter names no time"), "{error}");
     let error = refused_with("year,month,v\n2024,13,5\n", &time("year,month"));
     assert!(error.message().contains("there is no time of year,month 2024,13"), "{error}");
 }

@@ -8,7 +8,6 @@ use arrow::array::{AsArray, BooleanArray};
 use arrow::datatypes::{ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int64Type};
 use arrow::error::ArrowError;
 use atsdb_core::decimal;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 impl Cells<'_> {
@@ -21,10 +20,9 @@ impl Cells<'_> {
     }
 
     pub(super) fn bigints(&self, position: usize) -> Result<ColumnValues, ArrowError> {
-        self.primitive::<Int64Type>(position, |bytes| {
-            let number = self.plain(bytes)?;
-            let value = plain_i64(&number).or_else(|| if self.column.is_inferred { None } else { any_i64(&number) });
-            value.ok_or_else(|| not_whole(&number, "BIGINT"))
+        self.numbers::<Int64Type>(position, |bytes| {
+            let value = plain_i64(bytes).or_else(|| if self.column.is_inferred { None } else { any_i64(bytes) });
+            value.ok_or_else(|| not_whole(bytes, "BIGINT"))
         })
     }
 
@@ -33,10 +31,7 @@ impl Cells<'_> {
         T::Native: TryFrom<i64>,
     {
         let convert = |value: i64| T::Native::try_from(value).ok();
-        self.primitive::<T>(position, |bytes| {
-            let number = self.plain(bytes)?;
-            any_i64(&number).and_then(convert).ok_or_else(|| not_whole(&number, name))
-        })
+        self.numbers::<T>(position, |bytes| any_i64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
     }
 
     pub(super) fn unsigned<T: ArrowPrimitiveType>(
@@ -48,47 +43,54 @@ impl Cells<'_> {
         T::Native: TryFrom<u64>,
     {
         let convert = |value: u64| T::Native::try_from(value).ok();
-        self.primitive::<T>(position, |bytes| {
-            let number = self.plain(bytes)?;
-            any_u64(&number).and_then(convert).ok_or_else(|| not_whole(&number, name))
-        })
+        self.numbers::<T>(position, |bytes| any_u64(bytes).and_then(convert).ok_or_else(|| not_whole(bytes, name)))
     }
 
     pub(super) fn floats(&self, position: usize) -> Result<ColumnValues, ArrowError> {
-        self.primitive::<Float32Type>(position, |bytes| single(&self.plain(bytes)?))
+        self.numbers::<Float32Type>(position, single)
     }
 
     pub(super) fn doubles(&self, position: usize) -> Result<ColumnValues, ArrowError> {
         let mut inexact = Inexact::default();
         let is_inferred = self.column.is_inferred;
-        let gathered = self.primitive::<Float64Type>(position, |bytes| {
+        let gathered = self.numbers::<Float64Type>(position, |bytes| {
             inexact.add_if(is_rounded(bytes), bytes);
-            let number = self.plain(bytes)?;
-            let value = if is_inferred { plain_f64(&number) } else { any_f64(&number) };
-            value.ok_or_else(|| no_number(&number, "DOUBLE"))
+            let value = if is_inferred { plain_f64(bytes) } else { any_f64(bytes) };
+            value.ok_or_else(|| no_number(bytes, "DOUBLE"))
         })?;
         Ok(ColumnValues { inexact, ..gathered })
     }
 
     pub(super) fn decimals(&self, position: usize, precision: u8, scale: u8) -> Result<ColumnValues, ArrowError> {
         let ty = self.column.column.column_type.sql_name();
-        let values = self.primitive::<Decimal128Type>(position, |bytes| {
-            let number = self.plain(bytes)?;
-            decimal::parse(number.utf8(), precision, scale).ok_or_else(|| format!("does not fit {ty}"))
+        let values = self.numbers::<Decimal128Type>(position, |bytes| {
+            decimal::parse(bytes.utf8(), precision, scale).ok_or_else(|| format!("does not fit {ty}"))
         })?;
         let decimals = values.array.as_primitive::<Decimal128Type>().clone();
         let array = Arc::new(decimals.with_precision_and_scale(precision, scale.cast_signed())?);
         Ok(ColumnValues { array, ..values })
     }
 
-    /// A number of the column, written with a decimal point and nothing between thousands.
-    fn plain<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, String> {
-        let form = self.column.number_forms.get(self.read.file).copied().unwrap_or_default();
-        plain_number(bytes, form).ok_or_else(|| {
-            let what = if form == NumberForm::DecimalComma { "a decimal comma" } else { "commas between thousands" };
-            format!("is not a number with {what}, as others of the column are")
-        })
+    /// Parses the numbers of the column, each with a decimal point and nothing between thousands. The form is decided
+    /// once, so that numbers without commas cost nothing more.
+    fn numbers<T: ArrowPrimitiveType>(
+        &self,
+        position: usize,
+        mut parse: impl FnMut(&[u8]) -> Result<T::Native, String>,
+    ) -> Result<ColumnValues, ArrowError> {
+        match self.column.number_forms.get(self.read.file).copied().unwrap_or_default() {
+            NumberForm::Point => self.primitive::<T>(position, parse),
+            form => self.primitive::<T>(position, |bytes| {
+                let number = plain_number(bytes, form).ok_or_else(|| not_in_form(form))?;
+                parse(&number)
+            }),
+        }
     }
+}
+
+fn not_in_form(form: NumberForm) -> String {
+    let what = if form == NumberForm::DecimalComma { "a decimal comma" } else { "commas between thousands" };
+    format!("is not a number with {what}, as others of the column are")
 }
 
 /// A number of 32 bits, unless it is too large for them, or so small that nothing is left of it.
