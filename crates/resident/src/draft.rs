@@ -124,7 +124,7 @@ impl TableDraft {
         self.check_bound(self.working.byte_count())
     }
 
-    /// Goes on with the same rows under another definition, as `state` has them. No rows may be pending.
+    /// Continues with the same rows under another definition, as `state` has them. No rows may be pending.
     pub fn continue_with(&mut self, state: Arc<TableState>) -> Result<()> {
         self.additions = None;
         self.pending_text = vec![0; state.shape.types.len()];

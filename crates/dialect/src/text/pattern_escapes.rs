@@ -1,7 +1,7 @@
 //! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
 //! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
 //! `\m` and `\M`, and `[[.x.]]` and `[[=x=]]` of `[x]`. Between brackets, Rust's regular expressions have brackets and
-//! operators, `&&` and `~~`.
+//! operators, `&&`, `~~` and `--`.
 
 use super::pattern_quantifiers::refuse_repeated_quantifiers;
 use atsdb_core::{Error, Result};
@@ -28,9 +28,13 @@ pub fn with_rust_escapes(pattern: &str) -> Result<String> {
                 is_in_brackets = true;
                 written.push(letter);
                 written.extend(letters.next_if_eq(&'^'));
-                // A closing bracket in the first position is a plain character.
-                written.extend(letters.next_if_eq(&']'));
+                // A closing bracket or a hyphen in the first position is a plain character.
+                match letters.next_if(|first| matches!(first, ']' | '-')) {
+                    Some('-') => written.push_str(r"\-"),
+                    first => written.extend(first),
+                }
             }
+            '-' if is_in_brackets => push_hyphen(&mut written, &mut letters),
             // A class such as `[:digit:]`.
             '[' if letters.peek() == Some(&':') => {
                 written.push(letter);
@@ -56,7 +60,16 @@ pub fn with_rust_escapes(pattern: &str) -> Result<String> {
     Ok(written)
 }
 
-/// Appends the character of a collating element, `[.x.]`, or of an equivalence class, `[=x=]`, behind its first
+/// Appends a hyphen between brackets that is not in the first position. Of two, the second is the end of a range; two
+/// that are not escaped are an operator of Rust's regular expressions.
+pub(super) fn push_hyphen(written: &mut String, letters: &mut Peekable<Chars<'_>>) {
+    written.push('-');
+    if letters.next_if_eq(&'-').is_some() {
+        written.push_str(r"\-");
+    }
+}
+
+/// Appends the character of a collating element, `[.x.]`, or of an equivalence class, `[=x=]`, after its first
 /// bracket.
 pub(super) fn push_element(written: &mut String, letters: &mut Peekable<Chars<'_>>) -> Result<()> {
     let (mark, element, end) = (letters.next(), letters.next(), [letters.next(), letters.next()]);
@@ -140,6 +153,8 @@ mod tests {
             (r"[\]\y]\y", r"[\]\y]\b"),
             (r"a]\y\", r"a]\b\"),
             ("[][]&&[a~~[&]", r"[]\[]&&[a\~\~\[\&]"),
+            ("[+--]--[a-z-]", r"[+-\-]--[a-z-]"),
+            ("[--/][^-a][-][--]", r"[\--/][^\-a][\-][\--]"),
         ] {
             assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
         }

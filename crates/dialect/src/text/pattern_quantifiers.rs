@@ -47,7 +47,7 @@ pub(super) fn refuse_repeated_quantifiers(pattern: &str) -> Result<()> {
     Ok(())
 }
 
-/// Skips what says behind an opening parenthesis what sort of group it is, such as `?:`; or flags, such as `?i)`.
+/// Skips the sort of a group, such as `?:`, or flags, such as `?i)`, after an opening parenthesis.
 fn skip_sort_of_group(letters: &mut Peekable<Chars<'_>>) {
     if letters.next_if_eq(&'?').is_some() {
         while letters.next_if(|flag| flag.is_ascii_alphabetic() || *flag == '-').is_some() {}

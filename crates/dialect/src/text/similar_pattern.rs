@@ -1,7 +1,7 @@
 //! The patterns of `SIMILAR TO` and `substring(text FROM pattern FOR escape)`, as regular expressions.
 
 use super::errors::sql_error;
-use super::pattern_escapes::push_element;
+use super::pattern_escapes::{push_element, push_hyphen};
 use atsdb_core::{Error, Result};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -94,7 +94,7 @@ impl PatternReader<'_> {
                     }
                 }
                 Some('[') if matches!(self.rest.peek(), Some('.' | '=')) => push_element(expression, &mut self.rest)?,
-                Some('-') => expression.push('-'),
+                Some('-') if !is_first => push_hyphen(expression, &mut self.rest),
                 Some(letter) => push_literal(expression, letter),
             }
             is_first = false;
@@ -129,6 +129,7 @@ mod tests {
             ("100\\%", "(?s)^(?:100\\%)$"),
             ("[^a-z[:digit:]&]{2}", "(?s)^(?:[^a-z[:digit:]\\&]{2})$"),
             ("[]x]", "(?s)^(?:[\\]x])$"),
+            ("[--/][+--]", "(?s)^(?:[\\--/][+-\\-])$"),
             ("\\d[\\w\\-]", "(?s)^(?:\\d[\\w\\-])$"),
             ("%\\mab\\M\\n", "(?s)^(?:.*\\b{start}ab\\b{end}\\n)$"),
             ("\\y\\Z\\B\\e", "(?s)^(?:\\b\\z\\\\\\x1b)$"),

@@ -23,7 +23,8 @@ use std::sync::Arc;
 /// A row that does not fit the table is refused, and the others stay. If accepted rows cannot be kept (one of them
 /// violates a CHECK constraint, the store is busy, the disk is full, a dictionary is full), all rows since the last
 /// flush are dropped. Further rows are then refused until a flush has reported the failure. After every flush,
-/// successful or not, the appender is empty and can be used further; dropped rows must be added again.
+/// successful or not, the appender is empty and can be used further; dropped rows must be added again. But once a copy
+/// has replaced the table, all single rows are refused: look the table up again, and create another appender.
 pub struct Appender {
     handle: Handle,
     /// The table under the definition that the buffered rows have.

@@ -37,6 +37,8 @@ impl Batch {
     }
 
     /// The draft of a table in memory. It starts from the state that the batch sees.
+    ///
+    /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the batch has given the table a later definition.
     pub(crate) fn draft(&mut self, table: &Table) -> Result<&mut TableDraft> {
         self.changes.name_definition(table)?;
         let seen = self.changes.base().cloned();
@@ -47,6 +49,7 @@ impl Batch {
             None => shared.residents.snapshot(),
         };
         let bytes_max = shared.resident_bytes_of(&residents, table);
+        let is_new = !self.drafts.has(table.id);
         let draft = self.drafts.table(table.id, bytes_max, || match residents.get(table.id) {
             Some(state) if *state.definition() == table.definition => Ok(state),
             Some(state) if is_temporary(table.id) => Ok(Arc::new(redefined(shared, &state, table)?)),
@@ -62,6 +65,10 @@ impl Batch {
             },
         })?;
         if *draft.working().definition() != table.definition {
+            // All definitions of a batch have the same version.
+            if !is_new {
+                return Err(changed_meanwhile(&table.definition));
+            }
             // The batch has changed the definition before it uses the rows.
             let state = under_other(shared, draft.working(), table)?;
             draft.continue_with(state)?;

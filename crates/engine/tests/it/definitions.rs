@@ -390,6 +390,21 @@ fn an_older_definition_takes_no_column_of_a_table_in_memory_away() {
 }
 
 #[test]
+fn an_earlier_definition_of_a_batch_takes_no_column_of_a_table_in_memory_away() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&in_memory()).unwrap();
+        let mut batch = engine.batch(None);
+        batch.append(&table, &ids(&[1])).unwrap();
+        let with = |table: &Table, name: &str| table.definition.clone().with_column(name, ColumnType::Text, None);
+        let earlier = batch.redefine(&table, with(&table, "owner")).unwrap();
+        let later = batch.redefine(&earlier, with(&earlier, "place")).unwrap();
+        batch.append(&later, &ids(&[2])).unwrap();
+        assert_eq!(batch.append(&earlier, &ids(&[3])).unwrap_err().kind(), ErrorKind::Conflict);
+    }
+}
+
+#[test]
 fn a_commit_that_comes_while_a_snapshot_is_taken_shows_whole_or_not_at_all() {
     for call in 0..4 {
         let faults = Faults::new(Fails::Before);

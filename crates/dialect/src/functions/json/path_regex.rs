@@ -76,11 +76,8 @@ fn within_lines(pattern: &str) -> String {
             within.extend(letters.next());
         } else if letter == '[' && letters.next_if_eq(&'^').is_some() {
             within.push('^');
-            // At the beginning of a class, hyphens or a bracket stand for themselves.
+            // At the beginning of a class, a bracket stands for itself.
             within.extend(letters.next_if_eq(&']'));
-            while let Some(hyphen) = letters.next_if_eq(&'-') {
-                within.push(hyphen);
-            }
             within.push_str(r"[\n]");
         }
     }
@@ -114,6 +111,8 @@ mod tests {
             ("a[^]x]b", "", "a]b", false),
             ("a[^]x]b", "", "a+b", true),
             ("a[^-x]b", "", "a-b", false),
+            ("a[^--/]b", "", "a.b", false),
+            ("a[^--/]b", "", "a\nb", false),
             ("a[^-x]b", "", "a+b", true),
             (r"a[^\]x]b", "", "a]b", false),
             (r"\[^", "", "[", false),

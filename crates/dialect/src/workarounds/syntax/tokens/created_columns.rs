@@ -1,5 +1,5 @@
 //! `CREATE TABLE t (a, b) AS query`, whose columns the parser takes for declarations without types: it becomes
-//! `CREATE TABLE t AS SELECT * FROM (query) AS t (a, b)`. `WITH [NO] DATA` behind the query is left out: whether the
+//! `CREATE TABLE t AS SELECT * FROM (query) AS t (a, b)`. `WITH [NO] DATA` after the query is left out: whether the
 //! table gets the rows is read from the text.
 //!
 //! No upstream issue known.
@@ -65,7 +65,7 @@ fn name_columns(tokens: &mut Vec<TokenWithSpan>, table: usize) {
     tokens.splice(*columns.start()..=*query.end(), written);
 }
 
-/// The places of the names with their parentheses, and of the query, behind the word `TABLE`.
+/// The places of the names with their parentheses, and of the query, after the word `TABLE`.
 fn columns_and_query(tokens: &[TokenWithSpan], table: usize) -> Option<(RangeInclusive<usize>, RangeInclusive<usize>)> {
     let mut at = table;
     // `IF NOT EXISTS`, and the name.
