@@ -11,22 +11,29 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - `reached`: the goals of `series`, and what was reached;
 - `stores`: atsdb's own stores side by side, from series.json; `ratios`: their rates of appending, divided by the file's;
 - `questdb`: `series` on the analytical contestants with QuestDB, from questdb.json;
-- `cached`: what a larger cache of decoded columns changes in `series`, from cached.json;
+- `tsbs` and `hits`: the complete tables of these workloads, from tsbs.json and hits.json, and the geometric mean of the queries'
+  factors. Without the file, the text stays as it is;
 - any other name: the complete table of the workload of that name.
 
 The tables of `series` come from headline.json, which has more rows on fewer contestants, that of `memory` from memory.json,
 which has more rows, that of `groupby` from questions.json, that of `ingest` from servers.json, that of `serve` from
-serve.json, and all others from results.json. A figure is the median of the runs. A dash means that the contestant
-has no figure; the report (docs/lab/report.html) gives the reason.
+serve.json, and those of `pinger`, `mass` and `split` from results.json. A figure is the median of the runs. A dash means that the
+contestant has no figure; the report (docs/lab/report.html) gives the reason.
 """
 import json
 import pathlib
 import re
+import statistics
 import sys
 
 root = pathlib.Path(__file__).resolve().parents[2]
 workloads, reports = {}, {}
-for name in ("results.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json", "serve.json"):
+# The workloads whose tables end with a mean of the queries.
+AVERAGED = ("tsbs", "hits")
+for name in (
+    "results.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json", "serve.json",
+    *(f"{name}.json" for name in AVERAGED),
+):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}
     reports[name] = report
@@ -77,6 +84,10 @@ def medians(measure, shown):
     return {name: of[name]["spread"]["median"] for name in shown if of.get(name, {}).get("spread")}
 
 
+def show_factor(factor):
+    return f"{factor:.0f} x" if factor >= 100 else f"{factor:.1f} x" if factor >= 10 else f"{factor:.2g} x"
+
+
 def row(title, measure, shown):
     figures, unit = medians(measure, shown), measure["unit"]
     cells = [show(unit, figures[name]) if name in figures else "-" for name in shown]
@@ -86,8 +97,26 @@ def row(title, measure, shown):
         choose = max if unit in RATES else min
         ours, best = choose(ours), choose(others)
         factor = (ours / best if unit in RATES else best / ours) if best and ours else 0
-        factor = f"{factor:.0f} x" if factor >= 100 else f"{factor:.1f} x" if factor >= 10 else f"{factor:.2g} x"
+        factor = show_factor(factor)
     return "| " + " | ".join([title, *cells, factor]) + " |"
+
+
+def mean_row(workload, shown):
+    """The geometric means of atsdb / each other contestant and of atsdb / the best of them, over the queries that all of them
+    answered. Nothing if there is no such query."""
+    queries = [measure for measure in workload["measures"] if measure["unit"] == "milliseconds" and measure["name"] != "index"]
+    answered = [figures for figures in (medians(query, shown) for query in queries) if len(figures) == len(shown)]
+    others = [name for name in shown if name != "atsdb"]
+    if not answered or not others:
+        return []
+
+    def mean(names):
+        factors = [min(figures[name] for name in names) / figures["atsdb"] for figures in answered]
+        return show_factor(statistics.geometric_mean(factors))
+
+    cells = [mean([name]) if name in others else "" for name in shown]
+    count = f"{len(queries)}" if len(answered) == len(queries) else f"{len(answered)} of {len(queries)}"
+    return ["| " + " | ".join([f"geometric mean of {count} queries: atsdb / each other", *cells, mean(others)]) + " |"]
 
 
 def present(report, names=NAMES):
@@ -161,28 +190,16 @@ def ratios():
     return ["| | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1), *rows, "", how(workload, report)]
 
 
-# What depends on the size of the cache of decoded columns.
-CACHED = ["read_wide", "read_memory", "by_sensor", "by_hour_and_sensor", "two_hours"]
-
-
 def questdb():
-    return table_of_file("questdb.json")
-
-
-def cached():
-    return table_of_file("cached.json", CACHED)
-
-
-def table_of_file(name, chosen=None):
-    report = json.loads((root / "docs/lab" / name).read_text())
-    return table_of(report["workloads"][0], report, chosen)
+    report = json.loads((root / "docs/lab/questdb.json").read_text())
+    return table_of(report["workloads"][0], report)
 
 
 def whole(name):
     return table_of(*workloads[name])
 
 
-def table_of(workload, report, chosen=None):
+def table_of(workload, report):
     name, group, rows = workload["name"], "", []
     shown = present(report, IN_MEMORY if name == "memory" else NAMES)
     for measure in workload["measures"]:
@@ -191,10 +208,13 @@ def table_of(workload, report, chosen=None):
             title = f"{group}: {title.strip()}"
         else:
             group = title.split(":")[0]
-        if medians(measure, shown) and (chosen is None or measure["name"] in chosen):
+        if medians(measure, shown):
             rows.append(row(title, measure, shown))
+    if name in AVERAGED:
+        rows += mean_row(workload, shown)
     notes = [(note if note.startswith("atsdb") else note[0].upper() + note[1:]) + "." for note in workload.get("notes", [])]
-    return [*table(rows, shown), "", " ".join([how(workload, report), *notes])]
+    results = [f"[Results](lab/{name}.json)."] if name in AVERAGED else []
+    return [*table(rows, shown), "", " ".join([how(workload, report), *notes, *results])]
 
 
 GOALS = [
@@ -244,8 +264,9 @@ def fill(match):
     name = match.group(1)
     own = {
         "headline": headline, "summary": summary, "reached": reached, "stores": stores, "ratios": ratios, "questdb": questdb,
-        "cached": cached,
     }
+    if name in AVERAGED and name not in workloads:
+        return match.group(0)
     if name not in own and name not in workloads:
         sys.exit(f"lab:{name}: there is no table and no workload of this name")
     lines = own[name]() if name in own else whole(name)

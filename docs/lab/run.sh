@@ -6,9 +6,9 @@
 # PROGRAM is atsdb, FOLDER is where scratch data goes. The script runs four workloads in their own sizes on all
 # contestants that are installed; `series`, which takes longest, on all except those that hardly differ from another;
 # `series` again with ten million rows on six contestants, which the README shows; `groupby`, and `series` once more,
-# on the analytical ones; `ingest` and then `serve` on servers; and `memory` again with more rows on the contestants that
-# keep rows in memory. MySQL takes part if ATSDB_LAB_MYSQL_URL names a server. It takes about two
-# hours, during which nothing else should run on the machine.
+# on the analytical ones; `tsbs` and `hits` on those without QuestDB; `ingest` and then `serve` on servers; and `memory`
+# again with more rows on the contestants that keep rows in memory. MySQL takes part if ATSDB_LAB_MYSQL_URL names a server.
+# It takes more than two hours, during which nothing else should run on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 atsdb=${1:-target/release/atsdb}
@@ -24,6 +24,8 @@ lab series --rows 10000000 --repeat 1 --contestants sqlite,mariadb:innodb,postgr
 lab memory --rows 10000000 --repeat 1 --contestants sqlite:memory,mariadb:memory,duckdb,atsdb:memory -o docs/lab/memory.json
 lab groupby --repeat 1 --contestants duckdb,clickhouse,questdb,atsdb -o docs/lab/questions.json
 lab series --repeat 1 --contestants duckdb,clickhouse,questdb,atsdb -o docs/lab/questdb.json
+lab tsbs --repeat 3 --contestants duckdb,clickhouse,atsdb -o docs/lab/tsbs.json
+lab hits --repeat 1 --contestants duckdb,clickhouse,atsdb -o docs/lab/hits.json
 servers=postgres,questdb,influxdb,victoriametrics,atsdb:served,atsdb:lines
 lab ingest --repeat 1 --contestants "$servers" -o docs/lab/servers.json
 lab serve --repeat 1 --contestants "$servers" -o docs/lab/serve.json

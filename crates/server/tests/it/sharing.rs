@@ -102,7 +102,10 @@ fn the_time_limit_holds_for_all_protocols() {
 fn a_statement_too_many_is_refused_whatever_its_protocol() {
     // Long enough for the first statement, which waits for its permit while others come and go.
     let hold_time = Duration::from_secs(2);
-    let served = Limited::new(StatementOptions { running_max: 1, hold_time, ..StatementOptions::default() });
+    // Ends the first statement if an assertion fails meanwhile.
+    let time_limit = Some(Duration::from_secs(600));
+    let served =
+        Limited::new(StatementOptions { running_max: 1, hold_time, time_limit, ..StatementOptions::default() });
     let mut idle = served.connect();
     idle.batch_execute("BEGIN; SELECT 1").unwrap();
     let mut running = served.connect();
@@ -112,11 +115,12 @@ fn a_statement_too_many_is_refused_whatever_its_protocol() {
         wait_until("the statement is listed", || served.http.get("/api/statements").text() != "[]");
         let mut other = served.connect();
         // It runs a moment after it is listed.
-        let refused = loop {
-            if let Err(refused) = other.simple_query("SELECT 1 FROM generate_series(1, 2)") {
-                break refused;
-            }
-        };
+        let mut refusal = None;
+        wait_until("another statement is refused", || {
+            refusal = other.simple_query("SELECT 1 FROM generate_series(1, 2)").err();
+            refusal.is_some()
+        });
+        let refused = refusal.unwrap();
         assert_eq!(refused.code(), Some(&SqlState::TOO_MANY_CONNECTIONS), "{refused:?}");
         for (path, body) in [("/api/sql", "SELECT 2"), ("/api/v1/query?query=1", "")] {
             let reply = served.http.post(path, body);
