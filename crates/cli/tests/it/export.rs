@@ -43,7 +43,7 @@ fn impossible_exports_are_refused() {
     case.run(&["export", "a.db", "readings", "-o", "x.xls"]).failed(1, &["x.xls", "--format"]);
     case.run(&["export", "a.db", "reading", "-o", "x.csv"])
         .failed(2, &["no table named reading", "did you mean readings?"]);
-    case.run(&["export", "a.db", "readings", "-o", "x.parquet.gz"]).failed(1, &["compressed inside"]);
+    case.run(&["export", "a.db", "readings", "-o", "x.parquet.gz"]).failed(1, &["compressed internally"]);
     case.run(&["export", "a.db", "readings", "-o", "no/x.csv"]).failed(2, &["no/x.csv"]);
     for url in ["s3://bucket/x.csv", "https://me:secret@localhost/x.csv"] {
         let refused = case.run(&["export", "a.db", "readings", "-o", url]);
@@ -71,7 +71,7 @@ fn a_file_is_replaced_only_when_asked_for_and_what_was_written_is_reported() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.starts_with("3 rows written to old.csv, "), "{}", run.stderr);
     assert!(case.read("old.csv").starts_with("time,sensor"));
-    case.run(&["export", "a.db", "SELECT 1 AS a"]).failed(1, &["SQL and no table", "-q"]);
+    case.run(&["export", "a.db", "SELECT 1 AS a"]).failed(1, &["this is SQL, not a table", "-q"]);
 }
 
 #[test]

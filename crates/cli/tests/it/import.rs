@@ -85,7 +85,7 @@ fn flags_that_an_existing_table_does_not_follow_are_reported() {
     assert_eq!((same.code, same.stderr.as_str()), (0, ""));
     let other = import(&["--slice", "day", "--map", "s:u8", "--map", "v", "--key", "v"]);
     assert_eq!(other.code, 0, "{}", other.stderr);
-    assert!(other.stderr.contains("not used: --slice day, --key v, --map s:u8, --map v"), "{}", other.stderr);
+    assert!(other.stderr.contains("ignored: --slice day, --key v, --map s:u8, --map v"), "{}", other.stderr);
     import(&["--map", "ss"]).failed(2, &["ss", "did you mean s?"]);
 }
 

@@ -104,9 +104,9 @@ fn options_choose_the_formats_of_postgresql() {
     assert_eq!(case.query("a.db", "SELECT count(*), max(n) FROM t2"), "1,2");
     case.run(&["sql", "a.db", "COPY t2 FROM 'quoted.csv' (FORMAT csv, HEADER match)"])
         .failed(3, &["quoted.csv", "line 2", "column x", "double precision"]);
-    case.write("n.csv", "n\n1\n");
+    case.write("n.csv", "time,n\n2024-03-01,1\n");
     case.run(&["sql", "a.db", "COPY t2 FROM 'x' (FORMAT xml)"]).failed(3, &["COPY format \"xml\" not recognized"]);
-    case.run(&["sql", "a.db", "COPY t2 (n) FROM 'n.csv' (FORMAT csv)"]).failed(3, &["add HEADER"]);
+    case.run(&["sql", "a.db", "COPY t2 (time, n) FROM 'n.csv' (FORMAT csv)"]).failed(3, &["add HEADER"]);
     case.run(&["sql", "a.db", "COPY t2 FROM PROGRAM 'rm'"]).failed(3, &["name a file"]);
     case.run(&["sql", "a.db", "COPY t2 FROM 'n.txt.gz' WHERE n IN (SELECT 1)"]).failed(3, &["subquery"]);
 }

@@ -25,7 +25,7 @@ fn options_may_come_before_the_command() {
 #[test]
 fn several_words_are_sql_and_no_name_of_a_store() {
     let case = Case::new();
-    for (sql, code) in [("selct 1", 3), ("pivot x", 3), ("my data", 3)] {
+    for (sql, code) in [("selct 1", 3), ("pivit x", 3), ("my data", 3)] {
         case.run(&[sql]).failed(code, &["syntax error"]);
         case.run(&["sql", sql]).failed(code, &["syntax error"]);
     }
