@@ -12,6 +12,7 @@ use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or, prep_nu
 use arrow::datatypes::{
     DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use atsdb_codec::stored_type;
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,6 +129,14 @@ impl Condition {
     pub(crate) fn matches_all(&self, definition: &TableDefinition, chunk: &ScanChunk) -> bool {
         let statistics = column_statistics(&chunk.descriptor, &definition.columns[self.predicate.column]);
         self.matching.is_none() && self.predicate.matches_all(&statistics, chunk.entry.row_count)
+    }
+
+    /// The column in which [`count`](Self::count) can count the rows of a chunk. `None` if the chunk's statistics or the
+    /// column's type show that it cannot, so that the column need not be read for that.
+    pub(crate) fn counted_column<'d>(&self, definition: &'d TableDefinition, chunk: &ScanChunk) -> Option<&'d Column> {
+        let column = &definition.columns[self.predicate.column];
+        let is_integer = self.matching.is_none() && stored_type(column).is_integer();
+        (is_integer && column_statistics(&chunk.descriptor, column).null_count == 0).then_some(column)
     }
 
     /// The number of matching rows, if integers without NULLs are compared with one value. Counting them takes less
