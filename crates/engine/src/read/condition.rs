@@ -12,6 +12,7 @@ use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or, prep_nu
 use arrow::datatypes::{
     DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
+use atsdb_codec::stored_type;
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,6 +129,14 @@ impl Condition {
     pub(crate) fn matches_all(&self, definition: &TableDefinition, chunk: &ScanChunk) -> bool {
         let statistics = column_statistics(&chunk.descriptor, &definition.columns[self.predicate.column]);
         self.matching.is_none() && self.predicate.matches_all(&statistics, chunk.entry.row_count)
+    }
+
+    /// The column of the condition, if [`count`](Self::count) may be able to count its values in a chunk. `None` if its
+    /// type or the chunk's statistics show that it is not, so that the column need not be read for that.
+    pub(crate) fn counted_column<'d>(&self, definition: &'d TableDefinition, chunk: &ScanChunk) -> Option<&'d Column> {
+        let column = &definition.columns[self.predicate.column];
+        let is_integer = self.matching.is_none() && stored_type(column).is_integer();
+        (is_integer && column_statistics(&chunk.descriptor, column).null_count == 0).then_some(column)
     }
 
     /// The number of matching rows, if integers without NULLs are compared with one value. Counting them takes less
@@ -287,7 +296,7 @@ mod tests {
     use super::*;
     use Comparison::*;
     use arrow::array::Int16Array;
-    use atsdb_core::{ColumnId, ColumnType};
+    use atsdb_core::{ChunkDescriptor, ChunkEntry, ChunkId, ChunkUid, ColumnId, ColumnType, Slice, TableId};
 
     #[test]
     fn as_many_rows_are_counted_as_are_marked() {
@@ -310,6 +319,43 @@ mod tests {
         let with_null: ArrayRef = Arc::new(Int16Array::from(vec![Some(1), None]));
         let condition = Condition { predicate: Predicate::new(0, Equal, Value::Int(1)), matching: None };
         assert_eq!(condition.count(&column, &with_null), None);
+    }
+
+    /// A column without a page has its missing value in all rows.
+    #[test]
+    fn only_integers_without_nulls_are_counted() {
+        let (table, slice) = (TableId(1), Slice { start: 0, last: 0 });
+        let entry = ChunkEntry {
+            id: ChunkId(1),
+            table,
+            slice_start: 0,
+            sealed: true,
+            row_count: 10,
+            time_min: 0,
+            time_max: 0,
+            byte_count: 0,
+            descriptor_bytes: Vec::new(),
+        };
+        let descriptor = ChunkDescriptor {
+            uid: ChunkUid([0; 16]),
+            row_count: 10,
+            sealed: true,
+            slice,
+            time_min: 0,
+            time_max: 0,
+            pages: Vec::new(),
+        };
+        let chunk = ScanChunk { entry, descriptor };
+        let is_counted = |column_type: ColumnType, missing: Option<Value>, matching: Option<BooleanArray>| {
+            let mut definition = TableDefinition::new("t").with_column("n", column_type, None);
+            definition.columns[0].missing = missing;
+            let condition = Condition { predicate: Predicate::new(0, Equal, Value::Int(3)), matching };
+            condition.counted_column(&definition, &chunk).is_some()
+        };
+        assert!(is_counted(ColumnType::Int64, Some(Value::Int(3)), None));
+        assert!(!is_counted(ColumnType::Int64, None, None), "NULLs");
+        assert!(!is_counted(ColumnType::Float64, Some(Value::Float(3.0)), None), "no integers");
+        assert!(!is_counted(ColumnType::Int64, Some(Value::Int(3)), Some(BooleanArray::from(vec![true]))), "strings");
     }
 
     #[test]

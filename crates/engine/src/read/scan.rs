@@ -306,11 +306,10 @@ impl Scan {
     fn count(&self, chunk: &ScanChunk) -> Result<u64> {
         if let [condition] = &*self.conditions
             && !self.is_cut_by_range(&chunk.entry)
+            && let Some(column) = condition.counted_column(&self.table.definition, chunk)
+            && let Some(count) = condition.count(column, &self.load(chunk, &[column])?[0])
         {
-            let column = &self.table.definition.columns[condition.predicate.column];
-            if let Some(count) = condition.count(column, &self.load(chunk, &[column])?[0]) {
-                return Ok(count as u64);
-            }
+            return Ok(count as u64);
         }
         let row_count = chunk.entry.row_count as usize;
         Ok(self.select(chunk)?.map_or(0, |selection| selection.count(row_count)) as u64)

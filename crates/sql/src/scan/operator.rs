@@ -1,6 +1,6 @@
 //! The leaf of a physical plan: a planned read of the engine, with its chunks distributed over partitions.
 
-use super::row_filter::RowFilter;
+use super::row_filter::{FilteredReader, RowFilter};
 use super::row_numbers::RowNumbers;
 use super::running_filter::{RunningFilter, is_running};
 use super::statistics::statistics_of;
@@ -21,9 +21,10 @@ use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricB
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
-use futures::stream;
+use futures::{TryStreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or, if
 /// reversed, from the latest time on.
@@ -258,6 +259,7 @@ impl ExecutionPlan for AtsdbScan {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let partition_count = self.properties.partitioning.partition_count();
+        let batch_rows_max = context.session_config().batch_size().max(1);
         let reader = PartitionReader {
             scan: Arc::clone(&self.scan),
             schema: Arc::clone(&self.schema),
@@ -267,15 +269,21 @@ impl ExecutionPlan for AtsdbScan {
             filter: RunningFilter::new(&self.running_filters, &self.schema),
             latest: self.latest_by.and_then(|column| LatestRows::new(&self.scan, column)),
             numbers: self.numbers,
-            row_filter: self.row_filter.clone(),
+            filtered: self.row_filter.clone().map(|filter| FilteredReader::new(filter, batch_rows_max)),
             next: partition,
             step: partition_count,
             rows_left: self.limit.unwrap_or(usize::MAX),
-            batch_rows_max: context.session_config().batch_size().max(1),
+            batch_rows_max,
             rest: None,
             metrics: ReaderMetrics::new(&self.metrics, partition),
         };
-        let batches = stream::iter(reader);
+        let batches = stream::iter(reader).try_filter_map(|batch| async move {
+            // A stopped query ends here, even if no row is returned for a long time.
+            if batch.is_none() {
+                tokio::task::yield_now().await;
+            }
+            Ok(batch)
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
     }
 
@@ -342,7 +350,7 @@ struct PartitionReader {
     filter: Option<RunningFilter>,
     latest: Option<LatestRows>,
     numbers: Option<RowNumbers>,
-    row_filter: Option<RowFilter>,
+    filtered: Option<FilteredReader>,
     next: usize,
     step: usize,
     rows_left: usize,
@@ -353,13 +361,14 @@ struct PartitionReader {
 }
 
 impl Iterator for PartitionReader {
-    type Item = Result<RecordBatch>;
+    /// A batch, or `None` after a step of the work that returns no rows.
+    type Item = Result<Option<RecordBatch>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rows_left == 0 {
             return None;
         }
-        while self.rest.is_none() {
+        if self.rest.is_none() {
             if self.next >= self.order.len() {
                 return None;
             }
@@ -371,7 +380,7 @@ impl Iterator for PartitionReader {
                 }
             }
         }
-        let rest = self.rest.take()?;
+        let Some(rest) = self.rest.take() else { return Some(Ok(None)) };
         let row_count = rest.num_rows().min(self.batch_rows_max);
         if row_count < rest.num_rows() {
             self.rest = Some(rest.slice(row_count, rest.num_rows() - row_count));
@@ -379,36 +388,45 @@ impl Iterator for PartitionReader {
         let batch = rest.slice(0, row_count.min(self.rows_left));
         self.rows_left -= batch.num_rows();
         self.metrics.output_rows.add(batch.num_rows());
-        Some(Ok(batch))
+        Some(Ok(Some(batch)))
     }
 }
 
 impl PartitionReader {
-    fn read_chunk(&mut self) -> Result<Option<RecordBatch>> {
-        let position = self.order[self.next];
-        self.next += self.step;
+    /// Whether filters that change while the query runs show that no row of a chunk is needed.
+    fn is_passed_over(&mut self, position: usize) -> Result<bool> {
         if let Some(filter) = &mut self.filter
             && !filter.can_match(&self.scan.chunks()[position], &self.table.definition, &self.columns)?
         {
-            self.metrics.chunks_passed.add(1);
-            return Ok(None);
+            return Ok(true);
         }
-        if self.latest.as_ref().is_some_and(|latest| !latest.can_add(&self.scan, position)) {
+        Ok(self.latest.as_ref().is_some_and(|latest| !latest.can_add(&self.scan, position)))
+    }
+
+    /// Reads the next chunk, or tests a batch of its rows.
+    fn read_chunk(&mut self) -> Result<Option<RecordBatch>> {
+        let position = self.order[self.next];
+        if self.is_passed_over(position)? {
             self.metrics.chunks_passed.add(1);
+            self.next += self.step;
             return Ok(None);
         }
         let timer = self.metrics.read_time.timer();
-        let read = match (&mut self.latest, self.numbers, &self.row_filter) {
+        let read = match (&mut self.latest, self.numbers, &mut self.filtered) {
             (Some(latest), _, _) => latest.read(&self.scan, position).map_err(external)?.map(columns_of),
             (None, Some(numbers), _) => numbers.read(&self.scan, position).map_err(external)?,
-            (None, None, Some(filter)) => filter.read(&self.scan, position, self.batch_rows_max)?.map(columns_of),
+            (None, None, Some(filtered)) => match filtered.read(&self.scan, position)? {
+                Poll::Ready(rows) => rows.map(columns_of),
+                Poll::Pending => return Ok(None),
+            },
             (None, None, None) => self.scan.read(position).map_err(external)?.map(columns_of),
         };
         timer.done();
+        self.next += self.step;
         self.metrics.chunks_read.add(1);
         let is_stored = |column: &&usize| **column < self.table.definition.columns.len();
-        self.metrics.pages_read.add(match (&self.row_filter, &read) {
-            (Some(filter), None) => filter.columns().len(),
+        self.metrics.pages_read.add(match (&self.filtered, &read) {
+            (Some(filtered), None) => filtered.column_count(),
             _ => self.columns.iter().filter(is_stored).count(),
         });
         let Some((columns, row_count)) = read.filter(|(_, row_count)| *row_count > 0) else { return Ok(None) };

@@ -5,13 +5,14 @@
 use super::columns_left::{columns_of, over_left};
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::Scan;
-use datafusion::arrow::array::{AsArray, RecordBatch, UInt32Array};
-use datafusion::arrow::compute::filter;
+use datafusion::arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::{filter, filter_record_batch, prep_null_mask_filter};
 use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
 use datafusion::common::Result;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use std::sync::Arc;
+use std::task::Poll;
 
 /// Fewer other columns are not worth a second read.
 const OTHERS_MIN: usize = 4;
@@ -19,6 +20,8 @@ const OTHERS_MIN: usize = 4;
 const CONDITION_SHARE: usize = 2;
 /// If at least one of this many rows matches, whole rows are read without picking them.
 const WHOLE_SHARE: usize = 4;
+/// After so many chunks one after the other that were tested and then read whole, the others are not tested.
+const WHOLE_CHUNKS_MAX: usize = 3;
 
 /// A condition on the rows of a scan.
 #[derive(Debug, Clone)]
@@ -52,31 +55,119 @@ impl RowFilter {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
-    /// The rows of a chunk of `whole` that match, or more. `None` if none match: then only the columns of the condition
-    /// were read.
-    pub(crate) fn read(&self, whole: &Scan, position: usize, batch_rows_max: usize) -> Result<Option<RecordBatch>> {
-        let Some((rows, numbers)) = self.scan.read_numbered(position).map_err(external)? else { return Ok(None) };
-        let rows = RecordBatch::try_new(Arc::clone(&self.schema), rows.columns().to_vec())?;
-        match self.matching(&rows, &numbers, batch_rows_max) {
-            Ok(matching) if matching.is_empty() => Ok(None),
-            Ok(matching) if matching.len() * WHOLE_SHARE < rows.num_rows() => {
-                let located = whole.read_located(position, &UInt32Array::from(matching)).map_err(external)?;
-                whole.rows_of_chunk(&located).map(Some).map_err(external)
-            }
-            // If the condition fails for a row, the filter above reports that, unless a limit ends the query before.
-            Ok(_) | Err(_) => whole.read(position).map_err(external),
-        }
+    /// For each row of a batch whether it matches.
+    fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let matches = self.condition.evaluate(batch)?.into_array(batch.num_rows())?;
+        let matches = matches.as_boolean();
+        // NULL means unknown: such a row does not match.
+        Ok(if matches.null_count() > 0 { prep_null_mask_filter(matches) } else { matches.clone() })
+    }
+}
+
+/// Reads chunks one after the other with a condition.
+pub(crate) struct FilteredReader {
+    row_filter: RowFilter,
+    batch_rows_max: usize,
+    /// The chunk whose rows are being tested.
+    test: Option<ChunkTest>,
+    /// How many of the last chunks were tested and then read whole.
+    whole_chunks: usize,
+}
+
+impl FilteredReader {
+    pub(crate) fn new(row_filter: RowFilter, batch_rows_max: usize) -> Self {
+        Self { row_filter, batch_rows_max, test: None, whole_chunks: 0 }
     }
 
-    /// The numbers of the rows that match. Rows are tested in batches of the usual size, as the filter above does.
-    fn matching(&self, rows: &RecordBatch, numbers: &UInt32Array, batch_rows_max: usize) -> Result<Vec<u32>> {
-        let mut matching = Vec::new();
-        for start in (0..rows.num_rows()).step_by(batch_rows_max.max(1)) {
-            let batch = rows.slice(start, batch_rows_max.min(rows.num_rows() - start));
-            let matches = self.condition.evaluate(&batch)?.into_array(batch.num_rows())?;
-            let kept = filter(&numbers.slice(start, batch.num_rows()), matches.as_boolean())?;
-            matching.extend_from_slice(kept.as_primitive::<UInt32Type>().values());
+    /// How many columns are read first.
+    pub(crate) fn column_count(&self) -> usize {
+        self.row_filter.schema.fields().len()
+    }
+
+    /// The rows of a chunk of `whole` that match, or more. `None` if none match: then only the columns of the condition
+    /// were read. `Pending` when a batch of its rows is tested: the next call with this chunk goes on.
+    pub(crate) fn read(&mut self, whole: &Scan, position: usize) -> Result<Poll<Option<RecordBatch>>> {
+        if self.whole_chunks >= WHOLE_CHUNKS_MAX {
+            return whole.read(position).map(Poll::Ready).map_err(external);
         }
-        Ok(matching)
+        let test = match self.test.take().filter(|test| test.position == position) {
+            Some(test) => Some(test),
+            None => ChunkTest::new(&self.row_filter, position)?,
+        };
+        let Some(mut test) = test else { return Ok(Poll::Ready(None)) };
+        let picked = match test.test_batch(&self.row_filter, self.batch_rows_max) {
+            Ok(()) if !test.is_complete() => {
+                self.test = Some(test);
+                return Ok(Poll::Pending);
+            }
+            Ok(()) => test.picked(&self.row_filter, self.batch_rows_max),
+            Err(error) => Err(error),
+        };
+        match picked {
+            Ok(Some(numbers)) => {
+                self.whole_chunks = 0;
+                if numbers.is_empty() {
+                    return Ok(Poll::Ready(None));
+                }
+                let located = whole.read_located(position, &numbers).map_err(external)?;
+                whole.rows_of_chunk(&located).map(|rows| Poll::Ready(Some(rows))).map_err(external)
+            }
+            // If the condition fails for a row, the filter above reports that, unless a limit ends the query before.
+            Ok(None) | Err(_) => {
+                self.whole_chunks += 1;
+                whole.read(position).map(Poll::Ready).map_err(external)
+            }
+        }
+    }
+}
+
+/// A test of the rows of one chunk.
+struct ChunkTest {
+    position: usize,
+    /// The columns of the condition.
+    rows: RecordBatch,
+    /// The numbers of the rows in the chunk.
+    numbers: UInt32Array,
+    /// For each row tested so far whether it matches.
+    matching: BooleanBufferBuilder,
+}
+
+impl ChunkTest {
+    /// `None` if the chunk has no rows in the scan.
+    fn new(row_filter: &RowFilter, position: usize) -> Result<Option<Self>> {
+        let Some((rows, numbers)) = row_filter.scan.read_numbered(position).map_err(external)? else { return Ok(None) };
+        let rows = RecordBatch::try_new(Arc::clone(&row_filter.schema), rows.columns().to_vec())?;
+        let matching = BooleanBufferBuilder::new(rows.num_rows());
+        Ok(Some(Self { position, rows, numbers, matching }))
+    }
+
+    fn is_complete(&self) -> bool {
+        self.matching.len() == self.rows.num_rows()
+    }
+
+    /// Tests the next rows: as many as the filter above tests at a time.
+    fn test_batch(&mut self, row_filter: &RowFilter, batch_rows_max: usize) -> Result<()> {
+        let start = self.matching.len();
+        let batch = self.rows.slice(start, batch_rows_max.min(self.rows.num_rows() - start));
+        self.matching.append_buffer(row_filter.evaluate(&batch)?.values());
+        Ok(())
+    }
+
+    /// The numbers of the rows that match. `None` if they are so many that the whole chunk is better read.
+    ///
+    /// A part of a condition, such as `b` in `a OR b`, is evaluated for a row or not, depending on the other rows of
+    /// the batch. So the rows are tested again in the batches in which the filter above gets them. An error means that
+    /// it would fail only because rows were left out.
+    fn picked(mut self, row_filter: &RowFilter, batch_rows_max: usize) -> Result<Option<UInt32Array>> {
+        let matching = BooleanArray::new(self.matching.finish(), None);
+        let count = matching.true_count();
+        if count > 0 && count * WHOLE_SHARE >= matching.len() {
+            return Ok(None);
+        }
+        let rows = filter_record_batch(&self.rows, &matching)?;
+        for start in (0..count).step_by(batch_rows_max) {
+            row_filter.evaluate(&rows.slice(start, batch_rows_max.min(count - start)))?;
+        }
+        Ok(Some(filter(&self.numbers, &matching)?.as_primitive::<UInt32Type>().clone()))
     }
 }

@@ -3,6 +3,7 @@
 use crate::render::{ask, sorted};
 use crate::stores::{STORES, session};
 use atsdb_sql::{Session, SessionOptions};
+use tempfile::TempDir;
 
 /// Queries of the first rows in a complete order. Without their last part, which limits them, they sort all rows.
 const QUERIES: [&str; 14] = [
@@ -131,6 +132,14 @@ fn a_few_rows_of_a_wide_table_need_few_pages() {
     assert_eq!(metric(&analyzed, "FetchRows", "chunks_read"), 2, "{analyzed}");
     assert_eq!(metric(&analyzed, "FetchRows", "pages_read"), 2 * 61, "{analyzed}");
     assert!(metric(&analyzed, "AtsdbScan", "pages_read") <= 10 * 2, "{analyzed}");
+    // With a long constant a batch has four rows. The two rows of a chunk are in different batches, but each chunk is
+    // read once.
+    let long = "x".repeat(2_000_000);
+    let query =
+        format!("SELECT * FROM wide WHERE url LIKE '%google%' AND url <> '{long}' ORDER BY c0 % 100, c0 LIMIT 19");
+    assert_eq!(ask(&session, &query).len(), 19);
+    let analyzed = ask(&session, &format!("EXPLAIN ANALYZE {query}")).join("\n");
+    assert_eq!(metric(&analyzed, "FetchRows", "chunks_read"), 10);
     let query = "SELECT * FROM wide WHERE url LIKE '%rare%'";
     assert_eq!(ask(&session, query).len(), 1);
     let analyzed = ask(&session, &format!("EXPLAIN ANALYZE {query}")).join("\n");
@@ -179,14 +188,49 @@ fn conditions_that_are_evaluated_first_change_no_row() {
 /// zero.
 #[test]
 fn a_condition_that_fails_after_the_limit_is_reached_ends_no_query() {
-    let (session, _directory) = session("memory");
-    let options = SessionOptions { threads: 1, ..SessionOptions::default() };
-    let session = Session::new(session.engine().clone(), options).unwrap();
-    ask(&session, "CREATE TABLE u (time TIMESTAMP, id BIGINT, a INT, b INT, c INT, d INT) WITH (slice = 'day')");
+    let (session, _directory) = one_thread();
     let values = "to_timestamp_seconds(value), value, 1, 2, 3, 4";
     ask(&session, &format!("INSERT INTO u SELECT {values} FROM generate_series(0, 9999)"));
     let query = "SELECT * FROM u WHERE 100 / (9999 - id) >= 0 LIMIT 1";
     let plan = plan(&session, query);
     assert!(plan.contains("first reads [id]"), "{plan}");
     assert_eq!(ask(&session, query).len(), 1);
+}
+
+/// A session with one thread and an empty table `u`.
+fn one_thread() -> (Session, TempDir) {
+    let (session, directory) = session("memory");
+    let options = SessionOptions { threads: 1, ..SessionOptions::default() };
+    let session = Session::new(session.engine().clone(), options).unwrap();
+    ask(&session, "CREATE TABLE u (time TIMESTAMP, id BIGINT, a INT, b INT, c INT, d INT) WITH (slice = 'day')");
+    (session, directory)
+}
+
+/// The second condition fails for row 9,005. The filter does not evaluate it there, because the first one holds for all
+/// of the second 8,192 rows. A batch that also has the matching rows of the first 8,192, for which the first condition
+/// does not hold, would need it.
+#[test]
+fn a_condition_that_a_batch_does_not_need_is_not_evaluated_in_another() {
+    let (session, _directory) = one_thread();
+    let values = "to_timestamp_seconds(value), value, 1, 2, 3, 4";
+    ask(&session, &format!("INSERT INTO u SELECT {values} FROM generate_series(0, 59999)"));
+    let condition = "id / 8192 = 1 OR 100 / (id - 9005) = id % 4 + id / 8192 * 10";
+    let query = format!("SELECT * FROM u WHERE {condition}");
+    let plan = plan(&session, &query);
+    assert!(plan.contains("first reads [id]") && plan.contains("chunks=1 of 1"), "{plan}");
+    assert_eq!(ask(&session, &query).len(), 8_192 + 2_048);
+}
+
+#[test]
+fn conditions_are_not_evaluated_first_after_chunks_in_which_many_rows_match() {
+    let (session, _directory) = one_thread();
+    let values = "to_timestamp_seconds(value * 864), value, 1, 2, 3, 4";
+    ask(&session, &format!("INSERT INTO u SELECT {values} FROM generate_series(0, 999)"));
+    session.engine().recompress(None).unwrap();
+    // All rows of the first five of ten days match.
+    let query = "SELECT * FROM u WHERE 100000 / (id + 1) >= 200";
+    assert_eq!(ask(&session, query).len(), 500);
+    let analyzed = ask(&session, &format!("EXPLAIN ANALYZE {query}")).join("\n");
+    assert!(analyzed.contains("first reads [id]"), "{analyzed}");
+    assert_eq!(metric(&analyzed, "AtsdbScan", "pages_read"), 10 * 6, "{analyzed}");
 }

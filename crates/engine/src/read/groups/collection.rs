@@ -14,7 +14,10 @@ use atsdb_core::Result;
 /// each row is a separate run.
 const WINDOW_ROWS: usize = 16_384;
 
-/// The number of rows that are processed first. They show whether runs are short, before time is lost on cutting them.
+/// The number of rows after which it is decided anew whether runs are short.
+const DECISION_ROWS: usize = 2 * WINDOW_ROWS;
+
+/// The number of rows that decide it. If runs are short, little time is lost on cutting so few rows.
 const FIRST_ROWS: usize = 1_024;
 
 /// If runs have fewer rows than this on average, each row is looked up separately, since cutting runs would cost more.
@@ -69,11 +72,12 @@ impl Groups {
     pub(crate) fn add_selected(&mut self, batch: &RecordBatch, mask: Option<&BooleanBuffer>) -> Result<()> {
         let (mut start, mut by_row) = (0, false);
         while start < batch.num_rows() {
-            let rows_max = if start == 0 { FIRST_ROWS } else { WINDOW_ROWS };
+            let decided = start % DECISION_ROWS;
+            let rows_max = if decided == 0 { FIRST_ROWS } else { WINDOW_ROWS.min(DECISION_ROWS - decided) };
             let length = rows_max.min(batch.num_rows() - start);
             let window = batch.slice(start, length);
             let mask = mask.map(|mask| mask.slice(start, length));
-            if by_row {
+            if by_row && decided > 0 {
                 let window = match mask {
                     Some(mask) => filter_record_batch(&window, &BooleanArray::new(mask, None))?,
                     None => window,
@@ -85,7 +89,7 @@ impl Groups {
                 runs.cut(&self.packing, &window, mask.as_ref());
                 self.keyed.groups(&self.packing, &window, RowPositions::At(runs.starts()), &mut self.span_groups)?;
                 self.add_spans(&window, Spans::Runs(&runs));
-                // The rest of a chunk usually has runs of the same length.
+                // The rows that follow usually have runs of the same length.
                 by_row = self.span_groups.len() * RUN_ROWS_MIN > runs.row_count();
                 self.runs = runs;
             }
@@ -156,5 +160,28 @@ impl Groups {
     /// The results for some of the groups.
     pub fn measured(&self, measure: usize, groups: std::ops::Range<usize>) -> Measured<'_> {
         self.states[measure].measured(groups, &self.row_counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::MeasureKind;
+    use super::*;
+    use arrow::array::Int32Array;
+    use arrow::datatypes::{DataType, Field};
+    use std::sync::Arc;
+
+    #[test]
+    fn long_runs_after_short_ones_are_cut_again() {
+        let schema = Arc::new(Schema::new(vec![Field::new("key", DataType::Int32, false)]));
+        let keys: Int32Array = (0..100_000).map(|row| if row < 30_000 { row % 3 } else { 7 }).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys)]).unwrap();
+        let measures = [Measure { kind: MeasureKind::CountRows, column: 0 }];
+        let mut groups = Groups::new(&schema, &[GroupKey::Values { column: 0 }], &measures, |_| None).unwrap();
+        groups.add(&batch).unwrap();
+        assert_eq!(groups.span_groups.len(), 1, "the last rows have one key");
+        let mut row_counts = groups.row_counts.clone();
+        row_counts.sort_unstable();
+        assert_eq!(row_counts, [10_000, 10_000, 10_000, 70_000]);
     }
 }

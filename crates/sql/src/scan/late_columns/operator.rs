@@ -5,6 +5,7 @@ use crate::scan::operator::AtsdbScan;
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{LocatedRows, Scan};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, Result, internal_err};
@@ -18,7 +19,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
     PlanProperties,
 };
-use futures::TryStreamExt;
+use futures::{TryStreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -133,7 +134,7 @@ impl ExecutionPlan for FetchRowsExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, Arc::clone(&context))?;
-        let fetch = Arc::new(RowFetch {
+        let fetch = RowFetch {
             scan: Arc::clone(&self.scan),
             schema: self.schema(),
             sources: Arc::clone(&self.sources),
@@ -142,11 +143,14 @@ impl ExecutionPlan for FetchRowsExec {
             chunks_read: MetricBuilder::new(&self.metrics).counter("chunks_read", partition),
             pages_read: MetricBuilder::new(&self.metrics).counter("pages_read", partition),
             output_rows: MetricBuilder::new(&self.metrics).output_rows(partition),
+        };
+        let batch_rows_max = context.session_config().batch_size().max(1);
+        let batches = stream::once(fetch.complete_all(input)).map_ok(move |rows: RecordBatch| {
+            let row_count = rows.num_rows();
+            let batch = move |start: usize| rows.slice(start, batch_rows_max.min(row_count - start));
+            stream::iter((0..row_count).step_by(batch_rows_max).map(batch).map(Ok::<_, DataFusionError>))
         });
-        let batches = input.and_then(move |located| {
-            let fetch = Arc::clone(&fetch);
-            async move { fetch.complete(&located).await }
-        });
+        let batches = batches.try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
     }
 
@@ -168,6 +172,13 @@ struct RowFetch {
 }
 
 impl RowFetch {
+    /// Completes all rows of the input, which are few. Batch by batch, chunks would be read several times.
+    async fn complete_all(self, input: SendableRecordBatchStream) -> Result<RecordBatch> {
+        let schema = input.schema();
+        let batches: Vec<RecordBatch> = input.try_collect().await?;
+        self.complete(&concat_batches(&schema, &batches)?).await
+    }
+
     /// Completes rows, in their order.
     async fn complete(&self, located: &RecordBatch) -> Result<RecordBatch> {
         let (row_count, column_count) = (located.num_rows(), located.num_columns());
