@@ -9,7 +9,7 @@ use crate::output::{Format, format_of};
 use crate::session::script::{Changes, PieceReader, Reports, Runner};
 use crate::session::settings::{self, Access};
 use crate::session::statement_kind::may_write;
-use atsdb::{Error, ErrorKind, NewStore, Result};
+use atsdb::{Error, NewStore, Result};
 use atsdb_import::cannot_open;
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal};
@@ -108,15 +108,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         () => Access::Use,
     };
     let _new_store = NewStore::at(&url);
-    let database =
-        settings::open(&url, access, &args.statements.store, Some(&args.statements.write)).map_err(|error| {
-            let is_missing = error.kind() == ErrorKind::NotFound && access == Access::Use;
-            if is_missing {
-                error.with_hint("check the name; statements that only read create no store")
-            } else {
-                error
-            }
-        })?;
+    let database = settings::open(&url, access, &args.statements.store, Some(&args.statements.write))?;
     let mut runner = Runner {
         session: settings::session(&database, access, &args.statements.store, &args.statements.query_limits)?,
         params: args.param,

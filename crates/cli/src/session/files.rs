@@ -164,9 +164,11 @@ impl FileWriter for HostFiles {
                 (write_copied(&name, rows, options, &mut out)?, out)
             }
             CopyLayout::Detected | CopyLayout::Named(_) => {
+                let is_known = requested.is_some() || path.is_some_and(|path| output::Format::of_path(path).is_some());
                 let (format, compression) = format_of(path, requested).map_err(|error| {
-                    Error::new(ErrorKind::Sql, error.message())
-                        .with_hint("end it with .csv, .tsv, .json, .jsonl or .parquet")
+                    let hint = error.hint().filter(|_| is_known);
+                    let hint = hint.unwrap_or("end it with .csv, .tsv, .json, .jsonl or .parquet");
+                    Error::new(ErrorKind::Sql, error.message()).with_hint(hint)
                 })?;
                 let schema = rows.schema();
                 let mut out = open(compression)?;

@@ -29,7 +29,7 @@ pub(crate) enum Access {
     Read,
     /// Writes; the store must exist.
     Change,
-    /// Writes, with background maintenance; the store must exist.
+    /// Runs statements or commands that only read, with background maintenance; the store must exist.
     Use,
     /// Writes; a missing store is created.
     Create,
@@ -97,7 +97,12 @@ pub(crate) fn open_for(
     // A command without queries refuses a wrong limit, too.
     memory_bytes(store)?;
     temp_bytes(store)?;
-    let database = options.open(url).map_err(|error| not_a_database(error, url))?;
+    let database = options.open(url).map_err(|error| match error.kind() {
+        ErrorKind::NotFound if access == Access::Use => {
+            error.with_hint("check the name; statements and commands that only read create no store")
+        }
+        _ => not_a_database(error, url),
+    })?;
     if access != Access::Read {
         database.warnings().iter().for_each(|warning| failure::warn(&warning.message));
     }

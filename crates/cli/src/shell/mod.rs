@@ -19,18 +19,28 @@ use crate::output::destination::Destination;
 use crate::output::screen::{Expanded, Screen};
 use crate::session::script::{Changes, Reports, Runner, Terminal};
 use crate::session::settings::{self, Access, OpenTime};
-use atsdb::{NewStore, Result};
+use atsdb::{Error, NewStore, Result};
 use std::io::IsTerminal;
+use std::path::Path;
 
 /// The default number of rows of a result that are shown at a terminal.
 const ROWS_SHOWN: usize = 1_000;
 
 /// Runs a command of the shell, or else the shell, or the script on stdin if that is not a terminal.
 pub(crate) fn run(url: Option<&str>, command: Option<&str>, args: &ShellArgs) -> Result<()> {
+    if let Some(name) = url.filter(|url| dot::is_known(url) && !Path::new(url).exists()) {
+        return Err(Error::usage(format!("this is a command of the shell, not a store: {name}")).with_hint(format!(
+            "the store comes first: atsdb air.db \"{name}\"; atsdb ./NAME opens a file of any name"
+        )));
+    }
     let variable = std::env::var("ATSDB_URL").ok().filter(|url| !url.is_empty());
     let url = url.or(variable.as_deref()).unwrap_or("memory:");
     let is_terminal = command.is_none() && std::io::stdin().is_terminal();
-    let access = if args.statements.read_only { Access::Read } else { Access::Create };
+    let access = match command {
+        _ if args.statements.read_only => Access::Read,
+        Some(command) if !dot::may_write(command) && !url.starts_with("memory:") => Access::Use,
+        _ => Access::Create,
+    };
     let stay = if is_terminal { OpenTime::Long } else { OpenTime::Short };
     let _new_store = NewStore::at(url);
     let database = settings::open_for(stay, url, access, &args.statements.store, Some(&args.statements.write))?;

@@ -143,7 +143,11 @@ fn copy_takes_the_name_of_a_format_besides_those_of_postgresql() {
     assert!(case.read("jsonl.rows").starts_with("{\"n\":1,"), "{}", case.read("jsonl.rows"));
     case.run(&["sql", "a.db", "COPY t TO 'x' (FORMAT xml)"]).failed(3, &["not recognized", "hint: ", "parquet"]);
     case.run(&["sql", "a.db", "COPY t TO 'x' (FORMAT parquet, HEADER)"]).failed(3, &["no other option"]);
-    assert!(!case.path("x").exists());
+    for copy in ["COPY t TO 'x.parquet.gz'", "COPY t TO 'x.gz' (FORMAT parquet)"] {
+        case.run(&["sql", "a.db", copy]).failed(3, &["compressed internally", "hint: end the file with .parquet\n"]);
+    }
+    case.run(&["sql", "a.db", "COPY t TO 'x.xlsx'"]).failed(3, &["hint: end it with .csv, "]);
+    assert!(["x", "x.gz", "x.parquet.gz", "x.xlsx"].iter().all(|name| !case.path(name).exists()));
 }
 
 #[test]
@@ -172,5 +176,12 @@ fn copy_to_stdout_writes_there_in_the_order_of_the_statements() {
     assert_eq!(run.text(), "zero\n0\nn,s\n1,x\n2,\nthree\n3\n");
     let run = case.run(&["sql", "a.db", "--read-only", "COPY (SELECT * FROM t ORDER BY n) TO STDOUT"]).well();
     assert_eq!(run.text(), "1\tx\n2\t\\N\n");
+    // A file for the results has no rows that go elsewhere.
+    for copy in ["COPY t TO STDOUT", "copy (select 1) to stdout (format csv)"] {
+        let run = case.run(&["sql", "a.db", "-o", "out.csv", copy]);
+        run.failed(1, &["COPY TO STDOUT writes to the standard output, not to out.csv", "COPY ... TO 'FILE'"]);
+        assert!(!case.path("out.csv").exists(), "{copy}");
+    }
+    case.run(&["sql", "a.db", "-o", "-", "COPY t TO STDOUT"]).well();
     case.run(&["sql", "a.db", "COPY t FROM STDIN"]).failed(3, &["COPY FROM STDIN", "atsdb import URL TABLE -"]);
 }

@@ -30,8 +30,26 @@ fn a_command_of_the_shell_may_be_an_argument() {
     assert!(!case.run(&["a.db", "\\dt other"]).well().text().contains("readings"));
     assert!(case.run(&["a.db", ".help chart"]).well().text().starts_with(".chart [QUERY]"));
     case.run(&["a.db", ".tabels"]).failed(1, &["command line, line 1: no command named .tabels", ".tables?"]);
-    case.run(&["new.db", ".tables"]).well();
-    assert!(!case.path("new.db").exists());
+    case.run(&["memory:", ".tables"]).well();
+}
+
+#[test]
+fn a_command_that_only_reads_wants_a_store_that_is_there() {
+    let case = Case::new();
+    for command in [".tables", "\\dt", ".schema", ".dump", ".save other.db"] {
+        case.run(&["new.db", command]).failed(2, &["new.db", "hint: check the name; ", "create no store"]);
+    }
+    for command in [".tables", ".tables read", "\\dt"] {
+        let hint = format!("hint: the store comes first: atsdb air.db \"{command}\"");
+        case.run(&[command]).failed(1, &["this is a command of the shell, not a store", &hint]);
+    }
+    assert!(case.names().is_empty(), "{:?}", case.names());
+    // Others may make one, and a store may have any name.
+    case.write("more.sql", "CREATE TABLE t (a INT);\n");
+    assert_eq!(case.run(&["new.db", ".read more.sql"]).code, 0);
+    assert!(case.path("new.db").exists());
+    assert_eq!(case.run_with(&[".air.db"], "CREATE TABLE t (a INT);\n").code, 0);
+    assert!(case.path(".air.db").exists());
 }
 
 #[test]

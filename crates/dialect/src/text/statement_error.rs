@@ -10,12 +10,19 @@ pub struct StatementError {
     pub sqlstate: &'static str,
     /// The message.
     pub message: String,
+    /// What to do next, for messages of atsdb. PostgreSQL has no such hint.
+    pub hint: Option<&'static str>,
 }
 
 impl StatementError {
     /// Returns an error with a code of five characters.
     pub fn new(sqlstate: &'static str, message: impl Into<String>) -> Self {
-        Self { sqlstate, message: message.into() }
+        Self { sqlstate, message: message.into(), hint: None }
+    }
+
+    /// Returns the error with a hint.
+    pub fn with_hint(self, hint: &'static str) -> Self {
+        Self { hint: Some(hint), ..self }
     }
 
     /// Returns an error of syntax, 42601.
@@ -36,6 +43,10 @@ impl StatementError {
 
 impl From<StatementError> for Error {
     fn from(error: StatementError) -> Self {
-        sql_error(error.message)
+        let (error, hint) = (sql_error(error.message), error.hint);
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
     }
 }

@@ -67,16 +67,17 @@ pub(crate) fn is_stamp(text: &[u8], field: Field, nulls: &NullTexts) -> bool {
 /// The years that may be names of columns.
 const YEARS: std::ops::RangeInclusive<i64> = 1_000..=2_999;
 
-/// Whether the fields after a name count years or days, with equal steps, or are months, above values that are none:
-/// `country,2020,2021` above `Germany,1.5,2`.
+/// Whether the fields after a name count years or days, with equal steps, above values that are none, or are months,
+/// quarters or weeks above numbers: `country,2020,2021` above `Germany,1.5,2`.
 fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     let facts: Vec<Facts> = head.iter().map(|field| facts_of(text, *field, nulls)).collect();
     let name_count = facts.iter().take_while(|facts| facts.kinds == kind::TEXT).count();
     let (counted, below) = (&facts[name_count..], columns.get(name_count..).unwrap_or(&[]));
     let has_dates_below = || below.iter().any(|facts| facts.kinds & kind::DATE != 0);
-    // Months, quarters and weeks beside names are values only above such values.
+    let is_of_numbers = |facts: &Facts| facts.number_count + facts.signed_count == facts.value_count;
+    // Months, quarters and weeks beside names count only above numbers. Else they are values, as those below may be.
     if name_count > 0 && !counted.is_empty() && counted.iter().all(|facts| facts.has_periods) {
-        return !has_dates_below();
+        return below.iter().all(is_of_numbers);
     }
     if name_count == 0 || counted.len() < 2 {
         return false;

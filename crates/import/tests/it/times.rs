@@ -83,7 +83,11 @@ fn months_quarters_and_weeks_are_their_first_days() {
     let both = csv("traded,month,v\n2024-01-05,2024-01,1\n2024-02-06,2024-02,2\n");
     assert_eq!(both.columns(), ["*traded date", "month date", "v int64"]);
     assert_eq!(csv("city,2024-01\nBerlin,5\nParis,7\n").columns(), ["city text", "2024-01 int64"]);
-    assert_eq!(csv("Berlin,2024-01\nParis,2024-02\n").report.row_count, 2);
+    assert_eq!(csv("city,2024-01,2024-02\nBerlin,5%,1\nParis,7%,2\n").columns()[1], "2024-01 text");
+    // A first record whose period stands above other values.
+    for text in ["Berlin,2024-01\nParis,2024-02\n", "Berlin,2024Q1\nParis,spring\n"] {
+        assert_eq!(csv(text).report.row_count, 2, "{text}");
+    }
 }
 
 #[test]

@@ -35,14 +35,15 @@ fn a_batch_that_is_there_already_is_acknowledged_when_a_commit_would_be() {
     let probes = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     std::thread::scope(|scope| {
         // The server's processes apply the new setting one after another.
-        let mut is_in_force = false;
-        while !is_in_force {
+        wait_until("the setting is in force", || {
+            let mut is_in_force = false;
             let probing = scope
                 .spawn(|| server.ask(&url, "CREATE TABLE IF NOT EXISTS probe (); INSERT INTO probe DEFAULT VALUES"));
             while !probing.is_finished() {
                 is_in_force |= server.ask(&url, probes).trim() == "1";
             }
-        }
+            is_in_force
+        });
         let sending = scope.spawn(|| send(&*first, table));
         waiting("1");
         server.kill();

@@ -70,20 +70,24 @@ fn a_small_body_that_grows_large_is_refused() {
 fn clients_without_room_are_asked_to_retry() {
     let server = server_with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
     // Ten clients use up all of the room: they have sent much and do not finish.
-    let held: Vec<_> = (0..10)
-        .map(|_| {
+    let hold = || -> Vec<_> {
+        let held = |_| {
             let mut stream = server.connect();
             stream.write_all(head(8 << 10).as_bytes()).unwrap();
             stream.write_all(&vec![b'\n'; 7 << 10]).unwrap();
             stream
-        })
-        .collect();
-    // The room is used up a moment after they have sent.
-    let begun = Instant::now();
+        };
+        (0..10).map(held).collect()
+    };
+    let (begun, mut held_since, mut held) = (Instant::now(), Instant::now(), hold());
+    // The room is used up a moment after they have sent, until the server gives them up. Others follow before that.
     let reply = loop {
         let reply = server.post("/write?db=d", vec![b'\n'; 20 << 10]);
         if reply.status == 503 || begun.elapsed() > Duration::from_secs(60) {
             break reply;
+        }
+        if held_since.elapsed() > small().read_time_max / 2 {
+            (held_since, held) = (Instant::now(), hold());
         }
     };
     assert_eq!(reply.status, 503, "{}", reply.text());

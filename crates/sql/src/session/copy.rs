@@ -11,12 +11,11 @@ use crate::dml::target::Target;
 use crate::run::answer::Answer;
 use crate::write::copy_condition::CopyCondition;
 use crate::write::insert::{append_named, named_rows};
-use atsdb_core::{Error, Result};
+use atsdb_core::Result;
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::params::{Parameters, bound};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::source_position::SourcePosition;
-use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use std::sync::Arc;
@@ -29,7 +28,7 @@ impl Session {
     }
 
     pub(super) fn copy(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Answer> {
-        let copy = CopyStatement::parse(text).map_err(with_formats)?;
+        let copy = CopyStatement::parse(text)?;
         let path = match &copy.target {
             CopyTarget::File(path) => Some(path.clone()),
             CopyTarget::Parameter(name) => match parameters {
@@ -150,13 +149,6 @@ fn layout_of(copy: &CopyStatement, path: Option<&str>) -> CopyLayout {
         None if !copy.has_options && path.is_some_and(names_a_format) => CopyLayout::Detected,
         None => CopyLayout::PostgreSql(copy.options.clone()),
     }
-}
-
-/// The error, with the formats if it is about an unknown one.
-fn with_formats(error: StatementError) -> Error {
-    let is_format = error.message.starts_with("COPY format ") && error.message.ends_with("not recognized");
-    let error = Error::from(error);
-    if is_format { error.with_hint("a file has text, csv, binary, parquet, arrow, json or jsonl") } else { error }
 }
 
 /// Whether a file's extension names a format of its own.

@@ -17,7 +17,7 @@ use crate::output::destination::Destination;
 use crate::output::screen::Screen;
 use crate::output::{Format, write_result};
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{Answer, Rows, Session, Statements};
+use atsdb::sql::{Answer, CopyStatement, CopyTarget, Rows, Session, Statements, verb_of};
 use atsdb::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -114,6 +114,7 @@ impl Runner {
             let statement = statement.map_err(|error| place(error, (1, 1)))?;
             crate::console::interrupt::check()?;
             let start = (statement.line(), statement.column());
+            refuse_two_outputs(statement.text(), out).map_err(|error| place(error, start))?;
             let started = clock::now();
             let running = self.running.begin();
             let answer = self
@@ -209,6 +210,19 @@ fn until_rows(rows: Rows, running: RunningStatement, is_stdout: bool) -> impl It
 /// `Time: 12.345 ms`.
 fn time_line(elapsed: Duration) -> String {
     format!("Time: {:.3} ms", elapsed.as_secs_f64() * 1_000.0)
+}
+
+/// Refuses a COPY to the standard output if the results go to a file, which would not have its rows.
+fn refuse_two_outputs(statement: &str, out: &Destination) -> Result<()> {
+    let is_copy_to_stdout = || {
+        verb_of(statement) == "COPY"
+            && CopyStatement::parse(statement).is_ok_and(|copy| !copy.is_in && copy.target == CopyTarget::Client)
+    };
+    if !out.is_stdout() && is_copy_to_stdout() {
+        let message = format!("COPY TO STDOUT writes to the standard output, not to {}", out.name());
+        return Err(Error::usage(message).with_hint("name the file in the statement: COPY ... TO 'FILE', without -o"));
+    }
+    Ok(())
 }
 
 /// Explains how a file is named, if the name of an unknown table is that of a file.

@@ -59,20 +59,24 @@ fn requests_beyond_any_limit_are_refused() {
 #[test]
 fn clients_without_room_and_slow_ones_are_asked_to_retry() {
     let served = Served::with(IngestOptions { bytes_in_flight_max: 32 << 10, ..small() });
-    let held: Vec<_> = (0..10)
-        .map(|_| {
+    let hold = || -> Vec<_> {
+        let held = |_| {
             let mut stream = served.0.connect();
             stream.write_all(head(8 << 10).as_bytes()).unwrap();
             stream.write_all(&vec![0; 7 << 10]).unwrap();
             stream
-        })
-        .collect();
-    // The room is used up a moment after they have sent.
-    let begun = Instant::now();
+        };
+        (0..10).map(held).collect()
+    };
+    let (begun, mut held_since, mut held) = (Instant::now(), Instant::now(), hold());
+    // The room is used up a moment after they have sent, until the server gives them up. Others follow before that.
     let reply_to_large = loop {
         let reply = served.write(&[0; 20 << 10]);
         if reply.status == 503 || begun.elapsed() > Duration::from_secs(60) {
             break reply;
+        }
+        if held_since.elapsed() > small().read_time_max / 2 {
+            (held_since, held) = (Instant::now(), hold());
         }
     };
     assert_eq!(reply_to_large.status, 503, "{}", reply_to_large.text());

@@ -101,6 +101,7 @@ fn take(given: &mut GivenOptions, name: &str, value: OptionValue, is_in: bool) -
 /// The error about a format that is not known, or not for this statement.
 pub(super) fn unknown_format(name: &str) -> StatementError {
     StatementError::invalid_option(format!("COPY format \"{name}\" not recognized"))
+        .with_hint("a file has text, csv, binary, parquet, arrow, json or jsonl")
 }
 
 fn set<T>(place: &mut Option<T>, value: T) -> Result<(), StatementError> {
