@@ -139,8 +139,8 @@ impl Batch {
         Ok(entries)
     }
 
-    /// Notes which foreign keys the rows in the successor of a chunk need not satisfy: those of the chunk, or for a chunk
-    /// of the store all that are not valid.
+    /// Notes which foreign keys the rows in the successor of a chunk need not satisfy: those of the chunk, or for a
+    /// chunk of the store all that are not valid.
     pub(crate) fn note_successor(&mut self, table: &Table, chunk: ChunkId, successor: &NewChunk) -> Result<()> {
         if table.definition.foreign_keys.iter().all(|key| !key.not_valid) {
             return Ok(());
