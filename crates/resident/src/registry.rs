@@ -167,6 +167,22 @@ impl ResidentTables {
         Ok(state)
     }
 
+    /// Removes a table whose chunks have been replaced, if its rows are those that were loaded from them or if others
+    /// have begun it anew. Returns whether its rows are now those of its chunks.
+    pub fn unload(&self, id: TableId, found: &Arc<TableState>) -> bool {
+        let all = self.read.lock();
+        let is_loaded = all.get(&id).is_some_and(|(_, loaded)| Weak::as_ptr(loaded) == Arc::as_ptr(found));
+        let _turn = self.turn.lock();
+        let mut current = self.current.write();
+        if current.get(id).is_none_or(|current| !current.is(found)) {
+            return true;
+        }
+        if is_loaded {
+            current.remove(id);
+        }
+        is_loaded
+    }
+
     /// Removes a dropped table permanently.
     pub fn drop_table(&self, id: TableId) {
         let mut dropped = self.turn.lock();
