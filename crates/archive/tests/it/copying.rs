@@ -115,8 +115,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let (source, path) = (memory(), folder.path().join("b.db"));
     let table = source.create_table(&live()).unwrap();
-    let rows = live_rows;
-    append(&source, &table, &rows(0..200_000));
+    append(&source, &table, &live_rows(0..200_000));
     let target = sqlite(&path);
     let report = copy(&source, &target).unwrap();
     assert_eq!(report.rows, 200_000);
@@ -125,7 +124,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     assert_eq!(target.table("live").unwrap().definition.memory, Some(InMemory::default()));
     assert_eq!(hashes(&target), hashes(&source));
     // The next copy contains the new rows, and so does a backup.
-    append(&source, &table, &rows(-7..0));
+    append(&source, &table, &live_rows(-7..0));
     drop(target);
     let target = sqlite(&path);
     copy(&source, &target).unwrap();
@@ -141,7 +140,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     assert_eq!(copy(&sqlite(&path), &third).unwrap().rows, 200_007);
     assert_eq!(hashes(&third), hashes(&source));
     // Rows in memory are not replaced while a process holds them.
-    append(&source, &table, &rows(-9..-7));
+    append(&source, &table, &live_rows(-9..-7));
     let error = copy(&source, &target).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
     let overwrite = CopyOptions { overwrite: true, ..CopyOptions::default() };
