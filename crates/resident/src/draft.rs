@@ -251,12 +251,14 @@ fn conflict(definition: &TableDefinition) -> Error {
 pub struct BatchDrafts {
     tables: BTreeMap<TableId, TableDraft>,
     dropped: Vec<TableId>,
+    /// Tables with new definitions whose rows nobody has used.
+    unused: BTreeMap<TableId, TableDefinition>,
 }
 
 impl BatchDrafts {
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.dropped.is_empty()
+        self.tables.is_empty() && self.dropped.is_empty() && self.unused.is_empty()
     }
 
     /// Returns the draft of a table. `base` provides the table's state when the batch first uses it.
@@ -276,6 +278,12 @@ impl BatchDrafts {
     /// Whether the batch has a draft of a table.
     pub fn has(&self, id: TableId) -> bool {
         self.tables.contains_key(&id)
+    }
+
+    /// Makes the commit fail if others have used a table until then: their rows were not compared with its new
+    /// definition.
+    pub fn expect_unused(&mut self, id: TableId, definition: TableDefinition) {
+        self.unused.insert(id, definition);
     }
 
     /// Drops a table with the commit.
@@ -298,7 +306,8 @@ impl BatchDrafts {
 
     /// Makes all drafts visible at once if `commit`, which commits the rest of the batch, succeeds and `counts` accepts
     /// its result. It is a [`Conflict`](ErrorKind::Conflict) if another writer changed one of the tables other than by
-    /// adding rows, and [`NotFound`](ErrorKind::NotFound) if one was dropped.
+    /// adding rows, or used one that was [expected](Self::expect_unused) to be unused, and
+    /// [`NotFound`](ErrorKind::NotFound) if one was dropped.
     pub fn commit<T>(
         &mut self,
         residents: &ResidentTables,
@@ -315,6 +324,9 @@ impl BatchDrafts {
                 Ok((*id, draft.over(&current)?))
             };
             let states = self.tables.iter().map(over).collect::<Result<Vec<_>>>()?;
+            if let Some((_, definition)) = self.unused.iter().find(|(id, _)| current.get(**id).is_some()) {
+                return Err(conflict(definition));
+            }
             let done = commit()?;
             let mut next = current.clone();
             if !counts(&done) {

@@ -52,13 +52,14 @@ pub struct ResidentTables {
     generation: AtomicU64,
     /// For each table that was loaded from the store: the chunks, and the rows in them. Loading threads hold the lock.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
-    /// For a table that was found under an outdated definition: its state then, and the state made of it.
-    redefined: Mutex<BTreeMap<TableId, Redefined>>,
+    /// For tables that were found under other definitions than those wanted: the states made of theirs, as far as both
+    /// are in use.
+    redefined: Mutex<BTreeMap<TableId, Vec<Redefined>>>,
     seed: HashSeed,
     threads: usize,
 }
 
-/// The state of a table under an outdated definition, and the same rows under the current one.
+/// The state of a table under one definition, and the same rows under another.
 type Redefined = (Weak<TableState>, Weak<TableState>);
 
 impl ResidentTables {
@@ -144,8 +145,8 @@ impl ResidentTables {
         Ok(state)
     }
 
-    /// Returns the table under another definition. It is made once for all that find the same state, so that rows found
-    /// in one are rows of the others.
+    /// Returns the table under another definition. It is made once for all that find the same state and want the same
+    /// definition, so that rows found in one are rows of the others.
     pub fn under(
         &self,
         id: TableId,
@@ -154,14 +155,32 @@ impl ResidentTables {
         redefine: impl FnOnce() -> Result<TableState>,
     ) -> Result<Arc<TableState>> {
         let mut all = self.redefined.lock();
-        let known = all.get(&id).filter(|(from, _)| Weak::as_ptr(from) == Arc::as_ptr(found));
-        let known = known.and_then(|(_, to)| to.upgrade()).filter(|state| state.definition() == definition);
-        let state = match known {
-            Some(state) => state,
-            None => Arc::new(redefine()?),
-        };
-        all.insert(id, (Arc::downgrade(found), Arc::downgrade(&state)));
+        let made = all.entry(id).or_default();
+        made.retain(|(from, to)| from.strong_count() > 0 && to.strong_count() > 0);
+        let of_found = made.iter().filter(|(from, _)| Weak::as_ptr(from) == Arc::as_ptr(found));
+        let known = of_found.filter_map(|(_, to)| to.upgrade()).find(|state| state.definition() == definition);
+        if let Some(state) = known {
+            return Ok(state);
+        }
+        let state = Arc::new(redefine()?);
+        made.push((Arc::downgrade(found), Arc::downgrade(&state)));
         Ok(state)
+    }
+
+    /// Removes a table whose chunks have been replaced, if its rows are those that were loaded from them or if others
+    /// have begun it anew. Returns whether its rows are now those of its chunks.
+    pub fn unload(&self, id: TableId, found: &Arc<TableState>) -> bool {
+        let all = self.read.lock();
+        let is_loaded = all.get(&id).is_some_and(|(_, loaded)| Weak::as_ptr(loaded) == Arc::as_ptr(found));
+        let _turn = self.turn.lock();
+        let mut current = self.current.write();
+        if current.get(id).is_none_or(|current| !current.is(found)) {
+            return true;
+        }
+        if is_loaded {
+            current.remove(id);
+        }
+        is_loaded
     }
 
     /// Removes a dropped table permanently.

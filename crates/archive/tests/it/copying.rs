@@ -65,23 +65,57 @@ fn the_hash_depends_on_rows_and_not_on_their_layout() {
     assert_eq!(hashes(&one), hashes(&other));
 }
 
-#[test]
-fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, path) = (memory(), folder.path().join("b.db"));
+/// A table in memory.
+fn live() -> TableDefinition {
     let definition = TableDefinition::new("live").with_column("key", ColumnType::Int64, None).with_column(
         "text",
         ColumnType::Text,
         None,
     );
-    let table = source.create_table(&TableDefinition { memory: Some(InMemory::default()), ..definition }).unwrap();
-    let rows = |keys: std::ops::Range<i64>| {
-        let texts = keys.clone().map(|key| Some(format!("text {key}"))).collect::<StringArray>();
-        let columns: [(&str, ArrayRef); 2] =
-            [("key", Arc::new(Int64Array::from_iter_values(keys))), ("text", Arc::new(texts))];
-        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+    TableDefinition { memory: Some(InMemory::default()), ..definition }
+}
+
+fn live_rows(keys: std::ops::Range<i64>) -> RecordBatch {
+    let texts = keys.clone().map(|key| Some(format!("text {key}"))).collect::<StringArray>();
+    let columns: [(&str, ArrayRef); 2] =
+        [("key", Arc::new(Int64Array::from_iter_values(keys))), ("text", Arc::new(texts))];
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap()
+}
+
+#[test]
+fn a_process_sees_the_rows_of_a_later_copy_unless_it_has_changed_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, path) = (memory(), folder.path().join("b.db"));
+    let table = source.create_table(&live()).unwrap();
+    append(&source, &table, &live_rows(0..10));
+    copy(&source, &sqlite(&path)).unwrap();
+    let process = sqlite(&path);
+    let row_count = || -> atsdb_core::Result<usize> {
+        let snapshot = process.snapshot()?;
+        Ok(snapshot.resident(snapshot.table("live")?)?.row_count())
     };
-    append(&source, &table, &rows(0..200_000));
+    assert_eq!(row_count().unwrap(), 10);
+    append(&source, &table, &live_rows(10..15));
+    let earlier = process.snapshot().unwrap();
+    copy(&source, &sqlite(&path)).unwrap();
+    assert_eq!(row_count().unwrap(), 15);
+    assert_eq!(earlier.resident(earlier.table("live").unwrap()).unwrap().row_count(), 10);
+    // Its own changes are not lost without a word.
+    append(&process, &process.table("live").unwrap(), &live_rows(20..21));
+    assert_eq!(row_count().unwrap(), 16);
+    append(&source, &table, &live_rows(15..16));
+    copy(&source, &sqlite(&path)).unwrap();
+    let error = row_count().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.message().contains("has replaced table live by a copy"), "{error}");
+}
+
+#[test]
+fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, path) = (memory(), folder.path().join("b.db"));
+    let table = source.create_table(&live()).unwrap();
+    append(&source, &table, &live_rows(0..200_000));
     let target = sqlite(&path);
     let report = copy(&source, &target).unwrap();
     assert_eq!(report.rows, 200_000);
@@ -90,7 +124,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     assert_eq!(target.table("live").unwrap().definition.memory, Some(InMemory::default()));
     assert_eq!(hashes(&target), hashes(&source));
     // The next copy contains the new rows, and so does a backup.
-    append(&source, &table, &rows(-7..0));
+    append(&source, &table, &live_rows(-7..0));
     drop(target);
     let target = sqlite(&path);
     copy(&source, &target).unwrap();
@@ -106,7 +140,7 @@ fn rows_of_a_table_in_memory_are_chunks_of_it_in_the_copy() {
     assert_eq!(copy(&sqlite(&path), &third).unwrap().rows, 200_007);
     assert_eq!(hashes(&third), hashes(&source));
     // Rows in memory are not replaced while a process holds them.
-    append(&source, &table, &rows(-9..-7));
+    append(&source, &table, &live_rows(-9..-7));
     let error = copy(&source, &target).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exists, "{error}");
     let overwrite = CopyOptions { overwrite: true, ..CopyOptions::default() };

@@ -104,6 +104,11 @@ impl Batch {
         self.base()
     }
 
+    /// Whether the batch has read the store.
+    pub fn has_seen(&self) -> bool {
+        self.changes.base().is_some()
+    }
+
     /// Lets the batch see a state that another one has [`seen`](Self::seen). Returns `false` if it has changed
     /// something. Call this only if nothing has been read from its snapshot.
     pub fn see(&mut self, seen: &ReadSnapshot) -> Result<bool> {

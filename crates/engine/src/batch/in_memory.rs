@@ -12,7 +12,7 @@ use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Column, Error, Redefinition, Result, Table, TableDefinition, TableId, TimeRange};
+use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -97,16 +97,22 @@ impl Batch {
     }
 
     /// Begins drafts of tables in memory that have another definition now and that others have begun to use since. The
-    /// commit then fails if they have changed the rows, which were not compared with the definition.
+    /// commit then fails if they have changed the rows, which were not compared with the definition. It also fails if
+    /// others begin to use one until it holds the lock of tables in memory.
     pub(crate) fn draft_redefined(&mut self) -> Result<()> {
-        let residents = self.handle.shared.residents.snapshot();
-        let is_in_use = |change: &&mut Redefinition| change.to.is_in_memory() && residents.get(change.table).is_some();
-        let redefined = self.changes.redefined_mut().filter(is_in_use);
+        let redefined = self.changes.redefined_mut().filter(|change| change.to.is_in_memory());
         let redefined: Vec<(TableId, TableDefinition)> =
             redefined.map(|change| (change.table, change.to.clone())).collect();
+        let residents = self.handle.shared.residents.snapshot();
         for (id, definition) in redefined {
-            if let Some(version) = self.changes.present_version(id).filter(|_| !self.drafts.has(id)) {
-                self.draft(&Table { id, version, definition })?;
+            if self.drafts.has(id) {
+                continue;
+            }
+            match self.changes.present_version(id).filter(|_| residents.get(id).is_some()) {
+                Some(version) => {
+                    self.draft(&Table { id, version, definition })?;
+                }
+                None => self.drafts.expect_unused(id, definition),
             }
         }
         Ok(())

@@ -34,15 +34,23 @@ impl Batch {
         Ok(at)
     }
 
-    /// Undoes what was done after a savepoint. The savepoint stays, later ones are removed. A batch that an error had
-    /// made unusable can be used again. Returns how many savepoints are left.
+    /// Undoes what was done after a savepoint. The savepoint stays, later ones are removed. The batch sees the same
+    /// state of the store as before. If an error had made it unusable, it can be used again. Returns how many
+    /// savepoints are left.
+    ///
+    /// Errors: [`Conflict`](ErrorKind::Conflict) if others changed the definition of a table to which rows were added
+    /// before the savepoint, and the batch first read the store after that.
     pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<usize> {
         let at = self.find_savepoint(name)?;
+        let mut savepoint = self.savepoints[at].clone();
+        if let Some(seen) = self.changes.base().filter(|_| savepoint.changes.base().is_none()) {
+            // What the batch has read since stays what it sees.
+            savepoint.changes.set_base(seen)?;
+        }
         // A rollback that fails halfway leaves a batch that cannot be committed; the rollback can be retried.
         self.is_half_done = true;
         self.chunks.forget_waiting();
         self.keyed.forget_all();
-        let savepoint = self.savepoints[at].clone();
         if let Some(stage) = self.chunks.stage() {
             let store = Arc::clone(&self.handle.shared.store);
             let created: BTreeSet<TableId> = savepoint.changes.created().iter().map(|table| table.id).collect();

@@ -6,6 +6,7 @@ use crate::read::row_checks::violated_in_memory;
 use crate::read::scan::{Scan, ScanRequest};
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::shared::Shared;
+use crate::shared::definitions::has_same_numbers;
 use crate::shared::temporary::is_temporary;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
@@ -41,11 +42,19 @@ impl ReadSnapshot {
         (own.definition != table.definition).then_some((seen, own))
     }
 
-    /// The rows of a table in memory, if it has been used in this process. Otherwise its rows are those in its chunks.
+    /// The rows of a table in memory, if it has been used in this process. Otherwise its rows are those in its chunks,
+    /// also if a copy has replaced these since and this process has changed nothing.
     pub fn resident_in_use(&self, table: &Table) -> Result<Option<Arc<TableState>>> {
         self.require(table)?;
         let Inner { shared, residents, .. } = self.inner.as_ref();
         match residents.get(table.id) {
+            Some(state) if !has_same_numbers(state.definition(), &table.definition) => {
+                // A copy by another process has replaced the table.
+                match shared.residents.unload(table.id, &state) {
+                    true => Ok(None),
+                    false => Err(replaced_by_copy(&table.definition)),
+                }
+            }
             Some(state) if *state.definition() != table.definition => {
                 // Another process has changed the definition. A commit of this process changes the state with it.
                 let redefine = || {
@@ -76,6 +85,13 @@ fn in_other_process(error: Error, definition: &TableDefinition) -> Error {
             ),
         _ => error,
     }
+}
+
+/// The error for rows that this process has changed in a table that a copy has replaced.
+fn replaced_by_copy(definition: &TableDefinition) -> Error {
+    let name = &definition.name;
+    let message = format!("another process has replaced table {name} by a copy, but this process has changed its rows");
+    Error::new(ErrorKind::Conflict, message).with_hint("start a new process, which loads the copied rows")
 }
 
 pub(crate) fn types_of(definition: &TableDefinition) -> Vec<DataType> {

@@ -83,6 +83,26 @@ fn changes_after_a_savepoint_are_rolled_back_wherever_they_are() {
 }
 
 #[test]
+fn a_rollback_to_a_savepoint_before_the_first_read_keeps_the_state_that_was_read() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&definition()).unwrap();
+        let mut batch = engine.batch(None);
+        batch.append(&table, &rows(0..1)).unwrap();
+        batch.savepoint("one").unwrap();
+        batch.append(&table, &rows(1..3)).unwrap();
+        assert_eq!(count(&batch.snapshot().unwrap()), 3);
+        let mut other = engine.batch(None);
+        other.append(&table, &rows(10..20)).unwrap();
+        other.commit().unwrap();
+        batch.rollback_to_savepoint("one").unwrap();
+        assert_eq!(count(&batch.snapshot().unwrap()), 1);
+        batch.commit().unwrap();
+        assert_eq!(count(&engine.snapshot().unwrap()), 11);
+    }
+}
+
+#[test]
 fn rows_hidden_before_a_savepoint_are_removed_by_the_commit() {
     let (_folder, engines) = engines();
     for engine in engines {

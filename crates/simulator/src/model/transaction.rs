@@ -121,7 +121,14 @@ impl Transaction {
             next.marks.truncate(at + 1);
             (_, next.pending, next.deferral, next.looked) = next.marks[at].clone();
             next.has_failed = false;
-            return vec![(Verdict::Done, next)];
+            let Some(seen) = self.looked.as_ref().filter(|_| next.looked.is_none()) else {
+                return vec![(Verdict::Done, next)];
+            };
+            // It still sees the state of the store that it has read since.
+            let refused = || (Verdict::Refused, Self { has_failed: true, ..self.clone() });
+            let Some((looked, may_conflict)) = next.look(&seen.base, &seen.unused) else { return vec![refused()] };
+            next.looked = Some(looked);
+            return std::iter::once((Verdict::Done, next)).chain(may_conflict.then(refused)).collect();
         }
         if self.has_failed {
             return vec![failed()];

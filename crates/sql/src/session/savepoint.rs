@@ -115,6 +115,8 @@ impl Transaction {
         // The waiting rows were added after the savepoint.
         self.runs = InsertRuns::default();
         self.failed = false;
+        // What was read since, if only for the keys of rows, stays what the transaction sees.
+        self.has_read |= self.batch.has_seen();
         self.marks.truncate(left);
         let mark = self.marks.last().cloned();
         self.indexes.truncate(mark.as_ref().map_or(0, |mark| mark.index_count));

@@ -211,6 +211,23 @@ fn two_transactions_do_not_both_add_a_key() {
     assert_eq!(run(&other, "COMMIT").unwrap_err().kind(), ErrorKind::DuplicateKey);
 }
 
+#[test]
+fn a_transaction_sees_no_newer_rows_after_a_rollback_to_a_savepoint() {
+    for first in ["SELECT count(*) FROM t", "INSERT INTO t VALUES (1)"] {
+        let [own, other] = sessions_of_two_processes();
+        let done = |session: &Session, text: &str| answer(session, text).map(drop).unwrap();
+        let count = || answer(&own, "SELECT count(*) FROM t").unwrap()[1..].to_vec();
+        done(&own, "CREATE TABLE t (id INT PRIMARY KEY)");
+        ["BEGIN", "SAVEPOINT one", first, "SAVEPOINT two"].into_iter().for_each(|text| done(&own, text));
+        done(&other, "INSERT INTO t VALUES (2)");
+        done(&own, "ROLLBACK TO one");
+        done(&own, "UPDATE t SET id = 3");
+        assert_eq!(count(), ["0"], "{first}");
+        done(&own, "COMMIT");
+        assert_eq!(count(), ["1"], "{first}");
+    }
+}
+
 /// Two sessions of one store whose engines know nothing of each other, like those of two processes.
 fn sessions_of_two_processes() -> [Session; 2] {
     let store = Arc::new(MemoryStore::new([7; 16]));

@@ -10,6 +10,7 @@ use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::ReadSnapshot;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use atsdb_codec::decode_descriptor;
+use atsdb_core::name::same_name;
 use atsdb_core::{
     Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, ForeignKey, NewChunk, Result, Table, TableDefinition,
     TableId, TimeRange,
@@ -138,7 +139,8 @@ impl Batch {
         Ok(entries)
     }
 
-    /// Notes the successor of a chunk, if its rows may have no parent.
+    /// Notes which foreign keys the rows in the successor of a chunk need not satisfy: those of the chunk, or for a
+    /// chunk of the store all that are not valid.
     pub(crate) fn note_successor(&mut self, table: &Table, chunk: ChunkId, successor: &NewChunk) -> Result<()> {
         if table.definition.foreign_keys.iter().all(|key| !key.not_valid) {
             return Ok(());
@@ -152,22 +154,27 @@ impl Batch {
                 None => None,
             },
         };
-        if own.is_none_or(|uid| self.changes.references().is_successor(uid)) {
-            self.changes.references_mut().note_successor(successor.descriptor.uid);
-        }
+        let references = self.changes.references_mut();
+        let is_older = |key: &&ForeignKey| key.not_valid && own.is_none_or(|uid| references.is_exempt(uid, key));
+        let keys: Vec<&ForeignKey> = table.definition.foreign_keys.iter().filter(is_older).collect();
+        references.note_exempt(successor.descriptor.uid, keys);
         Ok(())
     }
 
-    /// Notes that the batch's own rows in a table are older than its first foreign key that is not valid. If it had one
-    /// before, the rows need parents as before.
+    /// Notes that the batch's own rows in a table are older than the foreign keys that it gets and that are not valid.
     fn note_own_as_older(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
-        let has_unvalidated = |definition: &TableDefinition| definition.foreign_keys.iter().any(|key| key.not_valid);
-        if has_unvalidated(older) || !has_unvalidated(&table.definition) {
+        let is_held = |key: &ForeignKey| {
+            let mut held = older.foreign_keys.iter().filter(|held| held.not_valid);
+            held.any(|held| same_name(&held.name, &key.name) && held.columns == key.columns)
+        };
+        let added = table.definition.foreign_keys.iter().filter(|key| key.not_valid && !is_held(key));
+        let added: Vec<&ForeignKey> = added.collect();
+        if added.is_empty() {
             return Ok(());
         }
         for entry in self.own_chunks(table.id)? {
             let uid = decode_descriptor(&entry.descriptor_bytes)?.uid;
-            self.changes.references_mut().note_successor(uid);
+            self.changes.references_mut().note_exempt(uid, added.iter().copied());
         }
         Ok(())
     }
@@ -178,13 +185,13 @@ impl Batch {
         self.require_parents_in(view, child, key, &scan)
     }
 
-    /// Looks up the keys of the rows in chunks of the batch. If the foreign key is not valid, chunks with older rows
-    /// are left out: changed rows of such a table are never in them.
+    /// Looks up the keys of the rows in chunks of the batch. If the foreign key is not valid, chunks with rows that are
+    /// older than it are left out: changed rows of such a table are never in them.
     fn require_parents_in(&mut self, view: &ReadSnapshot, child: &Table, key: &ForeignKey, scan: &Scan) -> Result<()> {
         if !key.not_valid {
             return self.require_parents(view, child, key, NewRows::Chunks(scan));
         }
-        let is_new = |chunk: &&ScanChunk| !self.changes.references().is_successor(chunk.descriptor.uid);
+        let is_new = |chunk: &&ScanChunk| !self.changes.references().is_exempt(chunk.descriptor.uid, key);
         let entries = scan.chunks().iter().filter(is_new).map(|chunk| chunk.entry.clone()).collect();
         let scan = scan_over(view, child, entries)?;
         self.require_parents(view, child, key, NewRows::Chunks(&scan))

@@ -3,6 +3,7 @@
 use crate::batch::collector::PendingChunk;
 use crate::batch::keys::key::KeyColumns;
 use arrow::array::RecordBatch;
+use atsdb_core::name::name_key;
 use atsdb_core::{
     Amendment, Change, ChunkId, ChunkUid, ColumnId, DefinitionGuard, ForeignKey, Redefinition, ReferentialAction,
     Table, TableId,
@@ -102,8 +103,9 @@ pub(crate) struct References {
     postponed_gone: Vec<GoneKeys>,
     /// Child tables with rows that are looked up when the transaction ends.
     postponed_children: BTreeSet<TableId>,
-    /// The batch's own chunks that have older rows, of tables whose older rows need not satisfy all constraints.
-    successors: BTreeSet<ChunkUid>,
+    /// For the batch's own chunks with rows that need no parent: the names of the foreign keys that are not valid and
+    /// younger than the rows.
+    exempt: BTreeMap<ChunkUid, BTreeSet<String>>,
     /// The keys that parents lack.
     gone: Vec<GoneKeys>,
     known: BTreeMap<TableId, KnownTable>,
@@ -211,14 +213,15 @@ impl References {
         self.postponed_children.contains(&table.id) || self.postponed_gone.iter().any(concerns)
     }
 
-    /// Notes a chunk of the batch that has older rows.
-    pub(crate) fn note_successor(&mut self, chunk: ChunkUid) {
-        self.successors.insert(chunk);
+    /// Notes that rows in a chunk of the batch are older than these foreign keys, which are not valid.
+    pub(crate) fn note_exempt<'a>(&mut self, chunk: ChunkUid, keys: impl IntoIterator<Item = &'a ForeignKey>) {
+        let names = keys.into_iter().map(|key| name_key(&key.name));
+        self.exempt.entry(chunk).or_default().extend(names);
     }
 
-    /// Whether a chunk of the batch has older rows.
-    pub(crate) fn is_successor(&self, chunk: ChunkUid) -> bool {
-        self.successors.contains(&chunk)
+    /// Whether rows in a chunk of the batch are older than a foreign key that is not valid.
+    pub(crate) fn is_exempt(&self, chunk: ChunkUid, key: &ForeignKey) -> bool {
+        key.not_valid && self.exempt.get(&chunk).is_some_and(|names| names.contains(&name_key(&key.name)))
     }
 
     /// Whether there is nothing to check.
