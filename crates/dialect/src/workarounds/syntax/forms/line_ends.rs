@@ -1,8 +1,8 @@
 //! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
-//! flag `s`. So patterns get these flags, and `x` as well, which says what the pattern means. Escapes have other letters
-//! there, too ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of other patterns where
-//! the pattern is computed.
+//! flag `s`. So patterns get these flags, and `x`, which says how they are read. Escapes have other letters there, too
+//! ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the pattern is
+//! computed.
 //!
 //! No upstream issue known.
 
