@@ -71,6 +71,22 @@ pub fn byte_of(text: &str, location: Location) -> usize {
     line_start + text[line_start..].chars().take(characters_before).map(char::len_utf8).sum::<usize>()
 }
 
+/// The byte positions of locations that are asked for in ascending order. The text is read once for all of them.
+pub fn bytes_in_order(text: &str) -> impl FnMut(Location) -> usize {
+    let (mut letters, mut here) = (text.char_indices(), Location { line: 1, column: 1 });
+    move |location| {
+        while here < location
+            && let Some((_, letter)) = letters.next()
+        {
+            here = match letter {
+                '\n' => Location { line: here.line + 1, column: 1 },
+                _ => Location { line: here.line, column: here.column + 1 },
+            };
+        }
+        letters.offset()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,6 +107,18 @@ mod tests {
             let names: Vec<String> = relations_of(&query).iter().map(ToString::to_string).collect();
             assert_eq!(names, read, "{text}");
         }
+    }
+
+    #[test]
+    fn positions_in_order_are_those_of_each_location() {
+        let text = "é a\n\n  'ü\n' b";
+        let mut in_order = bytes_in_order(text);
+        for token in Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap() {
+            for location in [token.span.start, token.span.end] {
+                assert_eq!(in_order(location), byte_of(text, location), "{location}");
+            }
+        }
+        assert_eq!(in_order(Location { line: 9, column: 1 }), text.len());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
 //! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
 //! `\m` and `\M`, and `[[.x.]]` and `[[=x=]]` of `[x]`. Between brackets, Rust's regular expressions have brackets and
-//! operators, `&&`, `~~` and `--`.
+//! operators, `&&`, `~~` and `--`. What follows `***=` stands for itself, and `***:` says what holds anyway.
 
-use super::pattern_quantifiers::refuse_repeated_quantifiers;
+use super::pattern_quantifiers::{refuse_repeated_quantifiers, with_leading_flags};
 use atsdb_core::{Error, Result};
+use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -12,7 +13,15 @@ use std::str::Chars;
 /// refuses them there, and so do Rust's regular expressions, in which they mean nothing. Refuses what PostgreSQL
 /// refuses and Rust's regular expressions would repeat, such as `a**`.
 pub fn with_rust_escapes(pattern: &str) -> Result<String> {
-    refuse_repeated_quantifiers(pattern)?;
+    let (flags, rest) = with_leading_flags(pattern);
+    if let Some(plain) = rest.strip_prefix("***=") {
+        return Ok(format!("{flags}{}", regex::escape(plain)));
+    }
+    let pattern = match rest.strip_prefix("***:") {
+        Some(rest) => Cow::Owned(format!("{flags}{rest}")),
+        None => Cow::Borrowed(pattern),
+    };
+    refuse_repeated_quantifiers(&pattern)?;
     let mut written = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
     let mut is_in_brackets = false;
@@ -157,6 +166,18 @@ mod tests {
             ("[--/][^-a][-][--]", r"[\--/][^\-a][\-][\--]"),
         ] {
             assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_director_says_how_the_rest_is_read() {
+        for (pattern, expected) in
+            [("***=a.b*", r"a\.b\*"), ("(?s)***=**", r"(?s)\*\*"), (r"***:\ya", r"\ba"), ("(?s)***:(?i)a", "(?s)(?i)a")]
+        {
+            assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
+        }
+        for pattern in ["***a", "***:***:a"] {
+            assert!(with_rust_escapes(pattern).is_err(), "{pattern}");
         }
     }
 

@@ -5,12 +5,32 @@ use atsdb_core::{Error, Result};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Refuses such a quantifier in a pattern.
+/// The flags that a pattern begins with, such as `(?s)(?i)`, and the rest.
+pub(super) fn with_leading_flags(pattern: &str) -> (&str, &str) {
+    let mut rest = pattern;
+    while let Some((flags, after)) = rest.strip_prefix("(?").and_then(|group| group.split_once(')'))
+        && flags.bytes().all(|flag| flag.is_ascii_alphabetic())
+    {
+        rest = after;
+    }
+    pattern.split_at(pattern.len() - rest.len())
+}
+
+/// Refuses such a quantifier in a pattern. With the flag `x`, spaces and comments mean nothing.
 pub(super) fn refuse_repeated_quantifiers(pattern: &str) -> Result<()> {
+    let (flags, pattern) = with_leading_flags(pattern);
+    let is_expanded = flags.contains('x');
     let mut letters = pattern.chars().peekable();
     // Whether a quantifier may follow.
     let mut is_atom = false;
     while let Some(letter) = letters.next() {
+        if is_expanded && letter.is_whitespace() {
+            continue;
+        }
+        if is_expanded && letter == '#' {
+            letters.by_ref().find(|inner| *inner == '\n');
+            continue;
+        }
         let is_quantifier = match letter {
             '*' | '+' | '?' => true,
             '{' => letters.peek().is_some_and(char::is_ascii_digit),
@@ -33,8 +53,13 @@ pub(super) fn refuse_repeated_quantifiers(pattern: &str) -> Result<()> {
             '^' | '$' => false,
             '\\' => !matches!(letters.next(), Some('y' | 'Y' | 'm' | 'M' | 'A' | 'Z')),
             '[' => {
-                skip_class(&mut letters);
-                true
+                let is_position =
+                    ["[:<:]]", "[:>:]]"].iter().any(|end| letters.clone().take(end.len()).eq(end.chars()));
+                match is_position {
+                    true => letters.by_ref().take("[:<:]]".len()).for_each(drop),
+                    false => skip_class(&mut letters),
+                }
+                !is_position
             }
             '(' => {
                 skip_sort_of_group(&mut letters);
@@ -85,9 +110,26 @@ mod tests {
 
     #[test]
     fn what_is_repeated_is_not_repeated_again() {
-        for pattern in
-            ["a**", "a+*", "a{2}{3}", "a{2}?+", "a???", "^*", "a$+", "*a", "(*a)", "a|+b", r"\y*a", "(?i)*a", "(?:+a)"]
-        {
+        for pattern in [
+            "a**",
+            "a+*",
+            "a{2}{3}",
+            "a{2}?+",
+            "a???",
+            "^*",
+            "a$+",
+            "*a",
+            "(*a)",
+            "a|+b",
+            r"\y*a",
+            "(?i)*a",
+            "(?:+a)",
+            "[[:<:]]*",
+            "[[:>:]]+a",
+            "(?x)a* *",
+            "(?s)(?x)a# b\n**",
+            "a # **",
+        ] {
             assert!(refuse_repeated_quantifiers(pattern).is_err(), "{pattern}");
         }
         for pattern in [
@@ -112,6 +154,8 @@ mod tests {
             "",
             "(?s)a.*",
             r"\d+",
+            "[[:<:]]a*",
+            "(?sx)a # **\n *b # *",
         ] {
             assert!(refuse_repeated_quantifiers(pattern).is_ok(), "{pattern}");
         }

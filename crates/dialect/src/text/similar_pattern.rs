@@ -2,6 +2,7 @@
 
 use super::errors::sql_error;
 use super::pattern_escapes::{push_element, push_hyphen};
+use super::pattern_quantifiers::refuse_repeated_quantifiers;
 use atsdb_core::{Error, Result};
 use std::iter::Peekable;
 use std::str::Chars;
@@ -27,12 +28,17 @@ pub fn regular_expression(pattern: &str, escape: Option<char>) -> Result<String>
             literal => push_literal(part, literal),
         }
     }
-    match parts.as_slice() {
-        [all] => Ok(format!("(?s)^(?:{all})$")),
-        [before, part] => Ok(format!("(?s)^(?U:{before})({part})$")),
-        [before, part, after] => Ok(format!("(?s)^(?U:{before})({part})(?:{after})$")),
-        _ => Err(sql_error("SQL regular expression may not contain more than two escape-double-quote separators")),
-    }
+    let expression = match parts.as_slice() {
+        [all] => format!("(?s)^(?:{all})$"),
+        [before, part] => format!("(?s)^(?U:{before})({part})$"),
+        [before, part, after] => format!("(?s)^(?U:{before})({part})(?:{after})$"),
+        _ => {
+            let message = "SQL regular expression may not contain more than two escape-double-quote separators";
+            return Err(sql_error(message));
+        }
+    };
+    refuse_repeated_quantifiers(&expression)?;
+    Ok(expression)
 }
 
 struct PatternReader<'a> {
@@ -138,7 +144,7 @@ mod tests {
         }
         assert_eq!(regular_expression("a#%\\", Some('#')).unwrap(), "(?s)^(?:a\\%\\\\)$");
         assert_eq!(regular_expression("a\\", None).unwrap(), "(?s)^(?:a\\\\)$");
-        for pattern in ["a\\", "[a", "[]", "a\\\"b\\\"c\\\"", "\\1", "\\q"] {
+        for pattern in ["a\\", "[a", "[]", "a\\\"b\\\"c\\\"", "\\1", "\\q", "a**", "%*", "(*a)", "a{2}+"] {
             assert!(regular_expression(pattern, Some('\\')).is_err(), "{pattern}");
         }
     }

@@ -3,7 +3,7 @@
 //! there. A `*` stays as well if a part of it cannot be written.
 
 use atsdb_core::name::same_name;
-use atsdb_dialect::parse::query_text::byte_of;
+use atsdb_dialect::parse::query_text::bytes_in_order;
 use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::quoted_names::{always_quoted, quoted};
 use atsdb_dialect::text::relations::{alias_of, constraint_of, name_of_relation, relations_of};
@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::ast::{
     Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
     Statement, TableFactor, TableWithJoins, Visitor, WildcardAdditionalOptions,
 };
+use datafusion::sql::sqlparser::tokenizer::Location;
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::slice;
@@ -31,10 +32,11 @@ pub(crate) fn with_written_stars(
     is_accepted: &dyn Fn(&str) -> bool,
 ) -> String {
     let Some(Statement::Query(parsed)) = parse_answer(query) else { return query.to_owned() };
-    let mut stars = Stars { text: query, columns_of, own: WithNames::default(), written: BTreeMap::new() };
+    let mut stars = Stars { columns_of, own: WithNames::default(), written: BTreeMap::new() };
     let _ = visit(parsed.as_ref(), &mut stars);
-    let written: Vec<(Range<usize>, String)> =
-        stars.written.into_iter().map(|(start, (end, columns))| (start..end, columns)).collect();
+    let mut byte = bytes_in_order(query);
+    let in_bytes = |(start, (end, columns))| (byte(start)..byte(end), columns);
+    let written: Vec<(Range<usize>, String)> = stars.written.into_iter().map(in_bytes).collect();
     let mut text = query.to_owned();
     // The last part is tried first: the bytes of those before it stay where they are.
     let mut untried = vec![written.as_slice()];
@@ -73,11 +75,10 @@ struct ShownItem {
 }
 
 struct Stars<'a> {
-    text: &'a str,
     columns_of: &'a ColumnsOf<'a>,
     own: WithNames,
-    /// The items for each `*`, by the bytes where it begins and ends.
-    written: BTreeMap<usize, (usize, String)>,
+    /// The end of each `*` and the items for it, by its start.
+    written: BTreeMap<Location, (Location, String)>,
 }
 
 impl Visitor for Stars<'_> {
@@ -108,7 +109,7 @@ impl Visitor for Stars<'_> {
 
 impl Stars<'_> {
     /// The place of a `*` in the text, and the items for it; `None` if they are not known.
-    fn star(&self, item: &SelectItem, from: &[TableWithJoins]) -> Option<(Range<usize>, Vec<ShownItem>)> {
+    fn star(&self, item: &SelectItem, from: &[TableWithJoins]) -> Option<(Range<Location>, Vec<ShownItem>)> {
         let (options, prefix, items) = match item {
             SelectItem::Wildcard(options) => (options, None, self.of_from(from)?),
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
@@ -127,7 +128,7 @@ impl Stars<'_> {
         }
         let star = options.wildcard_token.0.span;
         let start = prefix.map_or(star.start, |prefix| prefix.span.start);
-        Some((byte_of(self.text, start)..byte_of(self.text, star.end), items))
+        Some((start..star.end, items))
     }
 
     /// What a `*` of all relations shows.

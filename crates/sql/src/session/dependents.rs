@@ -92,16 +92,23 @@ impl Session {
         let (snapshot, _) = self.snapshot_for_planning()?;
         let reads_it = |view: &&Table| named_by(view, &snapshot).contains(&from.id);
         let mut left: Vec<&Table> = snapshot.tables().iter().filter(reads_it).collect();
+        let hidden = without_renamed_names(&from.definition, to).map(with);
         let (mut now, mut rewritten) = (vec![with(to.clone())], Vec::new());
         while !left.is_empty() {
             let (left_count, mut waiting) = (left.len(), Vec::new());
             for view in left {
                 let Some(query) = query_of(&view.definition) else { continue };
                 let seen = snapshot.seen_by(view);
-                let mut hidden = now.clone();
-                hidden[0] = with(without_renamed_names(&from.definition, to));
                 // Another column may have the name that one had before.
-                if self.is_same_with(query, hidden, &seen)? && self.is_same_with(query, now.clone(), &seen)? {
+                let is_same_without = match &hidden {
+                    Some(hidden) => {
+                        let mut without = now.clone();
+                        without[0] = hidden.clone();
+                        self.is_same_with(query, without, &seen)?
+                    }
+                    None => true,
+                };
+                if is_same_without && self.is_same_with(query, now.clone(), &seen)? {
                     continue;
                 }
                 let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
@@ -204,15 +211,24 @@ fn without_each_dropped(from: &TableDefinition, to: &TableDefinition) -> Vec<(St
     from.columns.iter().filter(is_dropped).map(without).collect()
 }
 
-/// A definition in which each column with another name than before has one that no query contains.
-fn without_renamed_names(from: &TableDefinition, to: &TableDefinition) -> TableDefinition {
+/// A definition in which each column with another name than before has one that no query contains; `None` if there is
+/// no such column. A view has none: its query gives the names.
+fn without_renamed_names(from: &TableDefinition, to: &TableDefinition) -> Option<TableDefinition> {
+    if !to.columns.iter().any(|column| is_renamed(column, from)) {
+        return None;
+    }
     let mut definition = to.clone();
     for column in &mut definition.columns {
-        if from.columns.iter().any(|before| before.id == column.id && before.name != column.name) {
+        if is_renamed(column, from) {
             column.name = format!("\u{1}{}", column.id.0);
         }
     }
-    definition
+    Some(definition)
+}
+
+/// Whether a column had another name in an earlier definition.
+fn is_renamed(column: &Column, from: &TableDefinition) -> bool {
+    from.columns.iter().any(|before| before.id == column.id && before.name != column.name)
 }
 
 fn depended_on(change: &str, view: &Table) -> Error {

@@ -14,7 +14,11 @@ use datafusion::common::Result;
 /// The texts of times, without a zone. The format ends with the fraction of a second. A time whose year is beyond those
 /// of the calendar becomes NULL.
 pub(crate) fn texts_of_times(array: &ArrayRef, format: &str) -> Result<StringArray> {
-    let text = |time: NaiveDateTime| without_zeros(&time.format(format).to_string()).to_owned();
+    let text = |time: NaiveDateTime| {
+        let mut written = time.format(format).to_string();
+        written.truncate(without_zeros(&written).len());
+        written
+    };
     if let DataType::Timestamp(TimeUnit::Nanosecond, _) = array.data_type() {
         let times = times_of_rows(array.as_primitive::<TimestampNanosecondType>());
         return Ok(times.map(|time| time.map(text)).collect());

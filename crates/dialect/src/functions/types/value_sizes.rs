@@ -117,5 +117,8 @@ fn sizes_of(values: &ArrayRef) -> Result<Vec<usize>> {
 /// The size of all elements of an array together.
 fn sum_of(elements: &ArrayRef) -> Result<usize> {
     let sizes = sizes_of(elements)?.into_iter().enumerate();
-    Ok(sizes.filter(|(row, _)| !elements.is_null(*row)).map(|(_, size)| size).sum())
+    // An array of the type Null has no bitmap of its NULLs.
+    let nulls = elements.logical_nulls();
+    let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    Ok(sizes.filter(|(row, _)| !is_null(*row)).map(|(_, size)| size).sum())
 }

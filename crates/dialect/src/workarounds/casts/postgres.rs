@@ -76,13 +76,18 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let Some(conversion) = operand.get_type(schema).ok().and_then(|from| Conversion::of(&from, target)) else {
         return Transformed::no(expr);
     };
-    let function = PostgresCast {
-        conversion,
-        target: target.clone(),
-        is_try,
-        signature: Signature::any(1, Volatility::Immutable),
-    };
-    Transformed::yes(ScalarUDF::new_from_impl(function).call(vec![operand.clone()]))
+    Transformed::yes(call(conversion, operand.clone(), target.clone(), is_try))
+}
+
+/// A cast as DataFusion makes it, as a function.
+pub(crate) fn plain_cast(operand: Expr, target: DataType) -> Expr {
+    call(Conversion::Plain, operand, target, false)
+}
+
+fn call(conversion: Conversion, operand: Expr, target: DataType, is_try: bool) -> Expr {
+    let signature = Signature::any(1, Volatility::Immutable);
+    let function = PostgresCast { conversion, target, is_try, signature };
+    ScalarUDF::new_from_impl(function).call(vec![operand])
 }
 
 fn is_float(expr: &Expr, schema: &DFSchema) -> bool {
@@ -118,6 +123,8 @@ enum Conversion {
     TextToInterval,
     IntervalToText,
     DurationToText,
+    /// No other conversion than that of DataFusion.
+    Plain,
 }
 
 impl Conversion {
@@ -223,6 +230,7 @@ impl Conversion {
             Self::TextToDate => return dates_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::TextToInterval => Arc::new(intervals_of(&cast(array, &DataType::Utf8)?, options)?),
             Self::IntervalToText | Self::DurationToText => Arc::new(texts_of_lengths(array)?),
+            Self::Plain => return Ok(cast_with_options(array, target, options)?),
         };
         Ok(cast(&converted, target)?)
     }

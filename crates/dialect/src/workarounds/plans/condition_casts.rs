@@ -7,13 +7,11 @@
 
 use crate::functions::base::arguments::per_second;
 use crate::text::plan_walk::DynWalk;
+use crate::workarounds::casts::postgres::plain_cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, Filter, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
-};
+use datafusion::logical_expr::{Expr, ExprSchemable, Filter, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 /// Runs after conditions have been moved to tables and joins, which look for casts.
@@ -31,7 +29,8 @@ impl OptimizerRule for ConditionCasts {
 
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         match plan {
-            LogicalPlan::Filter(Filter { predicate, input, .. }) => {
+            // One with columns of an outer query is not run as it is.
+            LogicalPlan::Filter(Filter { predicate, input, .. }) if !predicate.contains_outer() => {
                 let predicate = predicate.dyn_transform_up(|expr| Ok(as_function(expr, input.schema())))?;
                 predicate.map_data(|predicate| Filter::try_new(predicate, input).map(LogicalPlan::Filter))
             }
@@ -46,8 +45,7 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     if !cast.expr.get_type(schema).is_ok_and(|from| makes_values_equal(&from, target)) {
         return Transformed::no(expr);
     }
-    let function = ConditionCast { target: target.clone(), signature: Signature::any(1, Volatility::Immutable) };
-    Transformed::yes(ScalarUDF::new_from_impl(function).call(vec![cast.expr.as_ref().clone()]))
+    Transformed::yes(plain_cast(cast.expr.as_ref().clone(), target.clone()))
 }
 
 /// Whether a cast may give several values of a type the same value.
@@ -58,35 +56,5 @@ fn makes_values_equal(from: &DataType, to: &DataType) -> bool {
         | (DataType::Timestamp(..), DataType::Date32) => true,
         (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) => per_second(*to) < per_second(*from),
         _ => false,
-    }
-}
-
-/// `CAST(x AS target)`.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct ConditionCast {
-    target: DataType,
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for ConditionCast {
-    fn name(&self) -> &str {
-        "cast"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.target.clone())
-    }
-
-    /// The target type is part of the name: casts of one column to several types are several columns.
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        args.args[0].cast_to(&self.target, None)
     }
 }

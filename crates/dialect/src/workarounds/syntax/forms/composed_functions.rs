@@ -73,17 +73,17 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("array_lower", [array, dimension]) => {
             filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?
         }
-        // The last number counts the elements, and the one before it the arrays of them.
-        ("array_fill", [_, Expr::Array(_), Expr::Array(Array { elem: bounds, .. })]) if !bounds.iter().all(is_one) => {
-            let error = not_supported("array_fill with positions that do not begin at 1");
-            return Err(error.with_hint("leave the third argument out"));
+        ("array_fill", [value, counts]) => {
+            let Some(counts) = elements_of(counts) else { return Ok(()) };
+            array_of_equals(value, counts)?
         }
-        (
-            "array_fill",
-            [value, Expr::Array(Array { elem, .. })] | [value, Expr::Array(Array { elem, .. }), Expr::Array(_)],
-        ) if !elem.is_empty() => {
-            let repeated = |inner: Expr, count: &Expr| filled("array_repeat(a, b)", &[&inner, count]);
-            elem.iter().rev().try_fold(value.clone(), repeated)?
+        ("array_fill", [value, counts, bounds]) => {
+            let (Some(counts), Some(bounds)) = (elements_of(counts), elements_of(bounds)) else { return Ok(()) };
+            if !bounds.iter().all(is_one) {
+                let error = not_supported("array_fill with positions that do not begin at 1");
+                return Err(error.with_hint("leave the third argument out"));
+            }
+            array_of_equals(value, counts)?
         }
         ("num_nulls", [first, rest @ ..]) => counted("a IS NULL", first, rest)?,
         ("num_nonnulls", [first, rest @ ..]) => counted("a IS NOT NULL", first, rest)?,
@@ -107,6 +107,27 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
     };
     *expr = composed;
     Ok(())
+}
+
+/// The elements of an array that is written as one. An empty one has a type, as in `ARRAY[]::int[]`.
+fn elements_of(array: &Expr) -> Option<&[Expr]> {
+    match array {
+        Expr::Array(Array { elem, .. }) if !elem.is_empty() => Some(elem),
+        Expr::Cast { expr, .. } => match expr.as_ref() {
+            Expr::Array(Array { elem, .. }) => Some(elem),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `array_fill`. The last number counts the elements, and the one before it the arrays of them.
+fn array_of_equals(value: &Expr, counts: &[Expr]) -> Result<Expr> {
+    if counts.is_empty() {
+        return filled("array_repeat(a, 0)", &[value]);
+    }
+    let repeated = |inner: Expr, count: &Expr| filled("array_repeat(a, b)", &[&inner, count]);
+    counts.iter().rev().try_fold(value.clone(), repeated)
 }
 
 /// Whether it is the number 1.

@@ -1,7 +1,8 @@
 //! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
-//! flag `s`. So patterns get these flags. Escapes have other letters there, too ([`with_rust_escapes`]): those of
-//! patterns in quotes are replaced here, and those of other patterns where the pattern is computed.
+//! flag `s`. So patterns get these flags, and `x`, which says how they are read. Escapes have other letters there, too
+//! ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the pattern is
+//! computed.
 //!
 //! No upstream issue known.
 
@@ -38,8 +39,8 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
             let Some((_, pattern, flags)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else { return Ok(()) };
             // Behind the start and the number of a match.
             let flags = if name == "regexp_replace" && list.args.len() > 4 { &5 } else { flags };
-            let about_lines = match list.args.get_mut(*flags).and_then(literal) {
-                None => "s",
+            let of_pattern = match list.args.get_mut(*flags).and_then(literal) {
+                None => "s".to_owned(),
                 Some(letters) => {
                     let about_lines = match letters.chars().rev().find(|letter| ABOUT_LINES.contains(letter)) {
                         Some('n' | 'm') => "m",
@@ -47,15 +48,16 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                         Some('w') => "sm",
                         _ => "s",
                     };
-                    letters.retain(|letter| !ABOUT_LINES.contains(&letter));
+                    let expanded = if letters.contains('x') { "x" } else { "" };
+                    letters.retain(|letter| letter != 'x' && !ABOUT_LINES.contains(&letter));
                     if letters.is_empty() && list.args.len() == flags + 1 {
                         list.args.pop();
                     }
-                    about_lines
+                    format!("{about_lines}{expanded}")
                 }
             };
             match list.args.get_mut(*pattern) {
-                Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(pattern))) => set_flags(pattern, about_lines),
+                Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(pattern))) => set_flags(pattern, &of_pattern),
                 _ => Ok(()),
             }
         }
@@ -87,10 +89,10 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
             value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
             ..
         }) => {
-            *text = with_rust_escapes(text)?;
             if !flags.is_empty() && (flags != "s" || text.contains('.')) {
                 text.insert_str(0, &format!("(?{flags})"));
             }
+            *text = with_rust_escapes(text)?;
         }
         other => {
             let prefix = if flags.is_empty() { String::new() } else { format!("(?{flags})") };

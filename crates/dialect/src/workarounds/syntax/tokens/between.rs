@@ -3,38 +3,51 @@
 //!
 //! Waits for [#2522](https://github.com/apache/datafusion-sqlparser-rs/pull/2522) of the parser.
 
+use super::words::{TokenReplacement, after, blank, is_word, replace};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The name of the call. No statement can write it.
 pub(crate) const MARK: &str = "\u{1}symmetric";
 
-/// Marks the lower bounds of `BETWEEN SYMMETRIC`, and removes `ASYMMETRIC`.
+/// Marks the lower bounds of `BETWEEN SYMMETRIC`, and removes `ASYMMETRIC`. A bound ends with the next `AND` that is as
+/// deep as it, in parentheses, brackets and `CASE`s; the innermost bound comes first.
 pub(crate) fn mark_symmetric(tokens: &mut Vec<TokenWithSpan>) {
-    for between in (0..tokens.len()).rev() {
-        if keyword(&tokens[between]) != Some(Keyword::BETWEEN) {
-            continue;
-        }
-        let next = tokens[between + 1..].iter().position(|token| !matches!(token.token, Token::Whitespace(_)));
-        let Some(word) = next.map(|skipped| between + 1 + skipped) else { continue };
-        let is = |wanted: &str| match &tokens[word].token {
-            Token::Word(word) => word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted),
-            _ => false,
-        };
-        if is("ASYMMETRIC") {
-            tokens[word].token = Token::Whitespace(Whitespace::Space);
-        } else if is("SYMMETRIC")
-            && let Some(end) = end_of_bound(tokens, word + 1)
-        {
-            let span = tokens[word].span;
-            tokens[word].token = Token::make_word(MARK, Some('"'));
-            tokens.insert(end, TokenWithSpan::new(Token::RParen, span));
-            tokens.insert(word + 1, TokenWithSpan::new(Token::LParen, span));
+    let mut depth = 0_usize;
+    // The bounds without an end, each with its depth and the position of its `SYMMETRIC`.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut marks: Vec<TokenReplacement> = Vec::new();
+    for at in 0..tokens.len() {
+        match (&tokens[at].token, keyword(&tokens[at])) {
+            (Token::LParen | Token::LBracket, _) | (_, Some(Keyword::CASE)) => depth += 1,
+            (Token::RParen | Token::RBracket, _) | (_, Some(Keyword::END)) => {
+                while open.pop_if(|(of_bound, _)| *of_bound == depth).is_some() {}
+                depth = depth.saturating_sub(1);
+            }
+            (_, Some(Keyword::AND)) => {
+                if let Some((_, word)) = open.pop_if(|(of_bound, _)| *of_bound == depth) {
+                    let span = tokens[word].span;
+                    let token = |token| TokenWithSpan::new(token, span);
+                    let opening = vec![token(Token::make_word(MARK, Some('"'))), token(Token::LParen)];
+                    marks.extend([(word..word + 1, opening), (at..at, vec![token(Token::RParen)])]);
+                }
+            }
+            (_, Some(Keyword::BETWEEN)) => {
+                let Some(word) = after(tokens, at) else { continue };
+                if is_word(&tokens[word], "ASYMMETRIC") {
+                    blank(&mut tokens[word]);
+                } else if is_word(&tokens[word], "SYMMETRIC") {
+                    open.push((depth, word));
+                }
+            }
+            _ => {}
         }
     }
+    marks.sort_by_key(|(place, _)| place.start);
+    replace(tokens, marks);
 }
 
 fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
@@ -42,20 +55,6 @@ fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
         Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
         _ => None,
     }
-}
-
-/// The position of the AND after a lower bound.
-fn end_of_bound(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate().skip(from) {
-        match (&token.token, keyword(token)) {
-            (Token::LParen | Token::LBracket, _) | (_, Some(Keyword::CASE)) => depth += 1,
-            (Token::RParen | Token::RBracket, _) | (_, Some(Keyword::END)) => depth = depth.checked_sub(1)?,
-            (_, Some(Keyword::AND)) if depth == 0 => return Some(at),
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Turns a marked condition into one for either order of its bounds.
@@ -85,4 +84,38 @@ pub(crate) fn either_order(expr: &mut Expr) {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(either) },
         false => either,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MARK, mark_symmetric};
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    fn marked(text: &str) -> String {
+        let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap();
+        mark_symmetric(&mut tokens);
+        tokens.iter().map(|token| token.token.to_string()).collect()
+    }
+
+    #[test]
+    fn a_bound_ends_with_the_and_as_deep_as_it() {
+        for (text, expected) in [
+            ("x BETWEEN SYMMETRIC a AND b AND c", "x BETWEEN M( a )AND b AND c"),
+            (
+                "x BETWEEN SYMMETRIC (y BETWEEN SYMMETRIC 1 AND 2) AND CASE WHEN a AND b THEN 1 END",
+                "x BETWEEN M( (y BETWEEN M( 1 )AND 2) )AND CASE WHEN a AND b THEN 1 END",
+            ),
+            (
+                "x BETWEEN SYMMETRIC CASE WHEN a AND b THEN 1 END AND 2",
+                "x BETWEEN M( CASE WHEN a AND b THEN 1 END )AND 2",
+            ),
+            ("x BETWEEN SYMMETRIC y BETWEEN SYMMETRIC 1 AND 2 AND 3", "x BETWEEN M( y BETWEEN M( 1 )AND 2 )AND 3"),
+            ("(x BETWEEN SYMMETRIC a) AND b", "(x BETWEEN SYMMETRIC a) AND b"),
+            ("x BETWEEN SYMMETRIC a", "x BETWEEN SYMMETRIC a"),
+        ] {
+            assert_eq!(marked(text), expected.replace("M(", &format!("\"{MARK}\"(")), "{text}");
+        }
+        assert_eq!(marked("x BETWEEN ASYMMETRIC a AND b"), "x BETWEEN   a AND b");
+    }
 }

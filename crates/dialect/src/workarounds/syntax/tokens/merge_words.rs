@@ -5,83 +5,92 @@
 //! No upstream issue known.
 
 use super::statement_words::{OVERRIDING_SYSTEM, OVERRIDING_USER};
-use super::words::{after, before, is_significant, is_word};
+use super::words::{TokenReplacement, after, before, blank, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use std::ops::Range;
 
 /// The column that `DO NOTHING` assigns.
 pub const NOTHING: &str = "\u{1}nothing";
 /// The column that `INSERT DEFAULT VALUES` assigns.
 pub const DEFAULT_VALUES: &str = "\u{1}default values";
 
-/// Rewrites the tokens of a statement that may be a `MERGE`, from the last action to the first.
+/// Rewrites the tokens of a statement that may be a `MERGE`.
 pub(crate) fn write_merge_actions(tokens: &mut Vec<TokenWithSpan>) {
     let first = tokens.iter().find(|token| is_significant(token));
     if !first.is_some_and(|first| is_word(first, "MERGE") || is_word(first, "WITH")) {
         return;
     }
-    for at in (0..tokens.len()).rev() {
+    // Whether the clause is about matched rows; `None` before the first clause.
+    let mut matched = None;
+    // They are in order, and apart from each other: each begins after a THEN, and has none in it.
+    let mut written: Vec<TokenReplacement> = Vec::new();
+    for at in 0..tokens.len() {
+        if is_word(&tokens[at], "MATCHED") {
+            matched = is_about_matched(tokens, at).or(matched);
+            continue;
+        }
         if !is_word(&tokens[at], "THEN") {
             continue;
         }
         let Some(action) = after(tokens, at) else { continue };
         let Some(next) = after(tokens, action) else { continue };
         if is_word(&tokens[action], "DO") && is_word(&tokens[next], "NOTHING") {
-            let Some(matched) = is_after_matched(tokens, at) else { continue };
+            let Some(matched) = matched else { continue };
             let words = if matched { update_of(NOTHING) } else { insert_of(NOTHING) };
-            write(tokens, action, next, words);
+            written.push(replacement(tokens, action..next + 1, words));
         } else if is_word(&tokens[action], "INSERT") {
-            write_insert(tokens, action, next);
+            written.extend(written_insert(tokens, action, next));
         }
     }
+    replace(tokens, written);
 }
 
-/// Whether the clause of a `THEN` is about matched rows; `None` if it is no clause of a `MERGE`.
-fn is_after_matched(tokens: &[TokenWithSpan], then: usize) -> Option<bool> {
-    let mut at = then;
-    loop {
-        at = before(tokens, at)?;
-        if !is_word(&tokens[at], "MATCHED") {
-            continue;
-        }
-        let word = before(tokens, at)?;
-        if is_word(&tokens[word], "WHEN") {
-            return Some(true);
-        }
-        if is_word(&tokens[word], "NOT") && before(tokens, word).is_some_and(|when| is_word(&tokens[when], "WHEN")) {
-            return Some(false);
-        }
+/// Whether a `MATCHED` begins a clause about matched rows, or about others; `None` if it begins no clause.
+fn is_about_matched(tokens: &[TokenWithSpan], at: usize) -> Option<bool> {
+    let word = before(tokens, at)?;
+    if is_word(&tokens[word], "WHEN") {
+        return Some(true);
     }
+    let when = before(tokens, word)?;
+    (is_word(&tokens[word], "NOT") && is_word(&tokens[when], "WHEN")).then_some(false)
 }
 
 /// `INSERT DEFAULT VALUES`, and `INSERT (a, b) OVERRIDING SYSTEM VALUE VALUES (1, 2)`.
-fn write_insert(tokens: &mut Vec<TokenWithSpan>, insert: usize, next: usize) {
+fn written_insert(tokens: &mut [TokenWithSpan], insert: usize, next: usize) -> Option<TokenReplacement> {
     if is_word(&tokens[next], "DEFAULT") {
-        if let Some(values) = after(tokens, next).filter(|values| is_word(&tokens[*values], "VALUES")) {
-            write(tokens, insert, values, insert_of(DEFAULT_VALUES));
-        }
-        return;
+        let values = after(tokens, next).filter(|values| is_word(&tokens[*values], "VALUES"))?;
+        return Some(replacement(tokens, insert..values + 1, insert_of(DEFAULT_VALUES)));
     }
     let has_columns = tokens[next].token == Token::LParen;
     let clause = match has_columns {
-        true => (next..tokens.len()).find(|at| tokens[*at].token == Token::RParen).and_then(|at| after(tokens, at)),
-        false => Some(next),
+        true => after(tokens, end_of_columns(tokens, next)?)?,
+        false => next,
     };
-    let Some(clause) = clause.filter(|clause| is_word(&tokens[*clause], "OVERRIDING")) else { return };
-    let Some(whose) = after(tokens, clause) else { return };
+    if !is_word(&tokens[clause], "OVERRIDING") {
+        return None;
+    }
+    let whose = after(tokens, clause)?;
     let mark = match () {
         () if is_word(&tokens[whose], "SYSTEM") => OVERRIDING_SYSTEM,
         () if is_word(&tokens[whose], "USER") => OVERRIDING_USER,
-        () => return,
+        () => return None,
     };
-    let Some(value) = after(tokens, whose).filter(|value| is_word(&tokens[*value], "VALUE")) else { return };
-    for token in &mut tokens[clause..=value] {
-        token.token = Token::Whitespace(Whitespace::Space);
-    }
+    let value = after(tokens, whose).filter(|value| is_word(&tokens[*value], "VALUE"))?;
+    tokens[clause..=value].iter_mut().for_each(blank);
     let mark = Token::make_word(mark, Some('"'));
-    match has_columns {
-        true => write(tokens, next, next, vec![Token::LParen, mark, Token::Comma]),
-        false => write(tokens, insert, insert, vec![Token::make_keyword("INSERT"), Token::LParen, mark, Token::RParen]),
-    }
+    Some(match has_columns {
+        true => replacement(tokens, next..next + 1, vec![Token::LParen, mark, Token::Comma]),
+        false => {
+            let words = vec![Token::make_keyword("INSERT"), Token::LParen, mark, Token::RParen];
+            replacement(tokens, insert..insert + 1, words)
+        }
+    })
+}
+
+/// The closing parenthesis of a list of columns, in which there are no other parentheses.
+fn end_of_columns(tokens: &[TokenWithSpan], opening: usize) -> Option<usize> {
+    let is_parenthesis = |at: &usize| matches!(tokens[*at].token, Token::LParen | Token::RParen);
+    (opening + 1..tokens.len()).find(is_parenthesis).filter(|at| tokens[*at].token == Token::RParen)
 }
 
 /// `UPDATE SET mark = NULL`.
@@ -101,7 +110,8 @@ fn space() -> Token {
     Token::Whitespace(Whitespace::Space)
 }
 
-fn write(tokens: &mut Vec<TokenWithSpan>, from: usize, to: usize, written: Vec<Token>) {
-    let span = tokens[from].span;
-    tokens.splice(from..=to, written.into_iter().map(|token| TokenWithSpan::new(token, span)));
+/// Words in place of some tokens.
+fn replacement(tokens: &[TokenWithSpan], replaced: Range<usize>, words: Vec<Token>) -> TokenReplacement {
+    let span = tokens[replaced.start].span;
+    (replaced, words.into_iter().map(|token| TokenWithSpan::new(token, span)).collect())
 }
