@@ -41,7 +41,7 @@ fn a_copy_is_written_to_like_any_store() {
     copy(&source, &target).unwrap();
     let table = target.table("readings").unwrap();
     for engine in [&source, &target] {
-        crate::support::append(engine, &table, &crate::support::rows(9, 100));
+        crate::support::append(engine, &engine.table("readings").unwrap(), &crate::support::rows(9, 100));
         engine.recompress(None).unwrap();
     }
     // Both dictionaries gave the strings the same indices.

@@ -115,12 +115,15 @@ impl LatestRows {
         }
         Ok(match indices.null_count() {
             0 => indices.values().to_vec(),
-            _ => indices.iter().map(|index| index.unwrap_or(null as u32)).collect(),
+            _ => {
+                let null = u32::try_from(null).map_err(|_| Error::internal("too many strings in a dictionary"))?;
+                indices.iter().map(|index| index.unwrap_or(null)).collect()
+            }
         })
     }
 
-    /// Compares the times of the selected rows with the latest ones known. Rows of one series that are adjacent, as they
-    /// are in sealed chunks, are compared at once. Returns those among which the latest row of a series may be.
+    /// Compares the times of the selected rows with the latest ones known. Rows of one series that are adjacent, as
+    /// they are in sealed chunks, are compared at once. Returns those among which the latest row of a series may be.
     fn add_times(&mut self, times: &[i64], series: &[u32], selection: &RowSelection) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         for selected in selection.runs(series.len()) {

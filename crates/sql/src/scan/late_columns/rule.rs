@@ -62,8 +62,8 @@ impl PhysicalOptimizerRule for LateColumns {
 /// The same rows, with some columns read after the sort. `None` if the plan is no sort of few rows of a table, or if
 /// too little would be saved.
 fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<FetchRowsExec>> {
-    let mut keys = BTreeSet::new();
-    let Some(sort) = sort_of(plan, &mut keys) else { return Ok(None) };
+    let Some(sort) = sort_of(plan) else { return Ok(None) };
+    let Some(keys) = keys_of(plan) else { return Ok(None) };
     let Some(fetch) = sort.fetch().filter(|fetch| *fetch <= ROWS_MAX) else { return Ok(None) };
     let Some(scan) = scan_below(sort.input()) else { return Ok(None) };
     let drops_rows = scan.scan().row_count_max() > fetch as u64;
@@ -72,7 +72,8 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<FetchRowsExec>> {
     }
     let (mut kept, mut fetched, mut sources) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..plan.schema().fields().len() {
-        sources.push(match scan_column(sort.input(), at).filter(|_| !keys.contains(&at)) {
+        let Some(sorted) = sorted_column(plan, at) else { return Ok(None) };
+        sources.push(match scan_column(sort.input(), sorted).filter(|_| !keys.contains(&sorted)) {
             Some(column) => {
                 fetched.push(column);
                 ColumnSource::Fetched(fetched.len() - 1)
@@ -92,18 +93,60 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<FetchRowsExec>> {
     }
 }
 
-/// The sort whose rows a plan returns, all or some of them. The columns of their order are added to `keys`.
-fn sort_of<'p>(plan: &'p Arc<dyn ExecutionPlan>, keys: &mut BTreeSet<usize>) -> Option<&'p SortExec> {
+/// The sort whose rows a plan returns, all or some of them.
+fn sort_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&SortExec> {
+    plan.downcast_ref::<SortExec>().or_else(|| sort_of(input_of_sorted(plan)?))
+}
+
+/// The input of an operator that returns the rows of its input in their order.
+fn input_of_sorted(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
     if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
-        return sort_of(limit.input(), keys);
+        return Some(limit.input());
     }
-    if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
-        keys.append(&mut columns_of(merge.expr().iter().map(|key| &key.expr)));
-        return sort_of(merge.input(), keys);
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        return Some(projection.input());
     }
-    let sort = plan.downcast_ref::<SortExec>()?;
-    keys.append(&mut columns_of(sort.expr().iter().map(|key| &key.expr)));
-    Some(sort)
+    plan.downcast_ref::<SortPreservingMergeExec>().map(SortPreservingMergeExec::input)
+}
+
+/// The position in the sort's input of a column of a plan over a [sort](sort_of). `None` if it is computed above.
+fn sorted_column(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Option<usize> {
+    if plan.is::<SortExec>() {
+        return Some(column);
+    }
+    let column = match plan.downcast_ref::<ProjectionExec>() {
+        Some(projection) => projected_column(projection, column)?,
+        None => column,
+    };
+    sorted_column(input_of_sorted(plan)?, column)
+}
+
+/// The column of its input that a column of a projection is. `None` if it is computed.
+fn projected_column(projection: &ProjectionExec, column: usize) -> Option<usize> {
+    Some(projection.expr().get(column)?.expr.downcast_ref::<Column>()?.index())
+}
+
+/// The columns of the sort's input by which the rows of a plan over a [sort](sort_of) are ordered. `None` if an order is
+/// by what is computed above the sort.
+fn keys_of(plan: &Arc<dyn ExecutionPlan>) -> Option<BTreeSet<usize>> {
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        return Some(columns_of(sort.expr().iter().map(|key| &key.expr)));
+    }
+    let mut keys = keys_of(input_of_sorted(plan)?)?;
+    for column in own_keys(plan) {
+        keys.insert(sorted_column(plan, column)?);
+    }
+    Some(keys)
+}
+
+/// The columns by which an operator itself compares rows.
+fn own_keys(plan: &Arc<dyn ExecutionPlan>) -> BTreeSet<usize> {
+    let order = match (plan.downcast_ref::<SortExec>(), plan.downcast_ref::<SortPreservingMergeExec>()) {
+        (Some(sort), _) => sort.expr(),
+        (_, Some(merge)) => merge.expr(),
+        _ => return BTreeSet::new(),
+    };
+    columns_of(order.iter().map(|key| &key.expr))
 }
 
 /// The scan at the end of a plan's single line of inputs.
@@ -124,8 +167,7 @@ fn scan_column(plan: &Arc<dyn ExecutionPlan>, column: usize) -> Option<usize> {
         return scan_column(filter.input(), filter_input(filter, column));
     }
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        let inner = projection.expr().get(column)?.expr.downcast_ref::<Column>()?.index();
-        return scan_column(projection.input(), inner);
+        return scan_column(projection.input(), projected_column(projection, column)?);
     }
     exchange_input(plan).and_then(|input| scan_column(input, column))
 }
@@ -159,12 +201,36 @@ fn located_sort(plan: &Arc<dyn ExecutionPlan>, kept: &[usize]) -> Result<Option<
         }
         return Ok(Some(Arc::new(SortPreservingMergeExec::new(order, input).with_fetch(merge.fetch()))));
     }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        return located_sorted_projection(projection, kept);
+    }
     let Some(sort) = plan.downcast_ref::<SortExec>() else { return Ok(None) };
     let Some(input) = located(sort.input(), kept)? else { return Ok(None) };
     let sorted = SortExec::new(order_over(sort.expr(), kept)?, input)
         .with_preserve_partitioning(sort.preserve_partitioning())
         .with_fetch(sort.fetch());
     Ok(Some(Arc::new(sorted)))
+}
+
+/// The plain columns `kept` of a projection over a [sort](sort_of), and after them the locations of the rows.
+fn located_sorted_projection(projection: &ProjectionExec, kept: &[usize]) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let mut needed = own_keys_below(projection.input());
+    for column in kept {
+        let Some(inner) = projected_column(projection, *column) else { return Ok(None) };
+        needed.insert(inner);
+    }
+    let needed: Vec<usize> = needed.into_iter().collect();
+    let Some(input) = located_sort(projection.input(), &needed)? else { return Ok(None) };
+    with_locations(projection, kept, &needed, input).map(Some)
+}
+
+/// The columns by which the operators down to the next projection compare rows.
+fn own_keys_below(plan: &Arc<dyn ExecutionPlan>) -> BTreeSet<usize> {
+    let mut keys = own_keys(plan);
+    if let Some(input) = input_of_sorted(plan).filter(|_| !plan.is::<ProjectionExec>()) {
+        keys.append(&mut own_keys_below(input));
+    }
+    keys
 }
 
 /// A plan with the same rows, the columns `kept` in this order, and after them the locations of the rows.
@@ -205,17 +271,31 @@ fn located_filter(filter: &FilterExec, kept: &[usize]) -> Result<Option<Arc<dyn 
 }
 
 fn located_projection(projection: &ProjectionExec, kept: &[usize]) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let items: Vec<&ProjectionExpr> = kept.iter().map(|column| &projection.expr()[*column]).collect();
-    let needed: Vec<usize> = columns_of(items.iter().map(|item| &item.expr)).into_iter().collect();
-    let Some(input) = located(projection.input(), &needed)? else { return Ok(None) };
-    let mut exprs = Vec::with_capacity(items.len() + 2);
-    for item in items {
-        exprs.push(ProjectionExpr { expr: over_left(&item.expr, &needed)?, alias: item.alias.clone() });
+    let items = kept.iter().map(|column| &projection.expr()[*column].expr);
+    let needed: Vec<usize> = columns_of(items).into_iter().collect();
+    match located(projection.input(), &needed)? {
+        Some(input) => with_locations(projection, kept, &needed, input).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A projection with only the columns `kept`, and after them the locations of the rows, over an input with the columns
+/// `needed` and the locations.
+fn with_locations(
+    projection: &ProjectionExec,
+    kept: &[usize],
+    needed: &[usize],
+    input: Arc<dyn ExecutionPlan>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut exprs = Vec::with_capacity(kept.len() + 2);
+    for column in kept {
+        let item = &projection.expr()[*column];
+        exprs.push(ProjectionExpr { expr: over_left(&item.expr, needed)?, alias: item.alias.clone() });
     }
     for (at, field) in input.schema().fields().iter().enumerate().skip(needed.len()) {
         exprs.push(ProjectionExpr { expr: Arc::new(Column::new(field.name(), at)), alias: field.name().clone() });
     }
-    Ok(Some(Arc::new(ProjectionExec::try_new(exprs, input)?)))
+    Ok(Arc::new(ProjectionExec::try_new(exprs, input)?))
 }
 
 /// An order over the columns that are left.
