@@ -192,7 +192,7 @@ pub fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(texts::plain_values::PlainValues),
         Arc::new(plans::constant_order::ConstantOrder),
         Arc::new(plans::computed_order::ComputedOrder),
-        Arc::new(plans::condition_casts::ConditionCasts),
+        Arc::new(casts::condition_casts::ConditionCasts),
     ]
 }
 

@@ -3,7 +3,6 @@
 pub(super) mod computed_once;
 pub(super) mod computed_order;
 pub(super) mod computed_sets;
-pub(super) mod condition_casts;
 pub(super) mod constant_order;
 pub(super) mod distinct_beside_sums;
 pub(super) mod distinct_rows;

@@ -126,8 +126,8 @@ fn projected_column(projection: &ProjectionExec, column: usize) -> Option<usize>
     Some(projection.expr().get(column)?.expr.downcast_ref::<Column>()?.index())
 }
 
-/// The columns of the sort's input by which the rows of a plan over a [sort](sort_of) are ordered. `None` if an order is
-/// by what is computed above the sort.
+/// The columns of the sort's input by which the rows of a plan over a [sort](sort_of) are ordered. `None` if an order
+/// is by what is computed above the sort.
 fn keys_of(plan: &Arc<dyn ExecutionPlan>) -> Option<BTreeSet<usize>> {
     if let Some(sort) = plan.downcast_ref::<SortExec>() {
         return Some(columns_of(sort.expr().iter().map(|key| &key.expr)));
