@@ -66,8 +66,10 @@ fn reading_columns_after_the_sort_changes_no_row() {
                     let first: Vec<&String> = all.iter().skip(skipped).take(count).collect();
                     let found = ask(&session, &limited);
                     assert!(found.iter().eq(first), "{store}, sealed {sealed}: {limited}");
+                    // A key that the condition makes constant is not compared, and the plan stays.
+                    let has_constant_key = query.contains("lower(status) = 'ok'");
                     let plan = plan(&session, &limited);
-                    assert!(plan.contains("FetchRows: table=t"), "{limited}\n{plan}");
+                    assert_eq!(plan.contains("FetchRows: table=t"), !has_constant_key, "{limited}\n{plan}");
                 }
             }
         }
@@ -214,7 +216,7 @@ fn a_condition_that_a_batch_does_not_need_is_not_evaluated_in_another() {
     let (session, _directory) = one_thread();
     let values = "to_timestamp_seconds(value), value, 1, 2, 3, 4";
     ask(&session, &format!("INSERT INTO u SELECT {values} FROM generate_series(0, 59999)"));
-    let condition = "id / 8192 = 1 OR 100 / (id - 9005) = id % 4 + id / 8192 * 10";
+    let condition = "id / 8192 = 1 OR 100 / (id - 9005) = id % 4 + (id - id % 8192)";
     let query = format!("SELECT * FROM u WHERE {condition}");
     let plan = plan(&session, &query);
     assert!(plan.contains("first reads [id]") && plan.contains("chunks=1 of 1"), "{plan}");
