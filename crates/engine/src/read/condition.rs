@@ -14,6 +14,7 @@ use arrow::datatypes::{
 };
 use atsdb_codec::stored_type;
 use atsdb_core::{Bound, Column, Result, TableDefinition, Value};
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -94,8 +95,8 @@ impl RowSelection {
     /// The selected rows of a chunk, as ranges in ascending order.
     pub(crate) fn runs(&self, row_count: usize) -> Vec<Range<usize>> {
         match self {
-            Self::All => vec![0..row_count],
-            Self::Run(start, length) => vec![*start..start + length],
+            Self::All => iter::once(0..row_count).collect(),
+            Self::Run(start, length) => iter::once(*start..start + length).collect(),
             Self::Mask(mask) => mask.values().set_slices().map(|(start, end)| start..end).collect(),
         }
     }

@@ -1,6 +1,5 @@
 //! The PostgreSQL store: the contract of stores, and the promises that only a server makes.
 
-#![expect(clippy::disallowed_methods, reason = "tests wait, and time what they test")]
 
 mod durable;
 mod pooler;

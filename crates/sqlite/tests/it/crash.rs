@@ -29,7 +29,7 @@ fn kill_at_some_time(mut writer: Command, path: &Path, round: u32) {
     let mut writer = writer.spawn().unwrap();
     wait_until("a change is acknowledged", || {
         assert!(writer.try_wait().unwrap().is_none(), "it ended by itself");
-        round % 2 == 0 || acknowledged(path).len() > before
+        round.is_multiple_of(2) || acknowledged(path).len() > before
     });
     std::thread::sleep(Duration::from_millis(20 + u64::from(round * 7 % 60)));
     writer.kill().unwrap();
