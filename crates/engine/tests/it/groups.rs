@@ -241,7 +241,14 @@ fn sums_of_the_smallest_integers_in_no_order_are_exact() {
     for sensor_count in [3, 30_000] {
         let row = |n: u32| {
             let count = if n.is_multiple_of(5) { -1 } else { i32::MIN };
-            (n * 7 % sensor_count, None, 0, Some(count).filter(|_| n > 20_000 || !n.is_multiple_of(4)), i64::MIN, Some(-0.5))
+            (
+                n * 7 % sensor_count,
+                None,
+                0,
+                Some(count).filter(|_| n > 20_000 || !n.is_multiple_of(4)),
+                i64::MIN,
+                Some(-0.5),
+            )
         };
         let rows: Vec<Row> = (0..60_000).map(row).collect();
         // The first NULL comes after rows without one, or before them.

@@ -1,6 +1,5 @@
 //! The PostgreSQL store: the contract of stores, and the promises that only a server makes.
 
-
 mod durable;
 mod pooler;
 mod standby;
