@@ -109,7 +109,7 @@ pub(crate) fn open_for(
     Ok(database)
 }
 
-/// Refuses a new store that is named like a file of rows, such as `air.csv`: whoever writes that wants the rows.
+/// Refuses a new store that is named like a file of rows, such as `air.csv`: its user wants the rows in such a file.
 fn refuse_rows_as_store(url: &str) -> Result<()> {
     const ENDINGS: [&str; 9] = ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "arrow", "feather", "xlsx"];
     let path = Path::new(url);

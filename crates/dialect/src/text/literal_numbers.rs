@@ -31,7 +31,7 @@ pub fn rounded_integer(literal: &Literal<'_>) -> Option<i128> {
     }
 }
 
-/// What becomes of digits after the point.
+/// How digits after the point are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fraction {
     Refused,

@@ -13,6 +13,7 @@ use arrow::array::{Array, AsArray, BooleanArray, BooleanBufferBuilder, Int64Arra
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt32Type};
 use atsdb_core::{Bound, Error, Result};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The latest time of each series in the chunks read so far.
@@ -103,7 +104,7 @@ impl LatestRows {
     }
 
     /// The series of each row.
-    fn series(&self, indices: &UInt32Array) -> Result<Vec<u32>> {
+    fn series<'a>(&self, indices: &'a UInt32Array) -> Result<Cow<'a, [u32]>> {
         let null = self.found.len() - 1;
         let is_beyond = |index: Option<u32>| index.is_some_and(|index| index as usize >= null);
         let beyond = match indices.null_count() {
@@ -114,7 +115,7 @@ impl LatestRows {
             return Err(Error::corrupt("a row has an index beyond the end of its dictionary"));
         }
         Ok(match indices.null_count() {
-            0 => indices.values().to_vec(),
+            0 => Cow::Borrowed(indices.values()),
             _ => {
                 let null = u32::try_from(null).map_err(|_| Error::internal("too many strings in a dictionary"))?;
                 indices.iter().map(|index| index.unwrap_or(null)).collect()

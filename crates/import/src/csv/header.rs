@@ -108,7 +108,7 @@ pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls
     kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
 }
 
-/// Whether a record has texts, and nothing else.
+/// Whether a record has a text, and otherwise only texts and empty fields.
 pub(crate) fn are_texts(text: &[u8], fields: &[Field], nulls: &NullTexts) -> bool {
     let kinds = kinds_of(text, fields, nulls);
     kinds.contains(&kind::TEXT) && kinds.iter().all(|own| matches!(*own, 0 | kind::TEXT))

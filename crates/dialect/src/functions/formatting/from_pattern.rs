@@ -138,7 +138,7 @@ fn check_seconds(seconds: &ColumnarValue, unit: TimeUnit) -> Result<()> {
     Ok(())
 }
 
-/// What has been read so far.
+/// The fields of a date and time that have been read.
 #[derive(Debug, Default)]
 struct TimeFields {
     year: Option<i64>,

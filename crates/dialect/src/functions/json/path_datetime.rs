@@ -180,7 +180,7 @@ fn read_parts(text: &str, parts: &[TemplatePart]) -> Result<PathTime> {
         .ok_or_else(|| PathFailure::wrong_datetime(format!("date/time field value out of range: \"{text}\"")))
 }
 
-/// What has been read so far.
+/// The fields of a date and time that have been read.
 #[derive(Debug, Default)]
 struct TimeFields {
     year: i64,

@@ -133,7 +133,7 @@ impl PathStep {
     }
 }
 
-/// What begins a step.
+/// The symbol with which a step begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum StepSymbol {
     Name,

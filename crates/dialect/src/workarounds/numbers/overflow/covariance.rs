@@ -38,7 +38,7 @@ pub(super) fn register(context: &SessionContext) {
     }
 }
 
-/// What a function says about pairs (y, x).
+/// The statistic of pairs (y, x) that a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum PairStatistic {
     Covariance,

@@ -130,7 +130,7 @@ fn array_of_equals(value: &Expr, counts: &[Expr]) -> Result<Expr> {
     counts.iter().rev().try_fold(value.clone(), repeated)
 }
 
-/// Whether it is the number 1.
+/// Whether an expression is the number 1.
 fn is_one(expr: &Expr) -> bool {
     match expr {
         Expr::Cast { expr, .. } => is_one(expr),
