@@ -127,12 +127,13 @@ fn add_sheet(stream: &[u8], lengths: &[u64], size: &mut Size) {
     size.cells = size.cells.saturating_add(values.cells()).saturating_add(formulas.cells());
 }
 
-/// The cells that a sheet announces beyond those that any sheet of its kind has; the reader reserves room for them.
+/// The cells that a sheet announces beyond those that any sheet of its kind has; the reader reserves room for them. It
+/// subtracts rows without a sign: an area that ends before it begins is a very large one to it.
 fn announced(data: &[u8]) -> u64 {
-    let wide = data.len() >= 14;
-    let (rows, columns) =
-        if wide { (u32_at(data, 4), u16_at(data, 10)) } else { (u16_at(data, 2).map(u32::from), u16_at(data, 6)) };
-    let cells = u64::from(rows.unwrap_or(0)).saturating_mul(u64::from(columns.unwrap_or(0)));
+    let row = |at: usize| if data.len() >= 14 { u32_at(data, 2 * at) } else { u16_at(data, at).map(u32::from) };
+    let columns = u16_at(data, if data.len() >= 14 { 10 } else { 6 });
+    let rows = row(2).unwrap_or(0).wrapping_sub(row(0).unwrap_or(0));
+    let cells = u64::from(rows).saturating_mul(u64::from(columns.unwrap_or(0)));
     if cells > 1 << 24 { cells } else { 0 }
 }
 
@@ -254,6 +255,8 @@ mod tests {
         assert_eq!(size(&workbook(&far)).cells, 1 << 32);
         let dimensions = record(record::DIMENSIONS, &[[0; 4], [0xff; 4], [0, 0, 0, 1], [0; 4]].concat()[..14]);
         assert!(size(&workbook(&[dimensions])).cells > CELLS_MAX);
+        let reversed = record(record::DIMENSIONS, &[[5, 0, 0, 0], [3, 0, 0, 0], [0, 0, 4, 0], [0; 4]].concat()[..14]);
+        assert!(size(&workbook(&[reversed])).cells > CELLS_MAX);
         assert_eq!(size(b"junk"), Size::default());
     }
 }
