@@ -5,6 +5,7 @@
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
+use super::frame_accumulator::FrameAccumulator;
 use super::sliding_floats::{SlidingFloats, are_floats};
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
@@ -85,7 +86,9 @@ impl AggregateUDFImpl for ExactAverage {
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match Self::exact(&args) {
             Some(accumulator) => Ok(accumulator),
-            None if are_floats(args.expr_fields) && !args.is_distinct => Ok(Box::new(SlidingFloats::new(true))),
+            None if are_floats(args.expr_fields) && !args.is_distinct => {
+                Ok(Box::new(FrameAccumulator::new(SlidingFloats::Average)))
+            }
             None => self.inner.create_sliding_accumulator(args),
         }
     }
