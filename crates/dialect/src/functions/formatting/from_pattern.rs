@@ -3,6 +3,7 @@
 //! time: NaN, and those out of range, which it would turn into other times. `to_timestamp` of a number, or by a
 //! pattern of PostgreSQL's, has microseconds. DataFusion's has nanoseconds, whose range ends in the year 2262.
 
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::{strictly, text_of};
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::time_fields::TimeFields;
@@ -15,7 +16,7 @@ use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, FieldRef, Float64Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
@@ -82,10 +83,7 @@ impl ScalarUDFImpl for FromPattern {
             }
             _ => Arc::new(TimestampMicrosecondArray::from(times)),
         };
-        match is_scalar {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(found)),
-        }
+        answer(is_scalar, found)
     }
 }
 
@@ -102,10 +100,7 @@ fn times_of(seconds: &ColumnarValue) -> Result<ColumnarValue> {
         let micros = |micros: i128| i64::try_from(micros).map_err(|_| out_of_range());
         seconds.as_primitive::<Decimal128Type>().try_unary::<_, TimestampMicrosecondType, _>(micros)?
     };
-    match seconds {
-        ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&times, 0).map(ColumnarValue::Scalar),
-        ColumnarValue::Array(_) => Ok(ColumnarValue::Array(Arc::new(times))),
-    }
+    answer(matches!(seconds, ColumnarValue::Scalar(_)), Arc::new(times))
 }
 
 /// Refuses seconds since the epoch that are no time in this unit.

@@ -4,6 +4,7 @@
 use super::number_digits::{Number, numbers};
 use super::number_pattern::NumberPattern;
 use super::number_text::number_text;
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{plain_type, strictly};
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::interval::intervals;
@@ -70,7 +71,7 @@ impl ScalarUDFImpl for ToChar {
             true => Some(self.inner.invoke_with_args(args.clone())?.into_array(args.number_rows)?),
             false => None,
         };
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let rows = if is_scalar { 1 } else { args.number_rows };
         let moments = moments(&args.args[0].clone().into_array(rows)?)?;
         let texts = match &args.args[1] {
@@ -94,16 +95,13 @@ impl ScalarUDFImpl for ToChar {
             }
         };
         let texts: ArrayRef = Arc::new(texts.map_err(external)?);
-        match is_scalar {
-            true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(texts)),
-        }
+        answer(is_scalar, texts)
     }
 }
 
 /// `to_char` of numbers.
 fn texts_of_numbers(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
-    let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let is_scalar = are_constant(&args.args);
     let rows = if is_scalar { 1 } else { args.number_rows };
     let numbers = numbers(&args.args[0].to_array(rows)?)?;
     let texts = match &args.args[1] {
@@ -121,10 +119,7 @@ fn texts_of_numbers(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
             pairs.map(text).collect::<CoreResult<StringArray>>().map_err(external)?
         }
     };
-    match is_scalar {
-        true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
-        false => Ok(ColumnarValue::Array(Arc::new(texts))),
-    }
+    answer(is_scalar, Arc::new(texts))
 }
 
 /// A time, or the parts of an interval.

@@ -16,6 +16,7 @@ use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_times::{dates_of, times_of};
 use super::time_of_day::{lengths_of_times, rounded_times, times_of_day, times_of_lengths, times_of_timestamps};
+use crate::functions::base::answers::answer;
 use crate::functions::times::time_texts::{texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
@@ -328,11 +329,6 @@ impl ScalarUDFImpl for PostgresCast {
         let options = CastOptions { safe: self.is_try, ..CastOptions::default() };
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let converted = self.conversion.convert(&arrays[0], &self.target, &options)?;
-        match &args.args[0] {
-            ColumnarValue::Array(_) => Ok(ColumnarValue::Array(converted)),
-            ColumnarValue::Scalar(_) => {
-                datafusion::common::ScalarValue::try_from_array(&converted, 0).map(ColumnarValue::Scalar)
-            }
-        }
+        answer(matches!(args.args[0], ColumnarValue::Scalar(_)), converted)
     }
 }
