@@ -17,6 +17,7 @@ use datafusion::physical_plan::execution_plan::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+    apply_expression_roots,
 };
 use futures::{StreamExt, stream};
 use std::fmt;
@@ -178,12 +179,7 @@ impl ExecutionPlan for IndexJoin {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in &self.keys {
-            if visit(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(&self.keys, visit)
     }
 
     fn replace_children(

@@ -17,7 +17,7 @@ use datafusion::physical_plan::execution_plan::{
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
-    Partitioning, PlanProperties,
+    Partitioning, PlanProperties, apply_expression_roots,
 };
 use futures::stream;
 use std::fmt;
@@ -107,14 +107,8 @@ impl ExecutionPlan for AsofJoinExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for side in [&self.left, &self.right] {
-            for expr in side.keys.iter().chain([&side.time]) {
-                if visit(expr)? == TreeNodeRecursion::Stop {
-                    return Ok(TreeNodeRecursion::Stop);
-                }
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        let of_sides = [&self.left, &self.right].into_iter().flat_map(|side| side.keys.iter().chain([&side.time]));
+        apply_expression_roots(of_sides, visit)
     }
 
     fn replace_children(

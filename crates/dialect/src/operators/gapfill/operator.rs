@@ -16,7 +16,7 @@ use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, Emission
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
-    Partitioning, PlanProperties,
+    Partitioning, PlanProperties, apply_expression_roots,
 };
 use futures::stream;
 use std::fmt;
@@ -84,12 +84,7 @@ impl ExecutionPlan for GapFillExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for fill in &self.task.fills {
-            if visit(&fill.value)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(self.task.fills.iter().map(|fill| &fill.value), visit)
     }
 
     fn replace_children(

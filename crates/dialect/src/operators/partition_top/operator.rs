@@ -9,7 +9,9 @@ use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, apply_expression_roots,
+};
 use futures::{TryStreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
@@ -72,12 +74,8 @@ impl ExecutionPlan for PartitionTopExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for expr in self.wanted.partition.iter().chain(self.wanted.order.iter().map(|key| &key.expr)) {
-            if visit(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        let order = self.wanted.order.iter().map(|key| &key.expr);
+        apply_expression_roots(self.wanted.partition.iter().chain(order), visit)
     }
 
     fn replace_children(

@@ -4,22 +4,27 @@
 //!
 //! Part of [`overflow`](super).
 
-use super::frame_accumulator::FrameAggregate;
+use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
 use datafusion::arrow::array::{ArrayRef, AsArray};
-use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::ScalarValue;
-
-/// Whether these are the arguments of an aggregate of floats.
-pub(super) fn are_floats(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if *field.data_type() == DataType::Float64)
-}
+use datafusion::logical_expr::Accumulator;
+use datafusion::logical_expr::function::AccumulatorArgs;
 
 /// What is computed of the floats of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SlidingFloats {
     Sum,
     Average,
+}
+
+impl SlidingFloats {
+    /// The accumulator of a sliding frame; `None` if the values are no floats, or only distinct ones count.
+    pub(super) fn accumulator(self, args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+        let are_floats = matches!(args.expr_fields, [field] if *field.data_type() == DataType::Float64);
+        (are_floats && !args.is_distinct).then(|| Box::new(FrameAccumulator::new(self)) as Box<dyn Accumulator>)
+    }
 }
 
 impl FrameAggregate for SlidingFloats {
@@ -43,10 +48,8 @@ impl FrameAggregate for SlidingFloats {
 
 #[cfg(test)]
 mod tests {
-    use super::super::frame_accumulator::FrameAccumulator;
     use super::*;
     use datafusion::arrow::array::Float64Array;
-    use datafusion::logical_expr::Accumulator;
     use std::sync::Arc;
 
     fn column(values: &[Option<f64>]) -> Vec<ArrayRef> {
