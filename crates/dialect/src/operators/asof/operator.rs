@@ -2,6 +2,7 @@
 
 use super::matcher::{Matcher, SideReader};
 use super::node::Task;
+use crate::operators::plan_methods::plan_methods;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::row::{RowConverter, SortField};
@@ -11,9 +12,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
@@ -77,12 +76,10 @@ impl DisplayAs for AsofJoinExec {
 }
 
 impl ExecutionPlan for AsofJoinExec {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "AsofJoinExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
@@ -120,10 +117,6 @@ impl ExecutionPlan for AsofJoinExec {
         let side = |side: &Side, input: &Arc<dyn ExecutionPlan>| Side { input: Arc::clone(input), ..side.clone() };
         let (left, right) = (side(&self.left, left), side(&self.right, right));
         Ok(Arc::new(Self::try_new(left, right, self.task, Arc::clone(&self.schema))?))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

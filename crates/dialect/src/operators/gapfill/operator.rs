@@ -2,6 +2,7 @@
 
 use super::filler::Filler;
 use super::task::Task;
+use crate::operators::plan_methods::plan_methods;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -12,7 +13,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
@@ -60,12 +61,10 @@ impl DisplayAs for GapFillExec {
 }
 
 impl ExecutionPlan for GapFillExec {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "GapFillExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
@@ -94,10 +93,6 @@ impl ExecutionPlan for GapFillExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("GapFillExec has one input") };
         Ok(Arc::new(Self::try_new(input, Arc::clone(&self.task), Arc::clone(&self.schema))?))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
