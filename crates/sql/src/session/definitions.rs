@@ -13,7 +13,7 @@ use crate::ddl::view_columns::ColumnChange;
 use crate::ddl::views::{check_replacement, materialized_as, with_columns, without_data_clause};
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::describe::describe as describe_statement;
 use crate::run::query::Query;
 use crate::run::worker::Started;
@@ -42,10 +42,10 @@ use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
 impl Session {
     /// The rows of a query, which runs until they are dropped.
-    pub(super) fn rows_of(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<Rows> {
+    pub(super) fn rows_of(&self, text: &str, position: SourcePosition, parameters: &Parameters) -> Result<AnswerRows> {
         let query = self.question(text, position, parameters, self.query_files())?;
         let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
-        Ok(Rows::query(rows))
+        Ok(AnswerRows::query(rows))
     }
 
     /// The columns of a query of tables, which is planned but not run: it might change sequences.

@@ -17,7 +17,7 @@ use crate::ddl::views::ViewStatement;
 use crate::dml::target::Target;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::function_hints::with_function_hint;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
@@ -104,11 +104,11 @@ impl Session {
             && let Some(table) = plain.table(Scope::of(&query.snapshot))
             && let Some(rows) = plain.answer(&query.snapshot, table)?
         {
-            return Ok(Answer::Rows(Rows::fixed(rows)));
+            return Ok(Answer::Rows(AnswerRows::fixed(rows)));
         }
         if let Some((schema, batches)) = self.worker.answer_directly(&query, &self.interrupt)? {
             self.interrupt.check()?;
-            return Ok(Answer::Rows(Rows::read(schema, batches)));
+            return Ok(Answer::Rows(AnswerRows::read(schema, batches)));
         }
         self.query_with_constants(query)
     }
@@ -127,7 +127,7 @@ impl Session {
     pub(super) fn run_query(&self, query: Query) -> Result<Answer> {
         let has_effects = has_effects(&query.text);
         let Started { insert, change, rows, .. } = self.worker.start(query, &self.interrupt)?;
-        let rows = Rows::query(rows);
+        let rows = AnswerRows::query(rows);
         if let Some(change) = change {
             return Err(not_supported(format_args!("{} in this form", change.verb)));
         }
@@ -137,13 +137,13 @@ impl Session {
                 self.insert_rows(&target, rows)
             }
             // Rows that nobody reads are not computed, and the effects must not depend on that.
-            None if has_effects => Ok(Answer::Rows(Rows::read(rows.schema(), rows.collect::<Result<_>>()?))),
+            None if has_effects => Ok(Answer::Rows(AnswerRows::read(rows.schema(), rows.collect::<Result<_>>()?))),
             None => Ok(Answer::Rows(rows)),
         }
     }
 
     /// Inserts the rows of a query, by position.
-    fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
+    fn insert_rows(&self, target: &Target, rows: AnswerRows) -> Result<Answer> {
         let (table, _) = target.resolve_among(&self.tables()?)?;
         self.insert(|batch| append_rows(batch, &table, target, rows))
     }

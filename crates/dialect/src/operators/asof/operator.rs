@@ -1,7 +1,7 @@
 //! The operator that joins by time. Both sides are sorted by the columns that must be equal, then by time.
 
 use super::matcher::{Matcher, SideReader};
-use super::node::Task;
+use super::node::MatchCondition;
 use crate::operators::plan_methods::plan_methods;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -48,13 +48,13 @@ impl Side {
 pub(crate) struct AsofJoinExec {
     left: Side,
     right: Side,
-    task: Task,
+    condition: MatchCondition,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
 impl AsofJoinExec {
-    pub(crate) fn try_new(left: Side, right: Side, task: Task, schema: SchemaRef) -> Result<Self> {
+    pub(crate) fn try_new(left: Side, right: Side, condition: MatchCondition, schema: SchemaRef) -> Result<Self> {
         let partition_count = left.input.output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -62,7 +62,7 @@ impl AsofJoinExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        Ok(Self { left, right, task, schema, properties: Arc::new(properties) })
+        Ok(Self { left, right, condition, schema, properties: Arc::new(properties) })
     }
 }
 
@@ -71,7 +71,13 @@ impl DisplayAs for AsofJoinExec {
         let keys = self.left.keys.iter().zip(&self.right.keys).map(|(left, right)| format!("{left} = {right}"));
         let keys: Vec<String> = keys.collect();
         let (left, right) = (&self.left.time, &self.right.time);
-        write!(f, "AsofJoinExec: {left} {} {right}, on=[{}], {}", self.task.operator, keys.join(", "), self.task)
+        write!(
+            f,
+            "AsofJoinExec: {left} {} {right}, on=[{}], {}",
+            self.condition.operator,
+            keys.join(", "),
+            self.condition
+        )
     }
 }
 
@@ -116,7 +122,7 @@ impl ExecutionPlan for AsofJoinExec {
         let [left, right] = children.as_slice() else { return internal_err!("AsofJoinExec has two inputs") };
         let side = |side: &Side, input: &Arc<dyn ExecutionPlan>| Side { input: Arc::clone(input), ..side.clone() };
         let (left, right) = (side(&self.left, left), side(&self.right, right));
-        Ok(Arc::new(Self::try_new(left, right, self.task, Arc::clone(&self.schema))?))
+        Ok(Arc::new(Self::try_new(left, right, self.condition, Arc::clone(&self.schema))?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -128,7 +134,7 @@ impl ExecutionPlan for AsofJoinExec {
             let input = side.input.execute(partition, Arc::clone(&context))?;
             Ok(SideReader::new(input, side.keys.clone(), Arc::clone(&side.time), side.tick, converter))
         };
-        let matcher = Matcher::new(reader(&self.left)?, reader(&self.right)?, self.task, Arc::clone(&self.schema));
+        let matcher = Matcher::new(reader(&self.left)?, reader(&self.right)?, self.condition, Arc::clone(&self.schema));
         let batches = stream::try_unfold(matcher, |mut matcher| async move {
             Ok(matcher.next().await?.map(|batch| (batch, matcher)))
         });
