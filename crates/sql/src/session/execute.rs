@@ -215,31 +215,7 @@ impl Session {
             Ast::CreateIndex(create) => self.create_index(&create),
             Ast::AlterTable(alter) => self.alter_table(&alter),
             Ast::Truncate(truncate) => self.truncate(&truncate),
-            Ast::Drop {
-                object_type: ObjectType::Table,
-                if_exists,
-                names,
-                temporary: false,
-                table: None,
-                cascade,
-                ..
-            } => self.drop_relations(&names, if_exists, RelationKind::Table, cascade),
-            Ast::Drop {
-                object_type: ObjectType::View,
-                if_exists,
-                names,
-                temporary: false,
-                table: None,
-                cascade,
-                ..
-            } => self.drop_relations(&names, if_exists, RelationKind::View, cascade),
-            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, purge, .. } => {
-                // What CONCURRENTLY was written as for the parser.
-                if purge {
-                    self.refuse_in_transaction("DROP INDEX CONCURRENTLY")?;
-                }
-                self.drop_index(&names, table.as_ref(), if_exists)
-            }
+            dropped @ Ast::Drop { .. } => self.drop_objects(dropped),
             Ast::CreateSchema {
                 schema_name,
                 if_not_exists,
@@ -248,10 +224,6 @@ impl Session {
                 default_collate_spec: None,
                 clone: None,
             } => self.create_schema(&schema_name, if_not_exists),
-            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
-                self.drop_schemas(&names, if_exists, cascade)
-            }
-            Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
             Ast::ShowFunctions { filter } => show_functions(filter.as_ref()),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
@@ -279,6 +251,41 @@ impl Session {
                 self.set_path(scope, &values)
             }
             Ast::Set(set) if sets_default(&set) => Ok(Answer::Done { verb: "SET", row_count: None }),
+            other => Err(refused(&other)),
+        }
+    }
+
+    fn drop_objects(&self, statement: Ast) -> Result<Answer> {
+        match statement {
+            Ast::Drop {
+                object_type: ObjectType::Table,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_relations(&names, if_exists, RelationKind::Table, cascade),
+            Ast::Drop {
+                object_type: ObjectType::View,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_relations(&names, if_exists, RelationKind::View, cascade),
+            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, purge, .. } => {
+                // What CONCURRENTLY was written as for the parser.
+                if purge {
+                    self.refuse_in_transaction("DROP INDEX CONCURRENTLY")?;
+                }
+                self.drop_index(&names, table.as_ref(), if_exists)
+            }
+            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
+                self.drop_schemas(&names, if_exists, cascade)
+            }
+            Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             other => Err(refused(&other)),
         }
     }
