@@ -107,6 +107,7 @@ mod tests {
         let altered = shown("ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0), ADD CHECK (b)");
         assert!(altered.contains("CHECK ('a > 0')") && altered.contains("CHECK ('b')"), "{altered}");
     }
+
     /// This takes minutes if the text is read again for each token, or the tokens are moved for each condition.
     #[test]
     fn very_many_conditions_are_kept() {

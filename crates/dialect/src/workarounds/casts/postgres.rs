@@ -11,6 +11,7 @@
 //! others no upstream issue is known.
 
 use super::arrays::{arrays_of, texts_of, with_elements};
+use super::cast_methods::cast_methods;
 use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
@@ -30,13 +31,13 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, IntervalMonthDayNanoArray, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, IntervalMonthDayNano, IntervalUnit, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
@@ -303,27 +304,7 @@ struct PostgresCast {
 }
 
 impl ScalarUDFImpl for PostgresCast {
-    fn name(&self) -> &str {
-        if self.is_try { "try_cast" } else { "cast" }
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.target.clone())
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let is_nullable = self.is_try || args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
-    }
-
-    /// The target type is part of the name: casts of one column to several types are several columns.
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
-    }
+    cast_methods!("cast", "try_cast");
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let options = CastOptions { safe: self.is_try, ..CastOptions::default() };
