@@ -7,7 +7,7 @@ use atsdb::ErrorKind;
 use atsdb::arrow::array::{RecordBatch, RecordBatchReader};
 use atsdb::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use atsdb::arrow::error::ArrowError;
-use atsdb::sql::{Answer, NumberedText, ParameterValue, Prepared, Rows, Session, verb_of};
+use atsdb::sql::{Answer, AnswerRows, NumberedText, ParameterValue, Prepared, Session, verb_of};
 use std::sync::Arc;
 
 /// Data that was bound.
@@ -124,7 +124,7 @@ pub(crate) struct RowsPerRow {
     data: Box<dyn Iterator<Item = atsdb::Result<RecordBatch>> + Send>,
     /// The batch of the data that is in use, and its next row.
     batch: Option<(RecordBatch, usize)>,
-    open: Option<Rows>,
+    open: Option<AnswerRows>,
 }
 
 impl RowsPerRow {
@@ -136,14 +136,14 @@ impl RowsPerRow {
     pub(crate) fn schema(&mut self) -> Result<SchemaRef> {
         self.open = self.next_rows().map_err(of_store)?;
         let prepared = || self.statement.prepared.schema().cloned().unwrap_or_else(|| Arc::new(Schema::empty()));
-        let schema = self.open.as_ref().map_or_else(prepared, Rows::schema);
+        let schema = self.open.as_ref().map_or_else(prepared, AnswerRows::schema);
         // A later row may have NULL where the first one has a value.
         let nullable = |field: &Arc<Field>| field.as_ref().clone().with_nullable(true);
         Ok(Arc::new(Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>())))
     }
 
     /// Executes the statement with the next row of the data; `None` after the last one.
-    fn next_rows(&mut self) -> atsdb::Result<Option<Rows>> {
+    fn next_rows(&mut self) -> atsdb::Result<Option<AnswerRows>> {
         loop {
             if let Some((batch, row)) = &mut self.batch
                 && *row < batch.num_rows()

@@ -52,7 +52,7 @@ impl Drop for Rows {
 
 /// Rows that are not read yet.
 struct UnreadRows {
-    rows: Fuse<atsdb::sql::Rows>,
+    rows: Fuse<atsdb::sql::AnswerRows>,
     /// The batches that come before those of `rows`: what is left of one that is being read, and peeked rows.
     ahead: VecDeque<RecordBatch>,
     /// Keeps the session for as long as it is read from.

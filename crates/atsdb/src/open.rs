@@ -202,11 +202,11 @@ impl OpenOptions {
                 let password =
                     self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
                 let (url, of_cache) = take_options(url, &CACHE_OPTIONS)?;
-                let (store, told) = match server {
+                let (store, of_server) = match server {
                     Server::Mysql => MysqlStore::open(&url, password.as_ref(), &options)?,
                     Server::Postgres => PostgresStore::open(&url, password.as_ref(), &options)?,
                 };
-                warnings = told;
+                warnings = of_server;
                 page_cache = self.page_cache.open(&store, &of_cache)?;
                 Arc::new(store)
             }

@@ -70,7 +70,7 @@ pub use dml::copy::statement::{CopySource, CopyStatement, CopyTarget};
 pub use dml::files::{FileLayout, FileReader, FileRequest, FileRows, FileTable, FileTableRequest, StoredRows};
 pub use plan::parameter_types::TextForm;
 pub use rollup::refresh::RefreshReport;
-pub use run::answer::{Answer, Rows};
+pub use run::answer::{Answer, AnswerRows};
 pub use run::durations::{batch_with_durations, with_durations};
 pub use run::function_examples::FunctionExample;
 pub use run::function_kind::FunctionKind;

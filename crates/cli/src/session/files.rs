@@ -12,7 +12,8 @@ use crate::session::source_file::SourceFile;
 use arrow::record_batch::RecordBatch;
 use atsdb::name::same_name;
 use atsdb::sql::{
-    CopyLayout, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, Rows, WriteTarget, quoted,
+    AnswerRows, CopyLayout, FileLayout, FileReader, FileRequest, FileTable, FileTableRequest, FileWriter, WriteTarget,
+    quoted,
 };
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use atsdb_import::{Format, Input, Options, Report, Sink, cannot_open, open_content};
@@ -136,7 +137,7 @@ fn inputs(files: &[SourceFile]) -> Result<Vec<Input>> {
 }
 
 impl FileWriter for HostFiles {
-    fn write(&self, target: WriteTarget<'_>, layout: &CopyLayout, rows: Rows) -> Result<u64> {
+    fn write(&self, target: WriteTarget<'_>, layout: &CopyLayout, rows: AnswerRows) -> Result<u64> {
         let path = match target {
             WriteTarget::Stdout => None,
             WriteTarget::File { path, .. } => Some(Path::new(path)),

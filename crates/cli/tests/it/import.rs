@@ -263,7 +263,7 @@ fn of_a_folder_only_the_new_files_are_stored() {
 }
 
 #[test]
-fn replaced_rows_and_lacking_columns_are_told() {
+fn replaced_rows_and_lacking_columns_are_reported() {
     let case = Case::new();
     case.run(&["sql", "a.db", "CREATE TABLE t (id INT PRIMARY KEY, v INT, w INT) WITH (on_conflict = 'replace')"])
         .well();

@@ -13,7 +13,7 @@
 //! | `texts` | texts and bytes, regular expressions |
 //! | `numbers` | numbers |
 //! | `session` | functions whose answers depend on the session or the server: locks, sequences, names, versions |
-//! | `times` | times, time zones and intervals |
+//! | `times` | times, time zones and intervals, and PostgreSQL's patterns for them |
 //! | `base` | what functions are made of: their arguments, simple functions, functions over DataFusion's |
 //!
 //! Not owned: filling gaps, which is done by a plan step (`operators`), functions that only correct an answer of

@@ -3,10 +3,13 @@
 //!
 //! The first two have syntax or functions, a rule that finds them in a plan, a node of the logical plan and an operator
 //! of the physical plan, which [`planner`] creates from the node. The others have a rule that adds its operator to a
-//! physical plan. Not owned: buckets of time (`functions`).
+//! physical plan. [`plan_methods`] has the methods that are the same in most operators.
+//!
+//! Not owned: buckets of time (`functions`).
 
 pub mod asof;
 pub mod gapfill;
 pub mod partition_top;
+pub mod plan_methods;
 pub mod planner;
 pub mod ranks;

@@ -4,8 +4,8 @@
 //! not accept ([`foreign`]), columns after `ON DELETE SET NULL` ([`set_columns`]), `WITH` before changes
 //! ([`with_clause`]) and around them ([`with_steps`]), types of parameters, conditions of CHECK constraints
 //! (`conditions`), aliases of tables that share a name (`shared_names`), the names of the columns of an answer
-//! ([`headings`]), and statements that are refused ([`refuse`]). Not owned: clauses that DataFusion interprets
-//! differently (`workarounds`).
+//! ([`headings`]), places in its text ([`text_locations`]), and statements that are refused ([`refuse`]). Not owned:
+//! clauses that DataFusion interprets differently (`workarounds`).
 
 mod ambiguous_names;
 mod conditions;
@@ -19,5 +19,6 @@ pub mod refuse;
 pub mod set_columns;
 mod shared_names;
 pub mod statement;
+pub mod text_locations;
 pub mod with_clause;
 pub mod with_steps;

@@ -2,7 +2,7 @@
 //! than `public`, so that everything after the parser looks up such names in `public`; and where tables are in several
 //! schemas, because for DataFusion a table `t` without a schema is also `s.t`.
 
-use super::query_text::byte_of;
+use super::text_locations::{bytes_in_order, in_bytes, with_replaced};
 use crate::text::quoted_names::quoted;
 use crate::text::relations::relations_of;
 use crate::text::sequence_names::{find_sequence, is_of_sequences, name_in};
@@ -64,32 +64,31 @@ fn shown_name(relation: &TableFactor) -> Option<(&ObjectName, &Ident)> {
 
 /// The text of a statement with a query in it, in which names of tables and sequences say their schemas.
 pub fn with_schemas(text: &str, query: &Query, scope: Scope<'_>) -> String {
-    let (mut naming, mut text) = (SchemaNaming::new(scope), text.to_owned());
+    let mut naming = SchemaNaming::new(scope);
     if !scope.path.is_public() {
         let _ = visit_mut(&mut query.clone(), &mut naming);
     }
-    let mut written: BTreeMap<usize, String> = naming
-        .written
-        .iter()
-        .map(|(location, schema)| (byte_of(&text, *location), format!("{}.", quoted(schema))))
-        .collect();
+    let of_tables = naming.written.iter().map(|(at, schema)| (*at..*at, format!("{}.", quoted(schema))));
+    let mut written = in_bytes(text, of_tables);
     // Tables without a schema are those of `public` in a view, but functions look sequences up in the path of the
     // session that calls them.
+    let mut of_sequences = BTreeMap::new();
     let _ = visit_expressions(query, |expr| {
-        if let Expr::Function(call) = expr
-            && let Some((location, schema)) = schema_of_sequence(call, scope)
-        {
-            let at = byte_of(&text, location);
-            if text[at..].starts_with('\'') {
-                written.insert(at + 1, format!("{}.", quoted(&schema)).replace('\'', "''"));
-            }
+        if let Expr::Function(call) = expr {
+            of_sequences.extend(schema_of_sequence(call, scope));
         }
         ControlFlow::<()>::Continue(())
     });
-    for (at, schema) in written.iter().rev() {
-        text.insert_str(*at, schema);
+    let mut byte = bytes_in_order(text);
+    for (location, schema) in of_sequences {
+        let quote = byte(location);
+        if text[quote..].starts_with('\'') {
+            let name = quote + 1;
+            written.push((name..name, format!("{}.", quoted(&schema)).replace('\'', "''")));
+        }
     }
-    text
+    written.sort_by_key(|(place, _)| place.start);
+    with_replaced(text, &written)
 }
 
 /// Where a call of a function of sequences writes the name of one without its schema, and the schema.

@@ -1,5 +1,6 @@
 //! Finds the query in a declaration, and the tables that it names.
 
+use super::text_locations::byte_of;
 use crate::text::errors::sql_error;
 use crate::text::source_position::SourcePosition;
 use crate::text::table_names::{NamedSchema, TableName};
@@ -9,7 +10,7 @@ use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Visitor};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use std::ops::ControlFlow;
 
 /// The query of `CREATE ... AS query`, as written, and its position.
@@ -63,30 +64,6 @@ pub fn relations_of(query: &Query) -> Vec<TableName> {
     relations.read
 }
 
-/// The byte position of a location that the tokenizer gives in lines and characters.
-pub fn byte_of(text: &str, location: Location) -> usize {
-    let lines_before = location.line.saturating_sub(1) as usize;
-    let line_start: usize = text.split_inclusive('\n').take(lines_before).map(str::len).sum();
-    let characters_before = location.column.saturating_sub(1) as usize;
-    line_start + text[line_start..].chars().take(characters_before).map(char::len_utf8).sum::<usize>()
-}
-
-/// The byte positions of locations that are asked for in ascending order. The text is read once for all of them.
-pub fn bytes_in_order(text: &str) -> impl FnMut(Location) -> usize {
-    let (mut letters, mut here) = (text.char_indices(), Location { line: 1, column: 1 });
-    move |location| {
-        while here < location
-            && let Some((_, letter)) = letters.next()
-        {
-            here = match letter {
-                '\n' => Location { line: here.line + 1, column: 1 },
-                _ => Location { line: here.line, column: here.column + 1 },
-            };
-        }
-        letters.offset()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,18 +84,6 @@ mod tests {
             let names: Vec<String> = relations_of(&query).iter().map(ToString::to_string).collect();
             assert_eq!(names, read, "{text}");
         }
-    }
-
-    #[test]
-    fn positions_in_order_are_those_of_each_location() {
-        let text = "é a\n\n  'ü\n' b";
-        let mut in_order = bytes_in_order(text);
-        for token in Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap() {
-            for location in [token.span.start, token.span.end] {
-                assert_eq!(in_order(location), byte_of(text, location), "{location}");
-            }
-        }
-        assert_eq!(in_order(Location { line: 9, column: 1 }), text.len());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::batch::interner::Interner;
 use crate::batch::record::Record;
 use crate::batch::row_buffer::RowBuffer;
-use crate::batch::table_writer::map_numbers;
+use crate::batch::table_writer::MappedColumn;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::definitions::carry;
@@ -118,7 +118,8 @@ impl Appender {
             let Some(width) = column.map else { return Err(Error::internal("numbers of a column without a map")) };
             let mut attempt = |table: &Table, nulls| {
                 let width = table.definition.column_by_id(column.id).and_then(|now| now.map).unwrap_or(width);
-                map_numbers(&handle.shared, table.id, &shape.definition, column, width, interner, numbers, nulls)
+                let mapped = MappedColumn { table: table.id, definition: &shape.definition, column, width };
+                mapped.indices(&handle.shared, interner, numbers, nulls)
             };
             match attempt(table, nulls.clone()) {
                 // The newest definition may have a wider map.

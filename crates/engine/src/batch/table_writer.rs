@@ -49,7 +49,8 @@ impl TableWriter {
         };
         let interner = self.interners[position].get_or_insert_with(Interner::new);
         let (numbers, nulls) = intern_array(interner, &array)?;
-        let mapped = map_numbers(shared, self.table, &definition, column, width, interner, &numbers, nulls);
+        let mapped = MappedColumn { table: self.table, definition: &definition, column, width };
+        let mapped = mapped.indices(shared, interner, &numbers, nulls);
         if mapped.is_err() {
             // Strings without an index that fits must not be requested again with the strings of later rows.
             self.interners[position] = None;
@@ -82,41 +83,89 @@ fn intern_array(interner: &mut Interner, array: &ArrayRef) -> Result<(Vec<u32>, 
     Ok((numbers, nulls))
 }
 
-/// Turns local numbers into the store's indices, as an array of the column's stored type. New strings are committed to
-/// the dictionary first. After an error the interner still has the strings of these numbers.
-#[allow(clippy::too_many_arguments, reason = "the parts of one incoming column, each named")]
-pub(crate) fn map_numbers(
-    shared: &Shared,
-    table: TableId,
-    definition: &TableDefinition,
-    column: &Column,
-    width: MapWidth,
-    interner: &mut Interner,
-    numbers: &[u32],
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let unresolved = interner.unresolved();
-    if !unresolved.is_empty() {
-        if let Some(enumeration) = &column.enumeration {
-            require_labels(enumeration, &unresolved)?;
+/// A mapped column of a table, with the width of its indices.
+#[derive(Clone, Copy)]
+pub(crate) struct MappedColumn<'a> {
+    pub(crate) table: TableId,
+    pub(crate) definition: &'a TableDefinition,
+    pub(crate) column: &'a Column,
+    pub(crate) width: MapWidth,
+}
+
+impl MappedColumn<'_> {
+    /// Turns local numbers into the store's indices, as an array of the column's stored type. New strings are committed
+    /// to the dictionary first. After an error the interner still has the strings of these numbers.
+    pub(crate) fn indices(
+        self,
+        shared: &Shared,
+        interner: &mut Interner,
+        numbers: &[u32],
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
+        let unresolved = interner.unresolved();
+        if !unresolved.is_empty() {
+            if let Some(enumeration) = &self.column.enumeration {
+                require_labels(enumeration, &unresolved)?;
+            }
+            let dictionary = shared.dictionaries.get(self.table, self.column.id);
+            let store = shared.store.as_ref();
+            dictionary.check_room(store, &unresolved).map_err(|error| self.explain_large(error))?;
+            let resolved = dictionary.indices(store, self.width, &unresolved);
+            let resolved = resolved.map_err(|error| self.explain_full(error))?;
+            interner.resolve(&resolved);
         }
-        let dictionary = shared.dictionaries.get(table, column.id);
-        let store = shared.store.as_ref();
-        dictionary.check_room(store, &unresolved).map_err(|error| explain_large(error, definition, column))?;
-        let resolved = dictionary.indices(store, width, &unresolved);
-        let resolved = resolved.map_err(|error| explain_full(error, definition, column, width))?;
-        interner.resolve(&resolved);
+        let array = match self.width {
+            MapWidth::U8 => gather::<UInt8Type>(interner.indices(), numbers, nulls),
+            MapWidth::U16 => gather::<UInt16Type>(interner.indices(), numbers, nulls),
+            MapWidth::U32 => gather::<UInt32Type>(interner.indices(), numbers, nulls),
+        };
+        let Some(array) = array else { return Err(self.explain_narrow(shared)?) };
+        if interner.byte_count() > INTERNER_BYTES_MAX {
+            *interner = Interner::new();
+        }
+        Ok(array)
     }
-    let array = match width {
-        MapWidth::U8 => gather::<UInt8Type>(interner.indices(), numbers, nulls),
-        MapWidth::U16 => gather::<UInt16Type>(interner.indices(), numbers, nulls),
-        MapWidth::U32 => gather::<UInt32Type>(interner.indices(), numbers, nulls),
-    };
-    let Some(array) = array else { return Err(explain_narrow(shared, table, definition, column, width)?) };
-    if interner.byte_count() > INTERNER_BYTES_MAX {
-        *interner = Interner::new();
+
+    /// The error for an index that does not fit the width: another writer has widened the column, or has done so in a
+    /// transaction that was rolled back, which leaves its strings.
+    fn explain_narrow(self, shared: &Shared) -> Result<Error> {
+        let tables = shared.store.snapshot()?.tables()?;
+        let now = tables.iter().find(|other| other.id == self.table);
+        let now = now.and_then(|now| now.definition.column_by_id(self.column.id)).and_then(|column| column.map);
+        Ok(match now {
+            Some(present) if present <= self.width => {
+                self.explain_full(refusal::dictionary_full(self.width.capacity()))
+            }
+            _ => changed_meanwhile(self.definition),
+        })
     }
-    Ok(array)
+
+    fn explain_large(self, error: Error) -> Error {
+        let (table, name) = (&self.definition.name, &self.column.name);
+        match error.kind() {
+            ErrorKind::Limit => error
+                .context(format_args!("table {table}: the dictionary of column {name} is full"))
+                .with_hint(format!("declare {name} as plain TEXT, without map")),
+            _ => error.context(format_args!("table {table}, column {name}")),
+        }
+    }
+
+    fn explain_full(self, error: Error) -> Error {
+        let (table, name, width) = (&self.definition.name, &self.column.name, self.width);
+        if error.kind() != ErrorKind::Limit {
+            return error.context(format_args!("table {table}, column {name}"));
+        }
+        let wider = match width {
+            MapWidth::U8 => format!("declare it wider: map = '{name}:u16'"),
+            MapWidth::U16 => format!("declare it wider: map = '{name}:u32'"),
+            MapWidth::U32 => format!("declare {name} as plain TEXT, without map"),
+        };
+        let most = width.capacity();
+        let message = format!(
+            "table {table}: the dictionary of column {name} is full: {width} holds at most {most} different strings"
+        );
+        Error::new(ErrorKind::Limit, message).with_hint(wider)
+    }
 }
 
 /// Refuses strings that are not labels of the column's type.
@@ -135,51 +184,4 @@ where
     let values: Vec<T::Native> =
         numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
     Some(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls)))
-}
-
-/// The error for an index that does not fit the width of a column: another writer has widened the column, or has done
-/// so in a transaction that was rolled back, which leaves its strings.
-fn explain_narrow(
-    shared: &Shared,
-    table: TableId,
-    definition: &TableDefinition,
-    column: &Column,
-    width: MapWidth,
-) -> Result<Error> {
-    let tables = shared.store.snapshot()?.tables()?;
-    let now = tables.iter().find(|other| other.id == table).and_then(|now| now.definition.column_by_id(column.id));
-    Ok(match now.and_then(|column| column.map) {
-        Some(present) if present <= width => {
-            explain_full(refusal::dictionary_full(width.capacity()), definition, column, width)
-        }
-        _ => changed_meanwhile(definition),
-    })
-}
-
-fn explain_large(error: Error, definition: &TableDefinition, column: &Column) -> Error {
-    let (table, name) = (&definition.name, &column.name);
-    match error.kind() {
-        ErrorKind::Limit => error
-            .context(format_args!("table {table}: the dictionary of column {name} is full"))
-            .with_hint(format!("declare {name} as plain TEXT, without map")),
-        _ => error.context(format_args!("table {table}, column {name}")),
-    }
-}
-
-fn explain_full(error: Error, definition: &TableDefinition, column: &Column, width: MapWidth) -> Error {
-    if error.kind() != ErrorKind::Limit {
-        return error.context(format_args!("table {}, column {}", definition.name, column.name));
-    }
-    let wider = match width {
-        MapWidth::U8 => format!("declare it wider: map = '{}:u16'", column.name),
-        MapWidth::U16 => format!("declare it wider: map = '{}:u32'", column.name),
-        MapWidth::U32 => format!("declare {} as plain TEXT, without map", column.name),
-    };
-    let message = format!(
-        "table {}: the dictionary of column {} is full: {width} holds at most {} different strings",
-        definition.name,
-        column.name,
-        width.capacity()
-    );
-    Error::new(ErrorKind::Limit, message).with_hint(wider)
 }

@@ -4,7 +4,7 @@
 //! same call of [`Store::commit`](atsdb_core::Store::commit), so that no reader sees the state in between.
 
 use crate::chunk::change_log::log_definition;
-use crate::copy::cut::Cut;
+use crate::copy::cut::{Cut, CutTable};
 use crate::copy::options::CopyReport;
 use crate::copy::plan::{Plan, TableAction};
 use crate::copy::stage::{CopyStage, TargetTable};
@@ -23,44 +23,16 @@ pub(super) fn commit(
     environment: &dyn Environment,
     report: &mut CopyReport,
 ) -> Result<()> {
-    let newest = plan.newest;
-    let numbers: BTreeMap<TableId, TableId> =
-        cut.tables().iter().zip(&targets).map(|(table, target)| (table.table.id, target.id)).collect();
+    let numbers = cut.tables().iter().zip(&targets).map(|(table, target)| (table.table.id, target.id)).collect();
     let logs = ChangeLogs::create(cut, plan, &mut staged)?;
+    let last = LastDefinitions { cut, newest: plan.newest, numbers, logs };
     let mut change = Change { drop: plan.drop.iter().map(|table| table.id).collect(), ..Change::default() };
     change.based_on.extend(plan.drop.iter().map(based_on));
     // A change log is guarded by its table's definition, which is named below.
-    change.drop.extend(&logs.unneeded);
+    change.drop.extend(&last.logs.unneeded);
     let (mut later, mut finals) = (Change::default(), Vec::new());
     for ((table, action), target) in cut.tables().iter().zip(&plan.actions).zip(targets) {
-        let mut to = table.table.definition.clone();
-        to.change_log = logs.of(table.table.id);
-        to.foreign_keys.retain(|key| cut.has_all_of(&key.parent));
-        if let TableAction::Update(there) = action {
-            restart_counters(&mut to, there, &*staged.store.snapshot()?)?;
-        }
-        if let Some(rollup) = &mut to.rollup {
-            let missing =
-                || Error::internal(format!("the source of rollup {} is not copied", table.table.definition.name));
-            rollup.source = *numbers.get(&rollup.source).ok_or_else(missing)?;
-            // The committed chunks get higher numbers: until `settle_rollups`, fresh ones count as news.
-            rollup.state.accounted = newest;
-        }
-        let before = match action {
-            TableAction::Update(there) => there.definition.origin.as_ref(),
-            TableAction::Create => None,
-        };
-        let later_copies = before.map_or(0, |before| before.later_copies.saturating_add(1));
-        let fingerprint = target.fingerprint(&to)?;
-        to.origin = Some(Origin {
-            store: cut.source_name(),
-            table: table.table.id,
-            copied_ms: cut.taken_ms,
-            from: table.range.start,
-            to: table.range.end,
-            later_copies,
-            fingerprint: Some(fingerprint),
-        });
+        let to = last.of(table, action, &target, staged.store)?;
         let version = match action {
             TableAction::Update(there) => there.version,
             TableAction::Create => DefinitionVersion::FIRST,
@@ -70,7 +42,7 @@ pub(super) fn commit(
             TableAction::Update(there) => {
                 change.based_on.push(based_on(there));
                 change.redefine.push(Redefinition { table: there.id, from: there.definition.clone(), to });
-                change.guards.push(ChunkGuard { table: there.id, newest });
+                change.guards.push(ChunkGuard { table: there.id, newest: plan.newest });
                 change.remove.extend(target.remove.iter().map(|chunk| (there.id, *chunk)));
                 change.amend.extend(target.amend);
             }
@@ -82,8 +54,8 @@ pub(super) fn commit(
             }
         }
     }
-    for (source, log) in &logs.created {
-        let owner = *numbers.get(source).ok_or_else(|| Error::internal("a change log belongs to no table"))?;
+    for (source, log) in &last.logs.created {
+        let owner = *last.numbers.get(source).ok_or_else(|| Error::internal("a change log belongs to no table"))?;
         later.redefine.push(Redefinition { table: log.id, from: log.definition.clone(), to: log_definition(owner) });
     }
     change.stage = staged.stage;
@@ -92,6 +64,56 @@ pub(super) fn commit(
         outcome.map_err(|error| explain(error, staged.store))?;
     }
     settle_rollups(staged.store, &finals, environment)
+}
+
+/// The definitions that the tables of the target have after the commit.
+struct LastDefinitions<'a> {
+    cut: &'a Cut,
+    /// The newest chunk of the target before the commit.
+    newest: ChunkId,
+    /// The numbers of the tables in the target, by those in the cut.
+    numbers: BTreeMap<TableId, TableId>,
+    logs: ChangeLogs,
+}
+
+impl LastDefinitions<'_> {
+    fn of(
+        &self,
+        table: &CutTable,
+        action: &TableAction,
+        target: &TargetTable,
+        store: &dyn Store,
+    ) -> Result<TableDefinition> {
+        let mut to = table.table.definition.clone();
+        to.change_log = self.logs.of(table.table.id);
+        to.foreign_keys.retain(|key| self.cut.has_all_of(&key.parent));
+        if let TableAction::Update(there) = action {
+            restart_counters(&mut to, there, &*store.snapshot()?)?;
+        }
+        if let Some(rollup) = &mut to.rollup {
+            let missing =
+                || Error::internal(format!("the source of rollup {} is not copied", table.table.definition.name));
+            rollup.source = *self.numbers.get(&rollup.source).ok_or_else(missing)?;
+            // The committed chunks get higher numbers: until `settle_rollups`, fresh ones count as news.
+            rollup.state.accounted = self.newest;
+        }
+        let before = match action {
+            TableAction::Update(there) => there.definition.origin.as_ref(),
+            TableAction::Create => None,
+        };
+        let later_copies = before.map_or(0, |before| before.later_copies.saturating_add(1));
+        let fingerprint = target.fingerprint(&to)?;
+        to.origin = Some(Origin {
+            store: self.cut.source_name(),
+            table: table.table.id,
+            copied_ms: self.cut.taken_ms,
+            from: table.range.start,
+            to: table.range.end,
+            later_copies,
+            fingerprint: Some(fingerprint),
+        });
+        Ok(to)
+    }
 }
 
 /// Makes the counters of an earlier copy, which may have been restarted or set there, follow the source's.

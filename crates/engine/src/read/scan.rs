@@ -1,22 +1,18 @@
 //! A planned read of one table: the chunks that can match, each of which any thread can read.
 
-use crate::chunk::missing::{column_statistics, missing_array};
-use crate::chunk::slice_buffer::times_from;
-use crate::chunk::time_runs::{self, TimeRuns, times_within};
+use crate::chunk::missing::missing_array;
 use crate::read::bounds::ColumnBounds;
 use crate::read::condition::{Condition, RowSelection, matching_strings};
-use crate::read::groups::{GroupKey, Groups, KeyBounds, Measure};
 use crate::read::index_pruning::IndexPruning;
 use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::{logical_field, stored_type, to_logical};
 use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The request of a scan.
@@ -70,11 +66,11 @@ impl ReadSnapshot {
     /// Errors: [`Conflict`](atsdb_core::ErrorKind::Conflict) if the table has another definition in the snapshot.
     pub fn scan(&self, table: &Table, request: &ScanRequest) -> Result<Scan> {
         self.require(table)?;
-        match table.definition.is_in_memory() {
-            true => Err(Error::usage(format!("table {} is in memory and cannot be scanned", table.definition.name))
-                .with_hint("read it by SQL, or by ReadSnapshot::resident")),
-            false => Scan::plan(self, table, request),
+        if table.definition.is_in_memory() {
+            return Err(Error::usage(format!("table {} is in memory and cannot be scanned", table.definition.name))
+                .with_hint("read it by SQL, or by ReadSnapshot::resident"));
         }
+        Scan::plan(self, table, request)
     }
 }
 
@@ -256,67 +252,8 @@ impl Scan {
         }
     }
 
-    /// Creates empty groups for the rows of this scan. `None` if a key or measure has a type that is not supported.
-    pub fn groups(&self, keys: &[GroupKey], measures: &[Measure]) -> Option<Groups> {
-        Groups::new(&self.schema, keys, measures, |at| {
-            self.key_bounds(&self.table.definition.columns[self.request.columns[at]])
-        })
-    }
-
-    /// The bounds of a column of integers or indices, if the chunks' descriptors state them.
-    fn key_bounds(&self, column: &Column) -> Option<KeyBounds> {
-        let bounds = ColumnBounds::of(&self.chunks, column)?;
-        let bits = |bound: Option<Bound>| match bound {
-            None => Some(0),
-            Some(Bound::Int(value)) => Some(value.cast_unsigned()),
-            Some(Bound::UInt(value)) => Some(value),
-            Some(_) => None,
-        };
-        Some(KeyBounds { min: bits(bounds.min)?, max: bits(bounds.max)?, has_nulls: bounds.null_count > 0 })
-    }
-
-    /// Adds the rows of one chunk, as [`read`](Self::read) returns them, to groups over the scan's schema. A chunk is
-    /// not read if all its rows are in one group and its statistics are sufficient. Returns whether it was read.
-    pub fn add_to(&self, groups: &mut Groups, position: usize) -> Result<bool> {
-        let chunk = self.chunk(position)?;
-        let matches_all = |condition: &Condition| condition.matches_all(&self.table.definition, chunk);
-        if self.conditions.iter().all(matches_all) && !self.is_cut_by_range(&chunk.entry) {
-            let column = |at: usize| &self.table.definition.columns[self.request.columns[at]];
-            let statistics = |at: usize| column_statistics(&chunk.descriptor, column(at));
-            if groups.add_summary(chunk.entry.row_count, statistics)? {
-                return Ok(false);
-            }
-        }
-        if groups.is_row_count() {
-            groups.add_row_count(self.count(chunk)?)?;
-            return Ok(true);
-        }
-        let Some(selection) = self.select(chunk)? else { return Ok(true) };
-        match &selection {
-            // Strings would be collected for rows that are not selected.
-            RowSelection::Mask(mask) if !self.returns_strings() => {
-                groups.add_selected(&self.read_selected(chunk, &RowSelection::All)?, Some(mask.values()))?;
-            }
-            _ => groups.add(&self.read_selected(chunk, &selection)?)?,
-        }
-        Ok(true)
-    }
-
-    /// The number of rows of a chunk that can match.
-    fn count(&self, chunk: &ScanChunk) -> Result<u64> {
-        if let [condition] = &*self.conditions
-            && !self.is_cut_by_range(&chunk.entry)
-            && let Some(column) = condition.counted_column(&self.table.definition, chunk)
-            && let Some(count) = condition.count(column, &self.load(chunk, &[column])?[0])
-        {
-            return Ok(count as u64);
-        }
-        let row_count = chunk.entry.row_count as usize;
-        Ok(self.select(chunk)?.map_or(0, |selection| selection.count(row_count)) as u64)
-    }
-
     /// Whether a requested column is mapped, and is returned as text.
-    fn returns_strings(&self) -> bool {
+    pub(crate) fn returns_strings(&self) -> bool {
         let is_mapped = |column: &usize| self.table.definition.columns[*column].map.is_some();
         self.request.columns.iter().zip(&self.as_indices).any(|(column, as_index)| is_mapped(column) && !as_index)
     }
@@ -382,7 +319,8 @@ impl Scan {
         (0..self.chunks.len()).filter_map(move |position| self.read(position).transpose())
     }
 
-    fn is_cut_by_range(&self, entry: &ChunkEntry) -> bool {
+    /// Whether some rows of a chunk may be outside of the time range.
+    pub(crate) fn is_cut_by_range(&self, entry: &ChunkEntry) -> bool {
         self.table.definition.time.is_some() && !self.request.range.covers(entry.time_min, entry.time_max)
     }
 
@@ -396,84 +334,6 @@ impl Scan {
         arrays.into_iter().zip(columns).map(fill).collect()
     }
 
-    /// The rows of a chunk that can match. `None` if none can.
-    pub(crate) fn select(&self, chunk: &ScanChunk) -> Result<Option<RowSelection>> {
-        let definition = &self.table.definition;
-        let row_count = chunk.entry.row_count as usize;
-        // Rows with the same string are often adjacent, or the rows are in the order of time. Then only those found by
-        // the string or by the time are examined further.
-        let (mapped, others): (Vec<&Condition>, Vec<&Condition>) =
-            self.conditions.iter().partition(|condition| condition.matching.is_some());
-        let time = definition.time_column().filter(|_| self.is_cut_by_range(&chunk.entry));
-        let (early, late) = match time {
-            Some(column) if !mapped.is_empty() && self.is_in_order(chunk, column) => (time, None),
-            _ => (None, time),
-        };
-        let mapped = mapped.into_iter().map(RowTest::Condition);
-        let tests = early.map(RowTest::Time).into_iter().chain(mapped);
-        let tests = tests.chain(late.map(RowTest::Time)).chain(others.into_iter().map(RowTest::Condition));
-        let mut selection = RowSelection::All;
-        for test in tests {
-            let column = match test {
-                RowTest::Condition(condition) if condition.matches_all(definition, chunk) => continue,
-                RowTest::Condition(condition) => &definition.columns[condition.predicate.column],
-                RowTest::Time(column) => column,
-            };
-            let (first, length) = selection.span(row_count);
-            let matches = match test {
-                RowTest::Condition(condition) => {
-                    let values = self.load(chunk, &[column])?[0].slice(first, length);
-                    if matches!(selection, RowSelection::All | RowSelection::Run(..))
-                        && let Some(rows) = condition.run(&values)
-                    {
-                        if rows.is_empty() {
-                            return Ok(None);
-                        }
-                        selection = RowSelection::Run(first + rows.start, rows.len());
-                        continue;
-                    }
-                    condition.evaluate(column, &values)?
-                }
-                RowTest::Time(_) => Some(self.rows_in_range(chunk, column, first..first + length)?),
-            };
-            let Some(matches) = matches else { continue };
-            match selection.narrowed(&matches, row_count)? {
-                Some(narrowed) => selection = narrowed,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(selection))
-    }
-
-    /// For each of some rows of a chunk whether its time is in the range that is read.
-    fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
-        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        // The runs of a long chunk are also found for a few rows, because later reads check whether it is in order.
-        let runs = if self.has_runs(chunk) { Some(self.time_runs(chunk, time)?) } else { None };
-        match runs.filter(|_| rows.len() >= time_runs::ROWS_MIN) {
-            Some(runs) => runs.within(self.request.range, rows, times),
-            None => Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range)),
-        }
-    }
-
-    fn time_runs(&self, chunk: &ScanChunk, time: &Column) -> Result<Arc<TimeRuns>> {
-        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        let find = || times().map(|times| TimeRuns::of(times.values()));
-        self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)
-    }
-
-    /// Whether the rows of a chunk are known to be in the order of time. To find out, all times would have to be read,
-    /// although a string may already show that no row matches.
-    fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> bool {
-        let known = || self.snapshot.shared.cache.known_time_runs(chunk.descriptor.uid, time.column_type);
-        self.has_runs(chunk) && known().is_some_and(|runs| runs.is_in_order())
-    }
-
-    /// Whether the runs of a chunk's times are kept in the cache.
-    fn has_runs(&self, chunk: &ScanChunk) -> bool {
-        self.request.use_cache && chunk.entry.row_count as usize >= time_runs::ROWS_MIN
-    }
-
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {
         let logical = match (column.map, dictionary) {
             (Some(width), Some(strings)) => with_strings(width, array, strings),
@@ -483,13 +343,6 @@ impl Scan {
             error.context(format_args!("table {}, column {}", self.table.definition.name, column.name))
         })
     }
-}
-
-/// The conditions that decide whether a row matches.
-enum RowTest<'a> {
-    Condition(&'a Condition),
-    /// The time range.
-    Time(&'a Column),
 }
 
 /// The schema of some columns of a table, logical types.

@@ -214,12 +214,16 @@ impl<'a> Sealer<'a> {
         let Some(mut listing) = listing else { return Ok(false) };
         let entries = listing.slices.remove(&slice_start).unwrap_or_default();
         let mut bytes = 0;
-        let choice = &mut self.key_choice;
-        let has_fresh =
-            merge_entries(self.shared, &listing.snapshot, &listing.table, entries, wanted, choice, &mut |merged| {
-                bytes += merged.as_ref().map_or(0, |seal| seal.report.bytes_before);
-                deliver(merged)
-            })?;
+        let merger = ChunkMerger {
+            shared: self.shared,
+            snapshot: &listing.snapshot,
+            table: &listing.table,
+            key_choice: Mutex::new(&mut self.key_choice),
+        };
+        let has_fresh = merger.merge(entries, wanted, &mut |merged| {
+            bytes += merged.as_ref().map_or(0, |seal| seal.report.bytes_before);
+            deliver(merged)
+        })?;
         listing.sealed_bytes += bytes;
         if listing.sealed_bytes < LISTED_BYTES_MAX {
             self.listing = Some(listing);
@@ -291,84 +295,86 @@ fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
 }
 
-/// Merges the wanted fresh chunks of a slice, group by group. Returns whether there are any.
-fn merge_entries(
-    shared: &Arc<Shared>,
-    snapshot: &ReadSnapshot,
-    table: &Table,
-    entries: Vec<ChunkEntry>,
-    wanted: impl Fn(&ChunkEntry) -> bool,
-    choice: &mut KeyChoice,
-    deliver: &mut dyn FnMut(Result<PreparedSeal>) -> Result<()>,
-) -> Result<bool> {
-    let (sealed, fresh): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
-    let fresh: Vec<ChunkEntry> = fresh.into_iter().filter(wanted).collect();
-    let rows = |entries: &[ChunkEntry]| entries.iter().map(|entry| u64::from(entry.row_count)).sum::<u64>();
-    if fresh.is_empty() {
-        return Ok(false);
-    }
-    // Late rows are merged with the sealed chunks of their slice if these are few compared with the late rows.
-    // Otherwise they become a separate sorted run, so that one late row does not rewrite a slice. Bytes count, too,
-    // because of text.
-    let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();
-    let together = rows(&sealed) <= 8 * rows(&fresh).max(CHUNK_ROWS_MAX as u64)
-        && bytes(&sealed) <= 8 * bytes(&fresh).max(CHUNK_TEXT_BYTES_MAX as u64);
-    let mut merged = fresh;
-    if together {
-        merged.extend(sealed);
-    }
-    merged.sort_by_key(|entry| (entry.time_min, entry.id));
-    let mut sources = merged.into_iter().peekable();
-    let threads = shared.workers.thread_count();
-    let choice = Mutex::new(choice);
-    loop {
-        let (mut groups, mut failure) = (Vec::new(), None);
-        while failure.is_none() && groups.len() < threads.min(GROUPS_AT_ONCE) {
-            match Group::next(&snapshot.inner, table, &mut sources) {
-                Ok(Some(group)) if group.entries.iter().all(|entry| entry.sealed) => {}
-                Ok(Some(group)) => groups.push(group),
-                Ok(None) => break,
-                // The group before it is merged nevertheless.
-                Err(error) => failure = Some(error),
+/// Merges chunks of one table.
+struct ChunkMerger<'a> {
+    shared: &'a Arc<Shared>,
+    snapshot: &'a ReadSnapshot,
+    table: &'a Table,
+    key_choice: Mutex<&'a mut KeyChoice>,
+}
+
+impl ChunkMerger<'_> {
+    /// Merges the wanted fresh chunks of a slice, group by group. Returns whether there are any.
+    fn merge(
+        &self,
+        entries: Vec<ChunkEntry>,
+        wanted: impl Fn(&ChunkEntry) -> bool,
+        deliver: &mut dyn FnMut(Result<PreparedSeal>) -> Result<()>,
+    ) -> Result<bool> {
+        let (sealed, mut merged): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.sealed);
+        merged.retain(wanted);
+        if merged.is_empty() {
+            return Ok(false);
+        }
+        if belong_together(&sealed, &merged) {
+            merged.extend(sealed);
+        }
+        merged.sort_by_key(|entry| (entry.time_min, entry.id));
+        let mut sources = merged.into_iter().peekable();
+        let threads = self.shared.workers.thread_count();
+        loop {
+            let (mut groups, mut failure) = (Vec::new(), None);
+            while failure.is_none() && groups.len() < threads.min(GROUPS_AT_ONCE) {
+                match Group::next(&self.snapshot.inner, self.table, &mut sources) {
+                    Ok(Some(group)) if group.entries.iter().all(|entry| entry.sealed) => {}
+                    Ok(Some(group)) => groups.push(group),
+                    Ok(None) => break,
+                    // The group before it is merged nevertheless.
+                    Err(error) => failure = Some(error),
+                }
+            }
+            let threads = threads / groups.len().max(1);
+            let merge = |group: &Group| Ok(self.merge_group(group, threads));
+            for merged in parallel_map(groups.len(), &groups, merge)? {
+                deliver(merged)?;
+            }
+            if let Some(error) = failure {
+                return Err(error);
+            }
+            if groups.is_empty() {
+                return Ok(true);
             }
         }
-        let threads = threads / groups.len().max(1);
-        let merge = |group: &Group| Ok(merge_group(shared, snapshot, table, group, &choice, threads));
-        for merged in parallel_map(groups.len(), &groups, merge)? {
-            deliver(merged)?;
-        }
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if groups.is_empty() {
-            return Ok(true);
-        }
+    }
+
+    fn merge_group(&self, group: &Group, threads: usize) -> Result<PreparedSeal> {
+        let Self { shared, snapshot, table, key_choice } = self;
+        let merge = Merge::open(&snapshot.inner, table, group, key_choice)?;
+        let new = merge.chunks(shared, threads)?;
+        new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
+        let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
+        let report = SealReport {
+            slices: 0,
+            chunks_before: group.entries.len() as u64,
+            chunks_after: new.len() as u64,
+            rows: group.entries.iter().map(|entry| u64::from(entry.row_count)).sum(),
+            bytes_before: group.entries.iter().map(|entry| entry.byte_count).sum(),
+            bytes_after: bytes(&new),
+            conflicts: 0,
+        };
+        let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
+        let add = new.into_iter().chain(log_of_sealing(snapshot, table, &group.entries)?).collect();
+        let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
+        Ok(PreparedSeal { change, report })
     }
 }
 
-fn merge_group(
-    shared: &Arc<Shared>,
-    snapshot: &ReadSnapshot,
-    table: &Table,
-    group: &Group,
-    choice: &Mutex<&mut KeyChoice>,
-    threads: usize,
-) -> Result<PreparedSeal> {
-    let merge = Merge::open(&snapshot.inner, table, group, choice)?;
-    let new = merge.chunks(shared, threads)?;
-    new.iter().try_for_each(|chunk| shared.preload_chunk(&table.definition, chunk))?;
-    let bytes = |chunks: &[NewChunk]| chunks.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();
-    let report = SealReport {
-        slices: 0,
-        chunks_before: group.entries.len() as u64,
-        chunks_after: new.len() as u64,
-        rows: group.entries.iter().map(|entry| u64::from(entry.row_count)).sum(),
-        bytes_before: group.entries.iter().map(|entry| entry.byte_count).sum(),
-        bytes_after: bytes(&new),
-        conflicts: 0,
-    };
-    let remove: Vec<(_, ChunkId)> = group.entries.iter().map(|entry| (table.id, entry.id)).collect();
-    let add = new.into_iter().chain(log_of_sealing(snapshot, table, &group.entries)?).collect();
-    let change = Change { add, remove, based_on: snapshot.based_on(table), ..Default::default() };
-    Ok(PreparedSeal { change, report })
+/// Whether late rows are merged with the sealed chunks of their slice: if these are few compared with the late rows.
+/// Otherwise late rows become a separate sorted run, so that one of them does not rewrite a slice. Bytes count, too,
+/// because of text.
+fn belong_together(sealed: &[ChunkEntry], fresh: &[ChunkEntry]) -> bool {
+    let rows = |entries: &[ChunkEntry]| entries.iter().map(|entry| u64::from(entry.row_count)).sum::<u64>();
+    let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();
+    rows(sealed) <= 8 * rows(fresh).max(CHUNK_ROWS_MAX as u64)
+        && bytes(sealed) <= 8 * bytes(fresh).max(CHUNK_TEXT_BYTES_MAX as u64)
 }

@@ -11,7 +11,7 @@ use crate::shared::running::{ListedStatement, Sender};
 use arrow_flight::FlightData;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::datatypes::Schema;
-use atsdb::sql::{Answer, ParameterValue, Rows};
+use atsdb::sql::{Answer, AnswerRows, ParameterValue};
 use atsdb::{Error, ErrorKind, Result};
 use futures::Stream;
 use futures::stream::poll_fn;
@@ -132,7 +132,7 @@ impl Query {
         &mut self,
         handle: &StatementHandle,
         values: Option<&[ParameterValue]>,
-    ) -> Result<Option<(Rows, Option<RecordBatch>)>> {
+    ) -> Result<Option<(AnswerRows, Option<RecordBatch>)>> {
         let Some(session) = &self.session else { return Err(Error::internal("a query without a session")) };
         let answer = match values {
             None => session.execute_for_client(&handle.text)?,

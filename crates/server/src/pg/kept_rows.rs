@@ -6,7 +6,7 @@ use super::rows::{BatchRow, RowSource, RowView, Source, ValueRow};
 use super::types::cells::Cells;
 use super::wire::outgoing::ResultColumn;
 use arrow::array::RecordBatch;
-use atsdb::sql::{KeptMemory, Rows};
+use atsdb::sql::{AnswerRows, KeptMemory};
 use atsdb::{Error, ErrorKind};
 
 /// Rows of any source, numbered from 0, as far as they were read.
@@ -18,7 +18,7 @@ pub(in crate::pg) struct KeptRows {
 enum RowStorage {
     Store {
         /// The rows that were not read yet; `None` if all were.
-        rest: Option<Rows>,
+        rest: Option<AnswerRows>,
         batches: Vec<RecordBatch>,
         /// For each batch, the number of rows up to its end.
         ends: Vec<usize>,

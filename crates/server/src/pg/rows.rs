@@ -10,7 +10,7 @@ use super::wire::outgoing::ResultColumn;
 use crate::shared::holds::Holds;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use atsdb::sql::Rows;
+use atsdb::sql::AnswerRows;
 
 /// Rows that are read one after the other, and only as far as requested.
 pub(in crate::pg) struct RowSource {
@@ -20,7 +20,7 @@ pub(in crate::pg) struct RowSource {
 
 /// Where rows come from.
 pub(in crate::pg) enum Source {
-    Store { rows: Rows, batch: Option<RecordBatch>, row: usize },
+    Store { rows: AnswerRows, batch: Option<RecordBatch>, row: usize },
     Values(std::vec::IntoIter<Vec<Value>>),
 }
 
@@ -61,7 +61,7 @@ pub(in crate::pg) fn columns_of(schema: &SchemaRef) -> Vec<ResultColumn> {
 }
 
 impl RowSource {
-    pub(in crate::pg) fn store(rows: Rows) -> Self {
+    pub(in crate::pg) fn store(rows: AnswerRows) -> Self {
         let columns = columns_of(&rows.schema());
         Self { columns, source: Source::Store { rows, batch: None, row: 0 } }
     }

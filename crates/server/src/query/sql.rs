@@ -13,7 +13,7 @@ use crate::shared::running::{ListedStatement, Sender};
 use crate::shared::unknown_verb::explained;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{
-    Answer, CHANGES_AFTER_WITH, ParameterValue, Permission, Rows, Session, VerbKind, Word, Words, is_select_into,
+    Answer, AnswerRows, CHANGES_AFTER_WITH, ParameterValue, Permission, Session, VerbKind, Word, Words, is_select_into,
     verb_kind, verb_of,
 };
 use atsdb::{Error, ErrorKind, Result};
@@ -185,7 +185,7 @@ fn with_values(session: &Session, text: &str, values: &[ParameterValue]) -> Resu
 
 fn send_rows(
     format: Format,
-    rows: &mut Rows,
+    rows: &mut AnswerRows,
     first: Option<RecordBatch>,
     listed: &ListedStatement,
     out: &mut AnswerWriter,

@@ -3,14 +3,15 @@
 
 use atsdb_core::name::same_name;
 use atsdb_core::{Check, ColumnId, Error, Result, TableDefinition};
-use atsdb_dialect::parse::query_text::byte_of;
 use atsdb_dialect::parse::statement::parse_condition;
+use atsdb_dialect::parse::text_locations::{in_bytes, with_replaced};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::tree_walk::visit_expressions;
 use datafusion::sql::sqlparser::ast::{CheckConstraint, Expr, Ident, Value};
 use datafusion::sql::sqlparser::tokenizer::Location;
-use std::ops::{ControlFlow, Range};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// A constraint of a declaration whose columns may still be unknown.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl DeclaredCheck {
         let Self { name, condition, not_valid } = self;
         let names = names_in(&parse_condition(&condition)?)?;
         let mut columns: Vec<ColumnId> = Vec::new();
-        let mut edits = Vec::new();
+        let mut edits = Edits::default();
         for parts in &names {
             let Some((column, qualifiers)) = parts.split_last() else { continue };
             if let Some(qualifier) = qualifiers.last() {
@@ -58,14 +59,14 @@ impl DeclaredCheck {
                 }
                 // The table may get another name.
                 let first = &qualifiers[0];
-                edits.push((bytes_of(&condition, first.span.start, column.span.start)?, String::new()));
+                edits.replace(first.span.start, column.span.start, String::new())?;
             }
             columns.push(definition.column(&column.value)?.id);
         }
         columns.sort_unstable();
         columns.dedup();
         let name = name.unwrap_or_else(|| definition.free_check_name(&columns));
-        definition.checks.push(Check { name, condition: edited(condition, edits), columns, not_valid });
+        definition.checks.push(Check { name, condition: edits.apply(&condition), columns, not_valid });
         Ok(())
     }
 }
@@ -73,13 +74,13 @@ impl DeclaredCheck {
 /// Gives a column another name in the conditions of a table's constraints.
 pub(crate) fn rename_in_checks(definition: &mut TableDefinition, column: ColumnId, from: &str, to: &str) -> Result<()> {
     for check in definition.checks.iter_mut().filter(|check| check.columns.contains(&column)) {
-        let mut edits = Vec::new();
+        let mut edits = Edits::default();
         for parts in names_in(&parse_condition(&check.condition)?)? {
             if let Some(name) = parts.last().filter(|name| same_name(&name.value, from)) {
-                edits.push((bytes_of(&check.condition, name.span.start, name.span.end)?, quoted(to)));
+                edits.replace(name.span.start, name.span.end, quoted(to))?;
             }
         }
-        check.condition = edited(std::mem::take(&mut check.condition), edits);
+        check.condition = edits.apply(&check.condition);
     }
     Ok(())
 }
@@ -105,22 +106,23 @@ fn names_in(condition: &Expr) -> Result<Vec<Vec<Ident>>> {
     }
 }
 
-/// The bytes between two locations in a condition.
-fn bytes_of(condition: &str, start: Location, end: Location) -> Result<Range<usize>> {
-    let range = byte_of(condition, start)..byte_of(condition, end);
-    match start.line > 0 && range.start < range.end {
-        true => Ok(range),
-        false => Err(Error::internal(format!("a name in the condition {condition} has no place"))),
-    }
-}
+/// The ends and the new texts of parts of a condition, by their starts. They do not overlap.
+#[derive(Default)]
+struct Edits(BTreeMap<Location, (Location, String)>);
 
-/// The text with some ranges replaced, which do not overlap.
-fn edited(mut text: String, mut edits: Vec<(Range<usize>, String)>) -> String {
-    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
-    for (range, with) in edits {
-        text.replace_range(range, &with);
+impl Edits {
+    fn replace(&mut self, start: Location, end: Location, text: String) -> Result<()> {
+        if start.line == 0 || start >= end {
+            return Err(Error::internal("a name in a condition has no place in its text"));
+        }
+        self.0.insert(start, (end, text));
+        Ok(())
     }
-    text
+
+    fn apply(self, condition: &str) -> String {
+        let parts = self.0.into_iter().map(|(start, (end, text))| (start..end, text));
+        with_replaced(condition, &in_bytes(condition, parts))
+    }
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@
 use arrow::datatypes::Schema;
 use atsdb_core::TableDefinition;
 use atsdb_core::name::{free_name, name_key, with_free_names};
-use atsdb_dialect::parse::query_text::byte_of;
 use atsdb_dialect::parse::statement::parse_answer;
+use atsdb_dialect::parse::text_locations::{in_bytes, with_replaced};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_dialect::text::tree_walk::visit;
 use atsdb_dialect::text::with_names::WithNames;
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement, TableAlias, TableFactor, Visitor};
+use datafusion::sql::sqlparser::tokenizer::Location;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -108,7 +109,6 @@ pub(crate) fn with_former_names(
 ) -> Option<String> {
     let Some(Statement::Query(parsed)) = parse_answer(query) else { return None };
     let mut aliases = Aliases {
-        text: query,
         is_table,
         change,
         own: WithNames::default(),
@@ -120,15 +120,11 @@ pub(crate) fn with_former_names(
     if aliases.named_count != aliases.found_count {
         return None;
     }
-    let mut text = query.to_owned();
-    for (start, (end, alias)) in aliases.written.iter().rev() {
-        text.replace_range(*start..*end, alias);
-    }
-    Some(text)
+    let written = aliases.written.into_iter().map(|(start, (end, alias))| (start..end, alias));
+    Some(with_replaced(query, &in_bytes(query, written)))
 }
 
 struct Aliases<'a> {
-    text: &'a str,
     is_table: &'a dyn Fn(&TableName) -> bool,
     change: &'a ColumnChange,
     own: WithNames,
@@ -136,8 +132,8 @@ struct Aliases<'a> {
     named_count: usize,
     /// How many of them can have an alias.
     found_count: usize,
-    /// The parts of aliases, by the bytes where each begins and ends.
-    written: BTreeMap<usize, (usize, String)>,
+    /// The end and the new text of each part of the query that is replaced, by its start.
+    written: BTreeMap<Location, (Location, String)>,
 }
 
 impl Visitor for Aliases<'_> {
@@ -188,19 +184,18 @@ impl Aliases<'_> {
             return Some(());
         }
         let names = names.join(", ");
-        let byte = |location| byte_of(self.text, location);
         let (start, end, written) = match (alias, columns) {
             (None, _) => {
                 let name = name.0.last()?.as_ident()?;
-                let end = byte(name.span.end);
+                let end = name.span.end;
                 (end, end, format!(" AS {} ({names})", quoted(&name.value)))
             }
             (Some(alias), []) => {
-                let end = byte(alias.name.span.end);
+                let end = alias.name.span.end;
                 (end, end, format!(" ({names})"))
             }
-            (Some(_), [first, .., last]) => (byte(first.name.span.start), byte(last.name.span.end), names),
-            (Some(_), [only]) => (byte(only.name.span.start), byte(only.name.span.end), names),
+            (Some(_), [first, .., last]) => (first.name.span.start, last.name.span.end, names),
+            (Some(_), [only]) => (only.name.span.start, only.name.span.end, names),
         };
         self.written.insert(start, (end, written));
         Some(())

@@ -3,8 +3,8 @@
 //! there. A `*` stays as well if a part of it cannot be written.
 
 use atsdb_core::name::same_name;
-use atsdb_dialect::parse::query_text::bytes_in_order;
 use atsdb_dialect::parse::statement::parse_answer;
+use atsdb_dialect::parse::text_locations::{in_bytes, with_replaced};
 use atsdb_dialect::text::quoted_names::{always_quoted, quoted};
 use atsdb_dialect::text::relations::{alias_of, constraint_of, name_of_relation, relations_of};
 use atsdb_dialect::text::tree_walk::visit;
@@ -34,15 +34,13 @@ pub(crate) fn with_written_stars(
     let Some(Statement::Query(parsed)) = parse_answer(query) else { return query.to_owned() };
     let mut stars = Stars { columns_of, own: WithNames::default(), written: BTreeMap::new() };
     let _ = visit(parsed.as_ref(), &mut stars);
-    let mut byte = bytes_in_order(query);
-    let in_bytes = |(start, (end, columns))| (byte(start)..byte(end), columns);
-    let written: Vec<(Range<usize>, String)> = stars.written.into_iter().map(in_bytes).collect();
+    let written = in_bytes(query, stars.written.into_iter().map(|(start, (end, columns))| (start..end, columns)));
     let mut text = query.to_owned();
     // The last part is tried first: the bytes of those before it stay where they are.
     let mut untried = vec![written.as_slice()];
     for _ in 0..TRIALS_MAX {
         let Some(part) = untried.pop().filter(|part| !part.is_empty()) else { break };
-        let next = with_columns(&text, part);
+        let next = with_replaced(&text, part);
         if is_accepted(&next) {
             text = next;
         } else if part.len() > 1 {
@@ -51,18 +49,6 @@ pub(crate) fn with_written_stars(
         }
     }
     text
-}
-
-/// A text with columns in place of some stars.
-fn with_columns(text: &str, stars: &[(Range<usize>, String)]) -> String {
-    let (mut next, mut end) = (String::with_capacity(text.len()), 0);
-    for (star, columns) in stars {
-        next.push_str(&text[end..star.start]);
-        next.push_str(columns);
-        end = star.end;
-    }
-    next.push_str(&text[end..]);
-    next
 }
 
 /// An item in place of a `*`.

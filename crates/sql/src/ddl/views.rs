@@ -7,7 +7,7 @@ use arrow::datatypes::Schema;
 use atsdb_core::limits::SQL_DEPTH_MAX;
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, Result, TableDefinition};
-use atsdb_dialect::parse::query_text::byte_of;
+use atsdb_dialect::parse::text_locations::byte_of;
 use atsdb_dialect::text::errors::{from_parser, not_supported, sql_error};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::relation_kind::RelationKind;

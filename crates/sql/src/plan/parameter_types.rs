@@ -107,60 +107,65 @@ impl InferredTypes {
             let inputs = merge_schema(&node.inputs());
             node.dyn_apply_expressions(|expr| {
                 expr.dyn_apply(|expr| {
-                    match expr {
-                        Expr::Cast(cast) => self.note(&cast.expr, cast.field.data_type()),
-                        Expr::TryCast(cast) => self.note(&cast.expr, cast.field.data_type()),
-                        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
-                            self.note_beside(left, right);
-                            self.note_beside(right, left);
-                            self.note_bounded(left, right, &inputs);
-                            self.note_bounded(right, left, &inputs);
-                        }
-                        Expr::Between(Between { expr, low, high, .. }) => {
-                            [low, high].into_iter().for_each(|number| self.note_beside(expr, number));
-                        }
-                        Expr::InList(InList { expr, list, .. }) => {
-                            list.iter().for_each(|number| self.note_beside(expr, number));
-                        }
-                        Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
-                            self.note_arguments(args.iter().collect(), &inputs);
-                        }
-                        Expr::ScalarFunction(ScalarFunction { func, args }) => {
-                            if let Some(form) = TextForm::of_cast(func.name()) {
-                                args.iter().for_each(|arg| self.note_as(arg, &form.data_type(), Some(form)));
-                            }
-                            for (position, arg) in args.iter().enumerate() {
-                                if let Some(data_type) = argument_type(func.name(), args.len(), position) {
-                                    self.note(arg, &data_type);
-                                }
-                            }
-                            self.note_elements(func.name(), args, &inputs);
-                        }
-                        Expr::Not(condition) => self.note(condition, &DataType::Boolean),
-                        Expr::Case(Case { expr, when_then_expr, else_expr }) => {
-                            let whens = when_then_expr.iter().map(|(when, _)| when.as_ref());
-                            match expr {
-                                Some(compared) => {
-                                    let compared = std::iter::once(compared.as_ref()).chain(whens);
-                                    self.note_arguments(compared.collect(), &inputs);
-                                }
-                                None => whens.for_each(|when| self.note(when, &DataType::Boolean)),
-                            }
-                            let results = when_then_expr.iter().map(|(_, result)| result).chain(else_expr);
-                            self.note_arguments(results.map(AsRef::as_ref).collect(), &inputs);
-                        }
-                        Expr::Placeholder(placeholder) => {
-                            if let Some(field) = &placeholder.field {
-                                self.note_as(expr, field.data_type(), TextForm::of_field(field));
-                            }
-                        }
-                        _ => {}
-                    }
+                    self.of_expression(expr, &inputs);
                     Ok(TreeNodeRecursion::Continue)
                 })
             })
         })
         .map(drop)
+    }
+
+    /// Infers the types of parameters that are parts of an expression over these inputs.
+    fn of_expression(&mut self, expr: &Expr, inputs: &DFSchema) {
+        match expr {
+            Expr::Cast(cast) => self.note(&cast.expr, cast.field.data_type()),
+            Expr::TryCast(cast) => self.note(&cast.expr, cast.field.data_type()),
+            Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
+                self.note_beside(left, right);
+                self.note_beside(right, left);
+                self.note_bounded(left, right, inputs);
+                self.note_bounded(right, left, inputs);
+            }
+            Expr::Between(Between { expr, low, high, .. }) => {
+                [low, high].into_iter().for_each(|number| self.note_beside(expr, number));
+            }
+            Expr::InList(InList { expr, list, .. }) => {
+                list.iter().for_each(|number| self.note_beside(expr, number));
+            }
+            Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
+                self.note_arguments(args.iter().collect(), inputs);
+            }
+            Expr::ScalarFunction(ScalarFunction { func, args }) => {
+                if let Some(form) = TextForm::of_cast(func.name()) {
+                    args.iter().for_each(|arg| self.note_as(arg, &form.data_type(), Some(form)));
+                }
+                for (position, arg) in args.iter().enumerate() {
+                    if let Some(data_type) = argument_type(func.name(), args.len(), position) {
+                        self.note(arg, &data_type);
+                    }
+                }
+                self.note_elements(func.name(), args, inputs);
+            }
+            Expr::Not(condition) => self.note(condition, &DataType::Boolean),
+            Expr::Case(Case { expr, when_then_expr, else_expr }) => {
+                let whens = when_then_expr.iter().map(|(when, _)| when.as_ref());
+                match expr {
+                    Some(compared) => {
+                        let compared = std::iter::once(compared.as_ref()).chain(whens);
+                        self.note_arguments(compared.collect(), inputs);
+                    }
+                    None => whens.for_each(|when| self.note(when, &DataType::Boolean)),
+                }
+                let results = when_then_expr.iter().map(|(_, result)| result).chain(else_expr);
+                self.note_arguments(results.map(AsRef::as_ref).collect(), inputs);
+            }
+            Expr::Placeholder(placeholder) => {
+                if let Some(field) = &placeholder.field {
+                    self.note_as(expr, field.data_type(), TextForm::of_field(field));
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Infers the types of parameters that are columns of the answer.

@@ -2,6 +2,7 @@
 //! is built.
 
 use super::scan::{ResidentScan, piece};
+use atsdb_dialect::operators::plan_methods::plan_methods;
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_resident::{RowKeys, TableMatches};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
@@ -11,12 +12,11 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{JoinType, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+    apply_expression_roots,
 };
 use futures::{StreamExt, stream};
 use std::fmt;
@@ -162,12 +162,10 @@ impl DisplayAs for IndexJoin {
 }
 
 impl ExecutionPlan for IndexJoin {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "IndexJoin"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -178,12 +176,7 @@ impl ExecutionPlan for IndexJoin {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in &self.keys {
-            if visit(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(&self.keys, visit)
     }
 
     fn replace_children(
@@ -194,10 +187,6 @@ impl ExecutionPlan for IndexJoin {
         let [outer] = children.as_slice() else { return internal_err!("IndexJoin has one input") };
         let Self { outer_is_left, inner, index, keys, kind, schema, .. } = self.as_ref().clone();
         Ok(Arc::new(Self::new(Arc::clone(outer), outer_is_left, inner, (index, keys), kind, schema)))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

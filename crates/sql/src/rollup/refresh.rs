@@ -3,7 +3,7 @@
 use super::check::describe_rollup;
 use crate::plan::buckets::{Bucketing, at_most};
 use crate::plan::rollups::Focus;
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use crate::run::interrupt::Interrupt;
 use crate::run::query::Query;
 use crate::run::worker::Worker;
@@ -116,7 +116,7 @@ impl Refresh<'_> {
                 let (position, parameters) = (SourcePosition::START, Parameters::none());
                 let query = Query { text, position, parameters, snapshot, files: None, scope: None };
                 let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
-                Some(Rows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
+                Some(AnswerRows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }
         };
         let row_count = batch.refresh_rollup(&table, &step.times, rows.into_iter().flatten(), step.state)?;

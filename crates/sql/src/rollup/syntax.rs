@@ -2,7 +2,7 @@
 
 use atsdb_core::Result;
 use atsdb_core::limits::SQL_DEPTH_MAX;
-use atsdb_dialect::parse::query_text::byte_of;
+use atsdb_dialect::parse::text_locations::byte_of;
 use atsdb_dialect::text::errors::from_parser;
 use atsdb_dialect::text::source_position::SourcePosition;
 use atsdb_dialect::text::words::leading_words;

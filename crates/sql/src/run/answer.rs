@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Debug)]
 pub enum Answer {
     /// Rows, which may still be computed while they are read.
-    Rows(Rows),
+    Rows(AnswerRows),
     /// A statement without rows was executed.
     Done {
         /// The verb of the statement, such as `CREATE TABLE`, `DROP TABLE` or `INSERT`.
@@ -22,7 +22,7 @@ pub enum Answer {
 
 /// The rows of an answer, batch by batch. Reading blocks. If this is dropped early, the query stops. A query that
 /// changes sequences or locks has been executed to its end.
-pub struct Rows {
+pub struct AnswerRows {
     schema: SchemaRef,
     source: Source,
 }
@@ -32,7 +32,7 @@ enum Source {
     Query(QueryRows),
 }
 
-impl Rows {
+impl AnswerRows {
     pub(crate) fn fixed(batch: RecordBatch) -> Self {
         Self::read(batch.schema(), vec![batch])
     }
@@ -52,7 +52,7 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for AnswerRows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -63,8 +63,8 @@ impl Iterator for Rows {
     }
 }
 
-impl fmt::Debug for Rows {
+impl fmt::Debug for AnswerRows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rows").field("schema", &self.schema).finish_non_exhaustive()
+        f.debug_struct("AnswerRows").field("schema", &self.schema).finish_non_exhaustive()
     }
 }

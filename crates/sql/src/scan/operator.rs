@@ -1,30 +1,29 @@
 //! The leaf of a physical plan: a planned read of the engine, with its chunks distributed over partitions.
 
+use super::description::describe;
+use super::partition_reader::{PartitionReader, ReaderMetrics};
 use super::row_filter::{FilteredReader, RowFilter};
 use super::row_numbers::RowNumbers;
 use super::running_filter::{RunningFilter, is_running};
 use super::statistics::statistics_of;
-use atsdb_core::time::format_time;
-use atsdb_core::{ColumnType, Table, TimeRange};
+use atsdb_core::Table;
+use atsdb_dialect::operators::plan_methods::plan_methods;
 use atsdb_dialect::text::datafusion_errors::external;
-use atsdb_engine::{Comparison, LatestRows, Predicate, Scan, ScanRequest, Value};
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use atsdb_engine::{LatestRows, Scan, ScanRequest};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
-use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, Time};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::{TryStreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
-use std::task::Poll;
 
 /// Reads one table. Partition `p` of `n` reads the chunks `p`, `p + n`, `p + 2n`, ..., in the order of slices or, if
 /// reversed, from the latest time on.
@@ -220,35 +219,10 @@ impl DisplayAs for AtsdbScan {
 }
 
 impl ExecutionPlan for AtsdbScan {
+    plan_methods!(properties, no_expressions, no_children);
+
     fn name(&self) -> &str {
         "AtsdbScan"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
     }
 
     /// Called before it is executed again. The operators then publish new filters, and the old ones are no longer
@@ -318,179 +292,5 @@ impl ExecutionPlan for AtsdbScan {
 
     fn fetch(&self) -> Option<usize> {
         self.limit
-    }
-}
-
-struct ReaderMetrics {
-    chunks_read: Count,
-    chunks_passed: Count,
-    pages_read: Count,
-    output_rows: Count,
-    read_time: Time,
-}
-
-impl ReaderMetrics {
-    fn new(set: &ExecutionPlanMetricsSet, partition: usize) -> Self {
-        Self {
-            chunks_read: MetricBuilder::new(set).counter("chunks_read", partition),
-            chunks_passed: MetricBuilder::new(set).counter("chunks_passed_over", partition),
-            pages_read: MetricBuilder::new(set).counter("pages_read", partition),
-            output_rows: MetricBuilder::new(set).output_rows(partition),
-            read_time: MetricBuilder::new(set).subset_time("read_time", partition),
-        }
-    }
-}
-
-struct PartitionReader {
-    scan: Arc<Scan>,
-    schema: SchemaRef,
-    table: Table,
-    columns: Arc<[usize]>,
-    order: Arc<[usize]>,
-    filter: Option<RunningFilter>,
-    latest: Option<LatestRows>,
-    numbers: Option<RowNumbers>,
-    filtered: Option<FilteredReader>,
-    next: usize,
-    step: usize,
-    rows_left: usize,
-    batch_rows_max: usize,
-    /// The remaining rows of the chunk that was read last.
-    rest: Option<RecordBatch>,
-    metrics: ReaderMetrics,
-}
-
-impl Iterator for PartitionReader {
-    /// A batch, or `None` after a step of the work that returns no rows.
-    type Item = Result<Option<RecordBatch>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rows_left == 0 {
-            return None;
-        }
-        if self.rest.is_none() {
-            if self.next >= self.order.len() {
-                return None;
-            }
-            match self.read_chunk() {
-                Ok(rest) => self.rest = rest,
-                Err(error) => {
-                    self.rows_left = 0;
-                    return Some(Err(error));
-                }
-            }
-        }
-        let Some(rest) = self.rest.take() else { return Some(Ok(None)) };
-        let row_count = rest.num_rows().min(self.batch_rows_max);
-        if row_count < rest.num_rows() {
-            self.rest = Some(rest.slice(row_count, rest.num_rows() - row_count));
-        }
-        let batch = rest.slice(0, row_count.min(self.rows_left));
-        self.rows_left -= batch.num_rows();
-        self.metrics.output_rows.add(batch.num_rows());
-        Some(Ok(Some(batch)))
-    }
-}
-
-impl PartitionReader {
-    /// Whether filters that change while the query runs show that no row of a chunk is needed.
-    fn is_passed_over(&mut self, position: usize) -> Result<bool> {
-        if let Some(filter) = &mut self.filter
-            && !filter.can_match(&self.scan.chunks()[position], &self.table.definition, &self.columns)?
-        {
-            return Ok(true);
-        }
-        Ok(self.latest.as_ref().is_some_and(|latest| !latest.can_add(&self.scan, position)))
-    }
-
-    /// Reads the next chunk, or tests a batch of its rows.
-    fn read_chunk(&mut self) -> Result<Option<RecordBatch>> {
-        let position = self.order[self.next];
-        if self.is_passed_over(position)? {
-            self.metrics.chunks_passed.add(1);
-            self.next += self.step;
-            return Ok(None);
-        }
-        let timer = self.metrics.read_time.timer();
-        let read = match (&mut self.latest, self.numbers, &mut self.filtered) {
-            (Some(latest), _, _) => latest.read(&self.scan, position).map_err(external)?.map(columns_of),
-            (None, Some(numbers), _) => numbers.read(&self.scan, position).map_err(external)?,
-            (None, None, Some(filtered)) => match filtered.read(&self.scan, position)? {
-                Poll::Ready(rows) => rows.map(columns_of),
-                Poll::Pending => return Ok(None),
-            },
-            (None, None, None) => self.scan.read(position).map_err(external)?.map(columns_of),
-        };
-        timer.done();
-        self.next += self.step;
-        self.metrics.chunks_read.add(1);
-        let is_stored = |column: &&usize| **column < self.table.definition.columns.len();
-        self.metrics.pages_read.add(match (&self.filtered, &read) {
-            (Some(filtered), None) => filtered.column_count(),
-            _ => self.columns.iter().filter(is_stored).count(),
-        });
-        let Some((columns, row_count)) = read.filter(|(_, row_count)| *row_count > 0) else { return Ok(None) };
-        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
-        let respelled = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
-        Ok(Some(respelled?))
-    }
-}
-
-fn columns_of(rows: RecordBatch) -> (Vec<ArrayRef>, usize) {
-    (rows.columns().to_vec(), rows.num_rows())
-}
-
-/// The text after table, columns and chunks in EXPLAIN.
-fn describe(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usize>) -> String {
-    let definition = &table.definition;
-    let mut text = String::new();
-    if let (Some(column), TimeRange { start, end }) = (definition.time_column(), request.range) {
-        let show = |time: i64| match column.column_type {
-            ColumnType::Timestamp(unit) => format_time(time, unit),
-            _ => (time / definition.time_scale()).to_string(),
-        };
-        start.iter().for_each(|start| text.push_str(&format!(", {}>={}", column.name, show(*start))));
-        end.iter().for_each(|end| text.push_str(&format!(", {}<{}", column.name, show(*end))));
-    }
-    if !request.predicates.is_empty() {
-        let predicates: Vec<String> = request
-            .predicates
-            .iter()
-            .map(|predicate| describe_predicate(predicate, &definition.columns[predicate.column].name))
-            .collect();
-        text.push_str(&format!(", predicates=[{}]", predicates.join(", ")));
-    }
-    for (index, chunk_count) in scan.index_pruned() {
-        text.push_str(&format!(", skipped by index {index}: {chunk_count}"));
-    }
-    limit.iter().for_each(|limit| text.push_str(&format!(", limit={limit}")));
-    text
-}
-
-fn describe_predicate(predicate: &Predicate, column: &str) -> String {
-    let values: Vec<String> = predicate.values.iter().take(8).map(describe_value).collect();
-    let more = if predicate.values.len() > 8 { ", ..." } else { "" };
-    let first = values.first().cloned().unwrap_or_default();
-    match predicate.operator {
-        Comparison::Equal => format!("{column} = {first}"),
-        Comparison::NotEqual => format!("{column} <> {first}"),
-        Comparison::Less => format!("{column} < {first}"),
-        Comparison::LessOrEqual => format!("{column} <= {first}"),
-        Comparison::Greater => format!("{column} > {first}"),
-        Comparison::GreaterOrEqual => format!("{column} >= {first}"),
-        Comparison::In => format!("{column} IN ({}{more})", values.join(", ")),
-        Comparison::IsNull => format!("{column} IS NULL"),
-        Comparison::IsNotNull => format!("{column} IS NOT NULL"),
-    }
-}
-
-fn describe_value(value: &Value) -> String {
-    match value {
-        Value::Int(value) => value.to_string(),
-        Value::UInt(value) => value.to_string(),
-        Value::Float(value) => value.to_string(),
-        Value::Text(value) => format!("'{value:.40}'"),
-        Value::Bytes(bytes) => format!("{} bytes", bytes.len()),
-        Value::Bool(value) => value.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::state::Session;
 use crate::dml::change::{Change, ChangeKind, Merge};
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
@@ -31,7 +31,7 @@ impl Session {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
             let context = StatementContext { worker, interrupt: &self.interrupt, snapshot, spellings, parameters };
-            self.apply_change(batch, &change, Rows::query(rows), &context)
+            self.apply_change(batch, &change, AnswerRows::query(rows), &context)
         })
     }
 
@@ -40,7 +40,7 @@ impl Session {
         &self,
         batch: &mut Batch,
         change: &Change,
-        rows: Rows,
+        rows: AnswerRows,
         context: &StatementContext<'_>,
     ) -> Result<Answer> {
         if let Some(merge) = &change.merge {
@@ -53,14 +53,14 @@ impl Session {
         };
         let (others, bytes_max) = (others.unwrap_or_default(), self.options.memory_bytes);
         let rows = returning.answer(context, &change.table, returned, others, bytes_max)?;
-        Ok(Answer::Rows(Rows::fixed(rows)))
+        Ok(Answer::Rows(AnswerRows::fixed(rows)))
     }
 
     fn change_rows(
         &self,
         batch: &mut Batch,
         change: &Change,
-        rows: Rows,
+        rows: AnswerRows,
         context: &StatementContext<'_>,
     ) -> Result<ChangedRows> {
         if change.table.definition.is_in_memory() {
@@ -79,13 +79,13 @@ impl Session {
         batch: &mut Batch,
         change: &Change,
         merge: &Merge,
-        rows: Rows,
+        rows: AnswerRows,
         context: &StatementContext<'_>,
     ) -> Result<Answer> {
         let MergedRows { changed, added } = MergedRows::of(merge, rows, self.options.memory_bytes)?;
         let mut row_count = 0;
         if let Some(first) = changed.first() {
-            let rows = Rows::read(first.schema(), changed);
+            let rows = AnswerRows::read(first.schema(), changed);
             row_count += self.change_rows(batch, change, rows, context)?.row_count;
         }
         for (target, rows) in added {

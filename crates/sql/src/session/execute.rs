@@ -17,7 +17,7 @@ use crate::ddl::views::ViewStatement;
 use crate::dml::target::Target;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::function_hints::with_function_hint;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
@@ -104,11 +104,11 @@ impl Session {
             && let Some(table) = plain.table(Scope::of(&query.snapshot))
             && let Some(rows) = plain.answer(&query.snapshot, table)?
         {
-            return Ok(Answer::Rows(Rows::fixed(rows)));
+            return Ok(Answer::Rows(AnswerRows::fixed(rows)));
         }
         if let Some((schema, batches)) = self.worker.answer_directly(&query, &self.interrupt)? {
             self.interrupt.check()?;
-            return Ok(Answer::Rows(Rows::read(schema, batches)));
+            return Ok(Answer::Rows(AnswerRows::read(schema, batches)));
         }
         self.query_with_constants(query)
     }
@@ -127,7 +127,7 @@ impl Session {
     pub(super) fn run_query(&self, query: Query) -> Result<Answer> {
         let has_effects = has_effects(&query.text);
         let Started { insert, change, rows, .. } = self.worker.start(query, &self.interrupt)?;
-        let rows = Rows::query(rows);
+        let rows = AnswerRows::query(rows);
         if let Some(change) = change {
             return Err(not_supported(format_args!("{} in this form", change.verb)));
         }
@@ -137,13 +137,13 @@ impl Session {
                 self.insert_rows(&target, rows)
             }
             // Rows that nobody reads are not computed, and the effects must not depend on that.
-            None if has_effects => Ok(Answer::Rows(Rows::read(rows.schema(), rows.collect::<Result<_>>()?))),
+            None if has_effects => Ok(Answer::Rows(AnswerRows::read(rows.schema(), rows.collect::<Result<_>>()?))),
             None => Ok(Answer::Rows(rows)),
         }
     }
 
     /// Inserts the rows of a query, by position.
-    fn insert_rows(&self, target: &Target, rows: Rows) -> Result<Answer> {
+    fn insert_rows(&self, target: &Target, rows: AnswerRows) -> Result<Answer> {
         let (table, _) = target.resolve_among(&self.tables()?)?;
         self.insert(|batch| append_rows(batch, &table, target, rows))
     }
@@ -215,31 +215,7 @@ impl Session {
             Ast::CreateIndex(create) => self.create_index(&create),
             Ast::AlterTable(alter) => self.alter_table(&alter),
             Ast::Truncate(truncate) => self.truncate(&truncate),
-            Ast::Drop {
-                object_type: ObjectType::Table,
-                if_exists,
-                names,
-                temporary: false,
-                table: None,
-                cascade,
-                ..
-            } => self.drop_relations(&names, if_exists, RelationKind::Table, cascade),
-            Ast::Drop {
-                object_type: ObjectType::View,
-                if_exists,
-                names,
-                temporary: false,
-                table: None,
-                cascade,
-                ..
-            } => self.drop_relations(&names, if_exists, RelationKind::View, cascade),
-            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, purge, .. } => {
-                // What CONCURRENTLY was written as for the parser.
-                if purge {
-                    self.refuse_in_transaction("DROP INDEX CONCURRENTLY")?;
-                }
-                self.drop_index(&names, table.as_ref(), if_exists)
-            }
+            dropped @ Ast::Drop { .. } => self.drop_objects(dropped),
             Ast::CreateSchema {
                 schema_name,
                 if_not_exists,
@@ -248,10 +224,6 @@ impl Session {
                 default_collate_spec: None,
                 clone: None,
             } => self.create_schema(&schema_name, if_not_exists),
-            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
-                self.drop_schemas(&names, if_exists, cascade)
-            }
-            Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             Ast::ShowTables { show_options, .. } if is_plain(&show_options) => show_tables(&self.tables()?),
             Ast::ShowFunctions { filter } => show_functions(filter.as_ref()),
             Ast::ShowTables { .. } => Err(not_supported("SHOW TABLES with conditions")),
@@ -279,6 +251,41 @@ impl Session {
                 self.set_path(scope, &values)
             }
             Ast::Set(set) if sets_default(&set) => Ok(Answer::Done { verb: "SET", row_count: None }),
+            other => Err(refused(&other)),
+        }
+    }
+
+    fn drop_objects(&self, statement: Ast) -> Result<Answer> {
+        match statement {
+            Ast::Drop {
+                object_type: ObjectType::Table,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_relations(&names, if_exists, RelationKind::Table, cascade),
+            Ast::Drop {
+                object_type: ObjectType::View,
+                if_exists,
+                names,
+                temporary: false,
+                table: None,
+                cascade,
+                ..
+            } => self.drop_relations(&names, if_exists, RelationKind::View, cascade),
+            Ast::Drop { object_type: ObjectType::Index, if_exists, names, temporary: false, table, purge, .. } => {
+                // What CONCURRENTLY was written as for the parser.
+                if purge {
+                    self.refuse_in_transaction("DROP INDEX CONCURRENTLY")?;
+                }
+                self.drop_index(&names, table.as_ref(), if_exists)
+            }
+            Ast::Drop { object_type: ObjectType::Schema, if_exists, names, cascade, .. } => {
+                self.drop_schemas(&names, if_exists, cascade)
+            }
+            Ast::Drop { object_type, .. } => Err(not_supported(format_args!("DROP {object_type}"))),
             other => Err(refused(&other)),
         }
     }

@@ -2,7 +2,7 @@
 //! without a writer refuses every statement that names a file to write.
 
 use crate::dml::copy::options::CopyLayout;
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use atsdb_core::Result;
 use std::fmt;
 
@@ -23,5 +23,5 @@ pub enum WriteTarget<'a> {
 /// Writes files for a session, with the rights of the program's user.
 pub trait FileWriter: fmt::Debug + Send + Sync {
     /// Writes all rows in a format, and returns their number.
-    fn write(&self, target: WriteTarget<'_>, layout: &CopyLayout, rows: Rows) -> Result<u64>;
+    fn write(&self, target: WriteTarget<'_>, layout: &CopyLayout, rows: AnswerRows) -> Result<u64>;
 }

@@ -3,7 +3,7 @@
 use super::state::Session;
 use crate::dml::conflict::ConflictAction;
 use crate::dml::target::Target;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::write::insert::{append_rows, for_named_rows};
@@ -30,7 +30,7 @@ impl InsertOutcome {
     /// The statement's answer, after the batch was committed.
     pub(super) fn answer(self) -> Answer {
         match self {
-            Self::Answered(rows) => Answer::Rows(Rows::fixed(rows)),
+            Self::Answered(rows) => Answer::Rows(AnswerRows::fixed(rows)),
             Self::Counted(row_count, skipped_rows, before) => {
                 let skipped_rows = skipped_rows.load(Ordering::Relaxed) - before;
                 Answer::Done { verb: "INSERT", row_count: Some(row_count.saturating_sub(skipped_rows)) }
@@ -64,7 +64,7 @@ impl Session {
             let (table, _) = target.resolve_among(snapshot.tables())?;
             let interrupt = &self.interrupt;
             let context = StatementContext { worker, interrupt, snapshot, spellings, parameters };
-            self.insert_into(batch, &table, &target, Rows::query(rows), &context)
+            self.insert_into(batch, &table, &target, AnswerRows::query(rows), &context)
         })?;
         Ok(inserted.answer())
     }
@@ -75,7 +75,7 @@ impl Session {
         batch: &mut Batch,
         table: &Table,
         target: &Target,
-        rows: Rows,
+        rows: AnswerRows,
         context: &StatementContext<'_>,
     ) -> Result<InsertOutcome> {
         let skipped_rows = batch.skipped_rows();

@@ -7,7 +7,7 @@ use super::state::Session;
 use crate::ddl::from_query::{check_names, definition_of, with_room};
 use crate::ddl::views::{RefreshView, ViewStatement, has_star, of_columns, with_columns};
 use crate::dml::target::Target;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::write::insert::append_rows;
@@ -150,7 +150,7 @@ impl Session {
             scope: None,
         };
         let Started { rows, .. } = self.worker.start(query, &self.interrupt)?;
-        append_rows(batch, table, &Target::all_of(table), Rows::query(rows))
+        append_rows(batch, table, &Target::all_of(table), AnswerRows::query(rows))
     }
 }
 

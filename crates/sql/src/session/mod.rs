@@ -36,4 +36,5 @@ mod templates;
 mod transaction;
 mod unkept;
 mod view_names;
+mod views;
 mod with_changes;

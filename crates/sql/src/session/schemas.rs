@@ -3,7 +3,7 @@
 use super::open_transaction::{flushed, usable};
 use super::state::Session;
 use crate::ddl::schemas::{SchemaChange, SchemaMove};
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb_core::name::{check_name, same_name, unknown_name};
 use atsdb_core::search_path::is_public;
@@ -115,7 +115,7 @@ impl Session {
         let path = self.search_path();
         let text = path.names().into_iter().map(quoted).collect::<Vec<_>>().join(", ");
         let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
-        Ok(Answer::Rows(Rows::fixed(RecordBatch::try_from_iter([("search_path", column)])?)))
+        Ok(Answer::Rows(AnswerRows::fixed(RecordBatch::try_from_iter([("search_path", column)])?)))
     }
 
     /// The name and the schema of a new table. The schema is spelled as it was created.

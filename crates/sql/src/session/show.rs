@@ -4,7 +4,7 @@ use crate::ddl::defaults::default_sql;
 use crate::ddl::from_query::type_name_of;
 use crate::ddl::identity::identity_sql;
 use crate::ddl::print::{column_type_sql, declaration_of};
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::function_list::{FunctionInfo, functions};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow::compute::{filter_record_batch, ilike, like};
@@ -41,13 +41,13 @@ pub(crate) fn show_functions(filter: Option<&ShowStatementFilter>) -> Result<Ans
     let batch = RecordBatch::try_from_iter(columns)?;
     let names = batch.column(0);
     let fits = match filter {
-        None => return Ok(Answer::Rows(Rows::fixed(batch))),
+        None => return Ok(Answer::Rows(AnswerRows::fixed(batch))),
         Some(ShowStatementFilter::Like(pattern)) => like(names, &StringArray::new_scalar(pattern)),
         Some(ShowStatementFilter::ILike(pattern)) => ilike(names, &StringArray::new_scalar(pattern)),
         Some(_) => return Err(not_supported("SHOW FUNCTIONS with a condition other than LIKE and ILIKE")),
     };
     let batch = filter_record_batch(&batch, &fits?)?;
-    Ok(Answer::Rows(Rows::fixed(batch)))
+    Ok(Answer::Rows(AnswerRows::fixed(batch)))
 }
 
 /// One row for each column, in order.
@@ -110,5 +110,5 @@ pub(crate) fn show_create(table: &Table) -> Result<Answer> {
 
 fn answer(columns: Vec<(&str, ArrayRef)>) -> Result<Answer> {
     let batch = RecordBatch::try_from_iter(columns)?;
-    Ok(Answer::Rows(Rows::fixed(batch)))
+    Ok(Answer::Rows(AnswerRows::fixed(batch)))
 }

@@ -2,7 +2,7 @@
 
 use super::state::Session;
 use crate::ddl::from_query::type_name_of;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema, SchemaRef};
@@ -49,7 +49,7 @@ impl Session {
         let schema = rows.schema();
         let batches = rows.collect::<Result<Vec<_>>>()?;
         let found = concat_batches(&schema, &batches)?;
-        summary(fields, &found).map(|batch| Answer::Rows(Rows::fixed(batch)))
+        summary(fields, &found).map(|batch| Answer::Rows(AnswerRows::fixed(batch)))
     }
 }
 

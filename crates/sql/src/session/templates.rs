@@ -3,7 +3,7 @@
 
 use super::parameter_value::{ParameterValue, bound};
 use super::state::Session;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
 use crate::run::query::{DefinitionScope, Query};
@@ -33,7 +33,7 @@ impl Session {
                 read_directly(&read.direct, &query.snapshot, &Parameters::Values(values), &self.interrupt)?
         {
             self.interrupt.check()?;
-            return Ok(Answer::Rows(Rows::read(read.direct.schema(), batches)));
+            return Ok(Answer::Rows(AnswerRows::read(read.direct.schema(), batches)));
         }
         let to_learn_from = match state {
             None | Some(TemplateState::Seen) => Some(query.clone()),

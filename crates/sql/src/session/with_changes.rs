@@ -7,7 +7,7 @@ use super::state::Session;
 use crate::dml::change::{Change, ChangeKind};
 use crate::dml::conflict::ConflictAction;
 use crate::dml::target::Target;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::with_rows::{CollectedBytes, ItemRows, StepRequest};
@@ -107,7 +107,7 @@ impl Steps<'_> {
         let Started { insert, change, rows, spellings } = worker.start_step(query, step, &session.interrupt)?;
         let (snapshot, parameters) = (self.snapshot.clone(), self.parameters);
         let context = StatementContext { worker, interrupt: &session.interrupt, snapshot, spellings, parameters };
-        let rows = Rows::query(rows);
+        let rows = AnswerRows::query(rows);
         match (insert, change) {
             (Some(target), _) => {
                 let (table, _) = target.resolve_among(self.snapshot.tables())?;
@@ -134,7 +134,7 @@ impl Steps<'_> {
         Ok(StepOutcome::Answered(match answer {
             Answer::Rows(rows) => {
                 let schema = rows.schema();
-                Answer::Rows(Rows::read(schema, self.bytes.collect(rows)?))
+                Answer::Rows(AnswerRows::read(schema, self.bytes.collect(rows)?))
             }
             done @ Answer::Done { .. } => done,
         }))

@@ -7,7 +7,7 @@ use super::chunk_change::{ChunkChange, Successor};
 use super::insert::append_named;
 use super::returning_rows::ReturningRows;
 use crate::dml::change::{Change, ChangeKind};
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use crate::run::interrupt::Interrupt;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::datatypes::{Field, Schema, UInt32Type};
@@ -69,7 +69,7 @@ impl<'a> ChangeWriter<'a> {
     }
 
     /// Applies the change, and returns the number of changed rows.
-    pub(crate) fn run(mut self, mut rows: Rows) -> Result<ChangedRows> {
+    pub(crate) fn run(mut self, mut rows: AnswerRows) -> Result<ChangedRows> {
         let Some(source) = &self.change.source else {
             // Nothing is read, so nothing can change, but the query may still fail.
             rows.try_for_each(|rows| rows.map(|_| ()))?;

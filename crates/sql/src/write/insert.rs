@@ -4,7 +4,7 @@
 use super::assign::assign;
 use crate::ddl::defaults::{default_array, default_type};
 use crate::dml::target::Target;
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::{DataType, Field, Schema};
 use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table};
@@ -13,7 +13,7 @@ use atsdb_engine::Batch;
 use std::sync::Arc;
 
 /// Adds the rows of a query to a batch, by position, and returns their number.
-pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: Rows) -> Result<u64> {
+pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, rows: AnswerRows) -> Result<u64> {
     let policy = target.on_duplicate.policy(table)?;
     let mut row_count = 0_u64;
     for_named_rows(table, target, rows, |rows| {
@@ -31,7 +31,7 @@ pub(crate) fn append_rows(batch: &mut Batch, table: &Table, target: &Target, row
 pub(crate) fn for_named_rows(
     table: &Table,
     target: &Target,
-    rows: Rows,
+    rows: AnswerRows,
     mut take: impl FnMut(RecordBatch) -> Result<()>,
 ) -> Result<()> {
     let found = rows.schema().fields().len();

@@ -4,7 +4,7 @@ use super::change_writer::bytes_of;
 use super::insert::for_named_rows;
 use crate::dml::change::{Merge, MergeAction};
 use crate::dml::target::Target;
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use arrow::array::{AsArray, Int64Array, RecordBatch};
 use arrow::compute::kernels::cmp::eq;
 use arrow::compute::{cast, filter_record_batch};
@@ -23,7 +23,7 @@ pub(crate) struct MergedRows<'a> {
 
 impl<'a> MergedRows<'a> {
     /// Reads the rows of the statement's query. A row of the table that two of them change is an error.
-    pub(crate) fn of(merge: &'a Merge, rows: Rows, bytes_max: usize) -> Result<Self> {
+    pub(crate) fn of(merge: &'a Merge, rows: AnswerRows, bytes_max: usize) -> Result<Self> {
         let mut of_actions: Vec<Vec<RecordBatch>> = vec![Vec::new(); merge.actions.len()];
         let (mut changed, mut locations, mut bytes) = (Vec::new(), HashSet::new(), 0_usize);
         for rows in rows {
@@ -89,7 +89,7 @@ pub(crate) fn append_new_rows(
     rows: Vec<RecordBatch>,
 ) -> Result<u64> {
     let Some(first) = rows.first() else { return Ok(0) };
-    let rows = Rows::read(first.schema(), rows);
+    let rows = AnswerRows::read(first.schema(), rows);
     let mut row_count = 0_u64;
     for_named_rows(table, target, rows, |rows| {
         row_count += rows.num_rows() as u64;

@@ -4,7 +4,7 @@ use super::assign::{assign, plain};
 use super::change_writer::ChangedRows;
 use super::returning_rows::ReturningRows;
 use crate::dml::change::{Change, ChangeKind};
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt32Type;
 use atsdb_core::{Error, Result};
@@ -17,7 +17,7 @@ pub(crate) fn change_resident(
     batch: &mut Batch,
     change: &Change,
     found_in: &TableState,
-    rows: Rows,
+    rows: AnswerRows,
 ) -> Result<ChangedRows> {
     let definition = &change.table.definition;
     let (mut removed, mut added, mut returned) = (HashSet::new(), Vec::new(), ReturningRows::default());

@@ -3,7 +3,7 @@
 use crate::ddl::defaults::default_type;
 use crate::dml::returning::Returning;
 use crate::plan::work_table::{WorkQuery, WorkTable, select_of, work_query};
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use crate::run::interrupt::Interrupt;
 use crate::run::worker::Worker;
 use arrow::array::RecordBatch;
@@ -41,7 +41,7 @@ impl Returning {
         let query = self.query(table, &rows, &context.spellings, context.parameters)?;
         let rows = context.worker.start_on_work_table(query, &context.snapshot, context.interrupt)?;
         let schema = rows.schema();
-        let batches = Rows::query(rows).collect::<Result<Vec<RecordBatch>>>()?;
+        let batches = AnswerRows::query(rows).collect::<Result<Vec<RecordBatch>>>()?;
         concat_batches(&schema, &batches).map_err(Error::from)
     }
 

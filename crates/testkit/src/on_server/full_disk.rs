@@ -49,9 +49,9 @@ pub fn a_full_disk_is_reported_and_loses_nothing_acknowledged(subject: Subject) 
                 if server.has_ended() {
                     break;
                 }
-                let (told, hint) = (error.to_string(), error.hint().unwrap_or_default());
-                let is_told = told.contains("disk full") && hint.contains("free some space");
-                assert!(is_told || hint.contains("may be a full disk"), "{error:?}");
+                let (message, hint) = (error.to_string(), error.hint().unwrap_or_default());
+                let is_reported = message.contains("disk full") && hint.contains("free some space");
+                assert!(is_reported || hint.contains("may be a full disk"), "{error:?}");
                 if failures == 10 {
                     break;
                 }

@@ -17,7 +17,7 @@ use crate::output::destination::Destination;
 use crate::output::screen::Screen;
 use crate::output::{Format, write_result};
 use arrow::record_batch::RecordBatch;
-use atsdb::sql::{Answer, CopyStatement, CopyTarget, Rows, Session, Statements, verb_of};
+use atsdb::sql::{Answer, AnswerRows, CopyStatement, CopyTarget, Session, Statements, verb_of};
 use atsdb::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Shows a result, and returns its number of rows.
-    fn show(mut self, rows: Rows, running: RunningStatement, out: &mut Destination) -> Result<String> {
+    fn show(mut self, rows: AnswerRows, running: RunningStatement, out: &mut Destination) -> Result<String> {
         // The window may have another size than at the last result.
         if let Some((width, height)) = pager::terminal_size() {
             (self.screen.width, self.height) = (width, height);
@@ -198,7 +198,11 @@ impl Runner {
 
 /// The batches; the line of the running statement ends before the first one if they go to the terminal, and otherwise
 /// with them.
-fn until_rows(rows: Rows, running: RunningStatement, is_stdout: bool) -> impl Iterator<Item = Result<RecordBatch>> {
+fn until_rows(
+    rows: AnswerRows,
+    running: RunningStatement,
+    is_stdout: bool,
+) -> impl Iterator<Item = Result<RecordBatch>> {
     let mut running = Some(running);
     rows.inspect(move |_| {
         if is_stdout {

@@ -3,6 +3,7 @@
 
 use super::address::NetworkAddress;
 use super::address_text::{abbreviated, host, read, with_mask, written};
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::strictly;
 use crate::functions::base::text_types::{AddressType, TextType};
 use crate::text::datafusion_errors::external;
@@ -10,7 +11,7 @@ use crate::text::errors::not_supported;
 use datafusion::arrow::array::{ArrayRef, AsArray, BinaryArray, BooleanArray, Int32Array, Int64Array, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
-use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
+use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -213,14 +214,11 @@ impl ScalarUDFImpl for AddressFunction {
         if let (AddressCall::Declare(_), [value]) = (call, args.args.as_slice()) {
             return value.cast_to(&DataType::Utf8, None);
         }
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let count = if is_constant { 1 } else { args.number_rows };
         let operands = Operands::of(call, &args.args, count)?;
         let found = computed(call, &operands)?;
-        match is_constant {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(found)),
-        }
+        answer(is_constant, found)
     }
 }
 
@@ -350,6 +348,7 @@ fn no_abbreviation(address: NetworkAddress) -> DataFusionError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use datafusion::common::ScalarValue;
 
     #[test]
     fn a_constant_stands_beside_each_row() {

@@ -1,10 +1,11 @@
 //! Simple scalar functions, which need only a computation for each row.
 
+use super::answers::{answer, are_constant};
 use super::text_types::TextType;
 use atsdb_codec::json_list_field;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
@@ -111,12 +112,9 @@ impl ScalarUDFImpl for Plain {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let found = (self.compute)(&arrays)?;
-        match is_constant && found.len() == 1 {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(found)),
-        }
+        answer(is_constant && found.len() == 1, found)
     }
 }

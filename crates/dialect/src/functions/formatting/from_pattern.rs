@@ -3,19 +3,20 @@
 //! time: NaN, and those out of range, which it would turn into other times. `to_timestamp` of a number, or by a
 //! pattern of PostgreSQL's, has microseconds. DataFusion's has nanoseconds, whose range ends in the year 2262.
 
-use super::time_pattern::{DAYS, Field, MONTHS, PatternField, Piece, ROMAN, pieces_of};
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::{strictly, text_of};
 use crate::functions::base::of_inner::of_inner;
+use crate::functions::times::time_fields::TimeFields;
+use crate::functions::times::time_pattern::{PatternField, PatternPiece, TimeField, pieces_of};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Result as CoreResult;
-use atsdb_core::time::{civil_from_days, days_from_civil, days_in_month};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Date32Array, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, FieldRef, Float64Type, Int64Type, TimeUnit,
     TimestampMicrosecondType,
 };
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
@@ -24,9 +25,6 @@ const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The function that makes times.
 const TO_TIMESTAMP: &str = "to_timestamp";
-
-/// The Julian day of 1970-01-01.
-const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
 /// `to_date` or `to_timestamp`.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -85,10 +83,7 @@ impl ScalarUDFImpl for FromPattern {
             }
             _ => Arc::new(TimestampMicrosecondArray::from(times)),
         };
-        match is_scalar {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(found)),
-        }
+        answer(is_scalar, found)
     }
 }
 
@@ -105,10 +100,7 @@ fn times_of(seconds: &ColumnarValue) -> Result<ColumnarValue> {
         let micros = |micros: i128| i64::try_from(micros).map_err(|_| out_of_range());
         seconds.as_primitive::<Decimal128Type>().try_unary::<_, TimestampMicrosecondType, _>(micros)?
     };
-    match seconds {
-        ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&times, 0).map(ColumnarValue::Scalar),
-        ColumnarValue::Array(_) => Ok(ColumnarValue::Array(Arc::new(times))),
-    }
+    answer(matches!(seconds, ColumnarValue::Scalar(_)), Arc::new(times))
 }
 
 /// Refuses seconds since the epoch that are no time in this unit.
@@ -138,232 +130,56 @@ fn check_seconds(seconds: &ColumnarValue, unit: TimeUnit) -> Result<()> {
     Ok(())
 }
 
-/// The fields of a date and time that have been read.
-#[derive(Debug, Default)]
-struct TimeFields {
-    year: Option<i64>,
-    is_before_christ: bool,
-    month: Option<i64>,
-    day: Option<i64>,
-    day_of_year: Option<i64>,
-    iso_week: Option<i64>,
-    iso_day: Option<i64>,
-    week_of_year: Option<i64>,
-    julian_day: Option<i64>,
-    hour: i64,
-    hour_of_half: Option<i64>,
-    is_afternoon: Option<bool>,
-    minute: i64,
-    second: i64,
-    second_of_day: Option<i64>,
-    micros: i64,
-    /// The offset from UTC.
-    is_west: bool,
-    zone_hour: i64,
-    zone_minute: i64,
-}
-
 /// Reads a time as microseconds since the epoch.
-fn read(text: &str, pieces: &[Piece]) -> CoreResult<i64> {
-    let (mut parts, mut rest) = (TimeFields::default(), text);
+fn read(text: &str, pieces: &[PatternPiece]) -> CoreResult<i64> {
+    let (mut fields, mut rest) = (TimeFields::default(), text);
     for (at, piece) in pieces.iter().enumerate() {
         match piece {
-            Piece::Field(field) => {
+            PatternPiece::Field(field) => {
                 rest = rest.trim_start();
                 if rest.is_empty() {
                     break;
                 }
-                let is_followed_by_field = matches!(pieces.get(at + 1), Some(Piece::Field(_)));
-                rest = parts.take(rest, *field, is_followed_by_field).ok_or_else(|| {
+                let is_followed_by_field = matches!(pieces.get(at + 1), Some(PatternPiece::Field(_)));
+                rest = fields.take(rest, *field, is_followed_by_field).ok_or_else(|| {
                     let start: String = rest.chars().take(20).collect();
                     sql_error(format!("'{text:.60}' does not match the pattern at '{start}'"))
                         .with_hint("YYYY MM DD Mon Month HH24 HH12 MI SS MS US AM, or strftime's, such as '%Y-%m-%d'")
                 })?;
             }
-            Piece::Quoted(quoted) => {
+            PatternPiece::Quoted(quoted) => {
                 let length = rest.char_indices().nth(quoted.chars().count()).map_or(rest.len(), |(at, _)| at);
                 rest = &rest[length..];
             }
             // Separators match any separators.
-            Piece::Other(letter) if !letter.is_alphanumeric() => {
+            PatternPiece::Other(letter) if !letter.is_alphanumeric() => {
                 let is_sign_of_zone = matches!(
                     pieces.get(at + 1),
-                    Some(Piece::Field(PatternField { field: Field::ZoneHour | Field::ZoneOffset, .. }))
+                    Some(PatternPiece::Field(PatternField { field: TimeField::ZoneHour | TimeField::ZoneOffset, .. }))
                 );
                 rest = match is_sign_of_zone {
                     true => rest.trim_start(),
                     false => rest.trim_start_matches(|found: char| !found.is_alphanumeric()),
                 };
             }
-            Piece::Other(_) => {
+            PatternPiece::Other(_) => {
                 let mut letters = rest.chars();
                 letters.next();
                 rest = letters.as_str();
             }
         }
     }
-    parts.micros().ok_or_else(|| out_of_range(text))
+    micros_of(&fields).ok_or_else(|| out_of_range(text))
 }
 
 fn out_of_range(text: &str) -> atsdb_core::Error {
     sql_error(format!("'{text:.60}' is out of the range of times"))
 }
 
-impl TimeFields {
-    /// Takes a field from the start of a text, and returns the rest.
-    fn take<'a>(&mut self, text: &'a str, pattern: PatternField, is_followed: bool) -> Option<&'a str> {
-        // Before another field, a number has as many digits as its pattern; else it may have more.
-        let number = |width: usize| {
-            let most = if is_followed && !pattern.is_bare { width } else { 18 };
-            let length = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
-            let (digits, rest) = text.split_at(length);
-            let rest = if pattern.ordinal.is_some() { rest.get(2..).unwrap_or("") } else { rest };
-            Some((digits.parse::<i64>().ok()?, rest, length))
-        };
-        let some_number = |width: usize| number(width).map(|(number, rest, _)| (Some(number), rest));
-        let name = |names: &[&str], short: Option<usize>| {
-            let mut found = None;
-            for (at, name) in names.iter().enumerate() {
-                let name = short.map_or(*name, |length| &name[..length]);
-                let is_found = text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-                if is_found && found.is_none_or(|(_, length)| length < name.len()) {
-                    found = Some((at as i64, name.len()));
-                }
-            }
-            found.map(|(at, length)| (at, &text[length..]))
-        };
-        let half = |has_points: bool| {
-            let length = if has_points { 4 } else { 2 };
-            Some((text.get(..1)?.to_ascii_lowercase(), text.get(length..)?))
-        };
-        let rest;
-        match pattern.field {
-            Field::Hour24 => (self.hour, rest, _) = number(2)?,
-            Field::Hour12 => (self.hour_of_half, rest) = some_number(2)?,
-            Field::Minute => (self.minute, rest, _) = number(2)?,
-            Field::Second => (self.second, rest, _) = number(2)?,
-            Field::SecondOfDay => (self.second_of_day, rest) = some_number(5)?,
-            Field::Millisecond | Field::Microsecond | Field::Fraction(_) => {
-                let width = match pattern.field {
-                    Field::Millisecond => 3,
-                    Field::Fraction(digits) => digits as usize,
-                    _ => 6,
-                };
-                let (digits, after, length) = number(width)?;
-                // The digits are those of a fraction.
-                let length = u32::try_from(length).ok()?;
-                self.micros =
-                    if length > 6 { digits / 10_i64.pow(length - 6) } else { digits * 10_i64.pow(6 - length) };
-                rest = after;
-            }
-            Field::HalfOfDay { has_points } => {
-                let (letter, after) = half(has_points)?;
-                (self.is_afternoon, rest) = (Some(letter == "p"), after);
-            }
-            Field::Era { has_points } => {
-                let (letter, after) = half(has_points)?;
-                (self.is_before_christ, rest) = (letter == "b", after);
-            }
-            Field::YearWithComma => {
-                let (thousands, after) = text.split_once(',')?;
-                let year: i64 = format!("{thousands}{}", after.get(..3)?).parse().ok()?;
-                (self.year, rest) = (Some(year), after.get(3..)?);
-            }
-            Field::Year(digits) | Field::IsoYear(digits) => {
-                let (year, after, length) = number(digits as usize)?;
-                let year = if digits < 4 && length < 4 { near_2020(year) } else { year };
-                (self.year, rest) = (Some(year), after);
-            }
-            Field::MonthName | Field::MonthShort => {
-                let short = (pattern.field == Field::MonthShort).then_some(3);
-                let (month, after) = name(&MONTHS, short)?;
-                (self.month, rest) = (Some(month + 1), after);
-            }
-            Field::MonthRoman => {
-                let (month, after) = name(&ROMAN, None)?;
-                (self.month, rest) = (Some(month + 1), after);
-            }
-            Field::DayName => (_, rest) = name(&DAYS, None)?,
-            Field::DayShort => (_, rest) = name(&DAYS, Some(3))?,
-            Field::Month => (self.month, rest) = some_number(2)?,
-            Field::Day => (self.day, rest) = some_number(2)?,
-            Field::DayOfYear => (self.day_of_year, rest) = some_number(3)?,
-            Field::IsoWeek => (self.iso_week, rest) = some_number(2)?,
-            Field::IsoDayOfWeek => (self.iso_day, rest) = some_number(1)?,
-            Field::WeekOfYear => (self.week_of_year, rest) = some_number(2)?,
-            Field::JulianDay => (self.julian_day, rest) = some_number(7)?,
-            // PostgreSQL ignores these.
-            Field::DayOfWeek | Field::Quarter => (_, rest, _) = number(1)?,
-            Field::Zone if text.get(..3).is_some_and(|zone| zone.eq_ignore_ascii_case("UTC")) => rest = &text[3..],
-            Field::ZoneHour | Field::ZoneOffset => {
-                self.is_west = text.starts_with('-');
-                let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-                let length = digits.bytes().take(2).take_while(u8::is_ascii_digit).count();
-                self.zone_hour = digits[..length].parse().ok()?;
-                rest = &digits[length..];
-            }
-            Field::ZoneMinute => (self.zone_minute, rest, _) = number(2)?,
-            Field::IsoDayOfYear | Field::WeekOfMonth | Field::Century | Field::Zone => return None,
-        }
-        Some(rest)
-    }
-
-    /// The time in microseconds since the epoch; `None` if it does not exist.
-    fn micros(&self) -> Option<i64> {
-        let hour = match (self.hour_of_half, self.is_afternoon) {
-            (Some(hour), _) if !(1..=12).contains(&hour) => return None,
-            (Some(hour), Some(is_afternoon)) => hour % 12 + if is_afternoon { 12 } else { 0 },
-            (Some(hour), None) => hour,
-            (None, _) => self.hour,
-        };
-        if hour > 23 || self.minute > 59 || self.second > 59 {
-            return None;
-        }
-        let seconds = self.second_of_day.unwrap_or(hour * 3_600 + self.minute * 60 + self.second);
-        let ahead = (self.zone_hour * 3_600 + self.zone_minute * 60) * if self.is_west { -1 } else { 1 };
-        let micros = (seconds - ahead).checked_mul(1_000_000)?.checked_add(self.micros)?;
-        self.days()?.checked_mul(DAY_MICROS)?.checked_add(micros)
-    }
-
-    fn days(&self) -> Option<i64> {
-        if let Some(day) = self.julian_day {
-            return Some(day - EPOCH_JULIAN_DAY);
-        }
-        // Without a year, it is 1 BC, as in PostgreSQL. It is the year 0 here.
-        let year = match self.year {
-            Some(year) if self.is_before_christ => 1 - year,
-            Some(year) => year,
-            None => 0,
-        };
-        if year.abs() > 290_000 {
-            return None;
-        }
-        if let Some(week) = self.iso_week {
-            let fourth = days_from_civil(year, 1, 4);
-            let monday = fourth - (fourth + 3).rem_euclid(7);
-            let day = self.iso_day.unwrap_or(1);
-            return ((1..=53).contains(&week) && (1..=7).contains(&day)).then_some(monday + (week - 1) * 7 + day - 1);
-        }
-        let first = days_from_civil(year, 1, 1);
-        if let Some(day) = self.day_of_year.or(self.week_of_year.map(|week| (week - 1) * 7 + 1)) {
-            let found = first + day - 1;
-            return (civil_from_days(found).0 == year).then_some(found);
-        }
-        let month = u32::try_from(self.month.unwrap_or(1)).ok().filter(|month| (1..=12).contains(month))?;
-        let day = u32::try_from(self.day.unwrap_or(1)).ok()?;
-        (1..=days_in_month(year, month)).contains(&day).then(|| days_from_civil(year, month, day))
-    }
-}
-
-/// A year of fewer than four digits: the nearest to 2020 that ends with them.
-fn near_2020(year: i64) -> i64 {
-    year + match year {
-        0..=69 => 2_000,
-        70..=99 => 1_900,
-        100..=519 => 2_000,
-        520..=999 => 1_000,
-        _ => 0,
-    }
+/// The time of some fields in microseconds since the epoch; `None` if it does not exist.
+fn micros_of(fields: &TimeFields) -> Option<i64> {
+    let ahead_micros = fields.ahead_seconds()? * SECOND_MICROS;
+    fields.days()?.checked_mul(DAY_MICROS)?.checked_add(fields.micros_of_day()? - ahead_micros)
 }
 
 #[cfg(test)]

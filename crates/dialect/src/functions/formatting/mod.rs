@@ -5,7 +5,6 @@ mod from_pattern;
 mod number_digits;
 mod number_pattern;
 mod number_text;
-mod time_pattern;
 mod to_char;
 mod to_number;
 

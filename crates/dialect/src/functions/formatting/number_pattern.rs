@@ -2,7 +2,7 @@
 //!
 //! Owned here: what a pattern consists of, and which fields may stand together. Not owned: the digits.
 
-use super::time_pattern::quoted_text;
+use crate::functions::times::time_pattern::quoted_text;
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
 

@@ -4,10 +4,13 @@
 use super::number_digits::{Number, numbers};
 use super::number_pattern::NumberPattern;
 use super::number_text::number_text;
-use super::time_pattern::{DAYS, Field, Letters, MONTHS, PatternField, Piece, ROMAN, pieces_of};
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{plain_type, strictly};
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::interval::intervals;
+use crate::functions::times::time_pattern::{
+    DAYS, EPOCH_JULIAN_DAY, Letters, MONTHS, PatternField, PatternPiece, ROMAN, TimeField, pieces_of,
+};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Result as CoreResult;
@@ -23,9 +26,6 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 const DAY_MICROS: i64 = 86_400_000_000;
-
-/// The Julian day of 1970-01-01.
-const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToChar {
@@ -71,7 +71,7 @@ impl ScalarUDFImpl for ToChar {
             true => Some(self.inner.invoke_with_args(args.clone())?.into_array(args.number_rows)?),
             false => None,
         };
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let rows = if is_scalar { 1 } else { args.number_rows };
         let moments = moments(&args.args[0].clone().into_array(rows)?)?;
         let texts = match &args.args[1] {
@@ -95,16 +95,13 @@ impl ScalarUDFImpl for ToChar {
             }
         };
         let texts: ArrayRef = Arc::new(texts.map_err(external)?);
-        match is_scalar {
-            true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(texts)),
-        }
+        answer(is_scalar, texts)
     }
 }
 
 /// `to_char` of numbers.
 fn texts_of_numbers(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
-    let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let is_scalar = are_constant(&args.args);
     let rows = if is_scalar { 1 } else { args.number_rows };
     let numbers = numbers(&args.args[0].to_array(rows)?)?;
     let texts = match &args.args[1] {
@@ -122,10 +119,7 @@ fn texts_of_numbers(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
             pairs.map(text).collect::<CoreResult<StringArray>>().map_err(external)?
         }
     };
-    match is_scalar {
-        true => ScalarValue::try_from_array(&texts, 0).map(ColumnarValue::Scalar),
-        false => Ok(ColumnarValue::Array(Arc::new(texts))),
-    }
+    answer(is_scalar, Arc::new(texts))
 }
 
 /// A time, or the parts of an interval.
@@ -215,13 +209,13 @@ fn moments(values: &ArrayRef) -> Result<Vec<Option<Moment>>> {
     })
 }
 
-fn text(pieces: &[Piece], moment: &Moment) -> CoreResult<String> {
+fn text(pieces: &[PatternPiece], moment: &Moment) -> CoreResult<String> {
     let mut out = String::new();
     for piece in pieces {
         match piece {
-            Piece::Field(field) => push_field(&mut out, *field, moment)?,
-            Piece::Quoted(text) => out.push_str(text),
-            Piece::Other(letter) => out.push(*letter),
+            PatternPiece::Field(field) => push_field(&mut out, *field, moment)?,
+            PatternPiece::Quoted(text) => out.push_str(text),
+            PatternPiece::Other(letter) => out.push(*letter),
         }
     }
     Ok(out)
@@ -230,19 +224,19 @@ fn text(pieces: &[Piece], moment: &Moment) -> CoreResult<String> {
 fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResult<()> {
     let is_of_calendar = !matches!(
         pattern.field,
-        Field::Hour12
-            | Field::Hour24
-            | Field::Minute
-            | Field::Second
-            | Field::Millisecond
-            | Field::Microsecond
-            | Field::Fraction(_)
-            | Field::SecondOfDay
-            | Field::HalfOfDay { .. }
-            | Field::YearWithComma
-            | Field::Year(_)
-            | Field::Month
-            | Field::Day
+        TimeField::Hour12
+            | TimeField::Hour24
+            | TimeField::Minute
+            | TimeField::Second
+            | TimeField::Millisecond
+            | TimeField::Microsecond
+            | TimeField::Fraction(_)
+            | TimeField::SecondOfDay
+            | TimeField::HalfOfDay { .. }
+            | TimeField::YearWithComma
+            | TimeField::Year(_)
+            | TimeField::Month
+            | TimeField::Day
     );
     if of.is_interval && is_of_calendar {
         return Err(sql_error("to_char: an interval has no name of a month or day, no week and no zone")
@@ -259,7 +253,7 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
     };
     if let Some((number, width)) = number_of(pattern.field, of) {
         // The sign of a negative number widens it, but not that of days.
-        let is_widened = number < 0 && pattern.field != Field::Day;
+        let is_widened = number < 0 && pattern.field != TimeField::Day;
         let width = if pattern.is_bare { 0 } else { width + usize::from(is_widened) };
         let _ = write!(out, "{number:0width$}");
         if let Some(letters) = pattern.ordinal {
@@ -278,20 +272,20 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
     let month = usize::try_from(of.month - 1).unwrap_or(0).min(11);
     let day = usize::try_from(of.day_of_week()).unwrap_or(0).min(6);
     let written = match pattern.field {
-        Field::HalfOfDay { has_points } => letters(&format!("{half}m"), has_points),
-        Field::Era { has_points } => letters(if era == "b" { "bc" } else { "ad" }, has_points),
-        Field::YearWithComma => {
+        TimeField::HalfOfDay { has_points } => letters(&format!("{half}m"), has_points),
+        TimeField::Era { has_points } => letters(if era == "b" { "bc" } else { "ad" }, has_points),
+        TimeField::YearWithComma => {
             let year = of.shown_year(of.year);
             format!("{},{:03}", year / 1_000, year % 1_000)
         }
-        Field::MonthName => name(MONTHS[month], 9),
-        Field::MonthShort => name(&MONTHS[month][..3], 3),
-        Field::MonthRoman => name(ROMAN[month], 4),
-        Field::DayName => name(DAYS[day], 9),
-        Field::DayShort => name(&DAYS[day][..3], 3),
-        Field::Zone => name("UTC", 3),
-        Field::ZoneHour | Field::ZoneOffset => "+00".to_owned(),
-        Field::ZoneMinute => "00".to_owned(),
+        TimeField::MonthName => name(MONTHS[month], 9),
+        TimeField::MonthShort => name(&MONTHS[month][..3], 3),
+        TimeField::MonthRoman => name(ROMAN[month], 4),
+        TimeField::DayName => name(DAYS[day], 9),
+        TimeField::DayShort => name(&DAYS[day][..3], 3),
+        TimeField::Zone => name("UTC", 3),
+        TimeField::ZoneHour | TimeField::ZoneOffset => "+00".to_owned(),
+        TimeField::ZoneMinute => "00".to_owned(),
         _ => String::new(),
     };
     out.push_str(&written);
@@ -299,32 +293,32 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
 }
 
 /// The number that a field shows, and its width; `None` for names.
-fn number_of(field: Field, of: &Moment) -> Option<(i64, usize)> {
+fn number_of(field: TimeField, of: &Moment) -> Option<(i64, usize)> {
     let last = |year: i64, digits: u32| if digits == 4 { year } else { year % 10_i64.pow(digits) };
     let fraction = of.micros % 1_000_000;
     Some(match field {
-        Field::Hour12 => (if of.hour() % 12 == 0 { 12 } else { of.hour() % 12 }, 2),
-        Field::Hour24 => (of.hour(), 2),
-        Field::Minute => (of.micros / 60_000_000 % 60, 2),
-        Field::Second => (of.micros / 1_000_000 % 60, 2),
-        Field::Millisecond => (fraction / 1_000, 3),
-        Field::Microsecond => (fraction, 6),
-        Field::Fraction(digits) => (fraction / 10_i64.pow(6 - digits), digits as usize),
-        Field::SecondOfDay => (of.micros / 1_000_000, 0),
-        Field::Year(digits) => (last(of.shown_year(of.year), digits), digits as usize),
-        Field::IsoYear(digits) => (last(of.shown_year(of.iso_year().0), digits), digits as usize),
-        Field::Month => (of.month, 2),
-        Field::DayOfYear => (of.day_of_year(), 3),
-        Field::IsoDayOfYear => (of.iso_year().1 + 1, 3),
-        Field::Day => (of.day, 2),
-        Field::DayOfWeek => (of.day_of_week() + 1, 1),
-        Field::IsoDayOfWeek => (of.iso_day_of_week(), 1),
-        Field::WeekOfYear => ((of.day_of_year() - 1) / 7 + 1, 2),
-        Field::WeekOfMonth => ((of.day - 1) / 7 + 1, 1),
-        Field::IsoWeek => (of.iso_year().1 / 7 + 1, 2),
-        Field::Century => (if of.year > 0 { (of.year + 99) / 100 } else { -((100 - of.year) / 100) }, 2),
-        Field::JulianDay => (of.days + EPOCH_JULIAN_DAY, 0),
-        Field::Quarter => ((of.month - 1) / 3 + 1, 1),
+        TimeField::Hour12 => (if of.hour() % 12 == 0 { 12 } else { of.hour() % 12 }, 2),
+        TimeField::Hour24 => (of.hour(), 2),
+        TimeField::Minute => (of.micros / 60_000_000 % 60, 2),
+        TimeField::Second => (of.micros / 1_000_000 % 60, 2),
+        TimeField::Millisecond => (fraction / 1_000, 3),
+        TimeField::Microsecond => (fraction, 6),
+        TimeField::Fraction(digits) => (fraction / 10_i64.pow(6 - digits), digits as usize),
+        TimeField::SecondOfDay => (of.micros / 1_000_000, 0),
+        TimeField::Year(digits) => (last(of.shown_year(of.year), digits), digits as usize),
+        TimeField::IsoYear(digits) => (last(of.shown_year(of.iso_year().0), digits), digits as usize),
+        TimeField::Month => (of.month, 2),
+        TimeField::DayOfYear => (of.day_of_year(), 3),
+        TimeField::IsoDayOfYear => (of.iso_year().1 + 1, 3),
+        TimeField::Day => (of.day, 2),
+        TimeField::DayOfWeek => (of.day_of_week() + 1, 1),
+        TimeField::IsoDayOfWeek => (of.iso_day_of_week(), 1),
+        TimeField::WeekOfYear => ((of.day_of_year() - 1) / 7 + 1, 2),
+        TimeField::WeekOfMonth => ((of.day - 1) / 7 + 1, 1),
+        TimeField::IsoWeek => (of.iso_year().1 / 7 + 1, 2),
+        TimeField::Century => (if of.year > 0 { (of.year + 99) / 100 } else { -((100 - of.year) / 100) }, 2),
+        TimeField::JulianDay => (of.days + EPOCH_JULIAN_DAY, 0),
+        TimeField::Quarter => ((of.month - 1) / 3 + 1, 1),
         _ => return None,
     })
 }

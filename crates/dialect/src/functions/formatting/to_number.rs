@@ -4,6 +4,7 @@
 //! its pattern, and each field says what is read or skipped. Not owned: reading patterns.
 
 use super::number_pattern::{NumberField, NumberPattern, NumberPiece, SignSide};
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::text_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -70,10 +71,7 @@ impl ScalarUDFImpl for ToNumber {
         let numbers = texts.as_string::<i32>().iter().map(number).collect::<CoreResult<Decimal128Array>>();
         let numbers = numbers.map_err(external)?.with_precision_and_scale(precision, scale)?;
         let numbers: ArrayRef = Arc::new(numbers);
-        match is_scalar {
-            true => ScalarValue::try_from_array(&numbers, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(numbers)),
-        }
+        answer(is_scalar, numbers)
     }
 }
 

@@ -4,6 +4,7 @@
 use super::jsonb::normalized;
 use super::read::{path_at, text};
 use super::values::JsonValues;
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::text_types::TextType;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -11,7 +12,7 @@ use atsdb_core::array_text;
 use atsdb_core::json_text::quoted;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
+use datafusion::common::{DataFusionError, Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
@@ -104,7 +105,7 @@ impl ScalarUDFImpl for Building {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let values = arrays.iter().zip(&args.arg_fields).map(|(array, field)| JsonValues::new(array, field));
         let values = values.collect::<Result<Vec<_>>>()?;
@@ -115,10 +116,7 @@ impl ScalarUDFImpl for Building {
             json => Ok(json),
         });
         let built: ArrayRef = Arc::new(built.collect::<Result<StringArray>>()?);
-        match is_constant && built.len() == 1 {
-            true => ScalarValue::try_from_array(&built, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(built)),
-        }
+        answer(is_constant && built.len() == 1, built)
     }
 }
 

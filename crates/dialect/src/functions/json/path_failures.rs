@@ -2,6 +2,9 @@
 
 use atsdb_core::{Error, ErrorKind};
 
+/// The common fields of the templates of `.datetime()`.
+const TEMPLATE_FIELDS: &str = "YYYY MM Mon DD DDD HH24 HH12 MI SS SSSSS MS US FF1 to FF6 AM P.M. TZH TZM";
+
 #[derive(Debug)]
 pub(super) enum PathFailure {
     /// The path does not fit the document: unknown in a condition, and NULL or fewer items for silent calls.
@@ -105,8 +108,13 @@ impl PathFailure {
 
     pub(super) fn wrong_separator(separator: char) -> Self {
         let error = Error::invalid(format!("invalid datetime format separator: \"{separator}\""));
-        let fields = "YYYY MM DD DDD HH24 HH12 MI SS SSSSS MS US FF1 to FF6 AM P.M. TZH TZM";
-        Self::Fatal(error.with_hint(format!("the fields are {fields}; write other texts in double quotes")))
+        Self::Fatal(error.with_hint(format!("the fields are {TEMPLATE_FIELDS}; write other texts in double quotes")))
+    }
+
+    /// A field that no string can be read by.
+    pub(super) fn unread_field(word: &str) -> Self {
+        let error = Error::invalid(format!("formatting field \"{word}\" is only supported in to_char"));
+        Self::Fatal(error.with_hint(format!("the fields are {TEMPLATE_FIELDS}")))
     }
 
     /// `from` and `to` are names of types.

@@ -1,6 +1,7 @@
 //! `trunc(x, places)` of a decimal at a place before the point, which leaves no digits behind it, and of an integer,
 //! which is computed as a decimal. DataFusion keeps the digits after the point, and computes integers as floats.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array};
@@ -80,7 +81,7 @@ impl ScalarUDFImpl for Trunc {
         else {
             return self.inner.invoke_with_args(args);
         };
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let numbers = arrays[0].as_primitive::<Decimal128Type>();
         let places = match arrays.get(1) {
@@ -96,10 +97,7 @@ impl ScalarUDFImpl for Trunc {
         });
         let rows = rows.collect::<Result<Decimal128Array>>()?.with_precision_and_scale(precision, to_scale)?;
         let rows: ArrayRef = Arc::new(rows);
-        match is_scalar {
-            true => ScalarValue::try_from_array(&rows, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(rows)),
-        }
+        answer(is_scalar, rows)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Characters and bytes as numbers and texts: `chr`, `to_hex`, `convert_from`, `convert_to`, and `encode` and `decode`
 //! with the format `escape`, with formats in capital letters, and with blanks in what is decoded.
 
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::base::plain::Plain;
@@ -142,10 +143,7 @@ impl ScalarUDFImpl for Escaping {
             }
         };
         let converted = cast(&converted, args.return_type())?;
-        match is_scalar {
-            true => ScalarValue::try_from_array(&converted, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(converted)),
-        }
+        answer(is_scalar, converted)
     }
 }
 
@@ -156,10 +154,7 @@ fn without_blanks(values: &ColumnarValue) -> Result<ColumnarValue> {
     let is_digit = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let digits = |value: &[u8]| value.iter().copied().filter(is_digit).collect::<Vec<u8>>();
     let values = values.as_binary::<i32>().iter().map(|value| value.map(digits)).collect::<BinaryArray>();
-    match is_scalar {
-        true => ScalarValue::try_from_array(&values, 0).map(ColumnarValue::Scalar),
-        false => Ok(ColumnarValue::Array(Arc::new(values))),
-    }
+    answer(is_scalar, Arc::new(values))
 }
 
 /// Bytes as text: those that are no ASCII character in octal digits, and backslashes twice.

@@ -5,6 +5,7 @@
 //! a zone are instants nevertheless, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
 //! they become columns of a subquery.
 
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::{per_second, strictly, text_of};
 use crate::text::datafusion_errors::external;
 use crate::text::zone::Zone;
@@ -126,10 +127,7 @@ impl ScalarUDFImpl for AsOf {
             None => return exec_err!("date_trunc takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
         };
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
-        match is_scalar {
-            true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(moved)),
-        }
+        answer(is_scalar, moved)
     }
 }
 
@@ -186,10 +184,7 @@ impl ScalarUDFImpl for AtZone {
             None => Int64Array::new_null(times.len()),
         };
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
-        match is_scalar {
-            true => ScalarValue::try_from_array(&moved, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(moved)),
-        }
+        answer(is_scalar, moved)
     }
 }
 

@@ -4,11 +4,12 @@
 //! No upstream issue is known. The planner of arithmetic uses it in place of `-`.
 
 use super::interval::{DAY_NANOS, of_nanos};
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::per_second;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalUnit};
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -70,10 +71,7 @@ impl ScalarUDFImpl for TimeDifference {
             }
         });
         let lengths: IntervalMonthDayNanoArray = lengths.collect::<Result<Vec<_>>>()?.into_iter().collect();
-        match args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) {
-            true => ScalarValue::try_from_array(&lengths, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(Arc::new(lengths))),
-        }
+        answer(are_constant(&args.args), Arc::new(lengths))
     }
 }
 

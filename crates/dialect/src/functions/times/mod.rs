@@ -1,5 +1,6 @@
 //! Times and intervals: [made of their parts](moments), [at a zone](at_zone), with [fewer
-//! digits](digits), [what lies between them](ages), and [as texts](time_texts).
+//! digits](digits), [what lies between them](ages), and [as texts](time_texts). [Patterns](time_pattern) say how
+//! formatting and SQL/JSON paths write and read them.
 
 mod ages;
 mod at_zone;
@@ -7,6 +8,8 @@ pub mod difference;
 mod digits;
 pub mod interval;
 mod moments;
+pub(crate) mod time_fields;
+pub(crate) mod time_pattern;
 pub(crate) mod time_texts;
 pub mod types;
 

@@ -3,6 +3,7 @@
 //!
 //! The type is part of each function, because DataFusion knows its values as texts alone.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::text_types::TextType;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
@@ -145,7 +146,7 @@ impl ScalarUDFImpl for EnumFunction {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let of = self.type_of(&args.arg_fields)?;
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let found = match (self.call, arrays.as_slice()) {
             (EnumCall::Read, [texts]) => read(&of, texts)?,
@@ -162,10 +163,7 @@ impl ScalarUDFImpl for EnumFunction {
             }
             (call, arrays) => return exec_err!("{} of {} values", call.name(), arrays.len()),
         };
-        match is_constant && found.len() == 1 {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(found)),
-        }
+        answer(is_constant && found.len() == 1, found)
     }
 }
 

@@ -1,10 +1,11 @@
 //! `trim_array(array, n)`: an array without its last `n` elements.
 
+use crate::functions::base::answers::{answer, are_constant};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListArray, UInt64Array};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
-use datafusion::common::{Result, ScalarValue, exec_err, internal_err, plan_err};
+use datafusion::common::{Result, exec_err, internal_err, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -49,15 +50,11 @@ impl ScalarUDFImpl for TrimArray {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let [arrays, counts] = arrays.as_slice() else { return internal_err!("trim_array takes 2 arguments") };
         let trimmed: ArrayRef = Arc::new(trimmed(arrays.as_list::<i32>(), counts.as_primitive::<Int64Type>())?);
-        if is_constant {
-            ScalarValue::try_from_array(&trimmed, 0).map(ColumnarValue::Scalar)
-        } else {
-            Ok(ColumnarValue::Array(trimmed))
-        }
+        answer(is_constant, trimmed)
     }
 }
 

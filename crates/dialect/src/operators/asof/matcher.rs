@@ -1,7 +1,7 @@
 //! Finds matches in one pass over both sides. It holds one batch of the left side in memory, and the batches of the
 //! right side that contain its matches, which are never many.
 
-use super::node::{Task, Tolerance};
+use super::node::{MatchCondition, Tolerance};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, UInt32Array, new_null_array};
 use datafusion::arrow::compute::{cast, interleave, take};
 use datafusion::arrow::datatypes::{DataType, Int64Type, SchemaRef};
@@ -87,7 +87,7 @@ struct Match {
 pub(super) struct Matcher {
     left: SideReader,
     right: SideReader,
-    task: Task,
+    condition: MatchCondition,
     schema: SchemaRef,
     /// The left batch, and its first row that is not emitted yet.
     open: Option<(SideBatch, usize)>,
@@ -99,8 +99,8 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    pub(super) fn new(left: SideReader, right: SideReader, task: Task, schema: SchemaRef) -> Self {
-        Self { left, right, task, schema, open: None, ahead: None, started: false, behind: None }
+    pub(super) fn new(left: SideReader, right: SideReader, condition: MatchCondition, schema: SchemaRef) -> Self {
+        Self { left, right, condition, schema, open: None, ahead: None, started: false, behind: None }
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<RecordBatch>> {
@@ -120,7 +120,7 @@ impl Matcher {
             let mut row = start;
             while row < part.batch.num_rows() && pairs.parts.len() < HELD_BATCHES_MAX {
                 let found = if part.null[row] { None } else { self.find(&part, row).await? };
-                if found.is_some() || self.task.is_left {
+                if found.is_some() || self.condition.is_left {
                     pairs.push(row, found);
                 }
                 row += 1;
@@ -140,7 +140,7 @@ impl Matcher {
         let (key, time) = (left.key(row), left.time(row));
         // Whether rows with the same time are passed: in a backward search they are then the match, in a forward search
         // they are not.
-        let pass_equal = self.task.is_backward() != self.task.is_strict();
+        let pass_equal = self.condition.is_backward() != self.condition.is_strict();
         while let Some(ahead) = &self.ahead {
             let (part, at) = (&ahead.part, ahead.row);
             let order = part.key(at).cmp(key);
@@ -154,7 +154,7 @@ impl Matcher {
             }
             self.advance().await?;
         }
-        let candidate = if self.task.is_backward() { &self.behind } else { &self.ahead };
+        let candidate = if self.condition.is_backward() { &self.behind } else { &self.ahead };
         let is_match = |found: &&Match| {
             let (part, at) = (&found.part, found.row);
             part.key(at) == key && !part.null[at] && self.is_near(part.time(at), time)
@@ -164,7 +164,7 @@ impl Matcher {
 
     fn is_near(&self, right: i128, left: i128) -> bool {
         let distance = (left - right).abs();
-        match self.task.tolerance {
+        match self.condition.tolerance {
             None => true,
             Some(Tolerance { distance: limit, strict: true }) => distance < limit,
             Some(Tolerance { distance: limit, strict: false }) => distance <= limit,

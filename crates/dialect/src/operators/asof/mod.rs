@@ -52,7 +52,7 @@ impl ExtensionPlanner for AsofJoinPlanner {
         let exec = operator::AsofJoinExec::try_new(
             side(left, left_keys, of_left(&node.at.0)?, node.ticks.0),
             side(right, right_keys, of_right(&node.at.1)?, node.ticks.1),
-            node.task,
+            node.condition,
             Arc::clone(UserDefinedLogicalNode::schema(node).inner()),
         )?;
         Ok(Some(Arc::new(exec)))

@@ -16,13 +16,13 @@ pub(crate) struct AsofJoin {
     /// The times of both sides, and the length of one unit of each, in a common unit.
     pub at: (Expr, Expr),
     pub ticks: (i64, i64),
-    pub task: Task,
+    pub condition: MatchCondition,
     schema: DFSchemaRef,
 }
 
 /// Defines which row is the match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Task {
+pub(crate) struct MatchCondition {
     /// The comparison operator, with the left row's time before it and the right row's time after it.
     pub operator: Operator,
     pub tolerance: Option<Tolerance>,
@@ -38,7 +38,7 @@ pub(crate) struct Tolerance {
     pub strict: bool,
 }
 
-impl Task {
+impl MatchCondition {
     /// Whether the match is at or before the left row.
     pub(crate) fn is_backward(&self) -> bool {
         matches!(self.operator, Operator::Gt | Operator::GtEq)
@@ -50,7 +50,7 @@ impl Task {
     }
 }
 
-impl fmt::Display for Task {
+impl fmt::Display for MatchCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", if self.is_left { "left" } else { "inner" })?;
         match self.tolerance {
@@ -68,11 +68,11 @@ impl AsofJoin {
         on: Vec<(Expr, Expr)>,
         at: (Expr, Expr),
         ticks: (i64, i64),
-        task: Task,
+        condition: MatchCondition,
     ) -> Result<Self> {
-        let join_type = if task.is_left { JoinType::Left } else { JoinType::Inner };
+        let join_type = if condition.is_left { JoinType::Left } else { JoinType::Inner };
         let schema = Arc::new(build_join_schema(left.schema(), right.schema(), &join_type)?);
-        Ok(Self { left, right, on, at, ticks, task, schema })
+        Ok(Self { left, right, on, at, ticks, condition, schema })
     }
 }
 
@@ -103,7 +103,7 @@ impl UserDefinedLogicalNodeCore for AsofJoin {
     fn fmt_for_explain(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let on: Vec<String> = self.on.iter().map(|(left, right)| format!("{left} = {right}")).collect();
         let (left, right) = &self.at;
-        write!(f, "AsofJoin: {left} {} {right}, on=[{}], {}", self.task.operator, on.join(", "), self.task)
+        write!(f, "AsofJoin: {left} {} {right}, on=[{}], {}", self.condition.operator, on.join(", "), self.condition)
     }
 
     /// Only the columns of each side that this step or a later one needs are read.
@@ -127,6 +127,6 @@ impl UserDefinedLogicalNodeCore for AsofJoin {
         let mut inputs = inputs.into_iter().map(Arc::new);
         let left = inputs.next().unwrap_or_else(|| Arc::clone(&self.left));
         let right = inputs.next().unwrap_or_else(|| Arc::clone(&self.right));
-        Self::new((left, right), on, at, self.ticks, self.task)
+        Self::new((left, right), on, at, self.ticks, self.condition)
     }
 }

@@ -1,7 +1,8 @@
 //! The operator that joins by time. Both sides are sorted by the columns that must be equal, then by time.
 
 use super::matcher::{Matcher, SideReader};
-use super::node::Task;
+use super::node::MatchCondition;
+use crate::operators::plan_methods::plan_methods;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::row::{RowConverter, SortField};
@@ -11,13 +12,11 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
-    Partitioning, PlanProperties,
+    Partitioning, PlanProperties, apply_expression_roots,
 };
 use futures::stream;
 use std::fmt;
@@ -49,13 +48,13 @@ impl Side {
 pub(crate) struct AsofJoinExec {
     left: Side,
     right: Side,
-    task: Task,
+    condition: MatchCondition,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
 impl AsofJoinExec {
-    pub(crate) fn try_new(left: Side, right: Side, task: Task, schema: SchemaRef) -> Result<Self> {
+    pub(crate) fn try_new(left: Side, right: Side, condition: MatchCondition, schema: SchemaRef) -> Result<Self> {
         let partition_count = left.input.output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -63,7 +62,7 @@ impl AsofJoinExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        Ok(Self { left, right, task, schema, properties: Arc::new(properties) })
+        Ok(Self { left, right, condition, schema, properties: Arc::new(properties) })
     }
 }
 
@@ -72,17 +71,21 @@ impl DisplayAs for AsofJoinExec {
         let keys = self.left.keys.iter().zip(&self.right.keys).map(|(left, right)| format!("{left} = {right}"));
         let keys: Vec<String> = keys.collect();
         let (left, right) = (&self.left.time, &self.right.time);
-        write!(f, "AsofJoinExec: {left} {} {right}, on=[{}], {}", self.task.operator, keys.join(", "), self.task)
+        write!(
+            f,
+            "AsofJoinExec: {left} {} {right}, on=[{}], {}",
+            self.condition.operator,
+            keys.join(", "),
+            self.condition
+        )
     }
 }
 
 impl ExecutionPlan for AsofJoinExec {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "AsofJoinExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
@@ -107,14 +110,8 @@ impl ExecutionPlan for AsofJoinExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for side in [&self.left, &self.right] {
-            for expr in side.keys.iter().chain([&side.time]) {
-                if visit(expr)? == TreeNodeRecursion::Stop {
-                    return Ok(TreeNodeRecursion::Stop);
-                }
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        let of_sides = [&self.left, &self.right].into_iter().flat_map(|side| side.keys.iter().chain([&side.time]));
+        apply_expression_roots(of_sides, visit)
     }
 
     fn replace_children(
@@ -125,11 +122,7 @@ impl ExecutionPlan for AsofJoinExec {
         let [left, right] = children.as_slice() else { return internal_err!("AsofJoinExec has two inputs") };
         let side = |side: &Side, input: &Arc<dyn ExecutionPlan>| Side { input: Arc::clone(input), ..side.clone() };
         let (left, right) = (side(&self.left, left), side(&self.right, right));
-        Ok(Arc::new(Self::try_new(left, right, self.task, Arc::clone(&self.schema))?))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+        Ok(Arc::new(Self::try_new(left, right, self.condition, Arc::clone(&self.schema))?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -141,7 +134,7 @@ impl ExecutionPlan for AsofJoinExec {
             let input = side.input.execute(partition, Arc::clone(&context))?;
             Ok(SideReader::new(input, side.keys.clone(), Arc::clone(&side.time), side.tick, converter))
         };
-        let matcher = Matcher::new(reader(&self.left)?, reader(&self.right)?, self.task, Arc::clone(&self.schema));
+        let matcher = Matcher::new(reader(&self.left)?, reader(&self.right)?, self.condition, Arc::clone(&self.schema));
         let batches = stream::try_unfold(matcher, |mut matcher| async move {
             Ok(matcher.next().await?.map(|batch| (batch, matcher)))
         });

@@ -1,6 +1,6 @@
 //! Turns each join whose condition has the mark into an [`AsofJoin`], and moves conditions on its left side below it.
 
-use super::node::{AsofJoin, Task, Tolerance};
+use super::node::{AsofJoin, MatchCondition, Tolerance};
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::difference::operands_of_difference;
 use crate::functions::times::interval::interval_of;
@@ -105,7 +105,7 @@ impl OptimizerRule for JoinAsOf {
             })
         };
         let sides = (filtered(&node.left, below)?, filtered(&node.right, of_right)?);
-        let node = AsofJoin::new(sides, node.on.clone(), node.at.clone(), node.ticks, node.task)?;
+        let node = AsofJoin::new(sides, node.on.clone(), node.at.clone(), node.ticks, node.condition)?;
         let plan = Arc::new(LogicalPlan::Extension(Extension { node: Arc::new(node) }));
         let plan = Arc::unwrap_or_clone(filtered(&plan, above)?);
         Ok(Transformed::yes(plan))
@@ -187,21 +187,21 @@ fn planned(join: &Join, config: &ConfigOptions) -> Result<AsofJoin> {
     if is_integer.0 != is_integer.1 {
         return Err(wrong("ASOF JOIN: one side's time is a TIMESTAMP, the other's an integer".to_owned()));
     }
-    let mut task = Task { operator: *operator, tolerance: None, is_left };
-    let ends = if task.is_backward() { (&left_time, &right_time) } else { (&right_time, &left_time) };
+    let mut condition = MatchCondition { operator: *operator, tolerance: None, is_left };
+    let ends = if condition.is_backward() { (&left_time, &right_time) } else { (&right_time, &left_time) };
     for part in rest {
         let Some((limit, strict)) = tolerance(part, bare(ends.0), bare(ends.1)) else {
             return Err(wrong(format!("ASOF JOIN: {part} is neither an equality nor a tolerance of its times")));
         };
-        if task.tolerance.is_some() {
+        if condition.tolerance.is_some() {
             return Err(wrong("ASOF JOIN takes one tolerance".to_owned()));
         }
         let distance = distance_of(&constant(limit, config)?, is_integer.0)?;
-        task.tolerance = Some(Tolerance { distance, strict });
+        condition.tolerance = Some(Tolerance { distance, strict });
     }
     let on = on.into_iter().map(|(a, b)| same_type((a, left), (b, right))).collect::<Result<_>>()?;
     let ticks = (left_tick.max(1), right_tick.max(1));
-    AsofJoin::new((Arc::clone(&join.left), Arc::clone(&join.right)), on, (left_time, right_time), ticks, task)
+    AsofJoin::new((Arc::clone(&join.left), Arc::clone(&join.right)), on, (left_time, right_time), ticks, condition)
 }
 
 /// A comparison between the sides, swapped if needed so that the left side comes first.

@@ -4,7 +4,7 @@
 use super::bounds::range;
 use super::fill::{BucketIterator, CarryForward, Interpolation};
 use super::node::FillKind;
-use super::task::Task;
+use super::parameters::GapFillParameters;
 use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, UInt32Array};
@@ -23,7 +23,7 @@ const GAP_ROWS_MAX: u64 = 10_000_000;
 
 /// Reads rows with gaps, and returns rows without.
 pub(super) struct Filler {
-    task: Arc<Task>,
+    parameters: Arc<GapFillParameters>,
     schema: SchemaRef,
     input: SendableRecordBatchStream,
     /// Rows that were read in advance to find the time range.
@@ -51,18 +51,18 @@ struct Cutting {
 
 impl Filler {
     pub(super) fn new(
-        task: Arc<Task>,
+        parameters: Arc<GapFillParameters>,
         schema: SchemaRef,
         input: SendableRecordBatchStream,
         batch_rows: usize,
         reservation: MemoryReservation,
     ) -> Result<Self> {
         let fields: Vec<SortField> =
-            task.series().map(|at| SortField::new(schema.field(at).data_type().clone())).collect();
+            parameters.series().map(|at| SortField::new(schema.field(at).data_type().clone())).collect();
         let converter = if fields.is_empty() { None } else { Some(RowConverter::new(fields)?) };
         Ok(Self {
             ready: BatchCoalescer::new(Arc::clone(&schema), batch_rows),
-            task,
+            parameters,
             schema,
             input,
             waiting: VecDeque::new(),
@@ -87,11 +87,11 @@ impl Filler {
                 return Ok(None);
             }
             if let Some(series) = &mut self.open {
-                match series.next(&self.task, &self.schema, self.batch_rows)? {
+                match series.next(&self.parameters, &self.schema, self.batch_rows)? {
                     Some((batch, gap_rows)) => {
                         self.gap_rows += gap_rows;
                         if self.gap_rows > GAP_ROWS_MAX {
-                            return Err(too_many(&self.task.width));
+                            return Err(too_many(&self.parameters.width));
                         }
                         self.ready.push_batch(batch)?;
                     }
@@ -105,9 +105,9 @@ impl Filler {
             };
             match self.next_series().await? {
                 Some(rows) => {
-                    let series = Series::new(rows, &self.task, range)?;
+                    let series = Series::new(rows, &self.parameters, range)?;
                     if self.gap_rows.saturating_add(series.walk.gap_count_min()) > GAP_ROWS_MAX {
-                        return Err(too_many(&self.task.width));
+                        return Err(too_many(&self.parameters.width));
                     }
                     self.open = Some(series);
                 }
@@ -121,14 +121,14 @@ impl Filler {
 
     /// The range given by the bounds, or else from the first to the last bucket of all rows.
     async fn find_range(&mut self) -> Result<(i64, i64)> {
-        let task = Arc::clone(&self.task);
-        let found = match range(&task.bounds, &task.steps, task.ticks).map_err(external)? {
+        let parameters = Arc::clone(&self.parameters);
+        let found = match range(&parameters.bounds, &parameters.steps, parameters.ticks).map_err(external)? {
             (Some(start), Some(end)) => (start, end),
             (start, end) => {
                 let (mut first, mut last): (Option<i64>, Option<i64>) = (None, None);
                 while let Some(batch) = self.input.try_next().await? {
                     self.reservation.try_grow(batch.get_array_memory_size())?;
-                    for bucket in counts(batch.column(task.bucket_at))?.iter().flatten() {
+                    for bucket in counts(batch.column(parameters.bucket_at))?.iter().flatten() {
                         first = Some(first.map_or(bucket, |first| first.min(bucket)));
                         last = Some(last.map_or(bucket, |last| last.max(bucket)));
                     }
@@ -203,7 +203,7 @@ impl Filler {
     }
 
     fn cut(&self, batch: RecordBatch) -> Result<Cutting> {
-        let columns: Vec<ArrayRef> = self.task.series().map(|at| Arc::clone(batch.column(at))).collect();
+        let columns: Vec<ArrayRef> = self.parameters.series().map(|at| Arc::clone(batch.column(at))).collect();
         let keys = self.converter.as_ref().map(|converter| converter.convert_columns(&columns)).transpose()?;
         Ok(Cutting { batch, keys, start: 0 })
     }
@@ -222,9 +222,9 @@ enum SeriesFill {
 }
 
 impl Series {
-    fn new(rows: RecordBatch, task: &Task, range: (i64, i64)) -> Result<Self> {
-        let buckets = counts(rows.column(task.bucket_at))?;
-        let fill = |fill: &super::task::PhysicalFill| {
+    fn new(rows: RecordBatch, parameters: &GapFillParameters, range: (i64, i64)) -> Result<Self> {
+        let buckets = counts(rows.column(parameters.bucket_at))?;
+        let fill = |fill: &super::parameters::PhysicalFill| {
             let values = fill.value.evaluate(&rows)?.into_array(rows.num_rows())?;
             Ok(match fill.kind {
                 FillKind::CarryForward => SeriesFill::CarryForward(values, CarryForward::new(fill.longest_gap)),
@@ -235,13 +235,18 @@ impl Series {
                 }
             })
         };
-        let fills = task.fills.iter().map(fill).collect::<Result<Vec<_>>>()?;
-        let walk = BucketIterator::new(&task.steps, buckets, range);
+        let fills = parameters.fills.iter().map(fill).collect::<Result<Vec<_>>>()?;
+        let walk = BucketIterator::new(&parameters.steps, buckets, range);
         Ok(Self { rows, walk, fills })
     }
 
     /// The next rows of the result, and how many of them are in gaps.
-    fn next(&mut self, task: &Task, schema: &SchemaRef, count_max: usize) -> Result<Option<(RecordBatch, u64)>> {
+    fn next(
+        &mut self,
+        parameters: &GapFillParameters,
+        schema: &SchemaRef,
+        count_max: usize,
+    ) -> Result<Option<(RecordBatch, u64)>> {
         let places = self.walk.places(count_max);
         if places.is_empty() {
             return Ok(None);
@@ -250,10 +255,10 @@ impl Series {
         let first: UInt32Array = places.iter().map(|place| Some(place.row.unwrap_or(0) as u32)).collect();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
         for (at, column) in self.rows.columns().iter().enumerate() {
-            columns.push(if at == task.bucket_at {
+            columns.push(if at == parameters.bucket_at {
                 let buckets: Int64Array = places.iter().map(|place| place.bucket).collect();
                 cast(&buckets, column.data_type())?
-            } else if at < task.group_count {
+            } else if at < parameters.group_count {
                 take(column, &first, None)?
             } else {
                 take(column, &own, None)?

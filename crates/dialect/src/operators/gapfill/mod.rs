@@ -11,9 +11,9 @@ mod filler;
 mod functions;
 mod node;
 mod operator;
+mod parameters;
 mod rule;
 mod steps;
-mod task;
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
@@ -54,9 +54,9 @@ impl ExtensionPlanner for GapFillPlanner {
         let bounds = node.bounds.iter().map(|bound| Ok((bound.clone(), constant(&bound.value)?)));
         let fills = node.fills.iter().map(|fill| {
             let value = planner.create_physical_expr(&fill.value, node.input.schema(), session, context)?;
-            Ok(task::PhysicalFill { kind: fill.kind, value, longest_gap: fill.longest_gap })
+            Ok(parameters::PhysicalFill { kind: fill.kind, value, longest_gap: fill.longest_gap })
         });
-        let task = task::Task {
+        let parameters = parameters::GapFillParameters {
             group_count: node.group_count,
             bucket_at: node.bucket_at,
             width: node.width.to_string(),
@@ -67,7 +67,7 @@ impl ExtensionPlanner for GapFillPlanner {
             fills: fills.collect::<Result<_>>()?,
         };
         let schema = Arc::clone(UserDefinedLogicalNode::schema(node).inner());
-        let exec = operator::GapFillExec::try_new(Arc::clone(input), Arc::new(task), schema)?;
+        let exec = operator::GapFillExec::try_new(Arc::clone(input), Arc::new(parameters), schema)?;
         Ok(Some(Arc::new(exec)))
     }
 }

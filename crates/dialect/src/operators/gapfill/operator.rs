@@ -1,7 +1,8 @@
 //! The operator that fills gaps: its requirements for the input, and the properties of its output.
 
 use super::filler::Filler;
-use super::task::Task;
+use super::parameters::GapFillParameters;
+use crate::operators::plan_methods::plan_methods;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -12,11 +13,11 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, OrderingRequirements, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
-    Partitioning, PlanProperties,
+    Partitioning, PlanProperties, apply_expression_roots,
 };
 use futures::stream;
 use std::fmt;
@@ -26,15 +27,19 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct GapFillExec {
     input: Arc<dyn ExecutionPlan>,
-    task: Arc<Task>,
+    parameters: Arc<GapFillParameters>,
     schema: SchemaRef,
     ordering: LexOrdering,
     properties: Arc<PlanProperties>,
 }
 
 impl GapFillExec {
-    pub(crate) fn try_new(input: Arc<dyn ExecutionPlan>, task: Arc<Task>, schema: SchemaRef) -> Result<Self> {
-        let columns = task.series().chain([task.bucket_at]);
+    pub(crate) fn try_new(
+        input: Arc<dyn ExecutionPlan>,
+        parameters: Arc<GapFillParameters>,
+        schema: SchemaRef,
+    ) -> Result<Self> {
+        let columns = parameters.series().chain([parameters.bucket_at]);
         let options = SortOptions { descending: false, nulls_first: false };
         let sorted = columns.map(|at| {
             PhysicalSortExpr::new(Arc::new(Column::new(schema.field(at).name(), at)) as Arc<dyn PhysicalExpr>, options)
@@ -46,13 +51,13 @@ impl GapFillExec {
             EmissionType::Incremental,
             input.boundedness(),
         );
-        Ok(Self { input, task, schema, ordering, properties: Arc::new(properties) })
+        Ok(Self { input, parameters, schema, ordering, properties: Arc::new(properties) })
     }
 }
 
 impl DisplayAs for GapFillExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Task { width, bounds, fills, .. } = self.task.as_ref();
+        let GapFillParameters { width, bounds, fills, .. } = self.parameters.as_ref();
         write!(f, "GapFillExec: width={width}")?;
         let bounds: Vec<String> = bounds.iter().map(|(bound, value)| format!("{} {value}", bound.operator)).collect();
         write!(f, ", bounds=[{}], fills={}", bounds.join(", "), fills.len())
@@ -60,12 +65,10 @@ impl DisplayAs for GapFillExec {
 }
 
 impl ExecutionPlan for GapFillExec {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "GapFillExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
@@ -84,12 +87,7 @@ impl ExecutionPlan for GapFillExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for fill in &self.task.fills {
-            if visit(&fill.value)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(self.parameters.fills.iter().map(|fill| &fill.value), visit)
     }
 
     fn replace_children(
@@ -98,18 +96,15 @@ impl ExecutionPlan for GapFillExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("GapFillExec has one input") };
-        Ok(Arc::new(Self::try_new(input, Arc::clone(&self.task), Arc::clone(&self.schema))?))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+        Ok(Arc::new(Self::try_new(input, Arc::clone(&self.parameters), Arc::clone(&self.schema))?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batch_rows = context.session_config().batch_size().max(1);
         let input = self.input.execute(partition, Arc::clone(&context))?;
         let reservation = MemoryConsumer::new("GapFillExec").register(context.memory_pool());
-        let filler = Filler::new(Arc::clone(&self.task), Arc::clone(&self.schema), input, batch_rows, reservation)?;
+        let filler =
+            Filler::new(Arc::clone(&self.parameters), Arc::clone(&self.schema), input, batch_rows, reservation)?;
         let batches =
             stream::try_unfold(
                 filler,

@@ -1,15 +1,18 @@
 //! The operator.
 
 use super::part::{RankBound, ThreadFilter, first_rows};
+use crate::operators::plan_methods::plan_methods;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, apply_expression_roots,
+};
 use futures::{TryStreamExt, stream};
 use std::fmt;
 use std::sync::Arc;
@@ -52,12 +55,10 @@ impl DisplayAs for PartitionTopExec {
 }
 
 impl ExecutionPlan for PartitionTopExec {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "PartitionTopExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -72,12 +73,8 @@ impl ExecutionPlan for PartitionTopExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for expr in self.wanted.partition.iter().chain(self.wanted.order.iter().map(|key| &key.expr)) {
-            if visit(expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        let order = self.wanted.order.iter().map(|key| &key.expr);
+        apply_expression_roots(self.wanted.partition.iter().chain(order), visit)
     }
 
     fn replace_children(
@@ -87,10 +84,6 @@ impl ExecutionPlan for PartitionTopExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("PartitionTopExec has one input") };
         Ok(Arc::new(Self::new(input, Arc::clone(&self.wanted))))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

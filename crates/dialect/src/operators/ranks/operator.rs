@@ -1,11 +1,12 @@
 //! The operator.
 
 use super::counter::{Counter, RankFunction};
+use crate::operators::plan_methods::plan_methods;
 use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -47,6 +48,8 @@ impl DisplayAs for RankExec {
 }
 
 impl ExecutionPlan for RankExec {
+    plan_methods!(recomputed);
+
     fn name(&self) -> &str {
         "RankExec"
     }
@@ -85,10 +88,6 @@ impl ExecutionPlan for RankExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let window = Arc::clone(&self.window).replace_children(children, options)?;
         Ok(Arc::new(Self { window, metrics: ExecutionPlanMetricsSet::new(), ..Self::clone(&self) }))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -5,6 +5,7 @@
 //! if floats have one zero and one NaN, so joins stay hash joins. Waits for
 //! [#6806](https://github.com/apache/datafusion/issues/6806).
 
+use crate::functions::base::answers::are_constant;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
@@ -303,7 +304,7 @@ impl ScalarUDFImpl for ArrayOrder {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let [left, right] = take_function_args(self.name(), &args.args)?;
         let row_count = if is_scalar { 1 } else { args.number_rows };
         let orders: ArrayRef = Arc::new(orders(&Arrays::of(left)?, &Arrays::of(right)?, row_count)?);

@@ -6,6 +6,7 @@
 //! [#21011](https://github.com/apache/datafusion/issues/21011) asks for; for the forms of elements no upstream issue is
 //! known.
 
+use crate::functions::base::answers::are_constant;
 use crate::functions::base::of_inner::of_inner;
 use crate::workarounds::casts::postgres::element_texts;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
@@ -81,7 +82,7 @@ impl ScalarUDFImpl for ArrayRemove {
             0 => self.inner.invoke_with_args(args),
             nulls if nulls == row_count => {
                 let rest = without_nulls(&arrays)?.unwrap_or(arrays);
-                Ok(match args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) && row_count > 0 {
+                Ok(match are_constant(&args.args) && row_count > 0 {
                     true => ColumnarValue::Scalar(ScalarValue::try_from_array(&rest, 0)?),
                     false => ColumnarValue::Array(rest),
                 })

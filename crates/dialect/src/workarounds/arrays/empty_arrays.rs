@@ -3,6 +3,7 @@
 //!
 //! Waits for [#22264](https://github.com/apache/datafusion/issues/22264) (`array_length`).
 
+use crate::functions::base::answers::are_constant;
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use datafusion::arrow::datatypes::UInt64Type;
@@ -29,7 +30,7 @@ impl ScalarUDFImpl for Dimensions {
     of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let row_count = args.number_rows;
         let arrays = args.args.first().map(|arrays| arrays.to_array(row_count)).transpose()?;
         let found = self.inner.invoke_with_args(args)?.to_array(row_count)?;

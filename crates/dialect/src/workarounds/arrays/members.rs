@@ -5,6 +5,7 @@
 //! No upstream issue known.
 
 use super::comparison::{Arrays, comparable};
+use crate::functions::base::answers::are_constant;
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray};
 use datafusion::arrow::datatypes::DataType;
@@ -80,7 +81,7 @@ impl ScalarUDFImpl for ArrayMembers {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let [arrays, members] = take_function_args(self.name(), &args.args)?;
         let row_count = if is_scalar { 1 } else { args.number_rows };
         let found: ArrayRef = Arc::new(self.found(&Arrays::of(arrays)?, &Arrays::of(members)?, row_count)?);

@@ -5,6 +5,7 @@
 //! is known.
 
 use super::comparison::Arrays;
+use crate::functions::base::answers::are_constant;
 use crate::functions::json::read::extraction;
 use crate::functions::types::declared::text_type_of;
 use crate::workarounds::untyped::texts::typed_parameter;
@@ -102,7 +103,7 @@ impl ScalarUDFImpl for Slice {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let [arrays, first, last] = take_function_args(self.name(), &args.args)?;
         let row_count = if is_scalar { 1 } else { args.number_rows };
         let (first, last) = (first.to_array(row_count)?, last.to_array(row_count)?);

@@ -8,14 +8,14 @@
 //! Waits for [#25095](https://github.com/apache/datafusion/issues/25095) (a local time as an instant). DataFusion 55.2
 //! fixes the half of [#22142](https://github.com/apache/datafusion/issues/22142) that is about coarser units; for finer
 //! ones no upstream issue is known.
-//! no upstream issue is known.
 
+use super::cast_methods::cast_methods;
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::{is_shifted, is_utc};
 use crate::text::plan_walk::DynWalk;
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::compute::CastOptions;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue};
@@ -24,11 +24,10 @@ use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
-use std::sync::Arc;
 
 /// Runs after types are made equal, and after all rules that look for casts.
 #[derive(Debug)]
@@ -88,27 +87,7 @@ fn loses_when_reversed(from: &DataType, to: &DataType) -> bool {
 }
 
 impl ScalarUDFImpl for TimeCast {
-    fn name(&self) -> &str {
-        if self.is_try { "try_cast_time" } else { "cast_time" }
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.target.clone())
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let is_nullable = self.is_try || args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
-    }
-
-    /// The target type is part of the name: casts of one column to several types are several columns.
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
-    }
+    cast_methods!("cast_time", "try_cast_time");
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let options = CastOptions { safe: self.is_try, ..CastOptions::default() };

@@ -1,6 +1,7 @@
 //! Casts that DataFusion makes differently from PostgreSQL, or moves where it must not.
 
 mod arrays;
+mod cast_methods;
 pub(super) mod condition_casts;
 pub(super) mod exact;
 mod float_decimals;

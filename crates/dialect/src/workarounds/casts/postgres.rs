@@ -11,11 +11,13 @@
 //! others no upstream issue is known.
 
 use super::arrays::{arrays_of, texts_of, with_elements};
+use super::cast_methods::cast_methods;
 use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
 use super::text_times::{dates_of, times_of};
 use super::time_of_day::{lengths_of_times, rounded_times, times_of_day, times_of_lengths, times_of_timestamps};
+use crate::functions::base::answers::answer;
 use crate::functions::times::time_texts::{texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
@@ -29,13 +31,13 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, Decimal128Array, IntervalMonthDayNanoArray, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, IntervalMonthDayNano, IntervalUnit, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, DataFusionError, Result, exec_err};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
@@ -302,37 +304,12 @@ struct PostgresCast {
 }
 
 impl ScalarUDFImpl for PostgresCast {
-    fn name(&self) -> &str {
-        if self.is_try { "try_cast" } else { "cast" }
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.target.clone())
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        let is_nullable = self.is_try || args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), self.target.clone(), is_nullable)))
-    }
-
-    /// The target type is part of the name: casts of one column to several types are several columns.
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(format!("{}({} AS {})", self.name(), args[0].schema_name(), self.target))
-    }
+    cast_methods!("cast", "try_cast");
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let options = CastOptions { safe: self.is_try, ..CastOptions::default() };
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let converted = self.conversion.convert(&arrays[0], &self.target, &options)?;
-        match &args.args[0] {
-            ColumnarValue::Array(_) => Ok(ColumnarValue::Array(converted)),
-            ColumnarValue::Scalar(_) => {
-                datafusion::common::ScalarValue::try_from_array(&converted, 0).map(ColumnarValue::Scalar)
-            }
-        }
+        answer(matches!(args.args[0], ColumnarValue::Scalar(_)), converted)
     }
 }

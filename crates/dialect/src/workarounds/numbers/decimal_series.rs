@@ -3,6 +3,7 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, ListArray, RecordBatch};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
@@ -210,13 +211,9 @@ impl ScalarUDFImpl for SeriesOfDecimals {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let types: Vec<DataType> = args.args.iter().map(ColumnarValue::data_type).collect();
         let Some(digits) = SeriesDigits::of(&types) else { return self.inner.invoke_with_args(args) };
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let series = self.series(digits, &ColumnarValue::values_to_arrays(&args.args)?)?;
-        if is_scalar {
-            ScalarValue::try_from_array(&series, 0).map(ColumnarValue::Scalar)
-        } else {
-            Ok(ColumnarValue::Array(Arc::new(series)))
-        }
+        answer(is_scalar, Arc::new(series))
     }
 }
 

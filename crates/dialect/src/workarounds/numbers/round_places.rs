@@ -4,6 +4,7 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
@@ -53,10 +54,7 @@ impl ScalarUDFImpl for Round {
         let rows = values.as_primitive::<Float64Type>().iter().zip(places.as_primitive::<Int32Type>());
         let results: Float64Array = rows.map(|(value, places)| Some(rounded(value?, places?))).collect();
         let results = cast(&(Arc::new(results) as ArrayRef), args.return_type())?;
-        match args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
-            true => ScalarValue::try_from_array(&results, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(results)),
-        }
+        answer(are_constant(&args.args), results)
     }
 }
 

@@ -3,13 +3,14 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use datafusion::arrow::array::{ArrayRef, AsArray, Int16Array};
 use datafusion::arrow::datatypes::{DataType, Int16Type, Int32Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr::BinaryExpr;
 use datafusion::logical_expr::{ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, cast};
 use datafusion::optimizer::AnalyzerRule;
@@ -71,7 +72,7 @@ impl Kernel for SmallShift {
     }
 
     fn compute(&self, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
-        let is_constant = operands.iter().all(|operand| matches!(operand, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(operands);
         let arrays = ColumnarValue::values_to_arrays(operands)?;
         let [values, counts] = arrays.as_slice() else {
             return internal_err!("{} of {} operands", self.symbol(), operands.len());
@@ -79,10 +80,7 @@ impl Kernel for SmallShift {
         let rows = values.as_primitive::<Int16Type>().iter().zip(counts.as_primitive::<Int32Type>());
         let shifted = rows.map(|(value, count)| value.zip(count).map(|(value, count)| self.of(value, count)));
         let shifted: ArrayRef = Arc::new(shifted.collect::<Int16Array>());
-        match is_constant {
-            true => ScalarValue::try_from_array(&shifted, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(shifted)),
-        }
+        answer(is_constant, shifted)
     }
 }
 

@@ -6,6 +6,7 @@
 //! DataFusion 55.2 makes such a result without asking for memory. Waits for
 //! [#5415](https://github.com/apache/datafusion/issues/5415).
 
+use crate::functions::base::answers::are_constant;
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -77,7 +78,7 @@ impl Bounded {
     /// The size of all results together; `None` for types of arguments that it does not know.
     fn bytes(&self, args: &ScalarFunctionArgs) -> Option<i128> {
         let integers = |place: usize| Integers::of(args.args.get(place)?);
-        let row_count = match args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
+        let row_count = match are_constant(&args.args) {
             true => 1,
             false => args.number_rows,
         };

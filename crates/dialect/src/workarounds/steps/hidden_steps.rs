@@ -3,12 +3,12 @@
 //!
 //! Part of [`union_constants`](super::union_constants) and [`unambiguous_filters`](super::unambiguous_filters).
 
+use crate::operators::plan_methods::plan_methods;
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -85,12 +85,10 @@ impl DisplayAs for HiddenStep {
 }
 
 impl ExecutionPlan for HiddenStep {
+    plan_methods!(properties, no_expressions);
+
     fn name(&self) -> &str {
         "HiddenStep"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -103,13 +101,6 @@ impl ExecutionPlan for HiddenStep {
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn replace_children(

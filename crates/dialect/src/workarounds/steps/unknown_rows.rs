@@ -4,9 +4,10 @@
 //! Part of [`grouping_sets`](super::grouping_sets), [`joined_rows`](super::joined_rows) and
 //! [`sliding_counts`](super::sliding_counts).
 
+use crate::operators::plan_methods::plan_methods;
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, Statistics, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
@@ -177,12 +178,10 @@ impl DisplayAs for UnknownRowsExec {
 }
 
 impl ExecutionPlan for UnknownRowsExec {
+    plan_methods!(properties, no_expressions);
+
     fn name(&self) -> &str {
         "UnknownRowsExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -191,13 +190,6 @@ impl ExecutionPlan for UnknownRowsExec {
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
 
     fn replace_children(

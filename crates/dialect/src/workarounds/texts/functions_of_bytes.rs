@@ -3,10 +3,11 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, PrimitiveArray};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
-use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
+use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::{core as core_functions, unicode};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult};
@@ -245,12 +246,9 @@ impl ScalarUDFImpl for OfBytes {
         if args.args.first().is_none_or(|bytes| bytes.data_type() != DataType::Binary) {
             return self.inner.invoke_with_args(args);
         }
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let found = self.form.compute(&ColumnarValue::values_to_arrays(&args.args)?)?;
-        match is_constant {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(found)),
-        }
+        answer(is_constant, found)
     }
 }
 

@@ -3,12 +3,13 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::texts::regexps::ExpressionsOfRows;
 use datafusion::arrow::array::{Array, AsArray, ListBuilder, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ impl ScalarUDFImpl for RegexpMatch {
         if args.return_type().is_null() {
             return self.inner.invoke_with_args(args);
         }
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let columns = arrays.iter().map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
         let mut expressions = ExpressionsOfRows::default();
@@ -62,9 +63,6 @@ impl ScalarUDFImpl for RegexpMatch {
             matches.append(true);
         }
         let matches = cast(&matches.finish(), args.return_type())?;
-        match is_constant {
-            true => ScalarValue::try_from_array(&matches, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(matches)),
-        }
+        answer(is_constant, matches)
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::texts::regexps::{self, ExpressionsOfRows};
 use datafusion::arrow::array::{Array, AsArray, StringArray};
@@ -113,7 +114,7 @@ impl ScalarUDFImpl for RegexpReplace {
 
 /// Replaces all matches.
 fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<ColumnarValue> {
-    let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let is_constant = are_constant(&args.args);
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
     let texts = arrays.iter().take(3).map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
     let rows = texts[0].as_string::<i32>().iter().zip(texts[1].as_string::<i32>()).zip(texts[2].as_string::<i32>());
@@ -129,15 +130,12 @@ fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<Columna
         replaced.push(Some(restored(&replace(expression, text, &translated(replacement), everywhere))));
     }
     let replaced = cast(&StringArray::from(replaced), args.return_type())?;
-    match is_constant {
-        true => ScalarValue::try_from_array(&replaced, 0).map(ColumnarValue::Scalar),
-        false => Ok(ColumnarValue::Array(replaced)),
-    }
+    answer(is_constant, replaced)
 }
 
 /// Replaces the matches from a character on: the first one, the one that a number names, or all if it is 0.
 fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
-    let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+    let is_constant = are_constant(&args.args);
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
     let [texts, patterns, replacements] = [0, 1, 2].map(|at| arrays[at].as_string::<i32>());
     let mut expressions = ExpressionsOfRows::default();
@@ -161,10 +159,7 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         }));
     }
     let replaced = StringArray::from(replaced);
-    match is_constant {
-        true => ScalarValue::try_from_array(&replaced, 0).map(ColumnarValue::Scalar),
-        false => Ok(ColumnarValue::Array(Arc::new(replaced))),
-    }
+    answer(is_constant, Arc::new(replaced))
 }
 
 /// The matches that are replaced.

@@ -7,6 +7,7 @@
 //! [#14817](https://github.com/apache/datafusion/issues/14817).
 
 use super::units_of_rows::{by_unit, unknown_unit};
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::interval::intervals;
@@ -118,18 +119,12 @@ impl ScalarUDFImpl for DatePart {
         if matches!(value.data_type(), DataType::Interval(_) | DataType::Duration(_)) {
             let lengths = intervals(&value.clone().into_array(1)?)?;
             let parts = of_intervals(&part, &lengths)?;
-            return match value {
-                ColumnarValue::Array(_) => Ok(ColumnarValue::Array(parts)),
-                ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&parts, 0).map(ColumnarValue::Scalar),
-            };
+            return answer(matches!(value, ColumnarValue::Scalar(_)), parts);
         }
         if part == "epoch" && matches!(value.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, _)) {
             let counts = cast(&value.clone().into_array(1)?, &DataType::Int64)?;
             let seconds: ArrayRef = Arc::new(counts.as_primitive::<Int64Type>().unary::<_, Float64Type>(seconds_of));
-            return match value {
-                ColumnarValue::Array(_) => Ok(ColumnarValue::Array(seconds)),
-                ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&seconds, 0).map(ColumnarValue::Scalar),
-            };
+            return answer(matches!(value, ColumnarValue::Scalar(_)), seconds);
         }
         let Some(DerivedPart { from, compute }) = DerivedPart::of(&part) else {
             let parts = self.inner.invoke_with_args(args)?;

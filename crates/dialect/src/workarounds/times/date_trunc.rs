@@ -8,6 +8,7 @@
 
 use super::date_part::normalized;
 use super::units_of_rows::{by_unit, unknown_unit};
+use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::bucketing::cut::{Arguments, Cut};
@@ -197,8 +198,5 @@ fn truncated(unit: &ScalarValue, lengths: &ColumnarValue) -> Result<ColumnarValu
     };
     let found: ArrayRef =
         Arc::new(intervals(&lengths.clone().into_array(1)?)?.unary::<_, IntervalMonthDayNanoType>(short));
-    match lengths {
-        ColumnarValue::Array(_) => Ok(ColumnarValue::Array(found)),
-        ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-    }
+    answer(matches!(lengths, ColumnarValue::Scalar(_)), found)
 }

@@ -6,7 +6,7 @@ use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::RowSource;
 use crate::shared::holds::Holds;
 use arrow::array::RecordBatch;
-use atsdb::sql::{CopyHeader, CopyOptions, Rows};
+use atsdb::sql::{AnswerRows, CopyHeader, CopyOptions};
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
 use std::io::{self, Read, Write};
 
@@ -43,7 +43,7 @@ pub fn read_copied(
 }
 
 /// Writes rows as PostgreSQL's `COPY ... TO` does, and returns their number.
-pub fn write_copied(file: &str, rows: Rows, options: &CopyOptions, out: &mut dyn Write) -> Result<u64> {
+pub fn write_copied(file: &str, rows: AnswerRows, options: &CopyOptions, out: &mut dyn Write) -> Result<u64> {
     let mut rows = RowSource::store(rows);
     let columns = rows.columns().to_vec();
     let mut data = writer::begin(options).to_vec();

@@ -15,7 +15,7 @@ use super::resident_change::change_resident;
 use super::returning::StatementContext;
 use crate::dml::change::{Change, ChangeKind};
 use crate::dml::conflict::Update;
-use crate::run::answer::Rows;
+use crate::run::answer::AnswerRows;
 use crate::scan::numbered_scan::NumberedScan;
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::datatypes::{Field, Schema};
@@ -57,7 +57,7 @@ pub(crate) fn upsert(
     if let Some((chunks, numbers, rows)) = updated {
         let mut change = change_of(table, &set);
         let columns = change.columns.iter().map(|position| Arc::clone(rows.column(*position))).collect();
-        let rows = Rows::fixed(placed(chunks, numbers, columns)?);
+        let rows = AnswerRows::fixed(placed(chunks, numbers, columns)?);
         match holders.rows {
             RowSource::Stored(scan) => {
                 change.source = Some(NumberedScan { scan: Arc::new(*scan), partitions_in_order: None });

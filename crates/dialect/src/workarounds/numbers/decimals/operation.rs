@@ -1,6 +1,7 @@
 //! A quotient or product of decimals.
 
 use super::quotient_scale::quotient_scale;
+use crate::functions::base::answers::{answer, are_constant};
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use atsdb_core::Error;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
@@ -8,7 +9,7 @@ use datafusion::arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, Deci
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, i256};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::{DataFusionError, Result, ScalarValue, internal_err};
+use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::logical_expr::{ColumnarValue, Expr, Operator, ScalarUDF};
 use std::sync::Arc;
 
@@ -177,10 +178,7 @@ impl Kernel for Operation {
         };
         let results = left.iter().zip(right.iter()).map(result).collect::<Result<Decimal128Array>>()?;
         let results: ArrayRef = Arc::new(results.with_data_type(self.data_type()));
-        match operands.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
-            true => ScalarValue::try_from_array(&results, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(results)),
-        }
+        answer(are_constant(operands), results)
     }
 }
 

@@ -2,10 +2,11 @@
 //! second argument says. DataFusion keeps those of the decimal.
 
 use super::arithmetic::constant;
+use crate::functions::base::answers::answer;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type};
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
@@ -95,9 +96,6 @@ impl ScalarUDFImpl for RoundedDecimal {
         let one = 10_i128.pow((scale - self.places).unsigned_abs().into());
         let whole = array.as_primitive::<Decimal128Type>().unary::<_, Decimal128Type>(|value| self.of(value, one));
         let whole: ArrayRef = Arc::new(whole.with_data_type(args.return_type().clone()));
-        match &args.args[0] {
-            ColumnarValue::Scalar(_) => ScalarValue::try_from_array(&whole, 0).map(ColumnarValue::Scalar),
-            ColumnarValue::Array(_) => Ok(ColumnarValue::Array(whole)),
-        }
+        answer(matches!(args.args[0], ColumnarValue::Scalar(_)), whole)
     }
 }

@@ -5,7 +5,7 @@
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
-use super::sliding_floats::{SlidingFloats, are_floats};
+use super::sliding_floats::SlidingFloats;
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
 use crate::functions::base::of_inner::of_inner;
@@ -83,9 +83,8 @@ impl AggregateUDFImpl for ExactAverage {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        match Self::exact(&args) {
+        match Self::exact(&args).or_else(|| SlidingFloats::Average.accumulator(&args)) {
             Some(accumulator) => Ok(accumulator),
-            None if are_floats(args.expr_fields) && !args.is_distinct => Ok(Box::new(SlidingFloats::new(true))),
             None => self.inner.create_sliding_accumulator(args),
         }
     }

@@ -4,12 +4,13 @@
 //! Part of [`overflow`](super).
 
 use super::counted_moments::CountedMoments;
+use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
 use crate::functions::base::of_inner::of_inner;
 use atsdb_engine::Moments;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type};
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator};
@@ -112,7 +113,7 @@ impl AggregateUDFImpl for OfPairs {
         if args.is_distinct {
             return self.inner.create_sliding_accumulator(args);
         }
-        Ok(Box::new(PairsOfFrame { statistic: self.statistic, parts: FrameValues::new(PairsPart::with) }))
+        Ok(Box::new(FrameAccumulator::new(self.statistic)))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -150,50 +151,20 @@ impl PairsPart {
     }
 }
 
-/// The pairs (y, x) of two columns without NULL.
-fn pairs(values: &[ArrayRef]) -> impl Iterator<Item = (f64, f64)> {
-    let (ys, xs) = (values[0].as_primitive::<Float64Type>(), values[1].as_primitive::<Float64Type>());
-    ys.iter().zip(xs.iter()).filter_map(|(y, x)| y.zip(x))
-}
+impl FrameAggregate for PairStatistic {
+    type Part = PairsPart;
 
-#[derive(Debug)]
-struct PairsOfFrame {
-    statistic: PairStatistic,
-    parts: FrameValues<PairsPart>,
-}
-
-impl Accumulator for PairsOfFrame {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for (y, x) in pairs(values) {
-            self.parts.enter(PairsPart::of(y, x));
-        }
-        Ok(())
+    fn parts(arguments: &[ArrayRef]) -> impl Iterator<Item = PairsPart> {
+        let (ys, xs) = (arguments[0].as_primitive::<Float64Type>(), arguments[1].as_primitive::<Float64Type>());
+        ys.iter().zip(xs.iter()).filter_map(|(y, x)| Some(PairsPart::of(y?, x?)))
     }
 
-    /// The pairs that leave are those that entered first.
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.parts.leave(pairs(values).count());
-        Ok(())
+    fn join(first: PairsPart, next: PairsPart) -> PairsPart {
+        first.with(next)
     }
 
-    fn supports_retract_batch(&self) -> bool {
-        true
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(self.statistic.of(&self.parts.joined().unwrap_or_default()))
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.parts.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("a frame has no partial state")
-    }
-
-    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("a frame has no partial state")
+    fn value(&self, frame: &FrameValues<PairsPart>) -> ScalarValue {
+        self.of(&frame.joined().unwrap_or_default())
     }
 }
 
@@ -208,7 +179,7 @@ mod tests {
 
     /// The values of a statistic in a frame of two rows.
     fn in_frames(statistic: PairStatistic, rows: &[(Option<f64>, f64)]) -> Vec<String> {
-        let mut frame = PairsOfFrame { statistic, parts: FrameValues::new(PairsPart::with) };
+        let mut frame = FrameAccumulator::new(statistic);
         let mut found = Vec::new();
         for (at, (y, x)) in rows.iter().enumerate() {
             frame.update_batch(&columns(*y, *x)).unwrap();

@@ -20,6 +20,7 @@ mod covariance;
 mod float_functions;
 mod float_operation;
 mod float_range;
+mod frame_accumulator;
 mod frame_values;
 mod integer_operation;
 mod rule;

@@ -4,64 +4,45 @@
 //!
 //! Part of [`overflow`](super).
 
+use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::datatypes::{DataType, FieldRef, Float64Type};
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::arrow::array::{ArrayRef, AsArray};
+use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Accumulator;
+use datafusion::logical_expr::function::AccumulatorArgs;
 
-/// Whether these are the arguments of an aggregate of floats.
-pub(super) fn are_floats(fields: &[FieldRef]) -> bool {
-    matches!(fields, [field] if *field.data_type() == DataType::Float64)
-}
-
-/// The sum of a frame, or its average.
-#[derive(Debug)]
-pub(super) struct SlidingFloats {
-    is_average: bool,
-    values: FrameValues<f64>,
+/// What is computed of the floats of a frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SlidingFloats {
+    Sum,
+    Average,
 }
 
 impl SlidingFloats {
-    pub(super) fn new(is_average: bool) -> Self {
-        Self { is_average, values: FrameValues::<f64>::new(|first, next| first + next) }
+    /// The accumulator of a sliding frame; `None` if the values are no floats, or only distinct ones count.
+    pub(super) fn accumulator(self, args: &AccumulatorArgs<'_>) -> Option<Box<dyn Accumulator>> {
+        let are_floats = matches!(args.expr_fields, [field] if *field.data_type() == DataType::Float64);
+        (are_floats && !args.is_distinct).then(|| Box::new(FrameAccumulator::new(self)) as Box<dyn Accumulator>)
     }
 }
 
-impl Accumulator for SlidingFloats {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for value in values[0].as_primitive::<Float64Type>().iter().flatten() {
-            self.values.enter(value);
-        }
-        Ok(())
+impl FrameAggregate for SlidingFloats {
+    type Part = f64;
+
+    fn parts(arguments: &[ArrayRef]) -> impl Iterator<Item = f64> {
+        arguments[0].as_primitive::<Float64Type>().iter().flatten()
     }
 
-    /// The values that leave are those that entered first.
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.values.leave(values[0].len() - values[0].null_count());
-        Ok(())
+    fn join(first: f64, next: f64) -> f64 {
+        first + next
     }
 
-    fn supports_retract_batch(&self) -> bool {
-        true
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        let count = self.values.count() as f64;
-        let value = self.values.joined().map(|sum| if self.is_average { sum / count } else { sum });
-        Ok(ScalarValue::Float64(value))
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.values.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("a frame has no partial state")
-    }
-
-    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("a frame has no partial state")
+    fn value(&self, frame: &FrameValues<f64>) -> ScalarValue {
+        ScalarValue::Float64(frame.joined().map(|sum| match self {
+            Self::Sum => sum,
+            Self::Average => sum / frame.count() as f64,
+        }))
     }
 }
 
@@ -78,7 +59,8 @@ mod tests {
     #[test]
     fn what_has_left_a_frame_leaves_nothing_behind() {
         let values = [Some(f64::INFINITY), None, Some(1e15), Some(f64::NAN), Some(1.0), Some(2.0), Some(3.0)];
-        let (mut sum, mut average) = (SlidingFloats::new(false), SlidingFloats::new(true));
+        let mut sum = FrameAccumulator::new(SlidingFloats::Sum);
+        let mut average = FrameAccumulator::new(SlidingFloats::Average);
         let mut found = Vec::new();
         for (at, value) in values.iter().enumerate() {
             for frame in [&mut sum, &mut average] {
@@ -103,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_frame_without_values_has_no_sum() {
-        let mut sum = SlidingFloats::new(false);
+        let mut sum = FrameAccumulator::new(SlidingFloats::Sum);
         sum.update_batch(&column(&[Some(1.0), None])).unwrap();
         sum.retract_batch(&column(&[Some(1.0)])).unwrap();
         assert!(sum.evaluate().unwrap().is_null());

@@ -2,7 +2,7 @@
 //! `DECIMAL(38, 0)`, as wide as PostgreSQL's `NUMERIC` is for it; the sum of a narrower integer is a `BIGINT`. A sum of
 //! decimals has up to 38 digits. Sums of intervals are checked, too, and times of day are added up as intervals.
 
-use super::sliding_floats::{SlidingFloats, are_floats};
+use super::sliding_floats::SlidingFloats;
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
 use super::wide_sum::{WideSum, coerced_by, each_of, state_type, value};
@@ -77,9 +77,8 @@ impl AggregateUDFImpl for ExactSum {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        match Self::exact(&args) {
+        match Self::exact(&args).or_else(|| SlidingFloats::Sum.accumulator(&args)) {
             Some(accumulator) => Ok(accumulator),
-            None if are_floats(args.expr_fields) && !args.is_distinct => Ok(Box::new(SlidingFloats::new(false))),
             None => self.inner.create_sliding_accumulator(args),
         }
     }

@@ -6,13 +6,14 @@
 //! Part of [`overflow`](super).
 
 use super::counted_moments::CountedMoments;
+use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
 use crate::functions::base::arguments::is_wanted;
 use crate::functions::base::of_inner::of_inner;
 use atsdb_engine::Moments;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, UInt64Array};
+use datafusion::arrow::array::{ArrayRef, AsArray, BooleanArray, Float64Array, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float64Type, UInt64Type};
-use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
@@ -91,7 +92,7 @@ impl AggregateUDFImpl for Variance {
         if args.is_distinct {
             return self.accumulator(args);
         }
-        Ok(Box::new(VarianceOfFrame { spread: self.spread, parts: FrameValues::new(CountedMoments::with) }))
+        Ok(Box::new(FrameAccumulator::new(self.spread)))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -200,44 +201,20 @@ impl Accumulator for DistinctVariance {
     }
 }
 
-#[derive(Debug)]
-struct VarianceOfFrame {
-    spread: Spread,
-    parts: FrameValues<CountedMoments>,
-}
+impl FrameAggregate for Spread {
+    type Part = CountedMoments;
 
-impl Accumulator for VarianceOfFrame {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for value in values[0].as_primitive::<Float64Type>().iter().flatten() {
-            self.parts.enter(CountedMoments::of(value, 0.0));
-        }
-        Ok(())
+    fn parts(arguments: &[ArrayRef]) -> impl Iterator<Item = CountedMoments> {
+        let values = arguments[0].as_primitive::<Float64Type>().iter().flatten();
+        values.map(|value| CountedMoments::of(value, 0.0))
     }
 
-    /// The values that leave are those that entered first.
-    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.parts.leave(values[0].len() - values[0].null_count());
-        Ok(())
+    fn join(first: CountedMoments, next: CountedMoments) -> CountedMoments {
+        first.with(next)
     }
 
-    fn supports_retract_batch(&self) -> bool {
-        true
-    }
-
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::Float64(self.parts.joined().and_then(|part| self.spread.of(&part))))
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.parts.size()
-    }
-
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        internal_err!("a frame has no partial state")
-    }
-
-    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
-        internal_err!("a frame has no partial state")
+    fn value(&self, frame: &FrameValues<CountedMoments>) -> ScalarValue {
+        ScalarValue::Float64(frame.joined().and_then(|part| self.of(&part)))
     }
 }
 
@@ -371,7 +348,7 @@ mod tests {
     #[test]
     fn what_has_left_a_frame_leaves_nothing_behind() {
         let values = [f64::INFINITY, 1e20, 0.1, 0.1, 0.1].map(Some);
-        let mut frame = VarianceOfFrame { spread: SAMPLE, parts: FrameValues::new(CountedMoments::with) };
+        let mut frame = FrameAccumulator::new(SAMPLE);
         let mut found = Vec::new();
         for (at, value) in values.iter().enumerate() {
             frame.update_batch(&column(&[*value])).unwrap();

@@ -3,11 +3,12 @@
 //!
 //! Part of [`arithmetic`](super::arithmetic).
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use datafusion::arrow::array::{Array, AsArray, Date32Array};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type};
-use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
+use datafusion::common::{Result, exec_err, internal_err};
 use datafusion::logical_expr::{ColumnarValue, Expr};
 use std::sync::Arc;
 
@@ -63,9 +64,6 @@ impl Kernel for DayShift {
             None => Ok(None),
         });
         let moved = moved.collect::<Result<Date32Array>>()?;
-        if operands.iter().all(|operand| matches!(operand, ColumnarValue::Scalar(_))) {
-            return ScalarValue::try_from_array(&moved as &dyn Array, 0).map(ColumnarValue::Scalar);
-        }
-        Ok(ColumnarValue::Array(Arc::new(moved)))
+        answer(are_constant(operands), Arc::new(moved))
     }
 }

@@ -4,6 +4,7 @@
 //! Waits for [#8468](https://github.com/apache/datafusion/issues/8468).
 
 use super::order::nanos_of;
+use crate::functions::base::answers::{answer, are_constant};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::datatypes::{
     DataType, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType, IntervalUnit,
@@ -154,9 +155,6 @@ impl ScalarUDFImpl for ExtremeOfRow {
             lengths.reduce(better)
         };
         let found: IntervalMonthDayNanoArray = (0..rows).map(of_row).collect();
-        match args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) {
-            true => ScalarValue::try_from_array(&found, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(Arc::new(found))),
-        }
+        answer(are_constant(&args.args), Arc::new(found))
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! Part of [`arithmetic`](super::arithmetic).
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::times::interval::intervals;
 use datafusion::arrow::array::{AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, IntervalMonthDayNano, IntervalUnit};
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 use std::sync::Arc;
 
@@ -63,10 +64,7 @@ impl ScalarUDFImpl for IntervalProduct {
             None => Ok(None),
         });
         let products: IntervalMonthDayNanoArray = products.collect::<Result<Vec<_>>>()?.into_iter().collect();
-        match args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_))) {
-            true => ScalarValue::try_from_array(&products, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(Arc::new(products))),
-        }
+        answer(are_constant(&args.args), Arc::new(products))
     }
 }
 

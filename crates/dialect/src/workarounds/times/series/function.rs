@@ -1,13 +1,14 @@
 //! A series as a list, in a SELECT list or of columns in FROM.
 
 use super::steps::{Steps, type_of_times};
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::strictly;
 use crate::functions::base::of_inner::of_inner;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListArray};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, IntervalMonthDayNanoType, IntervalUnit};
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
@@ -46,13 +47,9 @@ impl ScalarUDFImpl for SeriesOfTimes {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let types: Vec<DataType> = args.args.iter().map(ColumnarValue::data_type).collect();
         let Some(of) = type_of_times(&types) else { return self.inner.invoke_with_args(args) };
-        let is_scalar = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_scalar = are_constant(&args.args);
         let series = self.series(&of, &ColumnarValue::values_to_arrays(&args.args)?)?;
-        if is_scalar {
-            ScalarValue::try_from_array(&series, 0).map(ColumnarValue::Scalar)
-        } else {
-            Ok(ColumnarValue::Array(Arc::new(series)))
-        }
+        answer(is_scalar, Arc::new(series))
     }
 }
 

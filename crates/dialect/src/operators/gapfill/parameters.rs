@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The parameters, independent of the input.
 #[derive(Debug, Clone)]
-pub(crate) struct Task {
+pub(crate) struct GapFillParameters {
     pub group_count: usize,
     pub bucket_at: usize,
     pub width: String,
@@ -28,7 +28,7 @@ pub(crate) struct PhysicalFill {
     pub longest_gap: Option<LongestGap>,
 }
 
-impl Task {
+impl GapFillParameters {
     /// The columns that identify a series.
     pub(super) fn series(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.group_count).filter(|at| *at != self.bucket_at)
