@@ -275,6 +275,8 @@ impl Batch {
         }
         let base = ReadSnapshot::take(&self.handle.shared)?;
         self.changes.set_base(&base)?;
+        let rebased = self.rebase_drafts(&base);
+        self.note_half_done(rebased)?;
         Ok(base)
     }
 

@@ -177,11 +177,15 @@ impl<'a> ChangeWriter<'a> {
             self.finish(running, scan)?;
         }
         if self.change.kind == ChangeKind::Move {
-            // Rows without new values are only removed.
-            let values = std::mem::take(&mut chunk.values).into_iter();
-            let pieces = chunk.numbers.iter().zip(values).filter(|(_, values)| !values.is_empty());
-            let pieces = pieces.map(|(numbers, values)| Ok((numbers.clone(), self.named(values)?)));
-            let pieces = pieces.collect::<Result<Vec<_>>>()?;
+            let mut pieces = Vec::new();
+            for (numbers, values) in chunk.numbers.iter().zip(std::mem::take(&mut chunk.values)) {
+                if values.is_empty() {
+                    // Rows without new values are only removed.
+                    self.batch.note_deleted(&self.change.table, (scan, position), numbers)?;
+                } else {
+                    pieces.push((numbers.clone(), self.named(values)?));
+                }
+            }
             self.batch.note_moved(&self.change.table, (scan, position), &pieces)?;
             self.moved.extend(pieces.into_iter().map(|(_, rows)| rows));
         }
