@@ -15,7 +15,7 @@ use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// The resources that a change may use.
 #[derive(Debug, Clone, Copy)]
@@ -190,7 +190,9 @@ impl<'a> ChangeWriter<'a> {
             self.moved.extend(pieces.into_iter().map(|(_, rows)| rows));
         }
         let change = self.change;
-        running.push_back((position, scope.spawn(move || chunk.successor(change, scan, position))));
+        let rewrite = move || chunk.successor(change, scan, position);
+        let handle = Builder::new().spawn_scoped(scope, rewrite).map_err(Error::no_thread)?;
+        running.push_back((position, handle));
         Ok(())
     }
 
