@@ -133,8 +133,8 @@ impl Case {
         self.run_with_limit("-v", count, arguments)
     }
 
-    /// Runs the program on a system that cannot start a thread, unless its stack has a size of its own: all others would
-    /// need more address space than there is.
+    /// Runs the program where no thread can be started, unless its stack has a size of its own: all others would need
+    /// more address space than there is.
     #[cfg(target_os = "linux")]
     pub(crate) fn run_without_threads<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
         let mut command = self.command(arguments);

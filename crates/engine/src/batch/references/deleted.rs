@@ -1,5 +1,5 @@
-//! Rows of parents that a statement deletes beside others that it changes: `ON DELETE` applies to the rows that refer to
-//! them, and `ON UPDATE` to those that refer to the others.
+//! Rows of parents that a statement deletes beside others that it changes: `ON DELETE` applies to the rows that refer
+//! to them, and `ON UPDATE` to those that refer to the others.
 
 use crate::batch::Batch;
 use crate::batch::keys::groups::Groups;
