@@ -49,6 +49,8 @@ mod typed;
 pub use atsdb_archive::{
     Archive, ArchiveReport, BackupReport, BackupSelector, Backups, DamagedBackup, Manifest, is_archive,
 };
+#[doc(hidden)]
+pub use atsdb_core::parallel::try_threads;
 pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
     BatchId, Check, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, CurrentTimes, DefaultFunction,

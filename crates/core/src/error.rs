@@ -165,6 +165,13 @@ impl Error {
         Self::new(ErrorKind::Internal, message)
     }
 
+    /// [`ErrorKind::Resources`]: the system cannot start a thread.
+    pub fn no_thread(error: std::io::Error) -> Self {
+        Self::new(ErrorKind::Resources, format!("cannot start a thread: {error}"))
+            .with_hint("the process may have too little memory or too few threads: see ulimit -v and ulimit -u")
+            .with_source(error)
+    }
+
     /// Adds a hint: what to do next, as an imperative sentence without a full stop.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());

@@ -48,6 +48,25 @@ pub fn parallel_map<I, T: Send>(
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
+/// Starts threads that all exist at the same time, and ends them. A runtime that panics or waits for ever if it cannot
+/// start a thread must only be built if this succeeds. Without `stack_bytes`, the stacks have the usual size.
+pub fn try_threads(count: usize, stack_bytes: Option<usize>) -> std::io::Result<()> {
+    let mut threads = Vec::with_capacity(count);
+    let mut outcome = Ok(());
+    while threads.len() < count && outcome.is_ok() {
+        let builder = stack_bytes.map_or_else(Builder::new, |bytes| Builder::new().stack_size(bytes));
+        match builder.spawn(std::thread::park) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => outcome = Err(error),
+        }
+    }
+    for thread in threads {
+        thread.thread().unpark();
+        let _ = thread.join();
+    }
+    outcome
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +90,15 @@ mod tests {
         })
         .unwrap();
         assert_eq!(squares, [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]);
+    }
+
+    #[test]
+    fn threads_that_cannot_start_are_an_error_and_no_panic() {
+        assert!(try_threads(3, None).is_ok());
+        // More address space than the system has.
+        let error = Error::no_thread(try_threads(2, Some(1 << 47)).unwrap_err());
+        assert_eq!(error.kind(), crate::ErrorKind::Resources);
+        assert!(error.message().starts_with("cannot start a thread: ") && error.hint().is_some(), "{error}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use crate::error::{other_session, silent, translate};
 use crate::tls::Tls;
 use atsdb_core::Error;
+use atsdb_core::parallel::try_threads;
 use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value, statement_bytes, statement_too_large};
 use futures::TryStreamExt;
 use std::collections::HashMap;
@@ -44,10 +45,11 @@ const MARK: &str = "DEALLOCATE ALL;
 pub(crate) struct IoThread(Option<Runtime>);
 
 impl IoThread {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).thread_name("atsdb-postgres").enable_all().build()?;
-        Ok(Self(Some(runtime)))
+    pub(crate) fn new() -> Result<Self, Error> {
+        // tokio panics if it cannot start a thread.
+        try_threads(1, None).map_err(Error::no_thread)?;
+        let built = Builder::new_multi_thread().worker_threads(1).thread_name("atsdb-postgres").enable_all().build();
+        Ok(Self(Some(built.map_err(Error::no_thread)?)))
     }
 
     fn runtime(&self) -> Option<&Runtime> {

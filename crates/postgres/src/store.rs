@@ -4,7 +4,7 @@ use crate::connection::IoThread;
 use crate::server::PostgresServer;
 use crate::tls::Tls;
 use crate::{schema, settings};
-use atsdb_core::{Error, ErrorKind, Result, StoreWarning};
+use atsdb_core::{Result, StoreWarning};
 use atsdb_sqlstore::{
     Address, Connection, Failure, Secret, Server, ServerOptions, ServerStore, ServerUrl, TlsMode, prepare,
 };
@@ -40,9 +40,7 @@ impl PostgresStore {
     ) -> Result<(ServerStore, Vec<StoreWarning>)> {
         let url = ServerUrl::parse(url, &OPTIONS)?;
         let tls = Tls::of(&url)?;
-        let io_thread = IoThread::new().map_err(|error| {
-            Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
-        })?;
+        let io_thread = IoThread::new()?;
         let mut server = PostgresServer {
             configs: url.addresses.iter().map(|address| config(&url, address, password, &tls)).collect(),
             location: url.shown().into(),

@@ -4,7 +4,8 @@
 use crate::answer::Answer;
 use crate::failure::{Failure, explain};
 use crate::http::HttpFile;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::parallel::try_threads;
+use atsdb_core::{Error, Result};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
@@ -23,6 +24,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// The maximum number of arrived items that are taken at once.
 const ITEMS_AT_ONCE: usize = 64;
 
+/// The number of threads on which requests run.
+const THREADS: usize = 2;
+
 /// The threads on which requests run.
 pub(crate) struct Threads {
     runtime: Option<Runtime>,
@@ -40,9 +44,11 @@ impl Drop for Threads {
 
 impl Threads {
     pub(crate) fn start(check: fn() -> Result<()>) -> Result<Self> {
-        let built = Builder::new_multi_thread().worker_threads(2).thread_name("atsdb-remote").enable_all().build();
-        let failed = |error| Error::new(ErrorKind::Resources, "cannot start a thread").with_source(error);
-        Ok(Self { runtime: Some(built.map_err(failed)?), check })
+        // tokio panics if it cannot start a thread.
+        try_threads(THREADS, None).map_err(Error::no_thread)?;
+        let built =
+            Builder::new_multi_thread().worker_threads(THREADS).thread_name("atsdb-remote").enable_all().build();
+        Ok(Self { runtime: Some(built.map_err(Error::no_thread)?), check })
     }
 
     /// Waits for a result. `shown` names the file in errors.

@@ -190,21 +190,32 @@ impl TableDraft {
         Err(Error::new(ErrorKind::Limit, message).with_hint(hint))
     }
 
-    /// Returns the state that replaces `current`.
-    fn over(&self, current: &Arc<TableState>) -> Result<Arc<TableState>> {
+    /// Starts from another state of the table. It is a [`Conflict`](ErrorKind::Conflict) unless rows were only added.
+    fn rebase(&mut self, base: Arc<TableState>) -> Result<()> {
+        if !base.is(&self.base) {
+            (self.working, self.rejected) = self.over(&base)?;
+            self.base = base;
+        }
+        Ok(())
+    }
+
+    /// Returns the state that replaces `current`, and how many of the added rows were rejected because of their keys.
+    fn over(&self, current: &Arc<TableState>) -> Result<(Arc<TableState>, u64)> {
         if current.is(&self.base) {
-            return Ok(Arc::clone(&self.working));
+            return Ok((Arc::clone(&self.working), self.rejected));
         }
         let same_shape = current.shape == self.base.shape;
         let Some(additions) = self.additions.as_ref().filter(|_| same_shape) else {
             return Err(conflict(current.definition()));
         };
-        let mut state = TableState::clone(current);
+        let (mut state, mut rejected) = (TableState::clone(current), 0);
         for addition in additions {
-            state = added(&state, addition)?.0;
+            let (next, more) = added(&state, addition)?;
+            state = next;
+            rejected += more;
         }
         self.check_bound(state.byte_count())?;
-        Ok(Arc::new(state))
+        Ok((Arc::new(state), rejected))
     }
 }
 
@@ -275,6 +286,17 @@ impl BatchDrafts {
         }
     }
 
+    /// Lets drafts that only add rows start from other states. `base` returns that of a table; without one, its draft
+    /// stays as it is. It is a [`Conflict`](ErrorKind::Conflict) if a draft that does more has another base.
+    pub fn rebase(&mut self, base: impl Fn(TableId) -> Result<Option<Arc<TableState>>>) -> Result<()> {
+        for (id, draft) in &mut self.tables {
+            if let Some(base) = base(*id)? {
+                draft.rebase(base)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the batch has a draft of a table.
     pub fn has(&self, id: TableId) -> bool {
         self.tables.contains_key(&id)
@@ -321,7 +343,7 @@ impl BatchDrafts {
             }
             let over = |(id, draft): (&TableId, &TableDraft)| {
                 let current = current.get(*id).unwrap_or_else(|| Arc::clone(&draft.base));
-                Ok((*id, draft.over(&current)?))
+                Ok((*id, draft.over(&current)?.0))
             };
             let states = self.tables.iter().map(over).collect::<Result<Vec<_>>>()?;
             if let Some((_, definition)) = self.unused.iter().find(|(id, _)| current.get(**id).is_some()) {

@@ -95,10 +95,7 @@ impl BucketLock {
                 }
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("atsdb-s3-lock".into())
-            .spawn(renew)
-            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
+        let thread = std::thread::Builder::new().name("atsdb-s3-lock".into()).spawn(renew).map_err(Error::no_thread)?;
         Ok(Self { holder, is_inherited, stop: Some(stop), thread: Some(thread) })
     }
 }

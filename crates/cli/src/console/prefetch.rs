@@ -1,7 +1,7 @@
 //! Work that waits for others, in a thread of its own, so that Ctrl-C ends the wait.
 
 use crate::console::interrupt;
-use atsdb::{Error, ErrorKind, Result};
+use atsdb::{Error, Result};
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl<T: Send + 'static> Prefetch<T> {
             let _ = sender.send(None);
         };
         let started = std::thread::Builder::new().name("atsdb-ahead".to_owned()).spawn(work);
-        started.map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")))?;
+        started.map_err(Error::no_thread)?;
         Ok(Self { items: receiver })
     }
 
@@ -79,6 +79,7 @@ impl Read for PrefetchedBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atsdb::ErrorKind;
 
     #[test]
     fn a_thread_that_fails_is_no_end_of_its_items() {

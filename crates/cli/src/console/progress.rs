@@ -205,15 +205,16 @@ impl Ticker {
         }
         let (stop, stopped) = channel::<()>();
         let started = clock::now();
-        let thread = std::thread::spawn(move || {
+        let tick = move || {
             let mut wait = QUIET;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 show(&line(started.elapsed()));
                 wait = TICK;
             }
             clear();
-        });
-        Self { stop: Some(stop), thread: Some(thread) }
+        };
+        // Without a thread there is no line.
+        Self { stop: Some(stop), thread: std::thread::Builder::new().spawn(tick).ok() }
     }
 }
 

@@ -28,7 +28,7 @@ impl RunningLine {
         if self.stop.is_none() && std::io::stderr().is_terminal() {
             let (stop, stopped) = channel::<()>();
             let since = Arc::clone(&self.since);
-            std::thread::spawn(move || {
+            let show = move || {
                 while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
                     // Held while the line is shown, so that the end of the statement removes it.
                     let since = since.lock();
@@ -36,7 +36,9 @@ impl RunningLine {
                         progress::show_unless_busy(&line(elapsed));
                     }
                 }
-            });
+            };
+            // Without a thread there is no line.
+            let _ = std::thread::Builder::new().spawn(show);
             self.stop = Some(stop);
         }
         *self.since.lock() = Some(clock::now());

@@ -158,6 +158,43 @@ fn verify_does_not_take_a_lack_of_memory_for_damage() {
     case.run(&["verify", "a.db"]).well();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lack_of_threads_is_reported_and_neither_damage_nor_a_panic() {
+    let case = Case::new().with_store();
+    case.write("a.csv", "a,b\n1,2\n");
+    let commands: [&[&str]; 8] = [
+        &["verify", "a.db"],
+        &["sql", "a.db", "SELECT count(*) FROM readings"],
+        &["import", "a.db", "t", "a.csv"],
+        &["import", "a.db", "t", "a.csv", "--dry-run"],
+        &["copy", "a.db", "b.db"],
+        &["verify", "s3://bucket/backups"],
+        &["sql", "postgresql://nobody@127.0.0.1:1/air", "SELECT 1"],
+        &["export", "a.db", "readings", "-o", "r.csv"],
+    ];
+    let mut refused = 0;
+    for command in commands {
+        let run = case.run_without_threads(command);
+        let output = format!("{command:?}, exit code {}: {}{}", run.code, run.text(), run.stderr);
+        assert!([0, 2, 4].contains(&run.code), "{output}");
+        assert!(!output.contains("panicked") && !output.contains("damaged"), "{output}");
+        let is_reported = run.stderr.contains("cannot start") && run.stderr.contains("hint: ");
+        assert!(run.code == 0 || is_reported, "{output}");
+        refused += u32::from(run.code != 0);
+    }
+    assert!(refused > 3, "only {refused} commands met with a thread that could not start");
+    // The stacks of the threads for queries take more address space than there is.
+    let mut refused = 0;
+    for kibibytes in (200_000..=400_000).step_by(50_000) {
+        let run = case.run_with_memory(kibibytes, &["sql", "a.db", "SELECT count(*), max(time) FROM readings"]);
+        assert!(!run.stderr.contains("panicked") && !run.stderr.contains("damaged"), "{kibibytes} KiB: {}", run.stderr);
+        refused += u32::from(run.stderr.contains("cannot start"));
+    }
+    assert!(refused > 0, "the threads for queries could always start");
+    assert!(case.run(&["verify", "a.db"]).well().text().starts_with("no damage"));
+}
+
 #[test]
 fn a_view_is_listed_as_one_and_takes_no_rows() {
     let case = Case::new();

@@ -133,6 +133,15 @@ impl Case {
         self.run_with_limit("-v", count, arguments)
     }
 
+    /// Runs the program where no thread can be started, unless its stack has a size of its own: all others would need
+    /// more address space than there is.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn run_without_threads<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Run {
+        let mut command = self.command(arguments);
+        command.env("RUST_MIN_STACK", (1_u64 << 47).to_string());
+        Run::new(command.stdin(Stdio::null()).output().expect("the program runs"))
+    }
+
     fn run_with_limit<A: AsRef<OsStr>>(&self, flag: &str, count: u32, arguments: &[A]) -> Run {
         let own = self.command(arguments);
         let mut command = Command::new("sh");

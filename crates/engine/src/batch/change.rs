@@ -86,17 +86,19 @@ impl Batch {
         Ok(self.changes.tables(&base))
     }
 
-    /// Lets the batch see the present state of the store, if it has changed nothing yet. Call this only if nothing has
-    /// been read from its snapshot.
+    /// Lets the batch see the present state of the store, if it has changed nothing yet, and no savepoint has the state
+    /// that it sees. Call this only if nothing has been read from its snapshot.
     pub fn refresh(&mut self) {
         if self.is_new() {
             self.changes.forget_base();
         }
     }
 
-    /// Whether the batch has changed nothing and has no rows.
+    /// Whether the batch has changed nothing and has no rows, and a rollback to a savepoint would not show a state that
+    /// it has read before.
     fn is_new(&self) -> bool {
-        self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0
+        let has_saved = self.savepoints.iter().any(|savepoint| savepoint.changes.base().is_some());
+        self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0 && !has_saved
     }
 
     /// The state of the store that the batch sees, without its own changes.
@@ -275,6 +277,8 @@ impl Batch {
         }
         let base = ReadSnapshot::take(&self.handle.shared)?;
         self.changes.set_base(&base)?;
+        let rebased = self.rebase_drafts(&base);
+        self.note_half_done(rebased)?;
         Ok(base)
     }
 

@@ -151,6 +151,10 @@ impl Batch {
     fn hand_over(&mut self) -> Result<CommitOutcome> {
         let (stage, add) = self.chunks.take_chunks();
         if stage.is_none() && add.is_empty() && self.id.is_none() && self.changes.is_empty() {
+            // The store gets no change with which it would compare the definitions.
+            if self.changes.relies_on_memory() {
+                self.check_definitions()?;
+            }
             return Ok(CommitOutcome::Committed);
         }
         let (batch, parts) = (self.id.clone(), self.parts.clone());

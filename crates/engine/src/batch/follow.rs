@@ -111,4 +111,22 @@ impl Batch {
         }
         Ok(has_changed)
     }
+
+    /// Refuses a batch that changes only tables in memory if others have changed definitions that it relies on. A batch
+    /// that only adds rows may follow them if its rows are valid under the present definitions.
+    pub(crate) fn check_definitions(&self) -> Result<()> {
+        let snapshot = ReadSnapshot::take(&self.handle.shared)?;
+        let can_follow = !self.changes.has_looked() && !self.pins_definitions;
+        for relied_on in self.changes.named_definitions() {
+            let Some(now) = snapshot.table_by_id(relied_on.table) else {
+                return Err(Error::not_found(format!("table number {} was dropped", relied_on.table.0)));
+            };
+            let writer = self.chunks.find_writer(relied_on.table).filter(|_| can_follow);
+            let takes_rows = writer.is_some_and(|writer| takes_rows_of(&now.definition, &writer.definition));
+            if now.version != relied_on.version && !takes_rows {
+                return Err(changed_meanwhile(&now.definition));
+            }
+        }
+        Ok(())
+    }
 }

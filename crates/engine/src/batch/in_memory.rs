@@ -76,6 +76,16 @@ impl Batch {
         Ok(draft)
     }
 
+    /// Lets the batch see tables in memory at the same moment as all others, with the rows that it has added to them
+    /// before that moment. A batch that does more than add rows reads the store first.
+    pub(crate) fn rebase_drafts(&mut self, base: &ReadSnapshot) -> Result<()> {
+        self.drafts.rebase(|id| match base.table_by_id(id) {
+            Some(table) => base.resident(table).map(Some),
+            // It is temporary, or the batch has created it.
+            None => Ok(None),
+        })
+    }
+
     /// Gives the rows of a table in memory a new definition. Rows that this process has not loaded get the definition
     /// that the table has when they are loaded.
     pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {

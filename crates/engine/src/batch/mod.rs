@@ -312,6 +312,7 @@ impl Batch {
     ) -> Result<()> {
         if table.definition.is_in_memory() {
             self.row_count += row_count as u64;
+            self.writer(table)?;
             return self.draft(table)?.append(columns, row_count, policy);
         }
         let rows = self.stored_rows(table, columns, row_count)?;

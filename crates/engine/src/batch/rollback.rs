@@ -43,7 +43,8 @@ impl Batch {
     pub fn rollback_to_savepoint(&mut self, name: &str) -> Result<usize> {
         let at = self.find_savepoint(name)?;
         let mut savepoint = self.savepoints[at].clone();
-        if let Some(seen) = self.changes.base().filter(|_| savepoint.changes.base().is_none()) {
+        let seen_since = self.changes.base().filter(|_| savepoint.changes.base().is_none()).cloned();
+        if let Some(seen) = &seen_since {
             // What the batch has read since stays what it sees.
             savepoint.changes.set_base(seen)?;
         }
@@ -65,6 +66,9 @@ impl Batch {
         self.savepoints.truncate(at + 1);
         self.chunks.restore_pending(savepoint.pending);
         (self.changes, self.drafts, self.row_count) = (savepoint.changes, savepoint.drafts, savepoint.row_count);
+        if let Some(seen) = &seen_since {
+            self.rebase_drafts(seen)?;
+        }
         self.is_half_done = false;
         Ok(at + 1)
     }

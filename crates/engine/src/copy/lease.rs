@@ -55,10 +55,8 @@ impl Lease {
                 }
             }
         };
-        let thread = std::thread::Builder::new()
-            .name("atsdb-copy-lease".into())
-            .spawn(renew)
-            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
+        let thread =
+            std::thread::Builder::new().name("atsdb-copy-lease".into()).spawn(renew).map_err(Error::no_thread)?;
         Ok(Self { store: Arc::clone(store), holder, is_lost, stop: Some(stop), thread: Some(thread) })
     }
 

@@ -5,7 +5,7 @@ use crate::copy::cut::{Cut, CutChunk};
 use crate::copy::lease::Lease;
 use crate::copy::options::{CopyOptions, CopyProgress, CopyReport};
 use crate::copy::stage::{CopyStage, TargetTable};
-use atsdb_core::{Error, ErrorKind, NewChunk, Result, TableId};
+use atsdb_core::{Error, NewChunk, Result, TableId};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Chunks are written in groups of about this many bytes.
@@ -43,9 +43,7 @@ impl CopyStage<'_> {
                 let (sender, receiver) = sync_channel(ahead);
                 let share = groups.iter().skip(first).step_by(count);
                 let reader = std::thread::Builder::new().name("atsdb-copy".into());
-                reader
-                    .spawn_scoped(scope, move || read_each(cut, share, owners, &sender))
-                    .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
+                reader.spawn_scoped(scope, move || read_each(cut, share, owners, &sender)).map_err(Error::no_thread)?;
                 Ok(receiver)
             };
             let readers: Vec<Receiver<ReadGroup>> = (0..count).map(start).collect::<Result<_>>()?;

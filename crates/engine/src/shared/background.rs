@@ -1,6 +1,6 @@
 //! A background thread that works repeatedly and ends with the engine.
 
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
@@ -20,10 +20,7 @@ impl Background {
         run: impl FnOnce(&Wakeups) + Send + 'static,
     ) -> Result<Self> {
         let own = Arc::clone(&wakeups);
-        let thread = Builder::new()
-            .name(name.to_owned())
-            .spawn(move || run(&own))
-            .map_err(|error| Error::new(ErrorKind::Unavailable, "cannot start a thread").with_source(error))?;
+        let thread = Builder::new().name(name.to_owned()).spawn(move || run(&own)).map_err(Error::no_thread)?;
         Ok(Self { wakeups, thread: Some(thread) })
     }
 }

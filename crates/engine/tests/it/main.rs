@@ -21,6 +21,7 @@ mod later;
 mod located_rows;
 mod maintenance;
 mod materialized;
+mod memory_moments;
 mod page_cache;
 mod redefined_references;
 mod references;

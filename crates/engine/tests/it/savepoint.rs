@@ -103,6 +103,25 @@ fn a_rollback_to_a_savepoint_before_the_first_read_keeps_the_state_that_was_read
 }
 
 #[test]
+fn a_batch_sees_no_later_state_than_a_savepoint_that_it_may_return_to() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&definition()).unwrap();
+        let mut batch = engine.batch(None);
+        // The batch has read the store, but no rows.
+        batch.tables().unwrap();
+        batch.savepoint("one").unwrap();
+        let mut other = engine.batch(None);
+        other.append(&table, &rows(0..1)).unwrap();
+        other.commit().unwrap();
+        batch.refresh();
+        let before = count(&batch.snapshot().unwrap());
+        batch.rollback_to_savepoint("one").unwrap();
+        assert_eq!(count(&batch.snapshot().unwrap()), before);
+    }
+}
+
+#[test]
 fn rows_hidden_before_a_savepoint_are_removed_by_the_commit() {
     let (_folder, engines) = engines();
     for engine in engines {

@@ -4,6 +4,7 @@ use atsdb_core::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
+use std::thread::Builder;
 
 /// Blocks that may be read and not yet delivered, for each thread.
 const WINDOW_PER_THREAD: usize = 2;
@@ -27,9 +28,9 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
     let (results, inbox) = channel();
     let window = threads * WINDOW_PER_THREAD;
     std::thread::scope(|scope| {
-        for _ in 0..threads {
+        for thread in 0..threads {
             let (results, blocks, delivered, has_room, work) = (results.clone(), &blocks, &delivered, &has_room, &work);
-            scope.spawn(move || {
+            let run = move || {
                 loop {
                     let (index, block) = {
                         let mut blocks = blocks.lock();
@@ -60,7 +61,13 @@ pub(crate) fn run_in_order<B: Send, T: Send>(
                         return;
                     }
                 }
-            });
+            };
+            match Builder::new().spawn_scoped(scope, run) {
+                Ok(_) => {}
+                Err(error) if thread == 0 => return Err(Error::no_thread(error)),
+                // The threads that have started do all the work.
+                Err(_) => break,
+            }
         }
         drop(results);
         let mut waiting = BTreeMap::new();

@@ -21,6 +21,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Builder;
 
 /// The size of one piece in bytes.
 const PIECE_BYTES: usize = 4 << 20;
@@ -110,7 +111,8 @@ impl SingleColumn<'_> {
         };
         std::thread::scope(|scope| {
             let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-            (1..threads).for_each(|_| drop(scope.spawn(work)));
+            // If the system cannot start a thread, the others do its work.
+            (1..threads).for_each(|_| drop(Builder::new().spawn_scoped(scope, work)));
             work();
         });
         if !is_plain.into_inner() {

@@ -8,7 +8,7 @@ use crate::connection::{IoThread, PostgresConnection};
 use crate::error::translate_source;
 use crate::store::{OPTIONS, config};
 use crate::tls::Tls;
-use atsdb_core::{Error, ErrorKind, Result};
+use atsdb_core::Result;
 use atsdb_foreign::{
     BatchBuilder, ColumnChooser, ForeignColumn, ForeignTable, RowBatches, RowReader, Value, choose, errors, find_table,
 };
@@ -79,10 +79,7 @@ pub fn read_table(
 
 /// Connects to the first address that answers.
 fn connect(url: &ServerUrl, password: Option<&Secret>, tls: &Tls, location: &Arc<str>) -> Attempt<PostgresConnection> {
-    let io_thread = IoThread::new().map_err(|error| {
-        Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")).with_source(error)
-    })?;
-    let (io_thread, answer_max) = (Arc::new(io_thread), ServerOptions::default().answer_max());
+    let (io_thread, answer_max) = (Arc::new(IoThread::new()?), ServerOptions::default().answer_max());
     url.connect_to_any(|address| {
         let how = (&config(url, address, password, tls), tls, SETUP);
         PostgresConnection::open(how, &io_thread, location, answer_max.min(Duration::from_secs(60)))

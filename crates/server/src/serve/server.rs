@@ -12,10 +12,11 @@ use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::{ServerState, State};
 use crate::tls::identity::Tls;
 use crate::{grpc, http, pg};
-use atsdb::{Database, Error, ErrorKind, Result};
+use atsdb::{Database, Error, ErrorKind, Result, try_threads};
 use serde_json::json;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -135,13 +136,17 @@ impl Server {
     /// Errors: [`ErrorKind::Usage`] if two databases have one name, or if other machines can reach an address and a
     /// database has no users; the error of the first store if none can be opened.
     pub fn start_all(sources: Vec<DatabaseSource>, listening: Listening) -> Result<Self> {
+        // tokio panics if it cannot start a thread, and then waits for those that it has.
+        let thread_count = std::thread::available_parallelism().map_or(1, NonZero::get);
+        try_threads(thread_count, None).map_err(Error::no_thread)?;
         let runtime = Builder::new_multi_thread()
+            .worker_threads(thread_count)
             .enable_all()
             // One thread for each active connection of the protocols, and some more.
             .max_blocking_threads(listening.options.connections_max.saturating_mul(3).saturating_add(SPARE_THREADS))
             .thread_name("atsdb-server")
             .build()
-            .map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start threads: {error}")))?;
+            .map_err(Error::no_thread)?;
         let (phase, follower) = PhaseOwner::new();
         let state = ServerState::new(listening.options.statements.clone(), follower, Log::new(listening.options.log));
         let databases = Databases::open(&state, sources, listening.require_users())?;

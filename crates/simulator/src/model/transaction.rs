@@ -335,6 +335,9 @@ impl TransactionView {
             let is_redefined = after.is_some_and(|after| after.definition != before.definition);
             let touched = self.touched.contains(&uid);
             if !touched && added.is_empty() {
+                // A change of a table in memory relies on its definition even if it leaves the rows as they are.
+                let is_redefined = || merged.by_uid(uid).is_none_or(|now| now.defined != before.defined);
+                may_conflict |= self.additions.contains_key(&uid) && is_redefined();
                 continue;
             }
             if let Some(additions) = self.additions.get(&uid)

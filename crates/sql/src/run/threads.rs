@@ -1,9 +1,9 @@
 //! The threads that queries run on.
 
+use atsdb_core::parallel::try_threads;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::future::Future;
 use std::sync::Arc;
-use std::thread::Builder;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -54,7 +54,7 @@ impl Drop for Threads {
 /// space, too.
 fn start_runtime(count: usize, stack_bytes: usize) -> Result<Runtime> {
     let failed = |error: std::io::Error| shortage(format!("cannot start {count} threads for queries: {error}"));
-    try_threads(count + 1, stack_bytes).map_err(failed)?;
+    try_threads(count + 1, Some(stack_bytes)).map_err(failed)?;
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(count)
         .thread_name("atsdb-query")
@@ -72,23 +72,6 @@ pub(crate) fn no_thread(panic: &str) -> Option<Error> {
 fn shortage(message: String) -> Error {
     Error::new(ErrorKind::Resources, message)
         .with_hint("the process may have too little memory or too few threads: see ulimit -v and ulimit -u")
-}
-
-/// Starts threads that all exist at the same time, and ends them.
-fn try_threads(count: usize, stack_bytes: usize) -> std::io::Result<()> {
-    let mut threads = Vec::with_capacity(count);
-    let mut outcome = Ok(());
-    while threads.len() < count && outcome.is_ok() {
-        match Builder::new().stack_size(stack_bytes).spawn(std::thread::park) {
-            Ok(thread) => threads.push(thread),
-            Err(error) => outcome = Err(error),
-        }
-    }
-    for thread in threads {
-        thread.thread().unpark();
-        let _ = thread.join();
-    }
-    outcome
 }
 
 #[cfg(test)]

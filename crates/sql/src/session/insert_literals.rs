@@ -26,11 +26,16 @@ impl Session {
             seen.clone().map_or_else(|| self.tables(), |table| Ok(vec![table]))
         });
         let inserted = self.insert_run(run, text, parameters, seen.is_some());
-        let Some(seen) = seen else { return inserted.map_err(|(error, _)| error) };
+        let may_be_outdated = |error: &Error| match error.kind() {
+            ErrorKind::Conflict => true,
+            kind => seen.is_some() && kind != ErrorKind::Interrupted,
+        };
         match inserted {
             // The error may be due to a definition that is out of date.
-            Err((error, MayBeStored(false))) if error.kind() != ErrorKind::Interrupted => {
-                self.engine.forget_seen(&seen);
+            Err((error, MayBeStored(false))) if may_be_outdated(&error) => {
+                if let Some(seen) = &seen {
+                    self.engine.forget_seen(seen);
+                }
                 let run = InsertRun::begin(text, parameters, &path, |_| self.tables());
                 self.insert_run(run, text, parameters, false).map_err(|(error, _)| error)
             }

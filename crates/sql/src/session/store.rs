@@ -2,8 +2,8 @@
 
 use super::schemas::{NewName, require_schema};
 use super::state::Session;
-use atsdb_core::{Result, Table, TableDefinition};
-use atsdb_engine::{OnCommit, TemporaryTables};
+use atsdb_core::{Error, Result, Table, TableDefinition};
+use atsdb_engine::{Batch, OnCommit, TemporaryTables};
 
 impl Session {
     pub(super) fn create(&self, definition: &TableDefinition) -> Result<Table> {
@@ -88,20 +88,28 @@ impl Session {
     /// Removes all rows of tables in one commit, in which identity columns may begin to count anew.
     pub(super) fn empty(&self, tables: &[Table], restart: bool) -> Result<()> {
         self.with_batch_retried(|batch| {
-            tables.iter().try_for_each(|table| {
+            for table in tables {
                 batch.truncate(table)?;
-                let mut definition = table.definition.clone();
-                for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
-                    *identity = identity.restarted(identity.start)?;
+                if restart {
+                    self.restart_counters(batch, table)?;
                 }
-                match restart && definition != table.definition {
-                    true => {
-                        self.numbers.begin_counters(table, &mut definition)?;
-                        batch.redefine(table, definition).map(drop)
-                    }
-                    false => Ok(()),
-                }
-            })
+            }
+            Ok(())
         })
+    }
+
+    /// Makes the identity columns of a table count anew, under the definition that the batch sees.
+    fn restart_counters(&self, batch: &mut Batch, table: &Table) -> Result<()> {
+        let own = batch.tables()?.into_iter().find(|own| own.id == table.id);
+        let own = own.ok_or_else(|| Error::not_found(format!("table {} was dropped", table.definition.name)))?;
+        let mut definition = own.definition.clone();
+        for identity in definition.columns.iter_mut().filter_map(|column| column.identity.as_mut()) {
+            *identity = identity.restarted(identity.start)?;
+        }
+        if definition == own.definition {
+            return Ok(());
+        }
+        self.numbers.begin_counters(&own, &mut definition)?;
+        batch.redefine(&own, definition).map(drop)
     }
 }

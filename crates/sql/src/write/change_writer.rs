@@ -15,7 +15,7 @@ use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::thread::{Scope, ScopedJoinHandle};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// The resources that a change may use.
 #[derive(Debug, Clone, Copy)]
@@ -177,16 +177,22 @@ impl<'a> ChangeWriter<'a> {
             self.finish(running, scan)?;
         }
         if self.change.kind == ChangeKind::Move {
-            // Rows without new values are only removed.
-            let values = std::mem::take(&mut chunk.values).into_iter();
-            let pieces = chunk.numbers.iter().zip(values).filter(|(_, values)| !values.is_empty());
-            let pieces = pieces.map(|(numbers, values)| Ok((numbers.clone(), self.named(values)?)));
-            let pieces = pieces.collect::<Result<Vec<_>>>()?;
+            let mut pieces = Vec::new();
+            for (numbers, values) in chunk.numbers.iter().zip(std::mem::take(&mut chunk.values)) {
+                if values.is_empty() {
+                    // Rows without new values are only removed.
+                    self.batch.note_deleted(&self.change.table, (scan, position), numbers)?;
+                } else {
+                    pieces.push((numbers.clone(), self.named(values)?));
+                }
+            }
             self.batch.note_moved(&self.change.table, (scan, position), &pieces)?;
             self.moved.extend(pieces.into_iter().map(|(_, rows)| rows));
         }
         let change = self.change;
-        running.push_back((position, scope.spawn(move || chunk.successor(change, scan, position))));
+        let rewrite = move || chunk.successor(change, scan, position);
+        let handle = Builder::new().spawn_scoped(scope, rewrite).map_err(Error::no_thread)?;
+        running.push_back((position, handle));
         Ok(())
     }
 

@@ -26,6 +26,7 @@ mod parameters;
 mod partition_top;
 mod prepared;
 mod render;
+mod repeated_statements;
 mod rollups;
 mod scripts;
 mod sharing;

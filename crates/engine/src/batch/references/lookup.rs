@@ -250,11 +250,21 @@ impl WantedKeys {
 
     /// The keys that are not among others.
     pub(super) fn not_among(&self, others: &[KeyColumns]) -> Result<Vec<KeyColumns>> {
+        self.without(&self.are_among(others)?)
+    }
+
+    /// The keys that are among others.
+    pub(super) fn among(&self, others: &[KeyColumns]) -> Result<Vec<KeyColumns>> {
+        let are_missing: Vec<bool> = self.are_among(others)?.into_iter().map(|is_among| !is_among).collect();
+        self.without(&are_missing)
+    }
+
+    fn are_among(&self, others: &[KeyColumns]) -> Result<Vec<bool>> {
         let mut flags = vec![false; self.groups.count()];
         for columns in others {
             self.groups.find(columns)?.into_iter().flatten().for_each(|group| flags[group as usize] = true);
         }
-        self.without(&flags)
+        Ok(flags)
     }
 }
 

@@ -4,9 +4,9 @@
 //! commit, the batch looks up the keys of its new chunks of child tables in their parents ([`children`]), and those
 //! that went with the chunks that it has removed from parents in the child tables ([`parents`]). What `ON DELETE` and
 //! `ON UPDATE` say happens there ([`actions`]). A key is looked up once, however many rows have it ([`lookup`]).
-//! Rows of a parent that are removed and added again with other keys are noted ([`moved`]). The check of a deferred
-//! foreign key waits for the end of the transaction ([`postponed`]). Keys that are gone are compared with newer rows
-//! after definitions may have changed ([`present`]).
+//! Rows of a parent that are removed and added again with other keys are noted ([`moved`]), and so are those that are
+//! deleted beside changed ones ([`deleted`]). The check of a deferred foreign key waits for the end of the transaction
+//! ([`postponed`]). Keys that are gone are compared with newer rows after definitions may have changed ([`present`]).
 //!
 //! Two batches may do both at the same time: one adds a row, the other deletes the row that it refers to. Each sees a
 //! state in which that is allowed, so the commit of the later one must be refused ([`recheck`]):
@@ -25,6 +25,7 @@ mod actions;
 mod children;
 pub(crate) mod declared;
 pub(crate) mod deferral;
+mod deleted;
 mod lookup;
 mod moved;
 mod parents;

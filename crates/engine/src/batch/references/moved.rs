@@ -71,13 +71,7 @@ impl Batch {
         followed: &[usize],
         (before, after): (Vec<ArrayRef>, Vec<ArrayRef>),
     ) -> Result<()> {
-        let rows = |arrays: Vec<ArrayRef>| {
-            let names = followed.iter().map(|at| &table.definition.columns[*at].name).zip(&arrays);
-            let fields: Vec<Field> =
-                names.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
-            RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-        };
-        let (before, after) = (rows(before)?, rows(after)?);
+        let (before, after) = (named_columns(table, followed, before)?, named_columns(table, followed, after)?);
         self.changes.references_mut().note_moved(MovedRows { table: table.id, before, after });
         Ok(())
     }
@@ -127,4 +121,11 @@ impl Batch {
         }
         Ok(changed)
     }
+}
+
+/// The columns of a table at these positions, with their names.
+pub(super) fn named_columns(table: &Table, positions: &[usize], arrays: Vec<ArrayRef>) -> Result<RecordBatch> {
+    let names = positions.iter().map(|at| &table.definition.columns[*at].name).zip(&arrays);
+    let fields: Vec<Field> = names.map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
 }

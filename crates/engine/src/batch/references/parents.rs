@@ -8,7 +8,7 @@ use crate::batch::references::children::{own_table, references_to};
 use crate::batch::references::lookup::{ForeignKeySide, WantedKeys, scan_of, scan_over, sides};
 use crate::batch::references::moved::ChangedKeys;
 use crate::batch::references::present::PresentReference;
-use crate::batch::references::state::{GoneKeys, KnownTable, MovedRows, Reference, RemovedChunk};
+use crate::batch::references::state::{DeletedRows, GoneKeys, KnownTable, MovedRows, Reference, RemovedChunk};
 use crate::read::scan::Scan;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use atsdb_core::name::same_name;
@@ -78,8 +78,13 @@ impl Batch {
 
     /// Finds the keys that parents lack without the removed chunks, and those that their moved rows have exchanged for
     /// others, deletes or changes the rows that refer to them where the foreign key says so, and returns the keys. More
-    /// chunks of parents may be removed then.
-    pub(super) fn follow_removed(&mut self, removed: &[RemovedChunk], moved: &[MovedRows]) -> Result<Vec<GoneKeys>> {
+    /// chunks of parents may be removed then. `deleted` are rows of chunks from which others were moved.
+    pub(super) fn follow_removed(
+        &mut self,
+        removed: &[RemovedChunk],
+        moved: &[MovedRows],
+        deleted: &[DeletedRows],
+    ) -> Result<Vec<GoneKeys>> {
         let mut all_gone = Vec::new();
         let changes: BTreeSet<(TableId, bool)> =
             removed.iter().map(|removed| (removed.table, removed.is_deletion)).collect();
@@ -93,12 +98,22 @@ impl Batch {
             for reference in references_to(&view.inner.tables, &parent.definition) {
                 let Some(child) = own_table(&view, reference.child) else { continue };
                 let (_, side) = sides(&child.definition, &reference.key, &parent.definition)?;
+                let of_parent = (&parent, &side);
                 let lacking = lacking(&view, &parent, &side, &before)?;
-                let changed = match is_deletion || reference.key.on_update.refuses() {
-                    true => ChangedKeys::default(),
-                    false => self.changed_keys(&parent, &side, moved)?,
+                let mut changed = ChangedKeys::default();
+                let gone = if is_deletion {
+                    gone_keys(&reference, of_parent, true, lacking.clone(), &lacking)?
+                } else {
+                    if !reference.key.on_update.refuses() {
+                        changed = self.changed_keys(&parent, &side, moved)?;
+                    }
+                    let deleted = self.deleted_keys(&parent, &side, deleted)?;
+                    let (of_deleted, of_changed) = split(lacking, &deleted)?;
+                    // Deleted rows come first: a changed row may have the key of one now.
+                    let mut gone = gone_keys(&reference, of_parent, true, of_deleted, &deleted)?;
+                    gone.extend(gone_keys(&reference, of_parent, false, of_changed, &changed.before)?);
+                    gone
                 };
-                let gone = gone_keys(&reference, (&parent, &side), is_deletion, lacking, &changed)?;
                 if gone.is_empty() {
                     continue;
                 }
@@ -106,9 +121,9 @@ impl Batch {
                 if let Some(known) = self.changes.references_mut().known_mut().get_mut(&id) {
                     known.lacks_keys = true;
                 }
-                if let Some(gone) = gone.iter().find(|gone| !gone.action.refuses()) {
+                for gone in gone.iter().filter(|gone| !gone.action.refuses()) {
                     let columns = reference.key.columns.iter().copied().zip(gone.parent_columns.iter().copied());
-                    if followed.insert((child.id, columns.collect::<BTreeSet<_>>())) {
+                    if followed.insert((child.id, gone.is_deletion, columns.collect::<BTreeSet<_>>())) {
                         self.change_children(&parent, gone, &changed)?;
                     }
                 }
@@ -186,25 +201,36 @@ fn lacking(view: &ReadSnapshot, parent: &Table, side: &ForeignKeySide<'_>, befor
     Ok(keys)
 }
 
-/// The keys that a parent, whose side of the foreign key is given, lacks or that its rows have exchanged for others,
-/// each with what happens to the rows that refer to them.
+/// Of the keys that a parent lacks, those of deleted rows, and the others.
+fn split(lacking: Vec<KeyColumns>, deleted: &[KeyColumns]) -> Result<(Vec<KeyColumns>, Vec<KeyColumns>)> {
+    if lacking.is_empty() || deleted.is_empty() {
+        return Ok((Vec::new(), lacking));
+    }
+    let lacking = WantedKeys::of(lacking)?;
+    Ok((lacking.among(deleted)?, lacking.not_among(deleted)?))
+}
+
+/// The keys that a parent, whose side of the foreign key is given, lacks or that its rows have given up, each with what
+/// happens to the rows that refer to them.
 fn gone_keys(
     reference: &Reference,
     (parent, side): (&Table, &ForeignKeySide<'_>),
     is_deletion: bool,
     lacking: Vec<KeyColumns>,
-    changed: &ChangedKeys,
+    given_up: &[KeyColumns],
 ) -> Result<Vec<GoneKeys>> {
     use ReferentialAction::{Restrict, SetDefault};
     let action = if is_deletion { reference.key.on_delete } else { reference.key.on_update };
-    let (followed, refused) = if is_deletion || action.refuses() {
-        // A default may be the key that is gone.
-        (lacking.clone(), if action == SetDefault { lacking } else { Vec::new() })
+    let (followed, refused) = if action.refuses() {
+        (lacking, Vec::new())
     } else if action == SetDefault || lacking.is_empty() {
-        (changed.before.clone(), lacking)
+        // A default may be the key that is gone.
+        (given_up.to_vec(), lacking)
+    } else if is_deletion {
+        (given_up.to_vec(), Vec::new())
     } else {
         // A row whose new key is unknown cannot be told from a deleted one, so no row may refer to it.
-        (changed.before.clone(), WantedKeys::of(lacking)?.not_among(&changed.before)?)
+        (given_up.to_vec(), WantedKeys::of(lacking)?.not_among(given_up)?)
     };
     let gone = [(action, followed), (Restrict, refused)].into_iter().filter(|(_, keys)| !keys.is_empty());
     let parent_columns: Vec<ColumnId> = side.columns().map(|column| column.id).collect();

@@ -34,6 +34,7 @@ impl Batch {
         loop {
             let references = self.changes.references_mut();
             let (removed, moved) = (references.take_removed(), references.take_moved());
+            let deleted = references.take_deleted();
             if removed.is_empty() {
                 break;
             }
@@ -43,7 +44,7 @@ impl Batch {
                 return Err(Error::new(ErrorKind::Limit, message)
                     .with_hint(format!("the maximum is {MOVES_MAX} tables: UPDATE fewer rows in one statement")));
             }
-            all_gone.extend(self.follow_removed(&removed, &moved)?);
+            all_gone.extend(self.follow_removed(&removed, &moved, &deleted)?);
         }
         // Rows that actions have added to tables with keys still wait. Only settled ones are checked below.
         self.settle_keys()?;

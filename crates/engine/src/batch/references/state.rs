@@ -52,6 +52,14 @@ pub(crate) struct MovedRows {
     pub(crate) after: RecordBatch,
 }
 
+/// Rows of a parent that are deleted by a statement that also changes others in the same chunks.
+#[derive(Clone)]
+pub(crate) struct DeletedRows {
+    pub(crate) table: TableId,
+    /// The columns that foreign keys refer to, in stored form.
+    pub(crate) columns: RecordBatch,
+}
+
 /// Keys that rows of a parent do not have any more. Definitions may change while they are kept.
 #[derive(Clone)]
 pub(crate) struct GoneKeys {
@@ -99,6 +107,8 @@ pub(crate) struct References {
     removed: Vec<RemovedChunk>,
     /// Rows of parents that were removed and added again since the last check.
     moved: Vec<MovedRows>,
+    /// Rows of parents that were deleted beside changed ones since the last check.
+    deleted: Vec<DeletedRows>,
     /// Keys that parents lacked when a statement ended, and that are looked up when the transaction ends.
     postponed_gone: Vec<GoneKeys>,
     /// Child tables with rows that are looked up when the transaction ends.
@@ -185,6 +195,16 @@ impl References {
     /// Notes rows of a parent that are removed and added again.
     pub(crate) fn note_moved(&mut self, rows: MovedRows) {
         self.moved.push(rows);
+    }
+
+    /// Notes rows of a parent that are deleted beside changed ones.
+    pub(crate) fn note_deleted(&mut self, rows: DeletedRows) {
+        self.deleted.push(rows);
+    }
+
+    /// Takes the rows that were deleted beside changed ones and are not checked.
+    pub(crate) fn take_deleted(&mut self) -> Vec<DeletedRows> {
+        std::mem::take(&mut self.deleted)
     }
 
     /// Takes the moved rows that are not checked.

@@ -11,6 +11,7 @@ use arrow::array::RecordBatch;
 use atsdb::sql::{CopyFormat, CopyHeader, CopySource, CopyStatement, Permission};
 use atsdb::{Column, Error, ErrorKind, Table};
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::Builder;
 
 /// The maximum number of batches that are read but not stored yet.
 const WAITING_BATCHES_MAX: usize = 2;
@@ -37,7 +38,8 @@ impl Connection {
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
         let (session, io, copied_rows) = (&self.session, &mut self.io, &self.copied_rows);
         std::thread::scope(|scope| {
-            let store = scope.spawn(|| session.load(&table, &names, copy.condition.as_deref(), pieces));
+            let load = || session.load(&table, &names, copy.condition.as_deref(), pieces);
+            let store = Builder::new().spawn_scoped(scope, load).map_err(Error::no_thread)?;
             let mut next = || -> Result<Option<RecordBatch>, Failure> {
                 loop {
                     match io.wait()? {
