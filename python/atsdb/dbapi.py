@@ -167,7 +167,7 @@ class Connection:
         except errors.BY_KIND["sql"] as error:
             if failure is None:
                 raise
-            raise type(error)(f"{error.message}: {failure}", error.hint) from failure
+            raise type(error)(f"{error.message}: {failure}", error.hint, error.sqlstate) from failure
 
     def rollback(self) -> None:
         """Discards the transaction's changes, if one is open."""

@@ -12,6 +12,7 @@ use atsdb::arrow::array::RecordBatch;
 use atsdb::name::same_name;
 use atsdb::sql::Answer;
 use atsdb::{BatchId, Column, CommitOutcome, Error, ErrorKind, Result, SearchPath, Table};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
@@ -80,33 +81,37 @@ impl Session {
         self.session.interrupt_handle().interrupt();
     }
 
-    /// Appends data that exports Arrow. Returns the number of rows and whether they were stored, or `None` if the data
-    /// does not export Arrow.
-    #[pyo3(signature = (table, data, id = None))]
+    /// Appends the batches of objects that export Arrow, all of them or none. Returns the number of rows and whether
+    /// they were stored.
+    #[pyo3(signature = (table, frames, id = None))]
     fn append_arrow(
         &self,
         py: Python<'_>,
         table: &str,
-        data: &Bound<'_, PyAny>,
+        frames: &Bound<'_, PyAny>,
         id: Option<&str>,
-    ) -> PyResult<Option<(u64, bool)>> {
-        let Some(mut batches) = import_batches(data)? else { return Ok(None) };
+    ) -> PyResult<(u64, bool)> {
         let mut target = raised(py, AppendTarget::new(self, table, id))?;
-        let stop = AtomicBool::new(false);
-        let done = wait_for(
-            py,
-            || stop.store(true, Ordering::Relaxed),
-            || {
-                while let Some(batch) = batches.next().transpose().map_err(of_source)? {
-                    target.append(&batch)?;
+        for (number, frame) in frames.try_iter()?.enumerate() {
+            let frame = frame?;
+            let Some(batches) = import_batches(&frame)? else {
+                let (number, found) = (number + 1, frame.get_type().name()?);
+                let error = format!("item {number} is of type {found}, and does not export Arrow as those before it");
+                return Err(PyTypeError::new_err(error));
+            };
+            let stop = AtomicBool::new(false);
+            let work = || {
+                for batch in batches {
+                    target.append(&batch.map_err(of_source)?)?;
                     if stop.load(Ordering::Relaxed) {
                         return Err(Error::new(ErrorKind::Interrupted, "the append was interrupted"));
                     }
                 }
-                target.commit()
-            },
-        )?;
-        Ok(Some(done))
+                Ok(())
+            };
+            wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
+        }
+        self.wait_for(py, || target.commit())
     }
 
     /// Appends rows of an iterable: tuples, lists, dicts, or objects with these attributes. `columns` names the columns
@@ -166,6 +171,13 @@ impl Session {
         self.wait_for(py, work).map(|(row_count, _)| Some(row_count))
     }
 
+    /// The name of a table in SQL, with its schema.
+    fn sql_name(&self, py: Python<'_>, table: &str) -> PyResult<String> {
+        raised(py, self.process.check())?;
+        let table = raised(py, table_named(&self.session, table))?;
+        Ok(atsdb::sql::exact_name(&table))
+    }
+
     /// The names of a table's columns.
     fn columns(&self, py: Python<'_>, table: &str) -> PyResult<Vec<String>> {
         raised(py, self.process.check())?;
@@ -173,10 +185,12 @@ impl Session {
         Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
     }
 
-    /// Creates a table, unless one with the same columns exists. Returns the statement that declares it.
+    /// Creates a table, unless one with the same columns exists. Returns the statement that declares it. The name `s.t`
+    /// means the table `t` of the schema `s`, if that schema exists.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
         raised(py, self.process.check())?;
         let definition = raised(py, declaration.definition())?;
+        let definition = definition.placed(&raised(py, self.session.schemas())?);
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
         match table_named(&self.session, &definition.name) {
             Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,

@@ -93,6 +93,15 @@ def frames():
     yield "batch", lambda: pyarrow.RecordBatch.from_pydict(COLUMNS)
     yield "reader", lambda: pyarrow.table(COLUMNS).to_reader()
     yield "duckdb", lambda: duckdb.from_arrow(pyarrow.table(COLUMNS))
+    yield "batches", lambda: [one_row(pyarrow.table(COLUMNS), row) for row in (0, 1)]
+    yield "generated frames", lambda: (one_row(polars.DataFrame(COLUMNS), row) for row in (0, 1))
+    yield "lazy frames", lambda: [one_row(polars.LazyFrame(COLUMNS), row) for row in (0, 1)]
+    yield "pandas frames", lambda: (pandas.DataFrame(COLUMNS)[row : row + 1] for row in (0, 1))
+    yield "frames of two libraries", lambda: [pandas.DataFrame(COLUMNS)[:1], one_row(pyarrow.table(COLUMNS), 1)]
+
+
+def one_row(frame, row):
+    return frame.slice(row, 1)
 
 
 @pytest.mark.parametrize("frame", [make for _, make in frames()], ids=[name for name, _ in frames()])
@@ -100,6 +109,23 @@ def test_frames_are_appended(readings, frame):
     assert readings.append("readings", frame()) == (2, True)
     found = readings.sql("SELECT * FROM readings WHERE time = ? ORDER BY count", (TIME,)).fetchall()
     assert found == [(TIME, "roof", 1.5, 7), (TIME, None, None, 8)]
+
+
+def test_frames_after_another_are_one_batch(readings):
+    frame = polars.DataFrame(COLUMNS)
+    wide = frame.with_columns(count=polars.lit(2**40))
+    for late, error, message in [
+        (wide, atsdb.InvalidValueError, "count"),
+        ((TIME, "roof", 1.5, 7), TypeError, "item 3 is of type tuple"),
+    ]:
+        with pytest.raises(error, match=message):
+            readings.append("readings", iter([frame, frame, late]))
+        assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+    assert readings.append("readings", [frame, frame], id="both") == (4, True)
+    assert readings.append("readings", [frame, frame], id="both") == (4, False)
+    with readings.transaction():
+        readings.append("readings", [frame, frame])
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(11,)]
 
 
 class OneArray:

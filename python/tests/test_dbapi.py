@@ -78,6 +78,7 @@ def test_a_commit_names_the_statement_that_failed(connection):
     with pytest.raises(atsdb.SqlError, match=r"had failed .*: table keys, key \(i\): \(1\) already exists") as raised:
         connection.commit()
     assert isinstance(raised.value.__cause__, atsdb.DuplicateKeyError)
+    assert raised.value.sqlstate == "25P02"
     connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
     connection.commit()
 
