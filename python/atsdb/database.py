@@ -129,7 +129,7 @@ class Database:
         self._store: Store | None = store
         # A result that is garbage-collected while the lock is held gives its session back.
         self._lock = threading.RLock()
-        #: Sessions that are free.
+        #: Sessions that are free, once no owner of a stream reads from them: see ``Session.is_idle``.
         self._free: list[Session] = []
         #: The sessions that threads keep: see ``_is_kept``. They end with the thread.
         self._pinned: weakref.WeakKeyDictionary[threading.Thread, Session] = weakref.WeakKeyDictionary()
@@ -146,8 +146,10 @@ class Database:
         store = self._open_store()
         with self._lock:
             session = self._pinned.get(threading.current_thread())
-            if session is None and self._free:
-                session = self._free.pop()
+            if session is None:
+                session = next((free for free in reversed(self._free) if free.is_idle), None)
+                if session is not None:
+                    self._free.remove(session)
         if session is None:
             session = store.session()
         with self._lock:

@@ -64,6 +64,12 @@ impl Session {
         self.session.in_transaction()
     }
 
+    /// Whether no rows of the session are being read: then it may be used for something else.
+    #[getter]
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.session) == 1
+    }
+
     /// Whether the session has temporary tables.
     #[getter]
     fn has_temporary_tables(&self) -> bool {

@@ -72,6 +72,26 @@ def test_a_query_that_fails_while_it_is_read_raises_its_error(db, read):
     assert db.sql("SELECT count(*) FROM t").polars().item() == 2
 
 
+def test_streams_leave_no_sessions_behind(readings):
+    for _ in range(40):
+        assert pyarrow.table(readings.sql(QUERY)).num_rows == 3
+        assert len(readings.sql(QUERY).reader().read_next_batch()) > 0
+        assert len(duckdb.from_arrow(readings.sql("SELECT count FROM readings").reader()).fetchall()) == 3
+        readings.sql(QUERY).polars()
+        with pytest.raises(atsdb.InvalidValueError):
+            readings.sql("SELECT 10 / (count - count) FROM readings").arrow()
+    gc.collect()
+    # A thread that reads ahead may still be ending.
+    assert len(readings._busy) == 0 and len(readings._free) < 20
+
+
+def test_statements_do_not_disturb_a_stream(readings):
+    streams = [readings.sql(QUERY).reader() for _ in range(3)]
+    with readings.transaction():
+        readings.sql("DELETE FROM readings")
+    assert [stream.read_all().num_rows for stream in streams] == [3, 3, 3]
+
+
 def test_the_schema_is_known_before_the_rows(readings):
     result = readings.sql(QUERY)
     assert pyarrow.schema(result).names == ["time", "sensor", "pm10", "count"]
