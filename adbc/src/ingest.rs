@@ -238,7 +238,12 @@ fn check_columns(table: &Table, data: &SchemaRef) -> Result<()> {
     Ok(())
 }
 
+/// Appends all rows to the open transaction. If some of them cannot be appended, none may be committed.
 fn append_in_transaction(link: &Link, session: &Session, table: &Table, data: BoundData) -> Result<u64> {
+    append_each(link, session, table, data).inspect_err(|_| session.fail_transaction())
+}
+
+fn append_each(link: &Link, session: &Session, table: &Table, data: BoundData) -> Result<u64> {
     let mut row_count = 0;
     for rows in data.batches() {
         link.check_not_cancelled().map_err(of_store)?;

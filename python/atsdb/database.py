@@ -397,12 +397,14 @@ class Database:
         return self._open_store().warnings()
 
     def interrupt(self) -> None:
-        """Stops all statements that threads run on this store now, and the queries whose rows they read as tuples. Each
-        raises ``InterruptedError``."""
+        """Stops all statements, appends, imports and copies that threads run on this store now, and the queries whose rows
+        they read. Each raises ``InterruptedError``. Streams that other libraries read are not stopped."""
         with self._lock:
             sessions = list(self._busy)
         for session in sessions:
             session.interrupt()
+        if self._store is not None:
+            self._store.interrupt()
 
     def close(self) -> None:
         """Closes the store. Transactions that are open are rolled back; results that are still read stay readable."""

@@ -7,6 +7,7 @@ use crate::parameters::BoundText;
 use crate::process::OwnerProcess;
 use crate::row_source::RowSource;
 use crate::rows::Rows;
+use crate::stop::StoppableCalls;
 use crate::waiting::wait_for;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::name::same_name;
@@ -16,12 +17,14 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Executes statements. Its transaction is its own.
 #[pyclass(frozen, module = "atsdb._atsdb")]
 pub(crate) struct Session {
     session: Arc<atsdb::sql::Session>,
+    /// Appends, which the session itself does not stop.
+    calls: StoppableCalls,
     process: OwnerProcess,
 }
 
@@ -36,7 +39,7 @@ impl Drop for Session {
 
 impl Session {
     pub(crate) fn new(session: atsdb::sql::Session) -> Self {
-        Self { session: Arc::new(session), process: OwnerProcess::current() }
+        Self { session: Arc::new(session), calls: StoppableCalls::default(), process: OwnerProcess::current() }
     }
 
     fn wait_for<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
@@ -85,6 +88,7 @@ impl Session {
     /// Stops what the session is doing, from any thread.
     fn interrupt(&self) {
         self.session.interrupt_handle().interrupt();
+        self.calls.stop();
     }
 
     /// Appends the batches of objects that export Arrow, all of them or none. Returns the number of rows and whether
@@ -97,6 +101,7 @@ impl Session {
         frames: &Bound<'_, PyAny>,
         id: Option<&str>,
     ) -> PyResult<(u64, bool)> {
+        let call = self.calls.begin("the append");
         let mut target = raised(py, AppendTarget::new(self, table, id))?;
         for (number, frame) in frames.try_iter()?.enumerate() {
             let frame = frame?;
@@ -105,19 +110,17 @@ impl Session {
                 let error = format!("item {number} is of type {found}, and does not export Arrow as those before it");
                 return Err(PyTypeError::new_err(error));
             };
-            let stop = AtomicBool::new(false);
+            let flag = call.flag();
             let work = || {
                 for batch in batches {
                     target.append(&batch.map_err(of_source)?)?;
-                    if stop.load(Ordering::Relaxed) {
-                        return Err(Error::new(ErrorKind::Interrupted, "the append was interrupted"));
-                    }
+                    flag.check()?;
                 }
                 Ok(())
             };
-            wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
+            call.wait_for(py, work)?;
         }
-        self.wait_for(py, || target.commit())
+        call.wait_for(py, || target.commit())
     }
 
     /// Appends rows of an iterable: tuples, lists, dicts, or objects with these attributes. `columns` names the columns
@@ -132,12 +135,14 @@ impl Session {
         attributes: Option<Vec<Bound<'_, PyString>>>,
         id: Option<&str>,
     ) -> PyResult<(u64, bool)> {
+        let call = self.calls.begin("the append");
         let mut target = raised(py, AppendTarget::new(self, table, id))?;
         let mut source = RowSource::new(rows, &target.table.definition, columns, attributes)?;
+        let flag = call.flag();
         while let Some(batch) = source.next_batch()? {
-            self.wait_for(py, || target.append(&batch))?;
+            call.wait_for(py, || target.append(&batch).and_then(|()| flag.check()))?;
         }
-        self.wait_for(py, || target.commit())
+        call.wait_for(py, || target.commit())
     }
 
     /// Appends rows of a sequence, all of which are converted before the first one is stored. The table supplies
@@ -300,11 +305,21 @@ impl AppendTarget {
     }
 
     /// The number of rows, and whether they were stored: `false` means that a batch with this id was committed before.
-    fn commit(self) -> Result<(u64, bool)> {
-        let Some(batch) = self.batch else { return Ok((self.row_count, true)) };
+    fn commit(mut self) -> Result<(u64, bool)> {
+        let row_count = std::mem::take(&mut self.row_count);
+        let Some(batch) = self.batch.take() else { return Ok((row_count, true)) };
         let skipped_rows = batch.skipped_rows();
         let outcome = batch.commit()?;
-        let row_count = self.row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed));
+        let row_count = row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed));
         Ok((row_count, outcome == CommitOutcome::Committed))
+    }
+}
+
+impl Drop for AppendTarget {
+    /// The rows of an append that has failed are not committed, also if some of them are in the transaction already.
+    fn drop(&mut self) {
+        if self.batch.is_none() && self.row_count > 0 {
+            self.session.fail_transaction();
+        }
     }
 }

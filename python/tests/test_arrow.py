@@ -195,6 +195,31 @@ def test_an_error_of_the_source_ends_the_append(readings):
     assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
 
 
+def test_a_transaction_does_not_commit_a_part_of_an_append(readings):
+    batch = pyarrow.RecordBatch.from_pydict(COLUMNS)
+    row = (TIME, "roof", 1.5, 7)
+
+    def broken(items):
+        yield from items
+        raise RuntimeError("the source is dry")
+
+    for data in [
+        pyarrow.RecordBatchReader.from_batches(batch.schema, broken([batch])),
+        broken([batch]),
+        broken([row] * 70_000),
+    ]:
+        with pytest.raises(atsdb.SqlError, match="had failed"), readings.transaction():
+            with pytest.raises(Exception, match="the source is dry"):
+                readings.append("readings", data)
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+    # One that fails before any of its rows is in the transaction leaves the transaction as it is.
+    with readings.transaction():
+        with pytest.raises(RuntimeError):
+            readings.append("readings", broken([row]))
+        readings.append("readings", [row])
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(4,)]
+
+
 def test_reading_a_large_result_needs_little_memory(tmp_path):
     rows = 6_000_000
     with atsdb.open(tmp_path / "large.db", cache_bytes=1 << 20, memory_bytes=1 << 28) as db:
