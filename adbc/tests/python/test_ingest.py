@@ -236,6 +236,10 @@ def test_tables_in_schemas(connection):
         with pytest.raises(connection.ProgrammingError, match="no table u to append to"):
             cursor.adbc_ingest("u", more, mode="append", db_schema_name="lab")
     assert count(connection) == 2 and count(connection, '"Lab".t') == 2
+    with connection.cursor() as cursor:
+        assert cursor.adbc_ingest("lab.new", more) == 1
+        assert cursor.adbc_ingest("lab.t", more, mode="replace") == 1
+    assert count(connection, "lab.new") == 1 and count(connection, "lab.t") == 1 and count(connection) == 2
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
