@@ -111,14 +111,13 @@ impl Session {
                 return Err(PyTypeError::new_err(error));
             };
             let flag = call.flag();
-            let work = || {
+            call.wait_for(py, || {
                 for batch in batches {
                     target.append(&batch.map_err(of_source)?)?;
                     flag.check()?;
                 }
                 Ok(())
-            };
-            call.wait_for(py, work)?;
+            })?;
         }
         call.wait_for(py, || target.commit())
     }
