@@ -238,6 +238,23 @@ def test_reading_a_large_result_needs_little_memory(tmp_path):
     assert grown < 100_000_000, f"{grown} bytes"
 
 
+def test_appending_many_frames_needs_little_memory(tmp_path):
+    def frames(count):
+        for first in range(0, count * 100_000, 100_000):
+            number = polars.int_range(first, first + 100_000, eager=True)
+            yield polars.DataFrame({"a": number, "b": number * 7, "c": number % 1000, "d": number + 1})
+
+    with atsdb.open(tmp_path / "large.db", cache_bytes=1 << 20) as db:
+        db.sql("CREATE TABLE t (a BIGINT, b BIGINT, c BIGINT, d BIGINT)")
+        db.append("t", frames(5))
+        gc.collect()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert db.append("t", frames(60)).rows == 6_000_000
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    # All frames together take 192 MB.
+    assert grown < 100_000_000, f"{grown} bytes"
+
+
 @pytest.mark.parametrize("place", ["memory", "file"])
 def test_sealed_columns_are_read_without_copies(tmp_path, place):
     """Two queries return the same buffers: those of the cache of columns. Polars takes them as they are."""

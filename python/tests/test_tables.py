@@ -3,6 +3,8 @@
 import datetime as dt
 import decimal
 import enum
+import typing
+import uuid
 from dataclasses import dataclass
 from typing import Annotated, List, Optional
 
@@ -212,6 +214,29 @@ def test_types_of_python_are_types_of_columns(db):
     ]
     assert db.append(rows) == (2, True)
     assert sorted(db.rows(Row), key=lambda row: row.number) == rows
+
+
+Room = typing.NewType("Room", str)
+
+
+def test_identities_documents_and_named_types_are_types_of_columns(db):
+    @atsdb.table("t", time=None)
+    @dataclass
+    class Row:
+        identity: uuid.UUID
+        document: dict[str, int] | None
+        anything: dict
+        room: Annotated[Room, atsdb.mapped("u8")]
+        others: list[uuid.UUID]
+
+    statement = db.create_table(Row)
+    for part in ["identity UUID NOT NULL", "document JSON,", "anything JSON NOT NULL", "room:u8", "others UUID[] NOT NULL"]:
+        assert part in statement, (part, statement)
+    identity = uuid.UUID(int=7)
+    db.append([Row(identity, {"a": 1}, {"b": [2]}, Room("attic"), [identity])])
+    assert list(db.rows(Row, "identity = ?", (identity,))) == [
+        Row(str(identity), '{"a": 1}', '{"b": [2]}', Room("attic"), [str(identity)])
+    ]
 
 
 class Status(enum.Enum):
