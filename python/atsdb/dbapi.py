@@ -133,8 +133,7 @@ class Connection:
         self._database = database
         self._owns = owns
         self._session: Session | None = database._open_store().session()
-        #: Whether each statement is a separate transaction.
-        self.autocommit = autocommit
+        self._autocommit = autocommit
         #: The error after which the open transaction can only be rolled back.
         self._failure: Error | None = None
 
@@ -151,6 +150,17 @@ class Connection:
     def execute(self, operation: str, parameters: Parameters = None) -> Cursor:
         """A new cursor that has executed a statement."""
         return self.cursor().execute(operation, parameters)
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement is a separate transaction. Switching this on commits the transaction that is open."""
+        return self._autocommit
+
+    @autocommit.setter
+    def autocommit(self, autocommit: bool) -> None:
+        if autocommit and not self._autocommit:
+            self.commit()
+        self._autocommit = autocommit
 
     @property
     def in_transaction(self) -> bool:
@@ -193,7 +203,7 @@ class Connection:
         word = _first_word(operation)
         is_bracket, changes = word in _BRACKETS, _may_change(word, operation)
         session = self._open_session()
-        if not self.autocommit and changes and not session.in_transaction:
+        if not self._autocommit and changes and not session.in_transaction:
             session.execute("BEGIN")
         try:
             yield

@@ -34,6 +34,10 @@ def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
     connection.autocommit = False
     connection.rollback()
     assert connection.execute("SELECT * FROM t").fetchall() == [(1, "none", None)]
+    connection.execute("DELETE FROM t")
+    connection.autocommit = True
+    assert not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
