@@ -75,7 +75,8 @@ type batch struct {
 }
 
 // NewAppender returns an appender for a table, which is created from the struct if it does not exist. An existing table
-// must be able to hold the values of the struct.
+// must be able to hold the values of the struct. The name s.t means the table t of the schema s, if there is such a
+// schema.
 func NewAppender[T any](ctx context.Context, client *Client, table string, options Options) (*Appender[T], error) {
 	options, err := options.withDefaults()
 	if err != nil {
@@ -85,10 +86,14 @@ func NewAppender[T any](ctx context.Context, client *Client, table string, optio
 	if err != nil {
 		return nil, err
 	}
-	if err := client.declare(ctx, layout.declaration(table, options.Table)); err != nil {
+	named, err := client.named(ctx, table)
+	if err != nil {
 		return nil, fmt.Errorf("atsdb: table %s: %w", table, err)
 	}
-	found, err := client.schema(ctx, table)
+	if err := client.declare(ctx, layout.declaration(named, options.Table)); err != nil {
+		return nil, fmt.Errorf("atsdb: table %s: %w", table, err)
+	}
+	found, err := client.schema(ctx, named)
 	if err != nil {
 		return nil, fmt.Errorf("atsdb: table %s: %w", table, err)
 	}
@@ -96,7 +101,7 @@ func NewAppender[T any](ctx context.Context, client *Client, table string, optio
 	if err != nil {
 		return nil, err
 	}
-	if err := client.checkFilled(ctx, table, lacking); err != nil {
+	if err := client.checkFilled(ctx, table, named, lacking); err != nil {
 		return nil, err
 	}
 	var random [16]byte

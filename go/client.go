@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -117,9 +118,31 @@ func (c *Client) declare(ctx context.Context, statement string) error {
 	return err
 }
 
+// named returns the name in SQL of a table: s.t is the table t of the schema s, if the server has that schema.
+func (c *Client) named(ctx context.Context, table string) (tableName, error) {
+	schema, name, found := strings.Cut(table, ".")
+	if !found || schema == "" || name == "" {
+		return tableName{name: table}, nil
+	}
+	reader, err := c.query(ctx, "SELECT schema_name FROM information_schema.schemata WHERE lower(schema_name) = lower("+
+		quoteText(schema)+") AND schema_name NOT IN ('atsdb', 'information_schema', 'public')")
+	if err != nil {
+		return tableName{}, err
+	}
+	defer reader.Release()
+	exists := false
+	for reader.Next() {
+		exists = exists || reader.RecordBatch().NumRows() > 0
+	}
+	if err := reader.Err(); err != nil || !exists {
+		return tableName{name: table}, err
+	}
+	return tableName{schema, name}, nil
+}
+
 // schema requests the columns of a table.
-func (c *Client) schema(ctx context.Context, table string) (*arrow.Schema, error) {
-	reader, err := c.query(ctx, "SELECT * FROM "+quoteName(table)+" LIMIT 0")
+func (c *Client) schema(ctx context.Context, table tableName) (*arrow.Schema, error) {
+	reader, err := c.query(ctx, "SELECT * FROM "+table.String()+" LIMIT 0")
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +152,14 @@ func (c *Client) schema(ctx context.Context, table string) (*arrow.Schema, error
 
 // filled requests which columns of a table get a value in rows that lack them: a default or a number. The names are in
 // lower case.
-func (c *Client) filled(ctx context.Context, table string) (map[string]bool, error) {
-	reader, err := c.query(ctx, "SELECT lower(column_name) FROM information_schema.columns WHERE table_schema = current_schema() "+
-		"AND lower(table_name) = lower("+quoteText(table)+") AND (column_default IS NOT NULL OR is_identity = 'YES')")
+func (c *Client) filled(ctx context.Context, table tableName) (map[string]bool, error) {
+	schema := "current_schema()"
+	if table.schema != "" {
+		schema = quoteText(table.schema)
+	}
+	reader, err := c.query(ctx, "SELECT lower(column_name) FROM information_schema.columns WHERE lower(table_schema) = lower("+
+		schema+") AND lower(table_name) = lower("+quoteText(table.name)+
+		") AND (column_default IS NOT NULL OR is_identity = 'YES')")
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,22 @@ type TableOptions struct {
 	Plain bool
 }
 
+// tableName is the name of a table in SQL.
+type tableName struct {
+	// schema is empty if it is public.
+	schema, name string
+}
+
+// String returns the name as SQL text.
+func (t tableName) String() string {
+	if t.schema == "" {
+		return quoteName(t.name)
+	}
+	return quoteName(t.schema) + "." + quoteName(t.name)
+}
+
 // declaration is the statement that creates the table, if it does not exist.
-func (l *layout) declaration(table string, options TableOptions) string {
+func (l *layout) declaration(table tableName, options TableOptions) string {
 	var columns, maps, keys []string
 	for _, column := range l.columns {
 		declared := quoteName(column.name) + " " + column.leaf.sql
@@ -66,7 +80,7 @@ func (l *layout) declaration(table string, options TableOptions) string {
 	add("retention", options.Retention)
 	add("preload", options.Preload)
 	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s) WITH (%s)",
-		quoteName(table), strings.Join(columns, ", "), strings.Join(with, ", "))
+		table, strings.Join(columns, ", "), strings.Join(with, ", "))
 }
 
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -100,11 +114,11 @@ func (l *layout) fitTo(table string, found *arrow.Schema) (lacking []string, err
 }
 
 // checkFilled refuses columns that rows lack, unless the table gives them a value.
-func (c *Client) checkFilled(ctx context.Context, table string, lacking []string) error {
+func (c *Client) checkFilled(ctx context.Context, table string, named tableName, lacking []string) error {
 	if len(lacking) == 0 {
 		return nil
 	}
-	filled, err := c.filled(ctx, table)
+	filled, err := c.filled(ctx, named)
 	if err != nil {
 		return fmt.Errorf("atsdb: table %s: %w", table, err)
 	}

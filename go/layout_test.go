@@ -87,7 +87,7 @@ func TestEveryTypeIsDeclared(t *testing.T) {
 		`"prices" DECIMAL(12, 2)[], "keys" UUID[], ` +
 		`"pm2.5" REAL NOT NULL, "other_name" TINYINT NOT NULL) ` +
 		`WITH (time = 'time', map = 'mapped8:u8, mapped16:u16, mapped32:u32')`
-	if got := found.declaration(`all "of" it`, TableOptions{}); got != want {
+	if got := found.declaration(tableName{name: `all "of" it`}, TableOptions{}); got != want {
 		t.Errorf("declared\n%s\nwanted\n%s", got, want)
 	}
 }
@@ -102,13 +102,15 @@ func TestOptionsOfTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := found.declaration("r", TableOptions{Slice: "hour", OnConflict: "replace", Retention: "2 years", Preload: "it's"})
+	table := tableName{name: "r"}
+	options := TableOptions{Slice: "hour", OnConflict: "replace", Retention: "2 years", Preload: "it's"}
+	got := found.declaration(table, options)
 	want := `WITH (time = 'at', time_unit = 'ms', slice = 'hour', map = 'sensor:u32', key = 'sensor, floor', ` +
 		`on_conflict = 'replace', retention = '2 years', preload = 'it''s')`
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("declared %s, wanted %s", got, want)
 	}
-	if got := found.declaration("r", TableOptions{Key: "sensor, at"}); !strings.Contains(got, "key = 'sensor, at'") {
+	if got := found.declaration(table, TableOptions{Key: "sensor, at"}); !strings.Contains(got, "key = 'sensor, at'") {
 		t.Error(got)
 	}
 	type sensor struct{ Name, Place string }
@@ -116,8 +118,8 @@ func TestOptionsOfTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = `CREATE TABLE IF NOT EXISTS "s" ("name" TEXT NOT NULL, "place" TEXT NOT NULL) WITH (time = 'none')`
-	if got := plain.declaration("s", TableOptions{}); got != want {
+	want = `CREATE TABLE IF NOT EXISTS "lab"."s" ("name" TEXT NOT NULL, "place" TEXT NOT NULL) WITH (time = 'none')`
+	if got := plain.declaration(tableName{"lab", "s"}, TableOptions{}); got != want {
 		t.Error(got)
 	}
 }

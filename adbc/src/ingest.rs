@@ -111,7 +111,7 @@ impl Ingestion {
             let key = options::INGEST_BATCH_ID;
             return Err(invalid(format!("the option {key} is for an existing table: create the table first")));
         }
-        let statement = self.table_sql(target, &data.schema())?;
+        let statement = self.table_sql(&link.session(), target, &data.schema())?;
         link.in_transaction(|session| {
             if let Some(replaced) = replaced {
                 execute(session, &format!("DROP TABLE {}", exact_name(replaced)))?;
@@ -122,7 +122,7 @@ impl Ingestion {
         })
     }
 
-    fn table_sql(&self, target: &Target<'_>, schema: &SchemaRef) -> Result<String> {
+    fn table_sql(&self, session: &Session, target: &Target<'_>, schema: &SchemaRef) -> Result<String> {
         let mut definition = self.table_options.definition(target.name, schema)?;
         match &target.place {
             // Also `public` is said: the statement's table must not go where the search path says.
@@ -133,7 +133,8 @@ impl Ingestion {
             TargetPlace::Temporary if self.table_options.map.is_none() => {
                 definition.columns.iter_mut().for_each(|column| column.map = None);
             }
-            TargetPlace::Temporary | TargetPlace::Unsaid => {}
+            TargetPlace::Temporary => {}
+            TargetPlace::Unsaid => definition = definition.placed(&session.schemas().map_err(of_store)?),
         }
         let statement = create_table_sql(&definition);
         Ok(match target.place {
@@ -238,7 +239,12 @@ fn check_columns(table: &Table, data: &SchemaRef) -> Result<()> {
     Ok(())
 }
 
+/// Appends all rows to the open transaction. If some of them cannot be appended, none may be committed.
 fn append_in_transaction(link: &Link, session: &Session, table: &Table, data: BoundData) -> Result<u64> {
+    append_each(link, session, table, data).inspect_err(|_| session.fail_transaction())
+}
+
+fn append_each(link: &Link, session: &Session, table: &Table, data: BoundData) -> Result<u64> {
     let mut row_count = 0;
     for rows in data.batches() {
         link.check_not_cancelled().map_err(of_store)?;

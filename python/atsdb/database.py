@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import re
 import threading
@@ -128,7 +129,7 @@ class Database:
         self._store: Store | None = store
         # A result that is garbage-collected while the lock is held gives its session back.
         self._lock = threading.RLock()
-        #: Sessions that are free.
+        #: Sessions that are free, once no owner of a stream reads from them: see ``Session.is_idle``.
         self._free: list[Session] = []
         #: The sessions that threads keep: see ``_is_kept``. They end with the thread.
         self._pinned: weakref.WeakKeyDictionary[threading.Thread, Session] = weakref.WeakKeyDictionary()
@@ -145,8 +146,10 @@ class Database:
         store = self._open_store()
         with self._lock:
             session = self._pinned.get(threading.current_thread())
-            if session is None and self._free:
-                session = self._free.pop()
+            if session is None:
+                session = next((free for free in reversed(self._free) if free.is_idle), None)
+                if session is not None:
+                    self._free.remove(session)
         if session is None:
             session = store.session()
         with self._lock:
@@ -193,10 +196,10 @@ class Database:
     ) -> Appended:
         """Appends rows to a table, all or none; when it returns, they are as durable as the store was opened for.
 
-        ``data`` is anything that exports Arrow (Polars and pandas frames, pyarrow tables and readers, DuckDB relations),
-        or an iterable of tuples in the order of the table's columns (or of ``columns``), of dicts, or of instances of a
-        class that ``atsdb.table`` has declared. These name their table, so ``append(instances)`` is enough: it creates the
-        table if it does not exist.
+        ``data`` is anything that exports Arrow (Polars and pandas frames, pyarrow tables and readers, DuckDB relations), an
+        iterable of such objects, or an iterable of tuples in the order of the table's columns (or of ``columns``), of dicts,
+        or of instances of a class that ``atsdb.table`` has declared. These name their table, so ``append(instances)`` is
+        enough: it creates the table if it does not exist. So does ``append(CLASS, data)``, with data of any kind.
 
         With an ``id`` the rows are a batch that counts once, however often it is sent. In a transaction they become visible
         with its commit, and have no id.
@@ -204,32 +207,23 @@ class Database:
         if data is None:
             if isinstance(table, (str, type)):
                 raise BY_KIND["usage"]("there is nothing to append", "append(TABLE, ROWS), or append(INSTANCES)")
-            return self._append_instances(None, table, id)
-        if isinstance(table, type):
-            return self._append_instances(table, data, id)
-        if not isinstance(table, str):
-            raise TypeError(f"the name of a table is a str, not {type(table).__name__}")
-        with self._session() as session:
-            done = session.append_arrow(table, _arrow(data), id)
-            if done is None:
-                names = None if columns is None else list(columns)
-                done = session.append_rows(table, _rows(data), names, None, id)
-        return Appended(*done)
-
-    def _append_instances(self, cls: type | None, rows: Iterable[Any], id: str | None) -> Appended:
-        iterator = iter(rows)
-        if cls is None:
-            first = next(iterator, None)
-            if first is None:
+            first, data = _peeked(_rows(table))
+            if not first:
                 return Appended(0, True)
-            cls = type(first)
-            iterator = _with_first(first, iterator)
-        declared = declaration(cls)
+            table = type(first[0])
+        if isinstance(table, str):
+            with self._session() as session:
+                return _append(session, table, data, id, None if columns is None else list(columns), None)
+        if not isinstance(table, type):
+            raise TypeError(f"the name of a table is a str, not {type(table).__name__}")
+        if columns is not None:
+            raise BY_KIND["usage"](f"the columns are those of {table.__name__}", "leave out columns, or name the table")
+        declared = declaration(table)
+        names = [column.name for column in declared.columns]
+        attributes = [column.attribute for column in declared.columns]
         with self._session() as session:
             session.create_table(declared)
-            names = [column.name for column in declared.columns]
-            attributes = [column.attribute for column in declared.columns]
-            return Appended(*session.append_rows(declared.name, iterator, names, attributes, id))
+            return _append(session, declared.name, data, id, names, attributes)
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[Session]:
@@ -253,7 +247,9 @@ class Database:
         declared = declaration(cls)
         names = ", ".join(quoted(column.name) for column in declared.columns)
         attributes = [column.attribute for column in declared.columns]
-        with self.sql(f"SELECT {names} FROM {quoted(declared.name)} WHERE {where}", params) as result:
+        with self._session() as session:
+            table = session.sql_name(declared.name)
+        with self.sql(f"SELECT {names} FROM {table} WHERE {where}", params) as result:
             for row in result:
                 yield cls(**dict(zip(attributes, row)))
 
@@ -401,12 +397,14 @@ class Database:
         return self._open_store().warnings()
 
     def interrupt(self) -> None:
-        """Stops all statements that threads run on this store now, and the queries whose rows they read as tuples. Each
-        raises ``InterruptedError``."""
+        """Stops all statements, appends, imports and copies that threads run on this store now, and the queries whose rows
+        they read. Each raises ``InterruptedError``. Streams that other libraries read are not stopped."""
         with self._lock:
             sessions = list(self._busy)
         for session in sessions:
             session.interrupt()
+        if self._store is not None:
+            self._store.interrupt()
 
     def close(self) -> None:
         """Closes the store. Transactions that are open are rolled back; results that are still read stay readable."""
@@ -445,9 +443,24 @@ def _moment(time: str | date | None) -> str | None:
     return time.isoformat() if isinstance(time, date) else time
 
 
-def _with_first(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest
+def _append(
+    session: Session, table: str, data: Any, id: str | None, names: list[str] | None, attributes: list[str] | None
+) -> Appended:
+    """Appends what exports Arrow, by itself or item by item, or rows. ``names`` and ``attributes`` are those of the columns
+    that tuples and objects have values for."""
+    if _exports_arrow(data):
+        return Appended(*session.append_arrow(table, [_arrow(data)], id))
+    first, rows = _peeked(_rows(data))
+    if first and _exports_arrow(first[0]):
+        return Appended(*session.append_arrow(table, map(_arrow, rows), id))
+    return Appended(*session.append_rows(table, rows, names, attributes, id))
+
+
+def _peeked(rows: Iterable[Any]) -> tuple[list[Any], Iterable[Any]]:
+    """The first of some rows, unless there are none, and all of them."""
+    rest = iter(rows)
+    first = list(itertools.islice(rest, 1))
+    return first, itertools.chain(first, rest)
 
 
 def _rows(data: Any) -> Iterable[Any]:
@@ -457,10 +470,21 @@ def _rows(data: Any) -> Iterable[Any]:
     return rows
 
 
+def _exports_arrow(data: Any) -> bool:
+    """Whether an object exports Arrow, or `_arrow` makes it one that does."""
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__") or _library(data) is not None
+
+
+def _library(data: Any) -> str | None:
+    """The library of a frame whose Arrow export needs options."""
+    frame = type(data).__module__.partition(".")[0], type(data).__name__
+    return frame[0] if frame in (("pandas", "DataFrame"), ("polars", "LazyFrame")) else None
+
+
 def _arrow(data: Any) -> Any:
     """Converts a frame whose Arrow export needs options to an object that exports Arrow without them."""
-    module = type(data).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(data, "columns"):
+    library = _library(data)
+    if library == "pandas":
         import pyarrow
 
         # The store checks the names of all data, but pyarrow refuses these before, with an error of its own.
@@ -470,6 +494,4 @@ def _arrow(data: Any) -> Any:
         table = pyarrow.Table.from_pandas(data)
         # Levels of the index without a name, such as those that a filter leaves, are no columns.
         return table.drop_columns([name for name in table.column_names if _UNNAMED_LEVEL.fullmatch(name)])
-    if module == "polars" and type(data).__name__ == "LazyFrame":
-        return data.collect()
-    return data
+    return data.collect() if library == "polars" else data

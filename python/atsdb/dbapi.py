@@ -133,8 +133,7 @@ class Connection:
         self._database = database
         self._owns = owns
         self._session: Session | None = database._open_store().session()
-        #: Whether each statement is a separate transaction.
-        self.autocommit = autocommit
+        self._autocommit = autocommit
         #: The error after which the open transaction can only be rolled back.
         self._failure: Error | None = None
 
@@ -153,6 +152,17 @@ class Connection:
         return self.cursor().execute(operation, parameters)
 
     @property
+    def autocommit(self) -> bool:
+        """Whether each statement is a separate transaction. Switching this on commits the transaction that is open."""
+        return self._autocommit
+
+    @autocommit.setter
+    def autocommit(self, autocommit: bool) -> None:
+        if autocommit and not self._autocommit:
+            self.commit()
+        self._autocommit = autocommit
+
+    @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
         return self._open_session().in_transaction
@@ -167,7 +177,7 @@ class Connection:
         except errors.BY_KIND["sql"] as error:
             if failure is None:
                 raise
-            raise type(error)(f"{error.message}: {failure}", error.hint) from failure
+            raise type(error)(f"{error.message}: {failure}", error.hint, error.sqlstate) from failure
 
     def rollback(self) -> None:
         """Discards the transaction's changes, if one is open."""
@@ -193,7 +203,7 @@ class Connection:
         word = _first_word(operation)
         is_bracket, changes = word in _BRACKETS, _may_change(word, operation)
         session = self._open_session()
-        if not self.autocommit and changes and not session.in_transaction:
+        if not self._autocommit and changes and not session.in_transaction:
             session.execute("BEGIN")
         try:
             yield

@@ -35,7 +35,8 @@ class Result:
     def __init__(self, rows: Rows, release: Callable[[], None]) -> None:
         self._rows = rows
         self._release: Callable[[], None] | None = release
-        self._lent: Callable[[], None] | None = None
+        #: Whether one of the methods below reads the stream, and not its owner.
+        self._reads_stream = False
         self._waiting: list[tuple[Any, ...]] = []
         if rows.is_done:
             self._released()
@@ -117,8 +118,9 @@ class Result:
         if self._waiting:
             raise BY_KIND["usage"]("rows of this result were already read as tuples", "read it as tuples or as Arrow")
         capsule = self._rows.stream(durations)
-        # The session now belongs to the owner of the stream.
-        self._lent, self._release = self._release, None
+        if not self._reads_stream:
+            # From now on the owner of the stream runs the query. The session is used again after that.
+            self._released()
         return capsule
 
     def __arrow_c_schema__(self) -> object:
@@ -151,14 +153,16 @@ class Result:
         return frame
 
     def _read(self, read: Callable[[], Any]) -> Any:
+        self._reads_stream = True
         try:
             answer = read()
         except BaseException:
             # The query has failed, or Ctrl-C has ended it, while another library read the stream, which knows no more
-            # than a message. The session is not used again: the stream may still end.
+            # than a message.
             self._rows.check_raised()
             raise
-        self._release, self._lent = self._lent, None
+        finally:
+            self._reads_stream = False
         self._released()
         return answer
 

@@ -14,8 +14,8 @@
 ...     note: Annotated[str, atsdb.column(skip=True)] = ""
 
 Each field is a column. ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``datetime``, ``date``, ``time``, ``timedelta``,
-``Decimal`` and lists of them have a type of SQL. An ``enum.Enum`` has the type of its members' values, and the values are
-what rows have when they are read. ``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower type, and
+``Decimal``, ``UUID`` and lists of them have a type of SQL, and a ``dict`` is a JSON document. An ``enum.Enum`` has the type of
+its members' values. Rows that are read have these values, and texts for a ``UUID`` and a ``dict``. ``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower type, and
 ``atsdb.column`` any other, such as ``UUID`` and ``JSON`` for a ``str``. ``| None`` makes a column that takes NULL.
 """
 
@@ -27,6 +27,7 @@ import decimal
 import enum
 import types
 import typing
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -144,6 +145,8 @@ _SQL_TYPES = {
     datetime.time: "TIME",
     datetime.timedelta: "INTERVAL",
     decimal.Decimal: "DECIMAL(38, 9)",
+    uuid.UUID: "UUID",
+    dict: "JSON",
 }
 _TIMESTAMPS = {"s": "TIMESTAMP(0)", "ms": "TIMESTAMP(3)", "us": "TIMESTAMP", "ns": "TIMESTAMP(9)"}
 
@@ -231,11 +234,18 @@ def _sql_type(python_type: Any, options: TableOptions) -> str | None:
         # A member stands for its value.
         types_of_values = {type(member.value) for member in typing.cast("type[enum.Enum]", python_type)}
         return _sql_type(types_of_values.pop(), options) if len(types_of_values) == 1 else None
-    return _TIMESTAMPS.get(options.unit) if python_type is datetime.datetime else _SQL_TYPES.get(python_type)
+    if python_type is datetime.datetime:
+        return _TIMESTAMPS.get(options.unit)
+    return _SQL_TYPES.get(dict if typing.get_origin(python_type) is dict else python_type)
 
 
 def _read_hint(hint: Any) -> tuple[list[Column], bool, Any]:
     """The description of the column in an annotation, whether ``None`` is allowed, and the type without either."""
+    if isinstance(hint, typing.NewType):
+        return _read_hint(hint.__supertype__)
+    # Python 3.12 has it, and `typing_extensions` before.
+    if type(hint).__name__ == "TypeAliasType":
+        return _read_hint(hint.__value__)
     if typing.get_origin(hint) is Annotated:
         inner, *extras = typing.get_args(hint)
         said, nullable, python_type = _read_hint(inner)

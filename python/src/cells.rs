@@ -39,7 +39,8 @@ pub(crate) fn objects(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAn
         DataType::BinaryView => each(py, column, column.as_binary_view(), |values, row| bytes(py, values.value(row))),
         DataType::Date64 => objects(py, &converted(py, column, &DataType::Date32)?),
         DataType::Date32 => each(py, column, column.as_primitive::<Date32Type>(), |days, row| {
-            date(py, days.value(row).into()).map(Bound::unbind)
+            let found = date(py, days.value(row).into()).map(Bound::unbind);
+            found.map_err(|_| refused(py, "a date cannot hold a day before the year 1 or after 9999"))
         }),
         DataType::Timestamp(unit, zone) => timestamps(py, column, *unit, zone.as_deref()),
         DataType::Time32(_) | DataType::Time64(_) => times_of_day(py, column),

@@ -18,6 +18,7 @@ mod row_source;
 mod rows;
 mod session;
 mod special_value;
+mod stop;
 mod store;
 mod store_options;
 mod time_value;

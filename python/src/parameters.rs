@@ -4,7 +4,7 @@ use crate::failure::exception;
 use crate::parameter_value::parameter_value;
 use atsdb::arrow::datatypes::DataType;
 use atsdb::sql::{NumberedText, ParameterValue};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PySequence, PyString, PyTuple};
 
@@ -43,7 +43,10 @@ pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>
     };
     let NumberedText { text, names } = NumberedText::new(text).map_err(|error| exception(py, &error))?;
     given.check_used(py, names.len())?;
-    let value = |(at, name): (usize, &Option<String>)| parameter_value(&given.value(py, at, name.as_deref())?);
+    let value = |(at, name): (usize, &Option<String>)| {
+        let value = given.value(py, at, name.as_deref())?;
+        parameter_value(&value).map_err(|error| unfit(py, at, name.as_deref(), error))
+    };
     let values = names.iter().enumerate().map(value).collect::<PyResult<_>>()?;
     Ok(BoundText { text, values })
 }
@@ -81,6 +84,16 @@ impl<'py> PassedValues<'py> {
             _ => Ok(()),
         }
     }
+}
+
+/// The error of a value that no parameter can have, with the parameter at a position, which may have a name. Errors of
+/// its type stay as they are.
+fn unfit(py: Python<'_>, at: usize, name: Option<&str>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyValueError>(py) {
+        return error;
+    }
+    let parameter = name.map_or_else(|| (at + 1).to_string(), |name| format!("${name}"));
+    exception(py, &atsdb::Error::invalid(format!("parameter {parameter}: {}", error.value(py))))
 }
 
 fn wrong(py: Python<'_>, message: &str) -> PyErr {

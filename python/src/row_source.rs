@@ -113,14 +113,14 @@ impl<'py> RowSource<'py> {
     fn push(&mut self, row: &Bound<'py, PyAny>) -> PyResult<()> {
         if let Ok(row) = row.cast::<PyDict>() {
             self.push_mapping(row)?;
+        } else if row.is_instance_of::<PyTuple>() || row.is_instance_of::<PyList>() {
+            self.push_sequence(row.cast::<PySequence>()?)?;
         } else if let Some(attributes) = &self.attributes {
             let py = row.py();
             for (position, attribute) in attributes.iter().enumerate() {
                 let value = row.getattr(attribute.bind(py))?;
                 self.builders[position].push(Some(&value)).map_err(|error| self.at(py, position, &error))?;
             }
-        } else if row.is_instance_of::<PyTuple>() || row.is_instance_of::<PyList>() {
-            self.push_sequence(row.cast::<PySequence>()?)?;
         } else {
             let found = row.get_type().name()?;
             let error = format!("row {} is of type {found}: a row is a tuple, a list or a dict", self.row_count + 1);

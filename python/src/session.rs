@@ -7,20 +7,24 @@ use crate::parameters::BoundText;
 use crate::process::OwnerProcess;
 use crate::row_source::RowSource;
 use crate::rows::Rows;
+use crate::stop::StoppableCalls;
 use crate::waiting::wait_for;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::name::same_name;
 use atsdb::sql::Answer;
 use atsdb::{BatchId, Column, CommitOutcome, Error, ErrorKind, Result, SearchPath, Table};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Executes statements. Its transaction is its own.
 #[pyclass(frozen, module = "atsdb._atsdb")]
 pub(crate) struct Session {
     session: Arc<atsdb::sql::Session>,
+    /// Appends, which the session itself does not stop.
+    calls: StoppableCalls,
     process: OwnerProcess,
 }
 
@@ -35,7 +39,7 @@ impl Drop for Session {
 
 impl Session {
     pub(crate) fn new(session: atsdb::sql::Session) -> Self {
-        Self { session: Arc::new(session), process: OwnerProcess::current() }
+        Self { session: Arc::new(session), calls: StoppableCalls::default(), process: OwnerProcess::current() }
     }
 
     fn wait_for<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
@@ -63,6 +67,12 @@ impl Session {
         self.session.in_transaction()
     }
 
+    /// Whether no rows of the session are being read: then it may be used for something else.
+    #[getter]
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.session) == 1
+    }
+
     /// Whether the session has temporary tables.
     #[getter]
     fn has_temporary_tables(&self) -> bool {
@@ -78,35 +88,38 @@ impl Session {
     /// Stops what the session is doing, from any thread.
     fn interrupt(&self) {
         self.session.interrupt_handle().interrupt();
+        self.calls.stop();
     }
 
-    /// Appends data that exports Arrow. Returns the number of rows and whether they were stored, or `None` if the data
-    /// does not export Arrow.
-    #[pyo3(signature = (table, data, id = None))]
+    /// Appends the batches of objects that export Arrow, all of them or none. Returns the number of rows and whether
+    /// they were stored.
+    #[pyo3(signature = (table, frames, id = None))]
     fn append_arrow(
         &self,
         py: Python<'_>,
         table: &str,
-        data: &Bound<'_, PyAny>,
+        frames: &Bound<'_, PyAny>,
         id: Option<&str>,
-    ) -> PyResult<Option<(u64, bool)>> {
-        let Some(mut batches) = import_batches(data)? else { return Ok(None) };
+    ) -> PyResult<(u64, bool)> {
+        let call = self.calls.begin("the append");
         let mut target = raised(py, AppendTarget::new(self, table, id))?;
-        let stop = AtomicBool::new(false);
-        let done = wait_for(
-            py,
-            || stop.store(true, Ordering::Relaxed),
-            || {
-                while let Some(batch) = batches.next().transpose().map_err(of_source)? {
-                    target.append(&batch)?;
-                    if stop.load(Ordering::Relaxed) {
-                        return Err(Error::new(ErrorKind::Interrupted, "the append was interrupted"));
-                    }
+        for (number, frame) in frames.try_iter()?.enumerate() {
+            let frame = frame?;
+            let Some(batches) = import_batches(&frame)? else {
+                let (number, found) = (number + 1, frame.get_type().name()?);
+                let error = format!("item {number} is of type {found}, and does not export Arrow as those before it");
+                return Err(PyTypeError::new_err(error));
+            };
+            let flag = call.flag();
+            call.wait_for(py, || {
+                for batch in batches {
+                    target.append(&batch.map_err(of_source)?)?;
+                    flag.check()?;
                 }
-                target.commit()
-            },
-        )?;
-        Ok(Some(done))
+                Ok(())
+            })?;
+        }
+        call.wait_for(py, || target.commit())
     }
 
     /// Appends rows of an iterable: tuples, lists, dicts, or objects with these attributes. `columns` names the columns
@@ -121,12 +134,14 @@ impl Session {
         attributes: Option<Vec<Bound<'_, PyString>>>,
         id: Option<&str>,
     ) -> PyResult<(u64, bool)> {
+        let call = self.calls.begin("the append");
         let mut target = raised(py, AppendTarget::new(self, table, id))?;
         let mut source = RowSource::new(rows, &target.table.definition, columns, attributes)?;
+        let flag = call.flag();
         while let Some(batch) = source.next_batch()? {
-            self.wait_for(py, || target.append(&batch))?;
+            call.wait_for(py, || target.append(&batch).and_then(|()| flag.check()))?;
         }
-        self.wait_for(py, || target.commit())
+        call.wait_for(py, || target.commit())
     }
 
     /// Appends rows of a sequence, all of which are converted before the first one is stored. The table supplies
@@ -166,6 +181,13 @@ impl Session {
         self.wait_for(py, work).map(|(row_count, _)| Some(row_count))
     }
 
+    /// The name of a table in SQL, with its schema.
+    fn sql_name(&self, py: Python<'_>, table: &str) -> PyResult<String> {
+        raised(py, self.process.check())?;
+        let table = raised(py, table_named(&self.session, table))?;
+        Ok(atsdb::sql::exact_name(&table))
+    }
+
     /// The names of a table's columns.
     fn columns(&self, py: Python<'_>, table: &str) -> PyResult<Vec<String>> {
         raised(py, self.process.check())?;
@@ -173,10 +195,12 @@ impl Session {
         Ok(table.definition.columns.into_iter().map(|column| column.name).collect())
     }
 
-    /// Creates a table, unless one with the same columns exists. Returns the statement that declares it.
+    /// Creates a table, unless one with the same columns exists. Returns the statement that declares it. The name `s.t`
+    /// means the table `t` of the schema `s`, if that schema exists.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
         raised(py, self.process.check())?;
         let definition = raised(py, declaration.definition())?;
+        let definition = definition.placed(&raised(py, self.session.schemas())?);
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
         match table_named(&self.session, &definition.name) {
             Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,
@@ -280,11 +304,21 @@ impl AppendTarget {
     }
 
     /// The number of rows, and whether they were stored: `false` means that a batch with this id was committed before.
-    fn commit(self) -> Result<(u64, bool)> {
-        let Some(batch) = self.batch else { return Ok((self.row_count, true)) };
+    fn commit(mut self) -> Result<(u64, bool)> {
+        let row_count = std::mem::take(&mut self.row_count);
+        let Some(batch) = self.batch.take() else { return Ok((row_count, true)) };
         let skipped_rows = batch.skipped_rows();
         let outcome = batch.commit()?;
-        let row_count = self.row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed));
+        let row_count = row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed));
         Ok((row_count, outcome == CommitOutcome::Committed))
+    }
+}
+
+impl Drop for AppendTarget {
+    /// The rows of an append that has failed are not committed, also if some of them are in the transaction already.
+    fn drop(&mut self) {
+        if self.batch.is_none() && self.row_count > 0 {
+            self.session.fail_transaction();
+        }
     }
 }

@@ -3,26 +3,28 @@
 use crate::failure::raised;
 use crate::process::{OwnerProcess, store_closed, store_opens};
 use crate::session::Session;
+use crate::stop::{StoppableCall, StoppableCalls};
 use crate::store_options::StoreOptions;
 use crate::waiting::wait_for;
 use atsdb::import_options::{ColumnChoice, DateOrder, Format, Input, Options, UnpivotChoice, Zone};
 use atsdb::sql::SessionOptions;
 use atsdb::{
-    BackupOptions, BackupSelector, BatchId, CommitOutcome, CopyOptions, CopyReport, Database, Error, ErrorKind,
-    MapWidth, Moment, OpenOptions, ProgressCallback, Result, Selection, SliceWidth, Table, TimeUnit,
+    BackupOptions, BackupSelector, BatchId, CommitOutcome, CopyOptions, CopyReport, Database, Error, MapWidth, Moment,
+    OpenOptions, ProgressCallback, Result, Selection, SliceWidth, Table, TimeUnit,
 };
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open store.
 #[pyclass(frozen, module = "atsdb._atsdb")]
 pub(crate) struct Store {
     /// `None` once it is closed.
     open: Mutex<Option<OpenStore>>,
+    /// Imports and copies.
+    calls: StoppableCalls,
     process: OwnerProcess,
 }
 
@@ -157,7 +159,7 @@ impl Store {
         };
         raised(py, store_opens())?;
         let open = wait_for(py, || (), open).inspect_err(|_| store_closed())?;
-        Ok(Self { open: Mutex::new(Some(open)), process: OwnerProcess::current() })
+        Ok(Self { open: Mutex::new(Some(open)), calls: StoppableCalls::default(), process: OwnerProcess::current() })
     }
 
     /// A session.
@@ -179,6 +181,11 @@ impl Store {
         }
     }
 
+    /// Stops imports, backups, restores and copies, from any thread.
+    fn interrupt(&self) {
+        self.calls.stop();
+    }
+
     /// Imports files into a table.
     fn import_files<'py>(
         &self,
@@ -194,9 +201,9 @@ impl Store {
         let id = raised(py, id.map(BatchId::new).transpose())?;
         let database = open.database;
         let inputs = paths.into_iter().map(Input::Path).collect();
-        let stop = AtomicBool::new(false);
-        let work = || database.import(table, inputs, &options, id, &|_| check_stop(&stop, "the import"));
-        let imported = wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
+        let call = self.calls.begin("the import");
+        let stop = call.flag();
+        let imported = call.wait_for(py, || database.import(table, inputs, &options, id, &|_| stop.check()))?;
         let done = PyDict::new(py);
         done.set_item("rows", imported.report.row_count)?;
         done.set_item("stored", imported.outcome == CommitOutcome::Committed)?;
@@ -257,11 +264,11 @@ impl Store {
         keep: Option<usize>,
         verify: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (stop, on_progress) = stoppable("the backup");
+        let call = self.calls.begin("the backup");
         let selection = Selection { tables, ..Selection::default() };
-        let options = BackupOptions { selection, keep, verify, on_progress: Some(on_progress) };
+        let options = BackupOptions { selection, keep, verify, on_progress: Some(progress_of(&call)) };
         let database = self.database(py)?;
-        let report = wait_for(py, || stop.store(true, Ordering::Relaxed), || database.backup(archive, &options))?;
+        let report = call.wait_for(py, || database.backup(archive, &options))?;
         let done = PyDict::new(py);
         done.set_item("id", report.id)?;
         done.set_item("tables", report.tables)?;
@@ -282,12 +289,11 @@ impl Store {
         id: Option<String>,
         overwrite: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (stop, on_progress) = stoppable("the restore");
-        let options = CopyOptions { overwrite, on_progress: Some(on_progress), ..CopyOptions::default() };
+        let call = self.calls.begin("the restore");
+        let options = CopyOptions { overwrite, on_progress: Some(progress_of(&call)), ..CopyOptions::default() };
         let which = id.map_or(BackupSelector::Latest, BackupSelector::Id);
         let database = self.database(py)?;
-        let work = || database.restore(archive, &which, &options);
-        let (_, report) = wait_for(py, || stop.store(true, Ordering::Relaxed), work)?;
+        let (_, report) = call.wait_for(py, || database.restore(archive, &which, &options))?;
         copied(py, &report)
     }
 
@@ -303,29 +309,21 @@ impl Store {
         overwrite: bool,
         verify: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (stop, on_progress) = stoppable("the copy");
+        let call = self.calls.begin("the copy");
         let moment = |text: Option<&str>| raised(py, text.map(Moment::parse).transpose());
         let selection = Selection { tables, from: moment(from)?, to: moment(to)? };
-        let options =
-            CopyOptions { selection, overwrite, verify, on_progress: Some(on_progress), ..CopyOptions::default() };
+        let on_progress = Some(progress_of(&call));
+        let options = CopyOptions { selection, overwrite, verify, on_progress, ..CopyOptions::default() };
         let database = self.database(py)?;
-        let report = wait_for(py, || stop.store(true, Ordering::Relaxed), || database.copy_to(url, &options))?;
+        let report = call.wait_for(py, || database.copy_to(url, &options))?;
         copied(py, &report)
     }
 }
 
-/// A flag that ends a copy, and the callback that checks it.
-fn stoppable(what: &'static str) -> (Arc<AtomicBool>, ProgressCallback) {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    (stop, Arc::new(move |_| check_stop(&flag, what)))
-}
-
-fn check_stop(stop: &AtomicBool, what: &str) -> Result<()> {
-    match stop.load(Ordering::Relaxed) {
-        true => Err(Error::new(ErrorKind::Interrupted, format!("{what} was interrupted"))),
-        false => Ok(()),
-    }
+/// The callback by which a copy checks whether it is to stop.
+fn progress_of(call: &StoppableCall<'_>) -> ProgressCallback {
+    let flag = call.flag();
+    Arc::new(move |_| flag.check())
 }
 
 fn named(database: &Database, name: Option<&str>) -> Result<Option<Table>> {

@@ -72,6 +72,26 @@ def test_a_query_that_fails_while_it_is_read_raises_its_error(db, read):
     assert db.sql("SELECT count(*) FROM t").polars().item() == 2
 
 
+def test_streams_leave_no_sessions_behind(readings):
+    for _ in range(40):
+        assert pyarrow.table(readings.sql(QUERY)).num_rows == 3
+        assert len(readings.sql(QUERY).reader().read_next_batch()) > 0
+        assert len(duckdb.from_arrow(readings.sql("SELECT count FROM readings").reader()).fetchall()) == 3
+        readings.sql(QUERY).polars()
+        with pytest.raises(atsdb.InvalidValueError):
+            readings.sql("SELECT 10 / (count - count) FROM readings").arrow()
+    gc.collect()
+    # A thread that reads ahead may still be ending.
+    assert len(readings._busy) == 0 and len(readings._free) < 20
+
+
+def test_statements_do_not_disturb_a_stream(readings):
+    streams = [readings.sql(QUERY).reader() for _ in range(3)]
+    with readings.transaction():
+        readings.sql("DELETE FROM readings")
+    assert [stream.read_all().num_rows for stream in streams] == [3, 3, 3]
+
+
 def test_the_schema_is_known_before_the_rows(readings):
     result = readings.sql(QUERY)
     assert pyarrow.schema(result).names == ["time", "sensor", "pm10", "count"]
@@ -93,6 +113,15 @@ def frames():
     yield "batch", lambda: pyarrow.RecordBatch.from_pydict(COLUMNS)
     yield "reader", lambda: pyarrow.table(COLUMNS).to_reader()
     yield "duckdb", lambda: duckdb.from_arrow(pyarrow.table(COLUMNS))
+    yield "batches", lambda: [one_row(pyarrow.table(COLUMNS), row) for row in (0, 1)]
+    yield "generated frames", lambda: (one_row(polars.DataFrame(COLUMNS), row) for row in (0, 1))
+    yield "lazy frames", lambda: [one_row(polars.LazyFrame(COLUMNS), row) for row in (0, 1)]
+    yield "pandas frames", lambda: (pandas.DataFrame(COLUMNS)[row : row + 1] for row in (0, 1))
+    yield "frames of two libraries", lambda: [pandas.DataFrame(COLUMNS)[:1], one_row(pyarrow.table(COLUMNS), 1)]
+
+
+def one_row(frame, row):
+    return frame.slice(row, 1)
 
 
 @pytest.mark.parametrize("frame", [make for _, make in frames()], ids=[name for name, _ in frames()])
@@ -100,6 +129,23 @@ def test_frames_are_appended(readings, frame):
     assert readings.append("readings", frame()) == (2, True)
     found = readings.sql("SELECT * FROM readings WHERE time = ? ORDER BY count", (TIME,)).fetchall()
     assert found == [(TIME, "roof", 1.5, 7), (TIME, None, None, 8)]
+
+
+def test_frames_after_another_are_one_batch(readings):
+    frame = polars.DataFrame(COLUMNS)
+    wide = frame.with_columns(count=polars.lit(2**40))
+    for late, error, message in [
+        (wide, atsdb.InvalidValueError, "count"),
+        ((TIME, "roof", 1.5, 7), TypeError, "item 3 is of type tuple"),
+    ]:
+        with pytest.raises(error, match=message):
+            readings.append("readings", iter([frame, frame, late]))
+        assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+    assert readings.append("readings", [frame, frame], id="both") == (4, True)
+    assert readings.append("readings", [frame, frame], id="both") == (4, False)
+    with readings.transaction():
+        readings.append("readings", [frame, frame])
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(11,)]
 
 
 class OneArray:
@@ -149,6 +195,31 @@ def test_an_error_of_the_source_ends_the_append(readings):
     assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
 
 
+def test_a_transaction_does_not_commit_a_part_of_an_append(readings):
+    batch = pyarrow.RecordBatch.from_pydict(COLUMNS)
+    row = (TIME, "roof", 1.5, 7)
+
+    def broken(items):
+        yield from items
+        raise RuntimeError("the source is dry")
+
+    for data in [
+        pyarrow.RecordBatchReader.from_batches(batch.schema, broken([batch])),
+        broken([batch]),
+        broken([row] * 70_000),
+    ]:
+        with pytest.raises(atsdb.SqlError, match="had failed"), readings.transaction():
+            with pytest.raises(Exception, match="the source is dry"):
+                readings.append("readings", data)
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+    # One that fails before any of its rows is in the transaction leaves the transaction as it is.
+    with readings.transaction():
+        with pytest.raises(RuntimeError):
+            readings.append("readings", broken([row]))
+        readings.append("readings", [row])
+    assert readings.sql("SELECT count(*) FROM readings").fetchall() == [(4,)]
+
+
 def test_reading_a_large_result_needs_little_memory(tmp_path):
     rows = 6_000_000
     with atsdb.open(tmp_path / "large.db", cache_bytes=1 << 20, memory_bytes=1 << 28) as db:
@@ -164,6 +235,23 @@ def test_reading_a_large_result_needs_little_memory(tmp_path):
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert (counted, len(first)) == (rows, 1000)
     # The whole result takes 192 MB.
+    assert grown < 100_000_000, f"{grown} bytes"
+
+
+def test_appending_many_frames_needs_little_memory(tmp_path):
+    def frames(count):
+        for first in range(0, count * 100_000, 100_000):
+            number = polars.int_range(first, first + 100_000, eager=True)
+            yield polars.DataFrame({"a": number, "b": number * 7, "c": number % 1000, "d": number + 1})
+
+    with atsdb.open(tmp_path / "large.db", cache_bytes=1 << 20) as db:
+        db.sql("CREATE TABLE t (a BIGINT, b BIGINT, c BIGINT, d BIGINT)")
+        db.append("t", frames(5))
+        gc.collect()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert db.append("t", frames(60)).rows == 6_000_000
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    # All frames together take 192 MB.
     assert grown < 100_000_000, f"{grown} bytes"
 
 

@@ -34,6 +34,10 @@ def test_a_change_begins_a_transaction_and_a_query_does_not(connection):
     connection.autocommit = False
     connection.rollback()
     assert connection.execute("SELECT * FROM t").fetchall() == [(1, "none", None)]
+    connection.execute("DELETE FROM t")
+    connection.autocommit = True
+    assert not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +82,7 @@ def test_a_commit_names_the_statement_that_failed(connection):
     with pytest.raises(atsdb.SqlError, match=r"had failed .*: table keys, key \(i\): \(1\) already exists") as raised:
         connection.commit()
     assert isinstance(raised.value.__cause__, atsdb.DuplicateKeyError)
+    assert raised.value.sqlstate == "25P02"
     connection.execute("CREATE TABLE keys (i INT PRIMARY KEY)")
     connection.commit()
 

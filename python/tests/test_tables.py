@@ -3,6 +3,8 @@
 import datetime as dt
 import decimal
 import enum
+import typing
+import uuid
 from dataclasses import dataclass
 from typing import Annotated, List, Optional
 
@@ -56,6 +58,54 @@ def test_instances_are_appended_and_read_back(db):
         reading(1, status=None, dust=None, note="as read"),
     ]
     assert [row.time.minute for row in db.rows(Reading, "status IS NOT NULL AND sensor = ?", ("s1",))] == [0]
+
+
+def test_data_of_any_kind_is_appended_to_a_declared_table(db):
+    polars = pytest.importorskip("polars")
+    time = dt.datetime(2024, 3, 1, 12, tzinfo=dt.timezone.utc)
+    frame = polars.DataFrame({"time": [time], "sensor": ["s1"], "pm2.5": [1.5], "count1": [7]})
+    for data in [frame, [frame.lazy()], [(time, "s1", None, 1.5, 7)], [{"time": time, "sensor": "s1", "count1": 7}]]:
+        assert db.append(Reading, data) == (1, True)
+    assert [(row.status, row.count1) for row in db.rows(Reading)] == [(None, 7)] * 4
+    assert [row.dust for row in db.rows(Reading, "status IS NULL AND \"pm2.5\" > 1")] == [1.5] * 3
+    with pytest.raises(atsdb.UsageError, match="the columns are those of Reading"):
+        db.append(Reading, [(time,)], columns=["time"])
+    with pytest.raises(TypeError, match="not Reading"):
+        db.append(reading())
+    with pytest.raises(atsdb.UsageError, match="NoneType declares no table"):
+        db.append([None])
+
+
+@atsdb.table("lab.levels")
+@dataclass
+class Level:
+    time: dt.datetime
+    level: float
+
+
+def test_a_declared_table_is_in_the_schema_that_its_name_begins_with(db):
+    level = Level(dt.datetime(2024, 3, 1, tzinfo=dt.timezone.utc), 1.5)
+    db.sql("CREATE SCHEMA Lab")
+    assert "CREATE TABLE Lab.levels (" in db.create_table(Level)
+    assert db.append([level], id="first") == (1, True)
+    assert list(db.rows(Level)) == [level]
+    assert db.sql("SELECT level FROM lab.levels").fetchall() == [(1.5,)]
+    # Where the table is does not depend on the search path, nor on the case of the name.
+    db.sql("SET search_path TO lab")
+    assert db.append([level]) == (1, True)
+    assert list(db.rows(Level)) == [level, level]
+
+
+def test_a_point_is_part_of_a_name_that_begins_with_no_schema(db):
+    level = Level(dt.datetime(2024, 3, 1, tzinfo=dt.timezone.utc), 1.5)
+    assert db.append([level]) == (1, True)
+    assert list(db.rows(Level)) == [level]
+    assert db.sql('SELECT level FROM "lab.levels"').fetchall() == [(1.5,)]
+
+
+def test_the_rows_of_a_table_that_does_not_exist(db):
+    with pytest.raises(atsdb.NotFoundError, match="no table named readings"):
+        list(db.rows(Reading))
 
 
 def test_a_declaration_joins_a_transaction(db):
@@ -164,6 +214,29 @@ def test_types_of_python_are_types_of_columns(db):
     ]
     assert db.append(rows) == (2, True)
     assert sorted(db.rows(Row), key=lambda row: row.number) == rows
+
+
+Room = typing.NewType("Room", str)
+
+
+def test_identities_documents_and_named_types_are_types_of_columns(db):
+    @atsdb.table("t", time=None)
+    @dataclass
+    class Row:
+        identity: uuid.UUID
+        document: dict[str, int] | None
+        anything: dict
+        room: Annotated[Room, atsdb.mapped("u8")]
+        others: list[uuid.UUID]
+
+    statement = db.create_table(Row)
+    for part in ["identity UUID NOT NULL", "document JSON,", "anything JSON NOT NULL", "room:u8", "others UUID[] NOT NULL"]:
+        assert part in statement, (part, statement)
+    identity = uuid.UUID(int=7)
+    db.append([Row(identity, {"a": 1}, {"b": [2]}, Room("attic"), [identity])])
+    assert list(db.rows(Row, "identity = ?", (identity,))) == [
+        Row(str(identity), '{"a": 1}', '{"b": [2]}', Room("attic"), [str(identity)])
+    ]
 
 
 class Status(enum.Enum):

@@ -61,6 +61,52 @@ def test_ctrl_c_ends_an_append(db, ctrl_c_soon):
     assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
 
 
+def interrupted(db, work):
+    """Does work in another thread, which is asked to stop until it does, and returns its error."""
+    done, errors = threading.Event(), []
+
+    def run():
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+        done.set()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    deadline = time.monotonic() + 300
+    while not done.wait(0.002) and time.monotonic() < deadline:
+        db.interrupt()
+    assert done.is_set()
+    thread.join()
+    (error,) = errors
+    return error
+
+
+def test_another_thread_ends_an_append(db):
+    db.sql("CREATE TABLE t (a BIGINT)")
+    batch = pyarrow.RecordBatch.from_pydict({"a": list(range(1000))})
+
+    def endless(item):
+        while True:
+            yield item
+
+    for data in [endless((1,)), endless(batch), pyarrow.RecordBatchReader.from_batches(batch.schema, endless(batch))]:
+        error = interrupted(db, lambda: db.append("t", data))
+        assert isinstance(error, atsdb.InterruptedError) and "the append was interrupted" in str(error)
+    assert db.sql("SELECT count(*) FROM t").fetchall() == [(0,)]
+
+
+def test_another_thread_ends_an_import(db, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("time,n\n" + "2024-01-01 00:00:00,1\n" * 1_000_000)
+    error = interrupted(db, lambda: db.import_file(file, "t"))
+    assert isinstance(error, atsdb.InterruptedError) and "the import was interrupted" in str(error)
+    assert db.tables() == []
+    db.close()
+    db.interrupt()
+
+
 def test_other_threads_run_while_a_query_runs(db):
     done = threading.Event()
     seen = 0

@@ -129,13 +129,21 @@ def test_a_value_that_contains_itself_is_refused(db):
     endless = []
     endless.append(endless)
     for value in (Endless.ONE, endless):
-        with pytest.raises(ValueError, match="contains itself"):
+        with pytest.raises(atsdb.InvalidValueError, match="parameter 1: .* contains itself"):
             db.sql("SELECT ?", (value,))
     with pytest.raises(atsdb.InvalidValueError):
         db.append("t", [(Endless.ONE,)])
     # One that is not its own value is the value of its value.
     outer = enum.Enum("Outer", {"A": enum.Enum("Inner", {"B": 7}).B}).A
     assert db.sql("SELECT ?", (outer,)).fetchall() == [(7,)]
+
+
+@pytest.mark.parametrize("value", [10**38, decimal.Decimal("NaN"), dt.time(1, tzinfo=dt.timezone.utc), "\ud800"])
+def test_a_value_that_no_parameter_can_have_is_an_error_of_its_kind(db, value):
+    with pytest.raises(atsdb.InvalidValueError, match="^parameter 2: "):
+        db.sql("SELECT ?, ?", (1, value))
+    with pytest.raises(atsdb.InvalidValueError, match=r"^parameter \$late: "):
+        db.sql("SELECT $late", {"late": value})
 
 
 def test_floats_keep_what_compares_unequal(db):
@@ -240,6 +248,9 @@ def test_what_has_no_exact_object_is_refused(db):
     with pytest.raises(atsdb.InvalidValueError, match="a timedelta cannot hold"):
         db.sql("SELECT INTERVAL '1 month'").fetchall()
     assert db.sql("SELECT INTERVAL '1 day 2 seconds'").fetchall() == [(dt.timedelta(days=1, seconds=2),)]
+    for day in ["12000-01-01", "0001-01-01 BC"]:
+        with pytest.raises(atsdb.InvalidValueError, match="a date cannot hold"):
+            db.sql(f"SELECT DATE '{day}'").fetchall()
 
 
 def test_nested_values_are_lists_and_dicts(db):

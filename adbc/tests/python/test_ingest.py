@@ -62,6 +62,23 @@ def test_a_failed_ingestion_leaves_nothing(path):
         assert count(connection) == 3
 
 
+@pytest.mark.parametrize("mode", ["append", "replace"])
+def test_a_failed_ingestion_fails_its_transaction(path, mode):
+    def broken():
+        yield TABLE.to_batches()[0]
+        raise ValueError("the source is gone")
+
+    with connect(path) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("t", TABLE)
+        connection.commit()
+        reader = pyarrow.RecordBatchReader.from_batches(TABLE.schema, broken())
+        with pytest.raises(connection.Error, match="the source is gone"):
+            cursor.adbc_ingest("t", reader, mode=mode)
+        with pytest.raises(connection.Error, match="had failed"):
+            connection.commit()
+        assert count(connection) == 3
+
+
 def test_rows_that_do_not_fit_are_refused_with_row_and_column(connection):
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE t (x SMALLINT NOT NULL)")
@@ -219,6 +236,10 @@ def test_tables_in_schemas(connection):
         with pytest.raises(connection.ProgrammingError, match="no table u to append to"):
             cursor.adbc_ingest("u", more, mode="append", db_schema_name="lab")
     assert count(connection) == 2 and count(connection, '"Lab".t') == 2
+    with connection.cursor() as cursor:
+        assert cursor.adbc_ingest("lab.new", more) == 1
+        assert cursor.adbc_ingest("lab.t", more, mode="replace") == 1
+    assert count(connection, "lab.new") == 1 and count(connection, "lab.t") == 1 and count(connection) == 2
 
 
 @pytest.mark.parametrize("autocommit", [True, False])

@@ -58,11 +58,12 @@ impl Database {
         self.table_with(name, &TableOptions::default())
     }
 
-    /// Opens a typed table, and creates it with these options if it does not exist.
+    /// Opens a typed table, and creates it with these options if it does not exist. The name `s.t` means the table `t`
+    /// of the schema `s`, if that schema exists.
     pub fn table_with<R: Record>(&self, name: &str, options: &TableOptions) -> Result<TypedTable<R>> {
         let wanted = options.definition::<R>(name)?;
         let table = match self.engine.table(name) {
-            Err(error) if error.kind() == ErrorKind::NotFound => self.create_or_find(&wanted)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => self.create_or_find(&self.engine.placed(&wanted)?)?,
             table => table?,
         };
         TypedTable::new(self.engine.clone(), table, &wanted)

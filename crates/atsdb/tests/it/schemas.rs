@@ -2,8 +2,13 @@
 
 use crate::support::{open, rows};
 use atsdb::arrow::array::AsArray;
-use atsdb::{BackupOptions, BackupSelector, CopyOptions, Database, ErrorKind, Selection};
+use atsdb::{BackupOptions, BackupSelector, CopyOptions, Database, ErrorKind, Record, Selection};
 use std::path::Path;
+
+#[derive(Record)]
+struct Reading {
+    a: String,
+}
 
 fn run(db: &Database, script: &str) {
     script.split(';').for_each(|statement| drop(db.sql(statement).unwrap()));
@@ -47,6 +52,22 @@ fn a_store_that_is_opened_again_has_its_schemas() {
     check(&db);
     assert!(db.engine().verify(None).unwrap().findings.is_empty());
     assert_eq!(db.engine().table("LAB.T").unwrap().definition.local_name(), "t");
+}
+
+#[test]
+fn a_typed_table_is_in_the_schema_that_its_name_begins_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = filled(&folder.path().join("a.db"));
+    for _ in 0..2 {
+        let mut appender = db.table::<Reading>("lab.readings").unwrap().appender().unwrap();
+        appender.push(0, &Reading { a: "new".to_owned() }).unwrap();
+        appender.flush().unwrap();
+    }
+    assert_eq!(rows(&db, "SELECT a FROM lab.readings").num_rows(), 2);
+    assert_eq!(db.engine().table("lab.readings").unwrap().definition.schema.as_deref(), Some("Lab"));
+    // Without such a schema, the point is a part of the name.
+    db.table::<Reading>("pm2.5").unwrap();
+    assert_eq!(rows(&db, r#"SELECT a FROM "pm2.5""#).num_rows(), 0);
 }
 
 #[test]

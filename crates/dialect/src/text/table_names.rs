@@ -179,6 +179,11 @@ pub fn unknown_table(name: &TableName, tables: &[Table]) -> Error {
             exact_name(table)
         ));
     }
+    // In the store, the name of a table in another schema begins with the schema, and a table of `public` may look so.
+    if let Some(table) = tables.iter().find(|table| same_name(&table.definition.name, &shown)) {
+        let hint = format!("in SQL, the name of that table is {}", exact_name(table));
+        return sql_error(unknown.message()).with_hint(hint);
+    }
     match unknown.hint() {
         Some(hint) => sql_error(unknown.message()).with_hint(hint),
         None => sql_error(unknown.message()),
@@ -251,6 +256,16 @@ mod tests {
         assert_eq!(found(TableName::unsaid("only"), "public, s"), Some(4));
         assert_eq!(found(TableName::unsaid("x.y"), "s"), None);
         assert_eq!(found(TableName::of_parts(Some("public"), "x.y"), "s"), Some(3));
+    }
+
+    #[test]
+    fn a_name_in_the_store_is_no_name_in_sql() {
+        let hint = |schema: Option<&str>, name: &str| {
+            let error = unknown_table(&TableName::of_parts(schema, name), &tables());
+            error.hint().map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!(hint(Some("x"), "Y"), "in SQL, the name of that table is public.\"x.y\"");
+        assert_eq!(hint(None, "s.t"), "in SQL, the name of that table is s.t");
     }
 
     #[test]

@@ -278,8 +278,9 @@ impl Session {
         }
     }
 
-    /// Marks the transaction as failed after a failed change: it refuses further statements.
-    pub(super) fn fail_transaction(&self) {
+    /// Marks the open transaction as failed, after a change of which only some steps were done: it refuses further
+    /// statements, and can only be rolled back.
+    pub fn fail_transaction(&self) {
         if let Some(open) = self.transaction.lock().as_mut() {
             open.failed = true;
         }
