@@ -1,5 +1,6 @@
 //! Detects the separator of a file, and the meaning of quotes and backslashes.
 
+use crate::csv::aligned::is_aligned;
 use crate::csv::header::LOOK_RECORDS;
 use crate::csv::separator::{Quoting, Separator};
 use crate::options::{Format, Options};
@@ -10,7 +11,11 @@ const OPEN_BYTES_MAX: usize = 64 << 10;
 
 /// The separator of the records: the requested one, or else the one detected from the text.
 pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
-    let asked = options.delimiter.map(Separator::new);
+    let asked = options.delimiter.map(|byte| match byte {
+        // Whoever names a format wants each blank to separate.
+        b' ' if options.format.is_none() => Separator::blanks(),
+        byte => Separator::new(byte),
+    });
     match options.format {
         Some(Format::Sheet) => Separator { quoting: Quoting::Cells, ..Separator::new(b'\t') },
         Some(Format::Text) => Separator { quoting: Quoting::Escapes, ..asked.unwrap_or(Separator::new(b'\t')) },
@@ -91,7 +96,7 @@ fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
     if escapes == Quoting::Escapes && !has_quotes { as_it_is(escapes) } else { separator }
 }
 
-/// The separator that splits the records, including the header, most evenly.
+/// The separator that splits the records, including the header, most evenly. Blanks count only if nothing else does.
 fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator {
     let mut best = (with(Separator::new(b',')), (0, 0, 1));
     for candidate in [b',', b';', b'\t', b'|'].map(|byte| with(Separator::new(byte))) {
@@ -111,7 +116,9 @@ fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator
             best = (candidate, score);
         }
     }
-    best.0
+    let is_split = best.1.2 > 1;
+    let blanks = with(Separator::blanks());
+    if !is_split && is_aligned(blanks, text) { blanks } else { best.0 }
 }
 
 pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {

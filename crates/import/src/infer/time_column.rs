@@ -113,8 +113,18 @@ pub(crate) fn choose(
             "a plain table: {} holds times but is empty in some rows; to make it the time: --time {} --skip-bad",
             column.name, column.name
         ),
-        [] => "a plain table: no column holds times; if one does, name it: --time COLUMN".to_owned(),
+        [] => {
+            let likely = columns.iter().map(|column| column.name.as_str()).find(|name| mentions_time(name));
+            let likely = likely.unwrap_or("COLUMN");
+            format!("a plain table: no column holds times; if one does, name it: --time {likely}")
+        }
     })))
+}
+
+/// Whether a name has a word for times in it: `MESS_DATUM`, `__REALTIME_TIMESTAMP`.
+fn mentions_time(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["time", "date", "datum", "zeit"].iter().any(|word| name.contains(word))
 }
 
 /// Finds the columns that `--time` names.
@@ -191,21 +201,40 @@ pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Optio
     if dates.kinds != kind::DATE || dates.has_periods || dates.value_count != row_count {
         return None;
     }
-    let is_clock = |position: &usize| {
-        let facts = &columns[*position].facts;
-        facts.clock_count > 0 && facts.clock_count == facts.value_count && facts.value_count == row_count
-    };
     let is_called_so = |position: &usize| {
         matches!(
             plain_name(&columns[*position].name).as_str(),
             "time" | "clock" | "hour" | "timeofday" | "zeit" | "uhrzeit"
         )
     };
-    let clocks: Vec<usize> = (0..columns.len()).filter(is_clock).collect();
+    let is_complete = |position: &usize| columns[*position].facts.value_count == row_count;
+    let clocks: Vec<usize> = clocks(columns).filter(is_complete).collect();
     match clocks.as_slice() {
         [clock] => Some(*clock),
         several => several.iter().copied().find(is_called_so),
     }
+}
+
+/// The columns that hold nothing but times of day.
+fn clocks(columns: &[Merged]) -> impl Iterator<Item = usize> {
+    let is_clock = move |position: &usize| {
+        let facts = &columns[*position].facts;
+        facts.clock_count > 0 && facts.clock_count == facts.value_count
+    };
+    (0..columns.len()).filter(is_clock)
+}
+
+/// The note about columns with times of day beside a column of dates that is the time without them.
+pub(crate) fn clocks_note(columns: &[Merged], date: usize) -> Option<String> {
+    let name = |position: usize| columns[position].name.as_str();
+    let clocks: Vec<&str> = clocks(columns).map(name).collect();
+    let dates = &columns[date].facts;
+    let first = clocks.first().filter(|_| dates.kinds == kind::DATE && !dates.has_periods)?;
+    let date = name(date);
+    Some(format!(
+        "the time is {date} alone, and times of day are text: {}; --time '{date},{first}' makes the time of both",
+        clocks.join(", ")
+    ))
 }
 
 /// The error for numbers that are not times in any unit.

@@ -6,7 +6,7 @@ use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
+use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, clocks_note, unknown_epoch};
 use crate::options::key::declare_key;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
@@ -182,7 +182,11 @@ impl Planner<'_> {
                 ));
                 TimeChoice::DateClock(date, clock)
             }
-            None => choice,
+            None => {
+                let is_open = self.options.time.is_empty();
+                self.notes.extend(clocks_note(&self.merged, date).filter(|_| is_open));
+                choice
+            }
         }
     }
 

@@ -101,6 +101,18 @@ fn digits_in_strings_of_json_are_times_if_the_caller_says_so() {
 }
 
 #[test]
+fn times_of_day_and_likely_times_that_are_not_used_are_noted() {
+    let usage = csv("date,start,end,v\n2024-03-01,00:00,00:59,0.5\n2024-03-01,01:00,01:59,0.25\n");
+    assert_eq!(usage.columns()[..3], ["*date date", "start text", "end text"]);
+    let notes = usage.report.notes.join("\n");
+    assert!(notes.contains("times of day are text: start, end; --time 'date,start' makes"), "{notes}");
+    let chosen = with("date,start,v\n2024-03-01,00:00,0.5\n", &time("date"));
+    assert!(!chosen.report.notes.join("\n").contains("times of day"), "{:?}", chosen.report.notes);
+    let plain = csv("id,measured_datetime\n7,x1\n8,x2\n");
+    assert!(plain.report.notes.join("\n").contains("name it: --time measured_datetime"), "{:?}", plain.report.notes);
+}
+
+#[test]
 fn a_time_in_brackets_is_one_field_between_blanks() {
     let line =
         |second: &str, end: &str| format!("127.0.0.1 - - [01/Mar/2024:12:30:{second} +0100] \"GET /a b\" 200 [x]{end}");
