@@ -244,8 +244,16 @@ pub(crate) fn unknown_epoch(column: &Merged) -> Error {
         "column {}: its numbers, {min} to {max}, are not times between 1980 and 2100 in s, ms, us or ns",
         column.name
     );
+    if [min, max].iter().all(|days| SPREADSHEET_DAYS.contains(days)) {
+        return Error::usage(message).with_hint(
+            "if they are the days of a spreadsheet: --time none, and in SQL TIMESTAMP '1899-12-30' + x * INTERVAL '1 day'",
+        );
+    }
     Error::usage(message).with_hint("pass --time-unit s, ms, us or ns, or --time with another column, or --time none")
 }
+
+/// The days of 1980 to 2100 as spreadsheets count them, since 1899-12-30.
+const SPREADSHEET_DAYS: std::ops::RangeInclusive<i64> = 29_221..=73_051;
 
 fn one_in_utc(candidates: &[(usize, &Merged)]) -> Result<TimeChoice> {
     let says_utc = |candidate: &&(usize, &Merged)| candidate.1.name.to_lowercase().contains("utc");

@@ -210,6 +210,8 @@ fn numbers_that_are_no_times_need_a_unit() {
         "{error}"
     );
     assert!(error.hint().unwrap().contains("--time-unit"));
+    let days = refused("time,v\n45352.5,1\n45353,2\n");
+    assert!(days.hint().unwrap().contains("TIMESTAMP '1899-12-30' + x * INTERVAL '1 day'"), "{days:?}");
     let options = Options { time_unit: Some(TimeUnit::Millisecond), ..Options::default() };
     assert_eq!(
         with("time,v\n0,1\n60,2\n", &options).texts("time"),
