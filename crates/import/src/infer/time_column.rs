@@ -246,7 +246,8 @@ pub(crate) fn unknown_epoch(column: &Merged) -> Error {
     );
     if [min, max].iter().all(|days| SPREADSHEET_DAYS.contains(days)) {
         return Error::usage(message).with_hint(
-            "if they are the days of a spreadsheet: --time none, and in SQL TIMESTAMP '1899-12-30' + x * INTERVAL '1 day'",
+            "if they are the days of a spreadsheet: --time none, and then in SQL TIMESTAMP '1899-12-30' + x * \
+             INTERVAL '1 day'",
         );
     }
     Error::usage(message).with_hint("pass --time-unit s, ms, us or ns, or --time with another column, or --time none")
