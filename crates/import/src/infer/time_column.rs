@@ -5,6 +5,7 @@ use crate::facts::{Facts, kind};
 use crate::infer::column_type::why_no_dates;
 use crate::infer::number_forms::NumberForms;
 use crate::options::Options;
+use crate::options::selection::flag_value;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result};
 
@@ -111,11 +112,12 @@ pub(crate) fn choose(
     Ok(TimeChoice::None(Some(match times.as_slice() {
         [(_, column), ..] => format!(
             "a plain table: {} holds times but is empty in some rows; to make it the time: --time {} --skip-bad",
-            column.name, column.name
+            column.name,
+            flag_value(&column.name)
         ),
         [] => {
             let likely = columns.iter().map(|column| column.name.as_str()).find(|name| mentions_time(name));
-            let likely = likely.unwrap_or("COLUMN");
+            let likely = likely.map_or_else(|| "COLUMN".to_owned(), flag_value);
             format!("a plain table: no column holds times; if one does, name it: --time {likely}")
         }
     })))
@@ -232,8 +234,9 @@ pub(crate) fn clocks_note(columns: &[Merged], date: usize) -> Option<String> {
     let first = clocks.first().filter(|_| dates.kinds == kind::DATE && !dates.has_periods)?;
     let date = name(date);
     Some(format!(
-        "the time is {date} alone, and times of day are text: {}; --time '{date},{first}' makes the time of both",
-        clocks.join(", ")
+        "the time is {date} alone, and times of day are text: {}; --time {} makes the time of both",
+        clocks.join(", "),
+        flag_value(&format!("{date},{first}"))
     ))
 }
 
@@ -266,7 +269,7 @@ fn one_in_utc(candidates: &[(usize, &Merged)]) -> Result<TimeChoice> {
     }
     let names: Vec<&str> = candidates.iter().map(|(_, column)| column.name.as_str()).collect();
     Err(Error::usage(format!("several columns may be the time: {}", names.join(", ")))
-        .with_hint(format!("choose one: --time {}; or --time none", names[0])))
+        .with_hint(format!("choose one: --time {}; or --time none", flag_value(names[0]))))
 }
 
 /// The columns year, month and day, and those that follow them, by their names.

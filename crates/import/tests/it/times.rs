@@ -273,6 +273,8 @@ fn the_time_is_the_column_whose_name_says_so_else_the_only_one() {
     let error = refused("from,to\n2024-01-01 00:00:00,2024-01-01 00:00:00\n");
     assert_eq!(error.message(), "several columns may be the time: from, to");
     assert_eq!(error.hint(), Some("choose one: --time from; or --time none"));
+    let spaced = refused("Start date,End date\n2024-01-01,2024-01-02\n");
+    assert_eq!(spaced.hint(), Some("choose one: --time 'Start date'; or --time none"));
 }
 
 #[test]
