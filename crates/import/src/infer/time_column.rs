@@ -116,11 +116,18 @@ pub(crate) fn choose(
             flag_value(&column.name)
         ),
         [] => {
-            let likely = columns.iter().map(|column| column.name.as_str()).find(|name| mentions_time(name));
-            let likely = likely.map_or_else(|| "COLUMN".to_owned(), flag_value);
+            let named = columns.iter().find(|column| mentions_time(&column.name));
+            let likely = named.or_else(|| columns.iter().find(|column| may_count_time(&column.facts)));
+            let likely = likely.map_or_else(|| "COLUMN".to_owned(), |column| flag_value(&column.name));
             format!("a plain table: no column holds times; if one does, name it: --time {likely}")
         }
     })))
+}
+
+/// Whether the values of a column are numbers that would be times if a name said so.
+fn may_count_time(facts: &Facts) -> bool {
+    let are_numbers = facts.number_count > 0 && facts.number_count == facts.value_count;
+    are_numbers && (facts.epoch_unit().is_some() || facts.digit_bounds().is_some())
 }
 
 /// Whether a name has a word for times in it: `MESS_DATUM`, `__REALTIME_TIMESTAMP`.

@@ -108,6 +108,8 @@ fn times_of_day_and_likely_times_that_are_not_used_are_noted() {
     assert!(notes.contains("times of day are text: start, end; --time 'date,start' makes"), "{notes}");
     let chosen = with("date,start,v\n2024-03-01,00:00,0.5\n", &time("date"));
     assert!(!chosen.report.notes.join("\n").contains("times of day"), "{:?}", chosen.report.notes);
+    let counted = csv("1,1709251200000\n2,1709251260000\n").report.notes.join("\n");
+    assert!(counted.contains("name it: --time column2"), "{counted}");
     let plain = csv("id,measured_datetime\n7,x1\n8,x2\n");
     assert!(plain.report.notes.join("\n").contains("name it: --time measured_datetime"), "{:?}", plain.report.notes);
 }
