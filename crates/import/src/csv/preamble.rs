@@ -1,6 +1,5 @@
 //! Lines before the first record: comments, titles, remarks of the program that wrote the file.
 
-use crate::csv::aligned::is_aligned;
 use crate::csv::groups::Groups;
 use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, kinds_of, stands_above};
 use crate::csv::separator::Separator;
@@ -78,7 +77,7 @@ fn aligned_start(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     let widths: Vec<usize> = records.iter().map(|(_, width)| *width).collect();
     let Some(width) = most_frequent(&widths).filter(|width| *width > 1) else { return 0 };
     let start = table_start(blanks, text, &records, width, options, nulls);
-    if is_aligned(blanks, &text[start..]) { start } else { 0 }
+    if separator_for(&text[start..], options).has_runs { start } else { 0 }
 }
 
 /// The position of a table's header, if there are other lines before it; otherwise 0.

@@ -21,14 +21,14 @@ pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
         Some(Format::Text) => Separator { quoting: Quoting::Escapes, ..asked.unwrap_or(Separator::new(b'\t')) },
         _ if options.no_quotes => {
             let unquoted = |separator: Separator| Separator { quoting: Quoting::Nothing, ..separator };
-            asked.map_or_else(|| separator_of(text, unquoted), unquoted)
+            asked.map_or_else(|| separator_of(text, options, unquoted), unquoted)
         }
         _ => {
             let is_open = options.names.is_none() && options.format != Some(Format::Csv);
             let is_single = is_open && has_single_quotes(text, options.delimiter);
             let with_quote =
                 |separator: Separator| Separator { quote: if is_single { b'\'' } else { b'"' }, ..separator };
-            let separator = asked.map_or_else(|| separator_of(text, with_quote), with_quote);
+            let separator = asked.map_or_else(|| separator_of(text, options, with_quote), with_quote);
             let is_tabs = is_open && !is_single && separator.byte == b'\t';
             if is_tabs { with_quoting(separator, text) } else { separator }
         }
@@ -96,8 +96,9 @@ fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
     if escapes == Quoting::Escapes && !has_quotes { as_it_is(escapes) } else { separator }
 }
 
-/// The separator that splits the records, including the header, most evenly. Blanks count only if nothing else does.
-fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator {
+/// The separator that splits the records, including the header, most evenly. Blanks count only if nothing else does and
+/// the caller names no format.
+fn separator_of(text: &[u8], options: &Options, with: impl Fn(Separator) -> Separator) -> Separator {
     let mut best = (with(Separator::new(b',')), (0, 0, 1));
     for candidate in [b',', b';', b'\t', b'|'].map(|byte| with(Separator::new(byte))) {
         let widths = candidate.widths(text, LOOK_RECORDS);
@@ -116,9 +117,9 @@ fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator
             best = (candidate, score);
         }
     }
-    let is_split = best.1.2 > 1;
+    let may_be_aligned = best.1.2 == 1 && options.format.is_none();
     let blanks = with(Separator::blanks());
-    if !is_split && is_aligned(blanks, text) { blanks } else { best.0 }
+    if may_be_aligned && is_aligned(blanks, text) { blanks } else { best.0 }
 }
 
 pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {
