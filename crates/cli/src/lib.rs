@@ -37,13 +37,18 @@ pub fn run(arguments: &[OsString]) -> u8 {
     };
     interrupt::listen();
     let is_check = matches!(cli.command, Some(args::Command::Verify(_)));
-    let done = match cli.command.take() {
+    let store = match &cli.command {
+        Some(args::Command::Sql(args)) => args.url.as_deref(),
+        Some(_) => None,
+        None => cli.url.as_deref(),
+    };
+    let done = store.map_or(Ok(()), shell::refuse_command).and_then(|()| match cli.command.take() {
         Some(command) => commands::run(command),
         None => match commands::sql::typed_without_verb(cli) {
             Typed::Statements(args) => commands::sql::run(*args),
             Typed::Shell(url, command, args) => shell::run(url.as_deref(), command.as_deref(), &args),
         },
-    };
+    });
     match done {
         Ok(()) => 0,
         Err(error) if is_check => failure::report_check(&error),

@@ -75,7 +75,7 @@ pub(crate) struct ImportArgs {
     /// mark]
     #[arg(long, value_name = "NAME")]
     pub(crate) encoding: Option<String>,
-    /// The character between fields; tab for a tab [default: detected]
+    /// The character between fields; tab for a tab, space for any number of blanks [default: detected]
     #[arg(long, value_name = "CHAR")]
     pub(crate) delimiter: Option<String>,
     /// The first record names the columns [default: detected]

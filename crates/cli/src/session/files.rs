@@ -238,6 +238,10 @@ fn without_flags(error: Error) -> Error {
             error.with_hint("correct the line, or leave such lines out: read_csv('FILE', skip_bad = true)")
         }
         Some(hint) if hint.starts_with(SECOND_TABLE) => error.with_hint(second_table_hint(&hint)),
+        Some(hint) if hint.starts_with("--delimiter space ") => error.with_hint(
+            "read_csv('FILE', sep = 'space', skip = N) separates at blanks, below N lines; format = 'csv' reads whole \
+             lines",
+        ),
         Some(hint) if hint.starts_with("leave --") => error.with_hint("leave the option out"),
         Some(hint) if COLUMN_FLAGS.iter().any(|start| hint.starts_with(start)) => {
             error.with_hint(hint.replace("--", ""))

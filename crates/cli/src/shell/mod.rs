@@ -26,13 +26,17 @@ use std::path::Path;
 /// The default number of rows of a result that are shown at a terminal.
 const ROWS_SHOWN: usize = 1_000;
 
+/// Refuses a command of the shell where the name of a store belongs.
+pub(crate) fn refuse_command(url: &str) -> Result<()> {
+    if !dot::is_known(url) || Path::new(url).exists() {
+        return Ok(());
+    }
+    Err(Error::usage(format!("this is a command of the shell, not a store: {url}"))
+        .with_hint(format!("the store comes first: atsdb air.db \"{url}\"; atsdb ./NAME opens a file of any name")))
+}
+
 /// Runs a command of the shell, or else the shell, or the script on stdin if that is not a terminal.
 pub(crate) fn run(url: Option<&str>, command: Option<&str>, args: &ShellArgs) -> Result<()> {
-    if let Some(name) = url.filter(|url| dot::is_known(url) && !Path::new(url).exists()) {
-        return Err(Error::usage(format!("this is a command of the shell, not a store: {name}")).with_hint(format!(
-            "the store comes first: atsdb air.db \"{name}\"; atsdb ./NAME opens a file of any name"
-        )));
-    }
     let variable = std::env::var("ATSDB_URL").ok().filter(|url| !url.is_empty());
     let url = url.or(variable.as_deref()).unwrap_or("memory:");
     let is_terminal = command.is_none() && std::io::stdin().is_terminal();

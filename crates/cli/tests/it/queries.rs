@@ -117,6 +117,8 @@ fn errors_about_files_name_the_options_of_a_query() {
     };
     refused("SELECT * FROM 'two.csv'", &["line 5: another table", alone]);
     refused("SELECT * FROM 'wider.csv'", &["wider.csv, line 5", &or_left_out]);
+    case.write("drawn.txt", "disk usage\n\nName    Size   Used\n/a b    1G     2G\n/c      1G     2G\n");
+    refused("SELECT * FROM 'drawn.txt'", &["drawn.txt: blanks align its columns", "sep = 'space', skip = N"]);
     for option in ["columns", "omit", "time"] {
         let message = format!("{option}: no column named x");
         refused(&format!("SELECT * FROM read_csv('two.csv', skip = 4, {option} = 'x')"), &[&message]);

@@ -41,7 +41,9 @@ fn a_command_that_only_reads_wants_a_store_that_is_there() {
     }
     for command in [".tables", ".tables read", "\\dt"] {
         let hint = format!("hint: the store comes first: atsdb air.db \"{command}\"");
-        case.run(&[command]).failed(1, &["this is a command of the shell, not a store", &hint]);
+        for arguments in [&[command][..], &[command, "CREATE TABLE t (a INT)"], &["sql", command, "SELECT 1"]] {
+            case.run(arguments).failed(1, &["this is a command of the shell, not a store", &hint]);
+        }
     }
     assert!(case.names().is_empty(), "{:?}", case.names());
     // Others may make one, and a store may have any name.

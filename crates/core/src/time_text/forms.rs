@@ -34,7 +34,8 @@ pub enum CompactTimes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeForms {
     /// Dates whose year comes last or is left out, names of months and weekdays, and months, quarters and weeks:
-    /// `01/03/2024`, `1 Mar 2024`, `Fri Mar  1 12:30:00 UTC 2024`, `[10/Oct/2000:13:55:36 -0700]`, `2024-03`, `2024Q1`.
+    /// `01/03/2024`, `1 Mar 2024`, `3/1/2024, 7:12 AM`, `Fri Mar  1 12:30:00 UTC 2024`,
+    /// `[10/Oct/2000:13:55:36 -0700]`, `2024-03`, `2024Q1`.
     /// `None` refuses them.
     pub other_dates: Option<DateReading>,
     /// Times without separators.

@@ -115,6 +115,10 @@ fn with_clock<'a>(bytes: &'a [u8], date: &DateText, forms: &TimeForms) -> Option
         [] if !forms.is_rfc_3339 => Some(WrittenTime::of(date, None)),
         [b'Z'] if !forms.is_rfc_3339 => Some(WrittenTime { has_offset: true, ..WrittenTime::of(date, None) }),
         [b' ', rest @ ..] => Some(WrittenTime::of(date, Some(clock(without_more_blanks(rest, forms), forms)?))),
+        // As browsers write local times: `3/1/2024, 7:12:33 AM`.
+        [b',', b' ', rest @ ..] if forms.other_dates.is_some() => {
+            Some(WrittenTime::of(date, Some(clock(rest, forms)?)))
+        }
         [b'T' | b't', rest @ ..] => Some(WrittenTime::of(date, Some(clock(rest, forms)?))),
         [b':', rest @ ..] if !forms.is_rfc_3339 => Some(WrittenTime::of(date, Some(clock(rest, forms)?))),
         _ => None,

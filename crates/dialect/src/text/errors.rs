@@ -45,13 +45,13 @@ pub fn as_sql_error(error: Error) -> Error {
     }
 }
 
-/// Adds what a statement shows about its error: a text in double quotes, or a mistyped `FROM` or `WHERE`.
+/// Adds what a statement shows about its error: a text in double quotes, or the mistyped word of a clause.
 pub fn with_statement_hint(error: Error, statement: &str) -> Error {
     with_clause_hint(with_quotes_hint(error, statement), statement)
 }
 
 /// The words that begin a clause after what may have a name without `AS`.
-const CLAUSES: [&str; 2] = ["FROM", "WHERE"];
+const CLAUSES: [&str; 7] = ["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"];
 
 /// Suggests the word of a clause, if the parser stopped after a word like it that was mistaken for the name of a column
 /// or a table.
@@ -94,6 +94,8 @@ pub fn from_parser(error: ParserError, position: SourcePosition) -> Error {
     match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
             let (message, inner) = split_position(&message);
+            let unknown = unknown_operator(message).map(|word| format!("{word} is not an operator"));
+            let message = unknown.as_deref().unwrap_or(message);
             match inner {
                 Some(inner) => with_suggestion(message, syntax_error(message, position.of_inner(inner))),
                 None => with_suggestion(message, syntax_error(message, position)),
@@ -101,6 +103,12 @@ pub fn from_parser(error: ParserError, position: SourcePosition) -> Error {
         }
         ParserError::RecursionLimitExceeded => too_deep(),
     }
+}
+
+/// The word of an operator that only other databases have: `No infix parser for token Word(Word { value: "DIV", ...`.
+fn unknown_operator(message: &str) -> Option<&str> {
+    let (_, word) = message.strip_prefix("No infix parser for token ")?.split_once("value: \"")?;
+    word.split_once('"').map(|(word, _)| word)
 }
 
 /// The beginnings of commands that shells have.
@@ -115,6 +123,9 @@ const CREATED: &str = "CREATE may be followed by TABLE, TEMPORARY TABLE, VIEW, O
 fn with_suggestion(message: &str, error: Error) -> Error {
     if [" after CREATE, found: ", " after CREATE OR REPLACE, found: "].iter().any(|part| message.contains(part)) {
         return error.with_hint(CREATED);
+    }
+    if message.eq_ignore_ascii_case("DIV is not an operator") {
+        return error.with_hint("write div(a, b)");
     }
     if message.starts_with("Expected: =, found: [") {
         return error.with_hint("assign the whole array: instead of x[2] = 7 write x = x[:1] || 7 || x[3:]");
@@ -230,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_from_is_suggested() {
+    fn a_mistyped_word_of_a_clause_is_suggested() {
         let hint = |statement: &str, found: &str| {
             let error =
                 sql_error(format!("syntax error at line 1, column 9: Expected: end of statement, found: {found}"));
@@ -241,10 +252,28 @@ mod tests {
         }
         let clause = hint("SELECT value FROM t WHER x", "x");
         assert_eq!(clause.as_deref(), Some("did you mean WHERE instead of WHER?"));
+        for (statement, found, word) in [
+            ("SELECT * FROM t LIMT 3", "3", "LIMIT"),
+            ("SELECT a FROM t GRUOP BY a", "BY", "GROUP"),
+            ("SELECT a FROM t oder BY a", "BY", "ORDER"),
+            ("SELECT a FROM t HAVIN 1 = 1", "1", "HAVING"),
+        ] {
+            let start = format!("did you mean {word} instead of ");
+            assert!(hint(statement, found).is_some_and(|hint| hint.starts_with(&start)), "{statement}");
+        }
         assert_eq!(hint("SELECT value FROM t WHERE x y", "y"), None);
         assert_eq!(hint("SELECT value FROM t; SELECT", "SELECT"), None);
         assert_eq!(hint("select a from t where x b", "b"), None);
         assert_eq!(hint("select a b cat", "cat"), None);
+    }
+
+    #[test]
+    fn an_operator_of_another_database_is_named() {
+        let message =
+            "No infix parser for token Word(Word { value: \"DIV\", quote_style: None }) at Line: 1, Column: 10";
+        let error = from_parser(ParserError::ParserError(message.into()), SourcePosition { line: 1, column: 1 });
+        let wanted = "syntax error at line 1, column 10: DIV is not an operator (write div(a, b))";
+        assert_eq!(error.to_string(), wanted);
     }
 
     #[test]

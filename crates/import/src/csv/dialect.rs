@@ -1,7 +1,8 @@
 //! The dialect of a file of separated values: its separator, and whether its first record names the columns.
 
+use crate::csv::aligned::is_drawn;
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
-use crate::csv::dialect_notes::{WHOLE_LINES_NOTE, first_record_note, quoting_notes, single_column_note};
+use crate::csv::dialect_notes::{BLANKS_NOTE, WHOLE_LINES_NOTE, first_record_note, quoting_notes, single_column_note};
 use crate::csv::groups::Groups;
 use crate::csv::header::{LOOK_RECORDS, are_texts, are_units, column_facts, is_header, is_stamp, kinds_of};
 use crate::csv::log_lines::whole_lines;
@@ -46,6 +47,8 @@ pub(crate) struct Dialect {
     pub(crate) empty_count: usize,
     /// Whether blanks around text are padding, as in the names of the columns.
     pub(crate) is_padded: bool,
+    /// Whether the lines have columns that are aligned for people, but are no records of one table.
+    pub(crate) is_drawn: bool,
 }
 
 impl Dialect {
@@ -142,17 +145,22 @@ impl Dialect {
         if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
             notes.push(first_record_note(&text[..data_start]));
         }
+        let is_single = !would_split && first_width == 1 && data_width == 1 && options.delimiter.is_none();
+        let is_first_name = has_header && options.header.is_none();
         if would_split {
             notes.push(WHOLE_LINES_NOTE.to_owned());
-        } else if first_width == 1 && data_width == 1 && options.delimiter.is_none() {
-            notes.extend(single_column_note(text, has_header && options.header.is_none()));
+        } else if is_single {
+            notes.extend(single_column_note(text, is_first_name));
+        }
+        if separator.has_runs && options.delimiter.is_none() {
+            notes.push(BLANKS_NOTE.to_owned());
         }
         let is_known_again =
             has_header && options.names.is_none() && kinds_of(text, &head, nulls).contains(&kind::TEXT);
         let text_columns = types.map_or_else(Vec::new, |types| types.text_columns);
         // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
-        let has_empty_records =
-            width == 1 && (has_header || options.names.is_some()) && separator.quoting != Quoting::Cells;
+        let is_line_empty = separator.quoting != Quoting::Cells && !separator.has_runs;
+        let has_empty_records = width == 1 && (has_header || options.names.is_some()) && is_line_empty;
         Self {
             separator: Separator { has_empty_records, ..separator },
             names,
@@ -165,6 +173,11 @@ impl Dialect {
             notes,
             empty_count,
             is_padded,
+            is_drawn: is_single
+                && is_first_name
+                && options.names.is_none()
+                && options.format.is_none()
+                && is_drawn(text),
         }
     }
 

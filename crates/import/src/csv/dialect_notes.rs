@@ -8,6 +8,9 @@ use crate::records::error::shown;
 pub(super) const WHOLE_LINES_NOTE: &str =
     "the lines are read whole, as those of a log; --delimiter , separates them at commas";
 
+/// The note about a file whose fields are separated by any number of blanks, though the caller did not say so.
+pub(super) const BLANKS_NOTE: &str = "any number of blanks separates the fields; --format csv leaves the lines whole";
+
 /// Notes about the meaning of quotes and backslashes.
 pub(super) fn quoting_notes(separator: Separator, options: &Options) -> Vec<String> {
     match separator.quoting {

@@ -66,7 +66,18 @@ fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
             best = (score, table_start(separator, text, &records, width, options, nulls));
         }
     }
-    best.1
+    if best.0 == 0 { aligned_start(text, options, nulls) } else { best.1 }
+}
+
+/// The position of the header of a table whose columns are aligned with blanks, if there are other lines before it;
+/// otherwise 0.
+fn aligned_start(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
+    let blanks = Separator::blanks();
+    let records = blanks.starts_and_widths(text, LOOK_RECORDS);
+    let widths: Vec<usize> = records.iter().map(|(_, width)| *width).collect();
+    let Some(width) = most_frequent(&widths).filter(|width| *width > 1) else { return 0 };
+    let start = table_start(blanks, text, &records, width, options, nulls);
+    if separator_for(&text[start..], options).has_runs { start } else { 0 }
 }
 
 /// The position of a table's header, if there are other lines before it; otherwise 0.

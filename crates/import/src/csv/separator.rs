@@ -33,6 +33,8 @@ pub(crate) struct Separator {
     pub(crate) has_comments: bool,
     /// Whether an empty line is a record with one empty field.
     pub(crate) has_empty_records: bool,
+    /// Whether any number of separators counts as one, and those around a line as none.
+    pub(crate) has_runs: bool,
 }
 
 /// The longest field in brackets between blanks. It bounds the search for the closing bracket.
@@ -44,7 +46,48 @@ const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
 impl Separator {
     /// Fields between these bytes, which may be quoted.
     pub(crate) fn new(byte: u8) -> Self {
-        Self { byte, quoting: Quoting::Quotes, quote: b'"', has_comments: false, has_empty_records: false }
+        Self {
+            byte,
+            quoting: Quoting::Quotes,
+            quote: b'"',
+            has_comments: false,
+            has_empty_records: false,
+            has_runs: false,
+        }
+    }
+
+    /// Fields between blanks, of which any number separates.
+    pub(crate) fn blanks() -> Self {
+        Self { has_runs: true, ..Self::new(b' ') }
+    }
+
+    /// Where the next record starts at or after `from`: behind blanks and empty lines, if any number of blanks
+    /// separates.
+    #[inline]
+    fn record_start(self, text: &[u8], from: usize) -> usize {
+        if !self.has_runs || from >= text.len() {
+            return from;
+        }
+        let is_between = |byte: &&u8| **byte == self.byte || matches!(**byte, b'\n' | b'\r');
+        from + text[from..].iter().take_while(is_between).count()
+    }
+
+    /// Whether the record has a field after the one that ends at `end`, and where that field or the next line starts.
+    #[inline]
+    fn after_field(self, text: &[u8], end: usize) -> (bool, usize) {
+        if text.get(end) != Some(&self.byte) {
+            return (false, end + 1);
+        }
+        if !self.has_runs {
+            return (true, end + 1);
+        }
+        let next = end + text[end..].iter().take_while(|byte| **byte == self.byte).count();
+        match &text[next..] {
+            [] | [b'\r'] => (false, text.len()),
+            [b'\n', ..] => (false, next + 1),
+            [b'\r', b'\n', ..] => (false, next + 2),
+            _ => (true, next),
+        }
     }
 
     /// The end of an unquoted field: the next separator or line end, or the end of the text.
@@ -168,6 +211,10 @@ impl Separator {
         let mut records = Records { width: width.unwrap_or(0), ..Records::default() };
         records.fields.reserve(text.len() / 6);
         while position < text.len() {
+            position = self.record_start(text, position);
+            if position == text.len() {
+                break;
+            }
             let is_empty = text[position] == b'\n' || text[position..].starts_with(b"\r\n");
             if is_empty && !self.has_empty_records {
                 position += if text[position] == b'\n' { 1 } else { 2 };
@@ -183,8 +230,9 @@ impl Separator {
                     record_error = Some((reason, field));
                 }
                 records.fields.push(field);
-                position = end + 1;
-                if text.get(end) != Some(&self.byte) {
+                let (has_next, next) = self.after_field(text, end);
+                position = next;
+                if !has_next {
                     break;
                 }
                 if position >= text.len() {
@@ -236,7 +284,7 @@ impl Separator {
 
     /// The start and the number of fields of each of the first records.
     pub(crate) fn starts_and_widths(self, text: &[u8], record_count_max: usize) -> Vec<(usize, usize)> {
-        let (mut records, mut position) = (Vec::new(), 0);
+        let (mut records, mut position) = (Vec::new(), self.record_start(text, 0));
         while position < text.len() && records.len() < record_count_max {
             if text[position] == b'\n' || text[position..].starts_with(b"\r\n") {
                 position += if text[position] == b'\n' { 1 } else { 2 };
@@ -246,25 +294,28 @@ impl Separator {
             loop {
                 let (_, end, _) = self.field(text, position);
                 width += 1;
-                position = end + 1;
-                if text.get(end) != Some(&self.byte) {
+                let (has_next, next) = self.after_field(text, end);
+                position = next;
+                if !has_next {
                     break;
                 }
             }
             records.push((start, width));
+            position = self.record_start(text, position);
         }
         records
     }
 
     /// The end of the first record: after its line end, or at the end of the text.
     pub(crate) fn first_end(self, text: &[u8]) -> usize {
-        let mut position = 0;
+        let mut position = self.record_start(text, 0);
         loop {
             let (_, end, _) = self.field(text, position);
-            position = end + 1;
-            if text.get(end) != Some(&self.byte) {
-                return position.min(text.len());
+            let (has_next, next) = self.after_field(text, end);
+            if !has_next {
+                return next.min(text.len());
             }
+            position = next;
         }
     }
 
@@ -400,6 +451,18 @@ mod tests {
         let (records, bad) = separator.records(b"1\n\n3\r\n\r\n", Some(1));
         let lengths: Vec<usize> = records.fields.iter().map(|field| field.end() - field.start()).collect();
         assert_eq!((lengths.as_slice(), records.count(), bad.len()), (&[1, 0, 1, 0][..], 4, 0));
+    }
+
+    #[test]
+    fn any_number_of_blanks_separates_where_they_are_the_separator() {
+        let text = "  a   b  \r\n\n   \n 1  \"x  y\"\n2 3 4\n  [a  b]   c ";
+        let (records, bad) = Separator::blanks().records(text.as_bytes(), None);
+        let fields: Vec<String> = records.fields.iter().map(|field| field.unescaped(text)).collect();
+        assert_eq!((fields.join("|").as_str(), bad.len()), ("a|b|1|x  y|[a  b]|c", 1));
+        assert_eq!(Separator::blanks().widths(text.as_bytes(), 9), [2, 2, 3, 2]);
+        assert_eq!(Separator::blanks().first_end(text.as_bytes()), 11);
+        let (plain, _) = Separator::new(b' ').records(b"a  b \n", None);
+        assert_eq!(plain.width, 4);
     }
 
     #[test]

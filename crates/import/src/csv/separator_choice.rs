@@ -1,5 +1,6 @@
 //! Detects the separator of a file, and the meaning of quotes and backslashes.
 
+use crate::csv::aligned::is_aligned;
 use crate::csv::header::LOOK_RECORDS;
 use crate::csv::separator::{Quoting, Separator};
 use crate::options::{Format, Options};
@@ -10,20 +11,24 @@ const OPEN_BYTES_MAX: usize = 64 << 10;
 
 /// The separator of the records: the requested one, or else the one detected from the text.
 pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
-    let asked = options.delimiter.map(Separator::new);
+    let asked = options.delimiter.map(|byte| match byte {
+        // Whoever names a format wants each blank to separate.
+        b' ' if options.format.is_none() => Separator::blanks(),
+        byte => Separator::new(byte),
+    });
     match options.format {
         Some(Format::Sheet) => Separator { quoting: Quoting::Cells, ..Separator::new(b'\t') },
         Some(Format::Text) => Separator { quoting: Quoting::Escapes, ..asked.unwrap_or(Separator::new(b'\t')) },
         _ if options.no_quotes => {
             let unquoted = |separator: Separator| Separator { quoting: Quoting::Nothing, ..separator };
-            asked.map_or_else(|| separator_of(text, unquoted), unquoted)
+            asked.map_or_else(|| separator_of(text, options, unquoted), unquoted)
         }
         _ => {
             let is_open = options.names.is_none() && options.format != Some(Format::Csv);
             let is_single = is_open && has_single_quotes(text, options.delimiter);
             let with_quote =
                 |separator: Separator| Separator { quote: if is_single { b'\'' } else { b'"' }, ..separator };
-            let separator = asked.map_or_else(|| separator_of(text, with_quote), with_quote);
+            let separator = asked.map_or_else(|| separator_of(text, options, with_quote), with_quote);
             let is_tabs = is_open && !is_single && separator.byte == b'\t';
             if is_tabs { with_quoting(separator, text) } else { separator }
         }
@@ -91,8 +96,9 @@ fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
     if escapes == Quoting::Escapes && !has_quotes { as_it_is(escapes) } else { separator }
 }
 
-/// The separator that splits the records, including the header, most evenly.
-fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator {
+/// The separator that splits the records, including the header, most evenly. Blanks count only if nothing else does and
+/// the caller names no format.
+fn separator_of(text: &[u8], options: &Options, with: impl Fn(Separator) -> Separator) -> Separator {
     let mut best = (with(Separator::new(b',')), (0, 0, 1));
     for candidate in [b',', b';', b'\t', b'|'].map(|byte| with(Separator::new(byte))) {
         let widths = candidate.widths(text, LOOK_RECORDS);
@@ -111,7 +117,9 @@ fn separator_of(text: &[u8], with: impl Fn(Separator) -> Separator) -> Separator
             best = (candidate, score);
         }
     }
-    best.0
+    let may_be_aligned = best.1.2 == 1 && options.format.is_none();
+    let blanks = with(Separator::blanks());
+    if may_be_aligned && is_aligned(blanks, text) { blanks } else { best.0 }
 }
 
 pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {

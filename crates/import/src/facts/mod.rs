@@ -86,7 +86,7 @@ pub(crate) struct Facts {
     pub(crate) value_count: u64,
     /// The number of these values that are numbers.
     pub(crate) number_count: u64,
-    /// The number of these values that are numbers with a percent sign or the sign of a currency, and so texts.
+    /// The number of these values that are numbers with a percent sign, the sign of a currency or a unit, and so texts.
     pub(crate) signed_count: u64,
     /// The number of these values that are times.
     pub(crate) time_count: u64,

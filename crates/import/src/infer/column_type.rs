@@ -107,7 +107,8 @@ fn why_text(facts: &Facts) -> Option<String> {
     let is_only_text = typed > 1 && typed + 1 == facts.value_count && !seen.value.contains(',');
     (is_only_text || typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
-        format!("not all of its values are {what}: line {} has {}", seen.line, shown(value))
+        let shown = shown(value);
+        format!("not all of its values are {what}: line {} has {shown}; --null {shown} makes it NULL", seen.line)
     })
 }
 

@@ -31,12 +31,14 @@ pub(crate) fn thousands_note(kinds: u16, seen: &SampleValue) -> Option<String> {
     ))
 }
 
-/// The note about texts that are numbers with a percent sign or the sign of a currency.
+/// The note about texts that are numbers with a percent sign, the sign of a currency, or a unit.
 pub(crate) fn sign_note(seen: &SampleValue) -> Option<String> {
     let sign = sign_of(seen.value.as_bytes())?;
     let (line, value) = (seen.line, shown(&seen.value));
+    let what = if sign.contains(char::is_alphabetic) { "unit" } else { "sign" };
     Some(format!(
-        "its numbers have the sign {sign}: line {line} has {value}; in SQL, replace(COLUMN, '{sign}', '') takes it out"
+        "its numbers have the {what} {sign}: line {line} has {value}; in SQL, replace(COLUMN, '{sign}', '') takes it \
+         out"
     ))
 }
 

@@ -5,6 +5,7 @@ use crate::facts::{Facts, kind};
 use crate::infer::column_type::why_no_dates;
 use crate::infer::number_forms::NumberForms;
 use crate::options::Options;
+use crate::options::selection::flag_value;
 use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Error, Result};
 
@@ -111,10 +112,28 @@ pub(crate) fn choose(
     Ok(TimeChoice::None(Some(match times.as_slice() {
         [(_, column), ..] => format!(
             "a plain table: {} holds times but is empty in some rows; to make it the time: --time {} --skip-bad",
-            column.name, column.name
+            column.name,
+            flag_value(&column.name)
         ),
-        [] => "a plain table: no column holds times; if one does, name it: --time COLUMN".to_owned(),
+        [] => {
+            let named = columns.iter().find(|column| mentions_time(&column.name));
+            let likely = named.or_else(|| columns.iter().find(|column| may_count_time(&column.facts)));
+            let likely = likely.map_or_else(|| "COLUMN".to_owned(), |column| flag_value(&column.name));
+            format!("a plain table: no column holds times; if one does, name it: --time {likely}")
+        }
     })))
+}
+
+/// Whether the values of a column are numbers that would be times if a name said so.
+fn may_count_time(facts: &Facts) -> bool {
+    let are_numbers = facts.number_count > 0 && facts.number_count == facts.value_count;
+    are_numbers && (facts.epoch_unit().is_some() || facts.digit_bounds().is_some())
+}
+
+/// Whether a name has a word for times in it: `MESS_DATUM`, `__REALTIME_TIMESTAMP`.
+fn mentions_time(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["time", "date", "datum", "zeit"].iter().any(|word| name.contains(word))
 }
 
 /// Finds the columns that `--time` names.
@@ -191,21 +210,41 @@ pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Optio
     if dates.kinds != kind::DATE || dates.has_periods || dates.value_count != row_count {
         return None;
     }
-    let is_clock = |position: &usize| {
-        let facts = &columns[*position].facts;
-        facts.clock_count > 0 && facts.clock_count == facts.value_count && facts.value_count == row_count
-    };
     let is_called_so = |position: &usize| {
         matches!(
             plain_name(&columns[*position].name).as_str(),
             "time" | "clock" | "hour" | "timeofday" | "zeit" | "uhrzeit"
         )
     };
-    let clocks: Vec<usize> = (0..columns.len()).filter(is_clock).collect();
+    let is_complete = |position: &usize| columns[*position].facts.value_count == row_count;
+    let clocks: Vec<usize> = clocks(columns).filter(is_complete).collect();
     match clocks.as_slice() {
         [clock] => Some(*clock),
         several => several.iter().copied().find(is_called_so),
     }
+}
+
+/// The columns that hold nothing but times of day.
+fn clocks(columns: &[Merged]) -> impl Iterator<Item = usize> {
+    let is_clock = move |position: &usize| {
+        let facts = &columns[*position].facts;
+        facts.clock_count > 0 && facts.clock_count == facts.value_count
+    };
+    (0..columns.len()).filter(is_clock)
+}
+
+/// The note about columns with times of day beside a column of dates that is the time without them.
+pub(crate) fn clocks_note(columns: &[Merged], date: usize) -> Option<String> {
+    let name = |position: usize| columns[position].name.as_str();
+    let clocks: Vec<&str> = clocks(columns).map(name).collect();
+    let dates = &columns[date].facts;
+    let first = clocks.first().filter(|_| dates.kinds == kind::DATE && !dates.has_periods)?;
+    let date = name(date);
+    Some(format!(
+        "the time is {date} alone, and times of day are text: {}; --time {} makes the time of both",
+        clocks.join(", "),
+        flag_value(&format!("{date},{first}"))
+    ))
 }
 
 /// The error for numbers that are not times in any unit.
@@ -215,8 +254,17 @@ pub(crate) fn unknown_epoch(column: &Merged) -> Error {
         "column {}: its numbers, {min} to {max}, are not times between 1980 and 2100 in s, ms, us or ns",
         column.name
     );
+    if [min, max].iter().all(|days| SPREADSHEET_DAYS.contains(days)) {
+        return Error::usage(message).with_hint(
+            "if they are the days of a spreadsheet: --time none, and then in SQL TIMESTAMP '1899-12-30' + x * \
+             INTERVAL '1 day'",
+        );
+    }
     Error::usage(message).with_hint("pass --time-unit s, ms, us or ns, or --time with another column, or --time none")
 }
+
+/// The days of 1980 to 2100 as spreadsheets count them, since 1899-12-30.
+const SPREADSHEET_DAYS: std::ops::RangeInclusive<i64> = 29_221..=73_051;
 
 fn one_in_utc(candidates: &[(usize, &Merged)]) -> Result<TimeChoice> {
     let says_utc = |candidate: &&(usize, &Merged)| candidate.1.name.to_lowercase().contains("utc");
@@ -228,7 +276,7 @@ fn one_in_utc(candidates: &[(usize, &Merged)]) -> Result<TimeChoice> {
     }
     let names: Vec<&str> = candidates.iter().map(|(_, column)| column.name.as_str()).collect();
     Err(Error::usage(format!("several columns may be the time: {}", names.join(", ")))
-        .with_hint(format!("choose one: --time {}; or --time none", names[0])))
+        .with_hint(format!("choose one: --time {}; or --time none", flag_value(names[0]))))
 }
 
 /// The columns year, month and day, and those that follow them, by their names.

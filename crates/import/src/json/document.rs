@@ -4,6 +4,7 @@
 use crate::json::members::object_with_members;
 use crate::json::outline::{Element, KeyedObjects, List, Outline};
 use crate::options::Options;
+use atsdb_core::json_text;
 use atsdb_core::name::unknown_name;
 use atsdb_core::{Error, Result};
 
@@ -73,6 +74,10 @@ impl JsonRecords {
                 let on_top = outline.lists.iter().find(|list| list.object.is_none());
                 let inside: Vec<&List> = outline.lists.iter().filter(has_records).collect();
                 match (on_top, inside.as_slice()) {
+                    (Some(_), _) if has_lists_of_objects(head) => {
+                        let note = Some("the records are the objects in its lists".to_owned());
+                        return Ok(Self { note, ..Self::default() });
+                    }
                     // One array in each line.
                     (Some(list), _) if outline.has_more && list.element != Element::Object => {
                         return Ok(Self { are_arrays: true, ..Self::default() });
@@ -183,6 +188,27 @@ fn keyed_note(keyed: &KeyedObjects) -> String {
         "the document is one object and becomes one row; if its {count} objects{of} are records, --path '{path}' reads \
          them as rows, with their names in the column key"
     )
+}
+
+/// Whether a document is a list of lists with nothing but objects in them, as far as its beginning shows:
+/// `[[{"v": 1}, {"v": 2}], [{"v": 3}]]`.
+fn has_lists_of_objects(head: &[u8]) -> bool {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let Some(list) = text.strip_prefix(b"[").and_then(|lists| lists.trim_ascii_start().strip_prefix(b"[")) else {
+        return false;
+    };
+    let mut rest = list.trim_ascii_start();
+    while rest.starts_with(b"{") {
+        match json_text::first_nested(rest) {
+            Ok(Some(end)) => rest = rest[end..].trim_ascii_start(),
+            cut_off => return cut_off.is_ok(),
+        }
+        match rest.split_first() {
+            Some((b',', more)) => rest = more.trim_ascii_start(),
+            other => return other.is_none_or(|(byte, _)| *byte == b']'),
+        }
+    }
+    rest.is_empty() && list.trim_ascii_start().starts_with(b"{")
 }
 
 /// Whether the document has `"type": "FeatureCollection"` at its beginning.

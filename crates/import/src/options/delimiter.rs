@@ -2,7 +2,8 @@
 
 use atsdb_core::{Error, Result};
 
-/// Reads a separator of fields: one ASCII character, or `tab`, `\t` or `space`.
+/// Reads a separator of fields: one ASCII character, or `tab`, `\t` or `space`. Any number of blanks separates, unless
+/// the caller names the format.
 ///
 /// # Errors
 ///
@@ -13,7 +14,7 @@ pub fn parse_delimiter(text: &str) -> Result<u8> {
         "space" => Ok(b' '),
         _ if text.len() == 1 && !text.starts_with(['"', '\n', '\r']) => Ok(text.as_bytes()[0]),
         _ => Err(Error::usage(format!("cannot separate fields by {text:?}"))
-            .with_hint("use one ASCII character, or the word tab")),
+            .with_hint("use one ASCII character, or the word tab or space")),
     }
 }
 

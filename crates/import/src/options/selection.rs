@@ -5,6 +5,12 @@ use atsdb_core::name::{name_key, same_name, unknown_name};
 use atsdb_core::{Column, Error, Result, TableDefinition};
 use std::collections::HashSet;
 
+/// A text as the value of a flag in a command that users can copy.
+pub(crate) fn flag_value(text: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "_-./:%+=".contains(character);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 /// Whether the table itself gives numbers to a column that the files lack.
 pub(crate) fn takes_numbers(column: &Column) -> bool {
     column.identity.is_some() || column.sequence.is_some()

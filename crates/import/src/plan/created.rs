@@ -6,8 +6,9 @@ use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::zone_of;
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, unknown_epoch};
+use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, clocks_note, unknown_epoch};
 use crate::options::key::declare_key;
+use crate::options::selection::flag_value;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
 use crate::plan::planner::Planner;
 use crate::records::error::shown;
@@ -178,11 +179,16 @@ impl Planner<'_> {
             Some(clock) => {
                 let (date_name, clock_name) = (&self.merged[date].name, &self.merged[clock].name);
                 self.notes.push(format!(
-                    "the time is made of {date_name} and {clock_name}; --time {date_name} keeps them apart"
+                    "the time is made of {date_name} and {clock_name}; --time {} keeps them apart",
+                    flag_value(date_name)
                 ));
                 TimeChoice::DateClock(date, clock)
             }
-            None => choice,
+            None => {
+                let is_open = self.options.time.is_empty();
+                self.notes.extend(clocks_note(&self.merged, date).filter(|_| is_open));
+                choice
+            }
         }
     }
 

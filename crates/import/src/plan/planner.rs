@@ -6,6 +6,7 @@ use crate::infer::number_forms::may_have_thousands;
 use crate::infer::time_column::{Merged, TimeChoice, unknown_epoch};
 use crate::observe::Observed;
 use crate::options::Options;
+use crate::options::selection::flag_value;
 use crate::plan::column::{Binding, TimeParsing};
 use crate::values::comma_numbers::{NumberForm, plain_number};
 use atsdb_core::time_text::{DateOrder, DateReading};
@@ -54,8 +55,9 @@ impl Planner<'_> {
         {
             let plain = String::from_utf8_lossy(&plain);
             self.notes.push(format!(
-                "column {name}: commas in numbers such as {first} are read as between thousands: {plain}; --map {name} \
-                 keeps the column as text"
+                "column {name}: commas in numbers such as {first} are read as between thousands: {plain}; --map {} \
+                 keeps the column as text",
+                flag_value(name)
             ));
         }
         let forms = [

@@ -27,6 +27,16 @@ const HOURLY: &str = "{\"latitude\":52.5,\"hourly_units\":{\"temp\":\"°C\"},\n\
                       \"2024-01-01T01:00\",\n\"2024-01-01T02:00\"],\"te\\u006dp\":[1.5, null,2.5]}}";
 
 #[test]
+fn objects_in_lists_of_a_list_are_records() {
+    let history = json("[[{\"id\":\"a\",\"v\":1},{\"v\":2}],\n [{\"id\":\"b\",\"v\":3}]]\n").unwrap();
+    assert_eq!(history.columns(), ["id text", "v int64"]);
+    assert_eq!((history.texts("v"), history.null_count("id")), (vec!["1".into(), "2".into(), "3".into()], 1));
+    // Beside other values, the objects are fields of arrays.
+    let arrays = json("[[{\"v\":1},5],[{\"v\":2},6]]").unwrap();
+    assert_eq!(arrays.columns(), ["column1 text", "column2 int64"]);
+}
+
+#[test]
 fn lists_of_equal_length_are_columns() {
     let hourly = at(HOURLY, "hourly").unwrap();
     assert_eq!(hourly.columns(), ["*time timestamp_us", "temp float64"]);

@@ -393,6 +393,44 @@ fn one_column_of_several_words_is_noted() {
 }
 
 #[test]
+fn columns_aligned_with_blanks_are_read() {
+    let table =
+        "  time                 temp  hum\n  2024-03-01T12:00:00  21.5   40\n  2024-03-01T12:01:00   9.5   41\n";
+    let groups = "procs -----memory----- --io--\n r  b   free   bi\n 1  0 812344   12\n 0  0 812100    0\n";
+    for end in ["\n", "\r\n"] {
+        let imported = csv(table.replace('\n', end));
+        assert_eq!(imported.columns(), ["*time timestamp_us", "temp float64", "hum int64"]);
+        assert_eq!(imported.texts("temp"), ["21.5", "9.5"]);
+        assert!(imported.report.notes.join("\n").contains("any number of blanks"), "{:?}", imported.report.notes);
+        let titled = csv(groups.replace('\n', end));
+        assert_eq!(titled.columns(), ["r int64", "b int64", "free int64", "bi int64"]);
+        assert_eq!(titled.texts("free"), ["812344", "812100"]);
+    }
+    // Without a header, and with the separator named.
+    assert_eq!(csv(" 1.0e+00   2.5\n-1.5e+01  13.5\n").columns(), ["column1 float64", "column2 float64"]);
+    let blanks = Options { delimiter: Some(b' '), ..Options::default() };
+    assert_eq!(with("a b\n1  2\n3    4 \n", &blanks).texts("b"), ["2", "4"]);
+    let exact = Options { format: Some(Format::Csv), ..blanks };
+    assert_eq!(with("a b c\n1  2\n3 4 5\n", &exact).texts("b"), ["∅", "4"]);
+}
+
+#[test]
+fn aligned_lines_that_are_not_one_table_are_refused() {
+    let disk = "Linux 6.1.0 (host)\n\navg-cpu:  %user   %nice %system   %idle\n           1.20    0.00    0.41   98.37\n\n\
+                Device      tps   kB_read/s    kB_wrtn/s\nnvme0n1    5.21       40.12       101.33\n";
+    let error = refused(disk);
+    assert!(error.message().contains("blanks align its columns"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--skip N")), "{error:?}");
+    let one = Options { delimiter: Some(b' '), skip: Some(5), ..Options::default() };
+    assert_eq!(with(disk, &one).columns()[1], "tps float64");
+    let whole = Options { format: Some(Format::Csv), ..Options::default() };
+    assert_eq!(with(disk, &whole).columns().len(), 1);
+    // The lines of a log are rows, however they are aligned.
+    let log = "2024-03-01 12:30:05  INFO   main   began\n2024-03-01 12:30:06  ERROR  main   it ended\n";
+    assert_eq!(csv(log).report.row_count, 2);
+}
+
+#[test]
 fn lines_of_a_log_are_rows_and_none_is_a_name() {
     for line in [
         "2024-01-01 00:00:00 INFO the server began",

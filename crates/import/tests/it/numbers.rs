@@ -144,17 +144,20 @@ fn blanks_and_apostrophes_between_thousands_are_reported() {
 }
 
 #[test]
-fn percent_signs_and_currencies_are_reported() {
+fn percent_signs_currencies_units_and_single_words_are_reported() {
     for (numbers, noted) in [
         ("12%\n7.5%\n", "its numbers have the sign %: line 2 has \"12%\"; in SQL, replace(COLUMN, '%', '')"),
         ("$1.50\n3\n", "its numbers have the sign $: line 2"),
         ("1.50 €\n-2 €\n", "its numbers have the sign €: line 2"),
+        ("45.2 °F\n45 °F\n", "its numbers have the unit °F: line 2 has \"45.2 °F\"; in SQL, replace(COLUMN, '°F', '')"),
     ] {
         let lines: String = numbers.lines().map(|number| format!("{number};x\n")).collect();
         let imported = csv(format!("a;b\n{lines}"));
         let notes = imported.report.notes.join("\n");
         assert!(imported.columns()[0] == "a text" && notes.contains(noted), "{numbers}: {notes}");
     }
+    let few = csv("a;b\n1;x\nunavailable;y\n2;z\n").report.notes.join("\n");
+    assert!(few.contains("line 3 has \"unavailable\"; --null \"unavailable\" makes it NULL"), "{few}");
     let words = csv("a;b\n12%;x\nsome;y\n");
     assert!(!words.report.notes.join("\n").contains("sign"), "{:?}", words.report.notes);
 }

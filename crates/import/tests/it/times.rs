@@ -101,6 +101,20 @@ fn digits_in_strings_of_json_are_times_if_the_caller_says_so() {
 }
 
 #[test]
+fn times_of_day_and_likely_times_that_are_not_used_are_noted() {
+    let usage = csv("date,start,end,v\n2024-03-01,00:00,00:59,0.5\n2024-03-01,01:00,01:59,0.25\n");
+    assert_eq!(usage.columns()[..3], ["*date date", "start text", "end text"]);
+    let notes = usage.report.notes.join("\n");
+    assert!(notes.contains("times of day are text: start, end; --time 'date,start' makes"), "{notes}");
+    let chosen = with("date,start,v\n2024-03-01,00:00,0.5\n", &time("date"));
+    assert!(!chosen.report.notes.join("\n").contains("times of day"), "{:?}", chosen.report.notes);
+    let counted = csv("1,1709251200000\n2,1709251260000\n").report.notes.join("\n");
+    assert!(counted.contains("name it: --time column2"), "{counted}");
+    let plain = csv("id,measured_datetime\n7,x1\n8,x2\n");
+    assert!(plain.report.notes.join("\n").contains("name it: --time measured_datetime"), "{:?}", plain.report.notes);
+}
+
+#[test]
 fn a_time_in_brackets_is_one_field_between_blanks() {
     let line =
         |second: &str, end: &str| format!("127.0.0.1 - - [01/Mar/2024:12:30:{second} +0100] \"GET /a b\" 200 [x]{end}");
@@ -198,6 +212,8 @@ fn numbers_that_are_no_times_need_a_unit() {
         "{error}"
     );
     assert!(error.hint().unwrap().contains("--time-unit"));
+    let days = refused("time,v\n45352.5,1\n45353,2\n");
+    assert!(days.hint().unwrap().contains("TIMESTAMP '1899-12-30' + x * INTERVAL '1 day'"), "{days:?}");
     let options = Options { time_unit: Some(TimeUnit::Millisecond), ..Options::default() };
     assert_eq!(
         with("time,v\n0,1\n60,2\n", &options).texts("time"),
@@ -259,6 +275,8 @@ fn the_time_is_the_column_whose_name_says_so_else_the_only_one() {
     let error = refused("from,to\n2024-01-01 00:00:00,2024-01-01 00:00:00\n");
     assert_eq!(error.message(), "several columns may be the time: from, to");
     assert_eq!(error.hint(), Some("choose one: --time from; or --time none"));
+    let spaced = refused("Start date,End date\n2024-01-01,2024-01-02\n");
+    assert_eq!(spaced.hint(), Some("choose one: --time 'Start date'; or --time none"));
 }
 
 #[test]

@@ -105,6 +105,11 @@ pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
     if create.or_replace {
         return Err(not_supported("CREATE OR REPLACE TABLE").with_hint("DROP TABLE IF EXISTS first"));
     }
+    if create.like.is_some() {
+        return Err(not_supported("CREATE TABLE ... LIKE").with_hint(
+            "CREATE TABLE t AS SELECT * FROM other WITH NO DATA takes the columns, SHOW CREATE TABLE other shows all",
+        ));
+    }
     on_commit(create)?;
     let known = CreateTableBuilder::new(create.name.clone())
         .if_not_exists(create.if_not_exists)

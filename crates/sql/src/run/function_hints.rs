@@ -10,7 +10,7 @@ use atsdb_dialect::text::errors::{ALL_FUNCTIONS, sql_error};
 const EXAMPLE_CHARACTERS_MAX: usize = 80;
 
 /// Functions of other databases, and what to write instead.
-const INSTEAD: [(&str, &str); 33] = [
+const INSTEAD: [(&str, &str); 56] = [
     ("json_extract", JSON),
     ("json_extract_string", JSON),
     ("json_value", JSON),
@@ -18,16 +18,27 @@ const INSTEAD: [(&str, &str); 33] = [
     ("json_unquote", JSON),
     ("get_json_object", JSON),
     ("json_type", "json_typeof(document)"),
+    ("json_group_array", "json_agg(x)"),
+    ("json_group_object", "json_object_agg(key, x)"),
     ("isnull", "x IS NULL, or COALESCE(x, y)"),
     ("if", CASE),
     ("iif", CASE),
     ("date", "CAST(x AS DATE), or DATE '2024-03-01'"),
-    ("datetime", "CAST(x AS TIMESTAMP), or now()"),
+    ("datetime", "CAST(x AS TIMESTAMP), to_timestamp(seconds) or now()"),
+    ("todate", "CAST(x AS DATE)"),
+    ("todatetime", "CAST(x AS TIMESTAMP), or to_timestamp(seconds)"),
+    ("toyyyymm", "to_char(x, 'YYYYMM')"),
+    ("time", "CAST(x AS TIME)"),
+    ("strptime", PARSE),
+    ("str_to_date", PARSE),
+    ("date_parse", PARSE),
+    ("format_datetime", "to_char(x, 'YYYY-MM-DD HH24:MI:SS')"),
     ("getdate", "now()"),
     ("sysdate", "now()"),
     ("curdate", "current_date"),
     ("unix_timestamp", "extract(epoch FROM x)"),
     ("epoch", "extract(epoch FROM x)"),
+    ("epoch_ms", "to_timestamp(x / 1000.0), or extract(epoch FROM x) * 1000"),
     ("tounixtimestamp", "extract(epoch FROM x)"),
     ("tostartofminute", "time_bucket('1 minute', x)"),
     ("tostartofhour", "time_bucket('1 hour', x)"),
@@ -37,15 +48,29 @@ const INSTEAD: [(&str, &str); 33] = [
     ("dateadd", PERIOD),
     ("date_add", PERIOD),
     ("date_sub", PERIOD),
+    ("timestampdiff", "date_diff('hour', from, to)"),
     ("len", "length(x)"),
     ("charindex", "strpos(text, part)"),
+    ("regexp_extract", "regexp_substr(text, pattern)"),
+    ("hex", "encode(x, 'hex') for bytes, to_hex(x) for a number"),
+    ("unhex", "decode(text, 'hex')"),
+    ("hash", "md5(text)"),
+    ("typeof", "pg_typeof(x)"),
     ("printf", "x || ' ' || y, or to_char(x, '990.00')"),
     ("newid", "gen_random_uuid()"),
     ("count_if", COUNT),
     ("countif", COUNT),
+    ("sumif", "sum(x) FILTER (WHERE condition)"),
+    ("avgif", "avg(x) FILTER (WHERE condition)"),
+    ("uniq", "count(DISTINCT x), or approx_distinct(x)"),
+    ("list", ARRAY),
+    ("grouparray", ARRAY),
+    ("collect_list", ARRAY),
     ("quantile", "percentile_cont(0.5) WITHIN GROUP (ORDER BY x)"),
 ];
 const PERIOD: &str = "x + INTERVAL '1 day'";
+const PARSE: &str = "to_timestamp(text, 'YYYY-MM-DD HH24:MI:SS')";
+const ARRAY: &str = "array_agg(x)";
 const COUNT: &str = "count(*) FILTER (WHERE condition)";
 const JSON: &str = "document -> 'key' for a part of a JSON document, document ->> 'key' for its text; a number names an \
                     element of an array";
@@ -133,6 +158,11 @@ mod tests {
         assert!(error.contains("it returns rows: write SELECT * FROM read_csv(file"), "{error}");
         let error = hint_of(unknown_function("row_numbr"));
         assert_eq!(error, "no function named row_numbr (did you mean row_number?)");
+        let error = hint_of(unknown_function("strptime"));
+        assert_eq!(
+            error, "no function named strptime (write to_timestamp(text, 'YYYY-MM-DD HH24:MI:SS'))",
+            "and not strftime"
+        );
     }
 
     #[test]

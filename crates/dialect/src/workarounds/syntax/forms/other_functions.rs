@@ -122,6 +122,7 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
         return text_as_double(number);
     }
     let Expr::Function(call) = expr else { return Ok(()) };
+    order_by_constants(call);
     let [part] = call.name.0.as_slice() else { return Ok(()) };
     let Some(mut name) = part.as_ident().map(|name| name.value.to_ascii_lowercase()) else { return Ok(()) };
     if let Some((_, other)) = OTHER_NAMES.iter().find(|(one, _)| *one == name) {
@@ -274,7 +275,8 @@ fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
     if list.args.len() != 2 || !list.clauses.is_empty() || call.over.is_some() {
         return Ok(());
     }
-    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(by))) = list.args.pop() else { return Ok(()) };
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(mut by))) = list.args.pop() else { return Ok(()) };
+    nest_constant(&mut by);
     let options = OrderByOptions { asc: Some(is_least), nulls_first: Some(false) };
     let order = OrderByExpr { expr: by.clone(), options, with_fill: None };
     list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));
@@ -285,6 +287,25 @@ fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
     call.filter = Some(Box::new(condition));
     rename(call, "first_value");
     Ok(())
+}
+
+/// A number in the ORDER BY of an aggregate is a constant. DataFusion takes it for the position of a column, unless it is
+/// in parentheses.
+fn order_by_constants(call: &mut Function) {
+    let FunctionArguments::List(list) = &mut call.args else { return };
+    for clause in &mut list.clauses {
+        if let FunctionArgumentClause::OrderBy(items) = clause {
+            for item in items {
+                nest_constant(&mut item.expr);
+            }
+        }
+    }
+}
+
+fn nest_constant(expr: &mut Expr) {
+    if matches!(expr, Expr::Value(_)) {
+        *expr = Expr::Nested(Box::new(expr.clone()));
+    }
 }
 
 /// `regr_r2` is 1 if all dependent values are equal, and NULL if the independent ones are equal, too.

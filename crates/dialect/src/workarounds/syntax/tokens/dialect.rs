@@ -77,6 +77,10 @@ impl Dialect for StatementDialect {
         true
     }
 
+    fn supports_create_table_like_parenthesized(&self) -> bool {
+        true
+    }
+
     fn is_reserved_for_identifier(&self, word: Keyword) -> bool {
         NEVER_FUNCTIONS.contains(&word) || GenericDialect.is_reserved_for_identifier(word)
     }
