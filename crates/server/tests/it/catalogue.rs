@@ -69,6 +69,7 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
         ("SELECT inet_server_port() IS NULL, pg_last_wal_replay_lsn() IS NULL, to_regrole('nobody') IS NULL", "t|t|t"),
         ("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "0"),
         ("SELECT current_setting('server_version_num')::int / 10000", "15"),
+        ("SELECT 1 << 33, 1::bigint << 64, typlen << 34 FROM pg_type WHERE typname = 'int8'", "2|1|32"),
         (
             "SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace WHERE nspname !~ '^pg_'",
             "information_schema,public",

@@ -2,14 +2,14 @@
 
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
-use super::arithmetic::{arithmetic, of_numerics};
+use super::arithmetic::{arithmetic, of_numerics, shifted};
 use super::casts::{cast, interval_of};
 use super::context::{Context, Frame};
 use super::functions::{call, special_name};
 use super::names::{function_name, ident};
 use super::patterns::{like, matches};
 use super::select_sort::sort;
-use super::typing::first_subscript;
+use super::typing::{first_subscript, type_of};
 use super::value::{Value, key_of};
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
@@ -88,6 +88,11 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
                 _ => Value::Null,
             },
         },
+        Expr::BinaryOp {
+            left,
+            op: op @ (BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight),
+            right,
+        } => shifted(type_of(context, expr, frame), &of(left)?, op, &of(right)?)?,
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (of(left)?, of(right)?);
             of_numerics(context, &left, op, &right)?.map_or_else(|| binary(&left, op, &right), Ok)?
