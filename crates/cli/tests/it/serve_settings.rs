@@ -130,6 +130,11 @@ fn the_limits_of_statements_come_from_settings() {
     let served = Served::start(&case, &["air.db"], &environment);
     assert!(served.psql("me", "", greedy).unwrap().contains("memory"));
     assert_eq!(served.psql("me", "", "SHOW statement_timeout").unwrap().trim(), "90s");
+    drop(served);
+    // Without users, everybody is an admin.
+    case.write("roles.toml", "role-timeout = \"read=1s, admin=70s\"\nrole-statements = \"admin=2\"\n");
+    let served = Served::start(&case, &["air.db", "--config", "roles.toml"], &environment);
+    assert_eq!(served.psql("me", "", "SHOW statement_timeout").unwrap().trim(), "70s");
 }
 
 #[test]
@@ -156,6 +161,10 @@ fn a_wrong_setting_is_named() {
     serve("memory = 'much'").failed(1, &["--memory", "much"]);
     serve("temp = 'much'").failed(1, &["--temp", "much"]);
     serve("statement-timeout = 'soon'").failed(1, &["--statement-timeout", "soon"]);
+    serve("role-timeout = 'read=soon'").failed(1, &["--role-timeout", "soon"]);
+    serve("role-statements = 'read=0'").failed(1, &["--role-statements", "\"0\" is not a number of statements"]);
+    serve("role-statements = 'read'").failed(1, &["--role-statements", "\"read\" has no = after a role"]);
+    serve("role-statements = 'readers=1'").failed(1, &["--role-statements", "readers"]);
     serve("tls-cert = 'a.crt'").failed(1, &["--tls-cert needs --tls-key"]);
     case.run(&["serve", "air.db", "--config", "nowhere.toml"]).failed(1, &["nowhere.toml"]);
     case.run(&["serve", "air.db", "--log-level", "loud"]).failed(1, &["off, error, warn, info, debug"]);
