@@ -111,6 +111,9 @@ pub(crate) struct ServeArgs {
     /// Log statements that take at least this long, such as 500ms
     #[arg(long, value_name = "TIME", env = "ATSDB_LOG_SLOW", hide_env = true)]
     pub(crate) log_slow: Option<String>,
+    /// Send a span for each statement to this collector of OpenTelemetry, by OTLP over HTTP
+    #[arg(long, value_name = "http://HOST:PORT", env = "ATSDB_TRACES", hide_env = true)]
+    pub(crate) traces: Option<String>,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
     #[command(flatten)]

@@ -51,6 +51,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         grpc: address(&args.grpc),
         connections_max: args.connections,
         statements,
+        traces: args.traces.clone(),
         log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };

@@ -209,6 +209,7 @@ mod tests {
     use super::*;
     use crate::shared::log::{Log, LogLevel, LogOptions};
     use crate::shared::running::{ProcessNumbers, Running};
+    use crate::shared::traces::Traces;
     use atsdb::sql::SessionOptions;
 
     #[test]
@@ -216,7 +217,7 @@ mod tests {
         let database = atsdb::open("memory:").unwrap();
         let session = database.session(SessionOptions::default()).unwrap();
         let (log, written) = Log::in_memory(LogOptions { level: LogLevel::Info, ..LogOptions::default() });
-        let running = Running::new(ProcessNumbers::default(), log, None);
+        let running = Running::new(ProcessNumbers::default(), log, Traces::default(), None);
         for (table, rest, is_logged) in [("a", "", false), ("b", "; SELECT 1", true), ("c", "; SELECT nothing", true)] {
             let sql = format!("CREATE TABLE {table} (id INT PRIMARY KEY, deleted_at TIMESTAMP){rest}");
             let sender = Sender { protocol: "http", user: Some("me"), process: None };
