@@ -6,6 +6,7 @@ use super::arithmetic::{arithmetic, of_numerics, shifted};
 use super::casts::{cast, interval_of};
 use super::context::{Context, Frame};
 use super::functions::{call, special_name};
+use super::json::json_row;
 use super::names::{function_name, ident};
 use super::patterns::{like, matches};
 use super::select_sort::sort;
@@ -411,6 +412,12 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
         FunctionArguments::Subquery(query) => return Ok(Value::Array(column(context, query, frame)?)),
         FunctionArguments::List(list) => list,
     };
+    if name == "row_to_json"
+        && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(table)))] = list.args.as_slice()
+        && let Some(fields) = frame.fields(&ident(table))
+    {
+        return Ok(json_row(&fields));
+    }
     if !is_aggregate(function) {
         let mut values = Vec::with_capacity(list.args.len());
         for arg in &list.args {
