@@ -38,7 +38,7 @@ timeseries: ## Get QuestDB, InfluxDB and VictoriaMetrics, for the lab, and its t
 clients: ## Get clients in Python, Go, JavaScript, Java, Perl, Ruby, PHP and ODBC for the server's tests, where their package managers are there
 	@.ci/clients $(abspath $(BUILT))/clients
 
-senders: ## Get telemetrygen and TSBS for the server's tests, which takes Go minutes
+senders: ## Get telemetrygen, Telegraf and TSBS for the server's tests, which takes Go minutes
 	@.ci/clients $(abspath $(BUILT))/clients senders
 
 browser: ## Get Chromium for the test of the server's page, where apt-get has it

@@ -45,6 +45,16 @@ fn prometheus_requests_are_read_or_refused() {
 }
 
 #[test]
+fn what_clients_of_postgresql_send_is_read_or_refused() {
+    check(&["pg-startup", "pg-frames", "pg-parameters", "scram", "copy"]);
+}
+
+#[test]
+fn arrow_uploads_are_read_or_refused() {
+    check(&["arrow-upload"]);
+}
+
+#[test]
 fn every_target_is_tested() {
     let text = include_str!("it.rs");
     for target in targets() {

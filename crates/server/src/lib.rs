@@ -56,5 +56,5 @@ pub use query::QueryOptions;
 pub use serve::options::ServerOptions;
 pub use serve::server::{Drained, Listening, Reloader, Server};
 pub use shared::log::{LogFormat, LogLevel, LogOptions};
-pub use shared::statement_options::StatementOptions;
+pub use shared::statement_options::{RoleLimits, StatementOptions};
 pub use tls::options::TlsOptions;

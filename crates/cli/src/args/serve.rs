@@ -84,6 +84,12 @@ pub(crate) struct ServeArgs {
     /// PostgreSQL's protocol, whose clients may SET statement_timeout]
     #[arg(long, value_name = "TIME", env = "ATSDB_STATEMENT_TIMEOUT", hide_env = true)]
     pub(crate) statement_timeout: Option<String>,
+    /// Run at most this many statements of all users with a role at once, such as read=16
+    #[arg(long, value_name = "ROLE=N,...", env = "ATSDB_ROLE_STATEMENTS", hide_env = true)]
+    pub(crate) role_statements: Option<String>,
+    /// Stop a statement of a user with a role that takes longer, such as read=30s,write=5min; no client can raise it
+    #[arg(long, value_name = "ROLE=TIME,...", env = "ATSDB_ROLE_TIMEOUT", hide_env = true)]
+    pub(crate) role_timeout: Option<String>,
     /// At shutdown, wait this long for running work to finish, such as 30s
     #[arg(long, value_name = "TIME", default_value = "30s", env = "ATSDB_DRAIN", hide_env = true)]
     pub(crate) drain: String,
@@ -105,6 +111,9 @@ pub(crate) struct ServeArgs {
     /// Log statements that take at least this long, such as 500ms
     #[arg(long, value_name = "TIME", env = "ATSDB_LOG_SLOW", hide_env = true)]
     pub(crate) log_slow: Option<String>,
+    /// Send a span for each statement to this collector of OpenTelemetry, by OTLP over HTTP
+    #[arg(long, value_name = "http://HOST:PORT", env = "ATSDB_TRACES", hide_env = true)]
+    pub(crate) traces: Option<String>,
     #[command(flatten)]
     pub(crate) write: WriteArgs,
     #[command(flatten)]

@@ -7,7 +7,8 @@ use crate::session::settings::{self, Access, OpenTime};
 use atsdb::duration::parse_duration;
 use atsdb::{Error, ErrorKind, Result};
 use atsdb_server::{
-    DatabaseSource, Drained, Listening, LogOptions, Server, ServerOptions, StatementOptions, TlsOptions,
+    DatabaseSource, Drained, Listening, LogOptions, Role, RoleLimits, Server, ServerOptions, StatementOptions,
+    TlsOptions,
 };
 use std::io::Write;
 use std::sync::mpsc::channel;
@@ -26,13 +27,23 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let slow = slow.map_err(|error: Error| error.context("--log-slow"))?;
     let time_limit = args.statement_timeout.as_deref().map(parse_duration).transpose();
     let time_limit = time_limit.map_err(|error: Error| error.context("--statement-timeout"))?;
-    let statements = StatementOptions {
+    let mut statements = StatementOptions {
         memory_bytes: settings::memory_bytes(&args.store)?,
         temp_bytes: settings::temp_bytes(&args.store)?,
         running_max: args.statements,
         time_limit,
         ..StatementOptions::default()
     };
+    for_each_role("--role-statements", args.role_statements.as_deref(), |role, text| {
+        let count = text.parse::<usize>().ok().filter(|count| *count > 0);
+        let count = count.ok_or_else(|| Error::usage(format!("{text:?} is not a number of statements")))?;
+        limits_of(&mut statements, role).running_max = Some(count);
+        Ok(())
+    })?;
+    for_each_role("--role-timeout", args.role_timeout.as_deref(), |role, text| {
+        limits_of(&mut statements, role).time_limit = Some(parse_duration(text)?);
+        Ok(())
+    })?;
     let options = ServerOptions {
         tls,
         pg: address(&args.pg),
@@ -40,6 +51,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         grpc: address(&args.grpc),
         connections_max: args.connections,
         statements,
+        traces: args.traces.clone(),
         log: LogOptions { level: args.log_level, format: args.log, slow },
         ..ServerOptions::default()
     };
@@ -79,6 +91,26 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         Drained::Cancelled => failure::warn(&format!("work that was still running after {} was cancelled", args.drain)),
     }
     Ok(())
+}
+
+/// Calls for each role of a flag such as `read=16,write=32`, with the text after it.
+fn for_each_role(flag: &str, text: Option<&str>, mut call: impl FnMut(Role, &str) -> Result<()>) -> Result<()> {
+    for part in text.into_iter().flat_map(|text| text.split(',')) {
+        let limited = match part.split_once('=') {
+            Some((role, value)) => Role::parse(role.trim()).and_then(|role| call(role, value.trim())),
+            None => Err(Error::usage(format!("{part:?} has no = after a role")).with_hint("write it like read=16")),
+        };
+        limited.map_err(|error: Error| error.context(flag))?;
+    }
+    Ok(())
+}
+
+fn limits_of(statements: &mut StatementOptions, role: Role) -> &mut RoleLimits {
+    match role {
+        Role::Read => &mut statements.read,
+        Role::Write => &mut statements.write,
+        Role::Admin => &mut statements.admin,
+    }
 }
 
 /// The databases to serve. A single one without a name is opened here, so that its error is that of the command.

@@ -5,7 +5,7 @@
 use crate::support::Case;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -130,6 +130,33 @@ fn the_limits_of_statements_come_from_settings() {
     let served = Served::start(&case, &["air.db"], &environment);
     assert!(served.psql("me", "", greedy).unwrap().contains("memory"));
     assert_eq!(served.psql("me", "", "SHOW statement_timeout").unwrap().trim(), "90s");
+    drop(served);
+    // Without users, everybody is an admin.
+    case.write("roles.toml", "role-timeout = \"read=1s, admin=70s\"\nrole-statements = \"admin=2\"\n");
+    let served = Served::start(&case, &["air.db", "--config", "roles.toml"], &environment);
+    assert_eq!(served.psql("me", "", "SHOW statement_timeout").unwrap().trim(), "70s");
+}
+
+#[test]
+fn statements_become_spans_for_a_collector() {
+    let case = Case::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let collector = format!("http://{}", listener.local_addr().unwrap());
+    let served = Served::start(&case, &["air.db", "--traces", &collector], &[]);
+    let answer = served.post("/api/sql", "", "SELECT 40 + 2 AS answer");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut reader = BufReader::new(listener.accept().unwrap().0);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).unwrap() > 0, "{head}");
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    write!(reader.get_mut(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let body = String::from_utf8(body).unwrap();
+    assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+    assert!(body.contains("\"SELECT ? + ? AS answer\""), "{body}");
 }
 
 #[test]
@@ -156,6 +183,11 @@ fn a_wrong_setting_is_named() {
     serve("memory = 'much'").failed(1, &["--memory", "much"]);
     serve("temp = 'much'").failed(1, &["--temp", "much"]);
     serve("statement-timeout = 'soon'").failed(1, &["--statement-timeout", "soon"]);
+    serve("role-timeout = 'read=soon'").failed(1, &["--role-timeout", "soon"]);
+    serve("role-statements = 'read=0'").failed(1, &["--role-statements", "\"0\" is not a number of statements"]);
+    serve("role-statements = 'read'").failed(1, &["--role-statements", "\"read\" has no = after a role"]);
+    serve("role-statements = 'readers=1'").failed(1, &["--role-statements", "readers"]);
+    serve("traces = 'https://collector'").failed(1, &["--traces", "https://collector", "http://HOST:4318"]);
     serve("tls-cert = 'a.crt'").failed(1, &["--tls-cert needs --tls-key"]);
     case.run(&["serve", "air.db", "--config", "nowhere.toml"]).failed(1, &["nowhere.toml"]);
     case.run(&["serve", "air.db", "--log-level", "loud"]).failed(1, &["off, error, warn, info, debug"]);

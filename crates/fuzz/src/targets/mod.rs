@@ -4,6 +4,7 @@ mod codec;
 mod corpus;
 mod files;
 mod prom;
+mod server;
 mod stores;
 mod text;
 
@@ -11,5 +12,5 @@ use crate::target::Target;
 
 /// All targets.
 pub(crate) fn all() -> Vec<Target> {
-    [codec::all(), files::all(), prom::all(), stores::all(), text::all()].concat()
+    [codec::all(), files::all(), prom::all(), server::all(), stores::all(), text::all()].concat()
 }

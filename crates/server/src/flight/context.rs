@@ -99,9 +99,9 @@ impl Flight {
         &self.0.metrics
     }
 
-    /// Waits for a permit for a statement.
-    pub(super) async fn permit(&self) -> StatusResult<StatementPermit> {
-        let taken = self.0.state.permits().take().await;
+    /// Waits for a permit for a statement of a caller.
+    pub(super) async fn permit(&self, caller: &Caller) -> StatusResult<StatementPermit> {
+        let taken = self.0.state.permits().take(caller.role.permission()).await;
         taken.map_err(|NoPermit| Status::unavailable("too many statements are running: retry later"))
     }
 }

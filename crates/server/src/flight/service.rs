@@ -161,7 +161,7 @@ impl Flight {
             }
             Command::CommandPreparedStatementQuery(query) => {
                 let mut handle = StatementHandle::read(&query.prepared_statement_handle)?;
-                let permit = self.permit().await?;
+                let permit = self.permit(caller).await?;
                 let bound = tokio::task::spawn_blocking(move || {
                     let mut rows = Arrivals::new(first, rest, runtime, permit);
                     handle.bind_all(&mut rows).map(|()| handle)

@@ -123,7 +123,7 @@ impl Flight {
         scope: TransactionScope<'_>,
     ) -> StatusResult<(StatementSession, StatementPermit)> {
         let session = self.session(caller, scope).await?;
-        let permit = self.permit().await?;
+        let permit = self.permit(caller).await?;
         permit.follow_waits(&session);
         Ok((session, permit))
     }
@@ -136,8 +136,9 @@ impl Flight {
         } else {
             StatementSession::OfTransaction(self.transactions().enter(scope, caller.user.as_ref()).await?)
         };
-        session.set_time_limit(self.state().statements().time_limit.or(Some(TIME_MAX)));
-        session.restrict(caller.role.permission(), caller.role.refusal());
+        let permission = caller.role.permission();
+        session.set_time_limit(self.state().statements().time_limit_of(permission).or(Some(TIME_MAX)));
+        session.restrict(permission, caller.role.refusal());
         Ok(session)
     }
 
@@ -198,7 +199,7 @@ mod tests {
                 })
             };
             tokio::time::sleep(Duration::from_millis(100)).await;
-            let back = flight.permit().await;
+            let back = flight.permit(&Caller::ANYBODY).await;
             assert!(back.is_ok(), "a statement holds the only permit while it waits for the session of another one");
             drop((session, back));
             next.await.unwrap().unwrap();

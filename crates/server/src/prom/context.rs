@@ -2,14 +2,16 @@
 
 use super::source::LabelCache;
 use super::writer::{SampleQueue, SampleWriter};
+use crate::access::role::Role;
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::StatementPermits;
 use crate::shared::state::State;
+use crate::shared::statement_options::StatementOptions;
 use atsdb::Database;
+use atsdb::sql::Permission;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// The number of API requests that are answered at a time; others wait.
@@ -25,8 +27,10 @@ pub(crate) struct Prom {
     /// The maximum size of the samples that a query holds, in bytes.
     pub(crate) memory_bytes: usize,
     pub(crate) labels: LabelCache,
-    /// The time limit of statements, if there is one.
-    pub(crate) time_max: Option<Duration>,
+    /// The limits of statements.
+    pub(crate) statements: Arc<StatementOptions>,
+    /// The permission of the caller's role, which has limits of its own.
+    pub(crate) permission: Permission,
     pub(crate) turns: Arc<Semaphore>,
     pub(crate) permits: StatementPermits,
     pub(crate) metrics: PromMetrics,
@@ -79,12 +83,18 @@ impl Prom {
             memory,
             ingest,
             memory_bytes: state.statements().memory_of_one(),
-            time_max: state.statements().time_limit,
+            statements: Arc::new(state.statements().clone()),
+            permission: Permission::Define,
             labels: LabelCache::default(),
             turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
             permits: state.permits().clone(),
             metrics,
         }
+    }
+
+    /// The context for the requests of a role.
+    pub(crate) fn of_role(self, role: Role) -> Self {
+        Self { permission: role.permission(), ..self }
     }
 
     /// Milliseconds since 1970, by the engine's clock.

@@ -5,14 +5,17 @@ use super::context::Prom;
 use super::json::quoted;
 use super::params::Params;
 use super::{lookup, otlp, query, read, write};
+use crate::access::caller::Caller;
 use crate::access::role::Role;
 use crate::http::required_role::{RequiredRole, RouteRoles};
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, State as Extract};
+use axum::extract::rejection::ExtensionRejection;
+use axum::extract::{FromRequestParts, Path, State as Extract};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use std::future::Future;
 
 /// Writing samples creates their tables.
@@ -53,6 +56,18 @@ pub(crate) fn router(prom: Prom) -> Router {
         .with_state(prom)
 }
 
+/// The context for a request that reads, with the limits of its caller's role.
+struct OfCaller(Prom);
+
+impl FromRequestParts<Prom> for OfCaller {
+    type Rejection = ExtensionRejection;
+
+    async fn from_request_parts(parts: &mut Parts, prom: &Prom) -> Result<Self, ExtensionRejection> {
+        let Extension(caller) = Extension::<Caller>::from_request_parts(parts, prom).await?;
+        Ok(Self(prom.clone().of_role(caller.role)))
+    }
+}
+
 async fn remote_write(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
     write::write(prom, headers, body).await
 }
@@ -61,7 +76,7 @@ async fn otlp_metrics(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Bo
     otlp::metrics(prom, headers, body).await
 }
 
-async fn remote_read(Extract(prom): Extract<Prom>, headers: HeaderMap, body: Body) -> Response {
+async fn remote_read(OfCaller(prom): OfCaller, headers: HeaderMap, body: Body) -> Response {
     read::read(prom, headers, body).await
 }
 
@@ -82,24 +97,24 @@ where
     }
 }
 
-async fn instant(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn instant(OfCaller(prom): OfCaller, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     answered(prom, uri, headers, body, query::instant).await
 }
 
-async fn range(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn range(OfCaller(prom): OfCaller, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     answered(prom, uri, headers, body, query::range).await
 }
 
-async fn series(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn series(OfCaller(prom): OfCaller, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     answered(prom, uri, headers, body, lookup::series).await
 }
 
-async fn label_names(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn label_names(OfCaller(prom): OfCaller, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     answered(prom, uri, headers, body, lookup::label_names).await
 }
 
 async fn label_values(
-    Extract(prom): Extract<Prom>,
+    OfCaller(prom): OfCaller,
     Path(name): Path<String>,
     uri: Uri,
     headers: HeaderMap,
@@ -109,11 +124,11 @@ async fn label_values(
     answered(prom, uri, headers, body, values).await
 }
 
-async fn metadata(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn metadata(OfCaller(prom): OfCaller, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     answered(prom, uri, headers, body, lookup::metadata).await
 }
 
-async fn exemplars(Extract(prom): Extract<Prom>, uri: Uri, headers: HeaderMap, body: Body) -> Response {
+async fn exemplars(OfCaller(prom): OfCaller, uri: Uri, headers: HeaderMap, body: Body) -> Response {
     answered(prom, uri, headers, body, lookup::exemplars).await
 }
 

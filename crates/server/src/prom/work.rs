@@ -32,14 +32,14 @@ pub(crate) async fn blocking_for<T: Send + 'static>(
     time_max: Duration,
     work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let time_max = prom.time_max.map_or(time_max, |limit| limit.min(time_max));
+    let time_max = prom.statements.time_limit_of(prom.permission).map_or(time_max, |limit| limit.min(time_max));
     let stopped = Arc::new(AtomicBool::new(false));
     let _stop = StopOnDrop(Arc::clone(&stopped));
     let timeout = || ApiError::new(ApiErrorKind::Timeout, "the request timed out");
     let run = async {
         let turn = Arc::clone(&prom.turns).acquire_owned().await;
         let turn = turn.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "the server is ending"))?;
-        let permit = prom.permits.take().await;
+        let permit = prom.permits.take(prom.permission).await;
         let permit = permit.map_err(|_| ApiError::new(ApiErrorKind::Unavailable, "too many statements are running"))?;
         let done = tokio::task::spawn_blocking(move || {
             let _held = (turn, permit);

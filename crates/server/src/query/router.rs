@@ -58,7 +58,7 @@ async fn sql_get(
     match SqlRequest::of_query(&parameters(&uri)) {
         Ok(request) => {
             let reason = "a GET may only read: use POST".to_owned();
-            run(query.0, request, caller.user, (Permission::Read, reason), Encoding::accepted(&headers)).await
+            run(query.0, request, caller, (Permission::Read, reason), Encoding::accepted(&headers)).await
         }
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
     }
@@ -81,7 +81,7 @@ async fn sql_post(
     match request {
         Ok(request) => {
             let rights = (caller.role.permission(), caller.role.refusal());
-            run(query.0, request, caller.user, rights, Encoding::accepted(&headers)).await
+            run(query.0, request, caller, rights, Encoding::accepted(&headers)).await
         }
         Err(message) => refuse(StatusCode::BAD_REQUEST, &message),
     }

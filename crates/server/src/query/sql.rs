@@ -8,6 +8,7 @@ use super::format::Format;
 use super::request::SqlRequest;
 use super::stream::parts;
 use super::table::error_line;
+use crate::access::caller::Caller;
 use crate::shared::outlet::{Stop, StopOnDrop};
 use crate::shared::running::{ListedStatement, Sender};
 use crate::shared::unknown_verb::explained;
@@ -22,7 +23,6 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -30,21 +30,22 @@ use tokio::sync::oneshot;
 /// The maximum duration of a statement until its last row is sent, unless the server has a time limit.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Answers a request of a user. Statements that the user may not run are refused with the reason. Rows as text may be
+/// Answers a request of a caller. Statements beyond the permission are refused with the reason. Rows as text may be
 /// compressed with an encoding.
 pub(crate) async fn run(
     query: Query,
     request: SqlRequest,
-    user: Option<Arc<str>>,
+    caller: Caller,
     (permission, reason): (Permission, String),
     encoding: Option<Encoding>,
 ) -> Response {
-    let Ok(permit) = query.state.permits().take().await else {
+    let Caller { user, role } = caller;
+    let Ok(permit) = query.state.permits().take(role.permission()).await else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many statements are running: retry later");
     };
     let session = query.state.session_of(user.as_deref());
     permit.follow_waits(&session);
-    session.set_time_limit(query.state.statements().time_limit.or(Some(TIME_MAX)));
+    session.set_time_limit(query.state.statements().time_limit_of(role.permission()).or(Some(TIME_MAX)));
     session.restrict(permission, reason);
     query.metrics.statements.increment();
     let format = request.format;
@@ -208,6 +209,7 @@ mod tests {
     use super::*;
     use crate::shared::log::{Log, LogLevel, LogOptions};
     use crate::shared::running::{ProcessNumbers, Running};
+    use crate::shared::traces::Traces;
     use atsdb::sql::SessionOptions;
 
     #[test]
@@ -215,7 +217,7 @@ mod tests {
         let database = atsdb::open("memory:").unwrap();
         let session = database.session(SessionOptions::default()).unwrap();
         let (log, written) = Log::in_memory(LogOptions { level: LogLevel::Info, ..LogOptions::default() });
-        let running = Running::new(ProcessNumbers::default(), log, None);
+        let running = Running::new(ProcessNumbers::default(), log, Traces::default(), None);
         for (table, rest, is_logged) in [("a", "", false), ("b", "; SELECT 1", true), ("c", "; SELECT nothing", true)] {
             let sql = format!("CREATE TABLE {table} (id INT PRIMARY KEY, deleted_at TIMESTAMP){rest}");
             let sender = Sender { protocol: "http", user: Some("me"), process: None };

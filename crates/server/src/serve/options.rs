@@ -23,6 +23,8 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// The log on stderr.
     pub log: LogOptions,
+    /// `http://HOST:PORT` of a collector of OpenTelemetry, which gets a span for each statement. `None` sends none.
+    pub traces: Option<String>,
     /// The limits of statements, over all protocols.
     pub statements: StatementOptions,
     /// The limits of requests that bring rows.
@@ -32,7 +34,8 @@ pub struct ServerOptions {
 }
 
 impl Default for ServerOptions {
-    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, no gRPC, 1,000 connections each, no TLS, no log.
+    /// PostgreSQL on 127.0.0.1:5433, HTTP on 127.0.0.1:8086, no gRPC, 1,000 connections each, no TLS, no log, no
+    /// traces.
     fn default() -> Self {
         Self {
             pg: Some("127.0.0.1:5433".to_owned()),
@@ -41,6 +44,7 @@ impl Default for ServerOptions {
             tls: None,
             connections_max: 1_000,
             log: LogOptions::default(),
+            traces: None,
             statements: StatementOptions::default(),
             ingest: IngestOptions::default(),
             query: QueryOptions::default(),

@@ -7,9 +7,12 @@ use super::routes;
 use crate::databases::list::{Check, Databases};
 use crate::databases::source::DatabaseSource;
 use crate::grpc::services::Services;
+use crate::shared::collector::Collector;
 use crate::shared::log::{Log, LogLevel};
+use crate::shared::metrics::Metrics;
 use crate::shared::phase::{Phase, PhaseOwner};
 use crate::shared::state::{ServerState, State};
+use crate::shared::traces::Traces;
 use crate::tls::identity::Tls;
 use crate::{grpc, http, pg};
 use atsdb::{Database, Error, ErrorKind, Result, try_threads};
@@ -85,6 +88,7 @@ pub struct Listening {
     http: Option<TcpListener>,
     grpc: Option<TcpListener>,
     tls: Option<Tls>,
+    collector: Option<Collector>,
     options: ServerOptions,
 }
 
@@ -92,15 +96,18 @@ impl Listening {
     /// Opens the addresses.
     ///
     /// Errors: [`ErrorKind::Usage`] for an invalid address, an address that other machines can reach without TLS,
-    /// and for a certificate that cannot be read; [`ErrorKind::Unavailable`] for an address that is taken.
+    /// and for a certificate or the address of a collector that cannot be read; [`ErrorKind::Unavailable`] for an
+    /// address that is taken.
     pub fn open(options: ServerOptions) -> Result<Self> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
+        let collector = options.traces.as_deref().map(Collector::parse).transpose();
+        let collector = collector.map_err(|error| error.context("--traces"))?;
         let open = |flag, address: &Option<String>| {
             address.as_deref().map(|address| listen(flag, address, tls.is_some())).transpose()
         };
         let (pg, http) = (open("--pg", &options.pg)?, open("--http", &options.http)?);
         let grpc = open("--grpc", &options.grpc)?;
-        Ok(Self { pg, http, grpc, tls, options })
+        Ok(Self { pg, http, grpc, tls, collector, options })
     }
 
     /// Whether other machines can reach an address. If so, every database must have users.
@@ -148,9 +155,12 @@ impl Server {
             .build()
             .map_err(Error::no_thread)?;
         let (phase, follower) = PhaseOwner::new();
-        let state = ServerState::new(listening.options.statements.clone(), follower, Log::new(listening.options.log));
+        let (log, metrics) = (Log::new(listening.options.log), Metrics::default());
+        let traces = listening.collector.clone().map(|collector| Traces::to(collector, &metrics, log.clone()));
+        let traces = traces.transpose()?.unwrap_or_default();
+        let state = ServerState::with_traces(listening.options.statements.clone(), follower, log, traces, metrics);
         let databases = Databases::open(&state, sources, listening.require_users())?;
-        let Listening { pg, http, grpc, tls, options } = listening;
+        let Listening { pg, http, grpc, tls, options, .. } = listening;
         let entered = runtime.enter();
         let services = DatabaseServices::new(&databases, &options);
         databases.opened().for_each(|database| services.begin(database));
@@ -260,6 +270,7 @@ impl Server {
             runtime.shutdown_timeout(CANCEL_TIME);
         }
         let saved = self.save();
+        self.state().traces().finish();
         let has_cancelled = drained == Drained::Cancelled;
         let uptime = ("uptime_s", json!(self.state().uptime().as_secs()));
         self.state().log().write(LogLevel::Info, "stop", &[uptime, ("cancelled", json!(has_cancelled))]);

@@ -3,17 +3,19 @@
 //! A statement that waits returns its permit until it can continue: for its client, to read rows or to send them, or in
 //! SQL, for an advisory lock or a time. The memory that it holds while it waits for its client is counted. Beyond a
 //! limit, the statement that has waited longest for its client is ended, so that idle clients cannot block others.
+//!
+//! A role may have a number of permits of its own. A statement of the role holds one of them until it ends.
 
 use super::metrics::{Counter, Gauge, GaugeGuard, Metrics};
 use super::statement_options::StatementOptions;
-use atsdb::sql::{Session, StatementWaits};
+use atsdb::sql::{Permission, Session, StatementWaits};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, Mutex as AsyncMutex, Notify, OwnedSemaphorePermit, Semaphore};
 
 /// How long a statement waits before its permit is returned. Clients that read all the time pause for less.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
@@ -25,6 +27,8 @@ pub(crate) struct StatementPermits(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     free: Arc<Semaphore>,
+    /// The permits of the roles that have limits.
+    of_roles: BTreeMap<Permission, Arc<Semaphore>>,
     hold_time: Duration,
     client_waits: Mutex<ClientWaits>,
     client_wait_bytes_max: usize,
@@ -44,6 +48,7 @@ struct ClientWaits {
 #[derive(Debug)]
 pub(crate) struct StatementPermit {
     held: Arc<HeldPermit>,
+    _of_role: Option<OwnedSemaphorePermit>,
     _counted: GaugeGuard,
 }
 
@@ -87,8 +92,12 @@ impl StatementPermits {
         let running = metrics.gauge("atsdb_statements", "Statements that run or wait for their clients.");
         let refused = "atsdb_statements_refused_total";
         let refused = metrics.counter(refused, "Statements that were refused because too many were running.");
+        let semaphore = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
+        let of_roles = [Permission::Read, Permission::Change, Permission::Define].into_iter();
+        let of_roles = of_roles.filter_map(|role| Some((role, semaphore(options.of_role(role).running_max?))));
         Self(Arc::new(Inner {
-            free: Arc::new(Semaphore::new(options.running_max.clamp(1, Semaphore::MAX_PERMITS))),
+            free: semaphore(options.running_max),
+            of_roles: of_roles.collect(),
             hold_time: options.hold_time,
             client_waits: Mutex::default(),
             client_wait_bytes_max: options.memory_of_one(),
@@ -97,14 +106,21 @@ impl StatementPermits {
         }))
     }
 
-    /// Waits for a permit.
-    pub(crate) async fn take(&self) -> Result<StatementPermit, NoPermit> {
-        let free = Arc::clone(&self.0.free).acquire_owned();
-        match tokio::time::timeout(self.0.hold_time, free).await {
-            Ok(Ok(permit)) => {
+    /// Waits for a permit for a statement of the role that has a permission.
+    pub(crate) async fn take(&self, permission: Permission) -> Result<StatementPermit, NoPermit> {
+        let both = async {
+            // A statement that waits for its role takes nothing from other roles.
+            let of_role = match self.0.of_roles.get(&permission) {
+                Some(of_role) => Some(Arc::clone(of_role).acquire_owned().await?),
+                None => None,
+            };
+            Ok::<_, AcquireError>((of_role, Arc::clone(&self.0.free).acquire_owned().await?))
+        };
+        match tokio::time::timeout(self.0.hold_time, both).await {
+            Ok(Ok((of_role, permit))) => {
                 let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
                 let held = Arc::new(HeldPermit { permits: self.clone(), state, turn: AsyncMutex::default() });
-                Ok(StatementPermit { held, _counted: self.0.running.hold() })
+                Ok(StatementPermit { held, _of_role: of_role, _counted: self.0.running.hold() })
             }
             _ => {
                 self.0.refused.increment();
@@ -247,6 +263,7 @@ impl StatementWaits for HeldPermit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::statement_options::RoleLimits;
     use futures::FutureExt;
     use tokio::sync::oneshot;
 
@@ -264,12 +281,32 @@ mod tests {
     fn a_statement_without_a_permit_is_refused() {
         run(async {
             let permits = permits(1, 100);
-            let first = permits.take().await.unwrap();
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            let first = permits.take(Permission::Define).await.unwrap();
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             assert_eq!((permits.0.running.value(), permits.0.refused.value()), (1, 1));
             drop(first);
-            assert!(permits.take().await.is_ok());
+            assert!(permits.take(Permission::Define).await.is_ok());
             assert_eq!((permits.0.running.value(), permits.0.refused.value()), (0, 1));
+        });
+    }
+
+    #[test]
+    fn a_role_with_a_limit_leaves_permits_to_others() {
+        run(async {
+            let read = RoleLimits { running_max: Some(1), ..RoleLimits::default() };
+            let hold_time = Duration::from_millis(50);
+            let options = StatementOptions { running_max: 2, hold_time, read, ..StatementOptions::default() };
+            let permits = StatementPermits::new(&options, &Metrics::default());
+            let mut first = permits.take(Permission::Read).await.unwrap();
+            assert_eq!(permits.take(Permission::Read).await.unwrap_err(), NoPermit);
+            let other = permits.take(Permission::Change).await.unwrap();
+            drop(other);
+            // A statement that waits for its client counts for its role.
+            let waiting = tokio::spawn(async move { first.wait_for(1, std::future::pending::<()>()).await });
+            assert_eq!(permits.take(Permission::Read).await.unwrap_err(), NoPermit);
+            waiting.abort();
+            assert!(waiting.await.unwrap_err().is_cancelled());
+            assert!(permits.take(Permission::Read).await.is_ok());
         });
     }
 
@@ -277,18 +314,18 @@ mod tests {
     fn a_permit_is_free_while_a_client_is_waited_for() {
         run(async {
             let permits = permits(1, 100);
-            let mut first = permits.take().await.unwrap();
+            let mut first = permits.take(Permission::Define).await.unwrap();
             let (read, reading) = oneshot::channel();
             let waiting = tokio::spawn(async move { (first.wait_for(10, reading).await.is_ok(), first) });
-            let second = permits.take().await.unwrap();
+            let second = permits.take(Permission::Define).await.unwrap();
             // The client is ready, but the permit is not free yet.
             read.send(()).unwrap();
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             assert!(!waiting.is_finished());
             drop(second);
             let (is_back, first) = waiting.await.unwrap();
             assert!(is_back);
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             drop(first);
             assert_eq!(permits.0.client_waits.lock().byte_count, 0);
         });
@@ -298,10 +335,10 @@ mod tests {
     fn a_permit_is_free_while_parts_of_its_statement_wait_in_sql() {
         run(async {
             let permits = permits(1, 100);
-            let first = permits.take().await.unwrap();
+            let first = permits.take(Permission::Define).await.unwrap();
             // What takes no time keeps the permit.
             first.held.wait(Box::pin(std::future::ready(()))).await;
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             let held = Arc::clone(&first.held);
             let wait = || {
                 let (end, ended) = oneshot::channel::<()>();
@@ -318,23 +355,23 @@ mod tests {
             };
             let ((end_one, one), (end_other, other)) = (wait(), wait());
             waiting(2).await;
-            let second = permits.take().await.unwrap();
+            let second = permits.take(Permission::Define).await.unwrap();
             // A part continues without a permit only while another part of the statement waits.
             end_one.send(()).unwrap();
             one.await.unwrap();
             end_other.send(()).unwrap();
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             assert!(!other.is_finished());
             drop(second);
             other.await.unwrap();
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             // A statement that ends while it waits takes no permit again.
             let (end, last) = wait();
             waiting(1).await;
             drop(first);
             end.send(()).unwrap();
             last.await.unwrap();
-            assert!(permits.take().await.is_ok());
+            assert!(permits.take(Permission::Define).await.is_ok());
         });
     }
 
@@ -342,10 +379,10 @@ mod tests {
     fn parts_of_a_statement_that_come_back_together_need_one_permit() {
         run(async {
             let permits = permits(1, 100);
-            let first = permits.take().await.unwrap();
+            let first = permits.take(Permission::Define).await.unwrap();
             let held = Arc::clone(&first.held);
             let part = held.leave();
-            let second = permits.take().await.unwrap();
+            let second = permits.take(Permission::Define).await.unwrap();
             let mut one = pin!(part.come_back());
             assert!(one.as_mut().now_or_never().is_none());
             // Another part waits and comes back while the first one still waits for the permit.
@@ -355,9 +392,9 @@ mod tests {
             let both = futures::future::join(one, other);
             let in_time = tokio::time::timeout(Duration::from_secs(10), both).await;
             assert!(in_time.is_ok(), "a part of the statement waits for a permit that another part of it has");
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit);
+            assert_eq!(permits.take(Permission::Define).await.unwrap_err(), NoPermit);
             drop(first);
-            assert!(permits.take().await.is_ok());
+            assert!(permits.take(Permission::Define).await.is_ok());
         });
     }
 
@@ -365,10 +402,14 @@ mod tests {
     fn a_part_that_ends_while_it_waits_is_not_waited_for() {
         run(async {
             let permits = permits(1, 100);
-            let first = permits.take().await.unwrap();
+            let first = permits.take(Permission::Define).await.unwrap();
             drop(first.held.leave());
             first.held.wait(Box::pin(tokio::time::sleep(2 * PAUSE_MAX))).await;
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit, "the statement runs without a permit");
+            assert_eq!(
+                permits.take(Permission::Define).await.unwrap_err(),
+                NoPermit,
+                "the statement runs without a permit"
+            );
         });
     }
 
@@ -376,14 +417,18 @@ mod tests {
     fn a_part_that_has_come_back_gets_a_permit_when_the_others_are_gone() {
         run(async {
             let permits = permits(1, 100);
-            let first = permits.take().await.unwrap();
+            let first = permits.take(Permission::Define).await.unwrap();
             let (one, other) = (first.held.leave(), first.held.leave());
             one.come_back().await;
-            assert!(permits.take().await.is_ok(), "a part of the statement still waits");
+            assert!(permits.take(Permission::Define).await.is_ok(), "a part of the statement still waits");
             drop(other);
-            assert_eq!(permits.take().await.unwrap_err(), NoPermit, "the statement runs without a permit");
+            assert_eq!(
+                permits.take(Permission::Define).await.unwrap_err(),
+                NoPermit,
+                "the statement runs without a permit"
+            );
             drop(first);
-            assert!(permits.take().await.is_ok());
+            assert!(permits.take(Permission::Define).await.is_ok());
         });
     }
 
@@ -393,19 +438,19 @@ mod tests {
             let permits = permits(1, 200);
             let mut waiting = Vec::new();
             for _ in 0..3 {
-                let mut permit = permits.take().await.unwrap();
+                let mut permit = permits.take(Permission::Define).await.unwrap();
                 waiting.push(tokio::spawn(async move { permit.wait_for(40, std::future::pending::<()>()).await }));
             }
             assert_eq!(waiting.remove(0).await.unwrap(), Err(TooSlow));
             assert_eq!(permits.0.client_waits.lock().byte_count, 80);
             assert!(waiting.iter().all(|other| !other.is_finished()));
             // One that holds more than all may hold ends itself, after the others.
-            let mut large = permits.take().await.unwrap();
+            let mut large = permits.take(Permission::Define).await.unwrap();
             assert_eq!(large.wait_for(1_000, std::future::pending::<()>()).await, Err(TooSlow));
             for other in waiting {
                 assert_eq!(other.await.unwrap(), Err(TooSlow));
             }
-            assert!(permits.take().await.is_ok());
+            assert!(permits.take(Permission::Define).await.is_ok());
         });
     }
 }

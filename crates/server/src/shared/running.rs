@@ -2,6 +2,8 @@
 
 use super::clock;
 use super::log::{Log, LogLevel};
+use super::span::StatementSpan;
+use super::traces::Traces;
 use atsdb::sql::{InterruptHandle, without_literals};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -24,6 +26,7 @@ struct Inner {
     processes: ProcessNumbers,
     /// The log for slow statements, and for notices.
     log: Log,
+    traces: Traces,
     /// The database as the log names it.
     database: Option<String>,
 }
@@ -96,9 +99,9 @@ impl Entry {
 }
 
 impl Running {
-    pub(crate) fn new(processes: ProcessNumbers, log: Log, database: Option<&str>) -> Self {
+    pub(crate) fn new(processes: ProcessNumbers, log: Log, traces: Traces, database: Option<&str>) -> Self {
         let (statements, last, database) = (Mutex::default(), AtomicU64::new(0), database.map(str::to_owned));
-        Self(Arc::new(Inner { statements, last, processes, log, database }))
+        Self(Arc::new(Inner { statements, last, processes, log, traces, database }))
     }
 
     /// The numbers of sessions.
@@ -192,10 +195,19 @@ impl ListedStatement {
 impl Drop for ListedStatement {
     fn drop(&mut self) {
         let running = &self.running.0;
-        let ended = running.statements.lock().remove(&self.id);
-        let (Some(ended), Some(slow)) = (ended, running.log.slow()) else { return };
+        let Some(ended) = running.statements.lock().remove(&self.id) else { return };
         let elapsed = clock::now() - ended.started;
-        if elapsed < slow {
+        running.traces.send(|| StatementSpan {
+            protocol: ended.protocol,
+            database: running.database.clone(),
+            user: ended.user.clone(),
+            statement: without_literals(&ended.text),
+            end_ns: clock::wall_ns(),
+            elapsed,
+            row_count: self.row_count.load(Ordering::Relaxed),
+            is_cancelled: self.is_cancelled(),
+        });
+        if running.log.slow().is_none_or(|slow| elapsed < slow) {
             return;
         }
         let fields = [
@@ -220,7 +232,7 @@ mod tests {
         let database = atsdb::open("memory:").unwrap();
         let session = database.session(atsdb::sql::SessionOptions::default()).unwrap();
         let log = Log::new(crate::shared::log::LogOptions::default());
-        let running = Running::new(ProcessNumbers::default(), log, None);
+        let running = Running::new(ProcessNumbers::default(), log, Traces::default(), None);
         let sender = Sender { protocol: "http", user: None, process: None };
         let first = running.begin(sender, "SELECT 1", session.interrupt_handle());
         let long = "é".repeat(TEXT_BYTES_MAX);

@@ -7,6 +7,7 @@ use super::permits::StatementPermits;
 use super::phase::PhaseFollower;
 use super::running::{ProcessNumbers, Running};
 use super::statement_options::StatementOptions;
+use super::traces::Traces;
 use atsdb::sql::{ParsedAnswers, Session, SessionOptions};
 use atsdb::{Database, Result};
 use parking_lot::Mutex;
@@ -29,6 +30,7 @@ struct ServerInner {
     metrics: Metrics,
     processes: ProcessNumbers,
     log: Log,
+    traces: Traces,
     phase: PhaseFollower,
     started: Instant,
     started_ns: i64,
@@ -51,8 +53,19 @@ struct Inner {
 }
 
 impl ServerState {
+    /// A state without traces.
+    #[cfg(test)]
     pub(crate) fn new(statements: StatementOptions, phase: PhaseFollower, log: Log) -> Self {
-        let metrics = Metrics::default();
+        Self::with_traces(statements, phase, log, Traces::default(), Metrics::default())
+    }
+
+    pub(crate) fn with_traces(
+        statements: StatementOptions,
+        phase: PhaseFollower,
+        log: Log,
+        traces: Traces,
+        metrics: Metrics,
+    ) -> Self {
         Self(Arc::new(ServerInner {
             root: Mutex::default(),
             permits: StatementPermits::new(&statements, &metrics),
@@ -60,6 +73,7 @@ impl ServerState {
             metrics,
             processes: ProcessNumbers::default(),
             log,
+            traces,
             phase,
             started: clock::now(),
             started_ns: clock::wall_ns(),
@@ -88,6 +102,10 @@ impl ServerState {
         &self.0.log
     }
 
+    pub(crate) fn traces(&self) -> &Traces {
+        &self.0.traces
+    }
+
     pub(crate) fn phase(&self) -> PhaseFollower {
         self.0.phase.clone()
     }
@@ -107,7 +125,7 @@ impl State {
     /// The state of a database. Its name is that in the log and in its sessions, if it has one.
     pub(crate) fn new(server: &ServerState, name: Option<&str>, database: Database) -> Result<Self> {
         let root = server.root(&database)?;
-        let running = Running::new(server.0.processes.clone(), server.log().clone(), name);
+        let running = Running::new(server.0.processes.clone(), server.log().clone(), server.traces().clone(), name);
         let (server, name) = (server.clone(), name.map(str::to_owned));
         let (metrics, answers) = (Metrics::default(), ParsedAnswers::default());
         Ok(Self(Arc::new(Inner { server, name, database, root, metrics, running, answers })))

@@ -70,6 +70,13 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
         ("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "0"),
         ("SELECT current_setting('server_version_num')::int / 10000", "15"),
         (
+            "SELECT row_to_json(t) FROM (SELECT relname AS name, relnatts AS n, relnatts = 3 AS is_three, \
+             NULL::text AS x FROM pg_class WHERE relname = 'sensors') t",
+            "{\"name\":\"sensors\",\"n\":3,\"is_three\":true,\"x\":null}",
+        ),
+        ("SELECT pg_stat_get_numscans(oid) IS NULL FROM pg_class WHERE relname = 'sensors_pkey'", "t"),
+        ("SELECT 1 << 33, 1::bigint << 64, typlen << 34 FROM pg_type WHERE typname = 'int8'", "2|1|32"),
+        (
             "SELECT string_agg(nspname, ',' ORDER BY nspname) FROM pg_namespace WHERE nspname !~ '^pg_'",
             "information_schema,public",
         ),

@@ -2,6 +2,7 @@
 //! unanswered batches were sent again.
 
 use crate::client::rows;
+use crate::flight::client::{Code, try_connect_to};
 use crate::prom::message::{request_v1, series_v1};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::ipc::writer::StreamWriter;
@@ -32,6 +33,7 @@ pub(crate) struct Killed {
     _stdout: Lines<BufReader<ChildStdout>>,
     pub(crate) pg: String,
     pub(crate) http: String,
+    grpc: String,
 }
 
 impl Killed {
@@ -47,9 +49,10 @@ impl Killed {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap()).lines();
         let line = stdout.find_map(|line| Some(line.unwrap().split_once("serves on ")?.1.to_owned())).unwrap();
-        let (pg, http) = line.split_once(' ').unwrap();
+        let mut addresses = line.split(' ').map(str::to_owned);
+        let [pg, http, grpc] = [(); 3].map(|()| addresses.next().unwrap());
         let stdin = Mutex::new(child.stdin.take());
-        Self { child, stdin, _stdout: stdout, pg: pg.to_owned(), http: http.to_owned() }
+        Self { child, stdin, _stdout: stdout, pg, http, grpc }
     }
 
     /// A number of `/proc/PID/status`, such as `Threads`, or `VmRSS` in kilobytes. Nothing where there is no such file.
@@ -88,12 +91,14 @@ fn a_server_that_is_killed() {
     let hold_time = Duration::from_secs(300);
     let statements = StatementOptions { hold_time, ..StatementOptions::default() };
     let ingest = IngestOptions { hold_time, ..IngestOptions::default() };
-    let options =
-        ServerOptions { pg: any.clone(), http: any, connections_max, statements, ingest, ..ServerOptions::default() };
+    let (pg, http, grpc) = (any.clone(), any.clone(), any);
+    let options = ServerOptions { pg, http, grpc, connections_max, statements, ingest, ..ServerOptions::default() };
     let database = atsdb::open(store.to_str().unwrap()).unwrap();
     let server = Server::start(database, Listening::open(options).unwrap()).unwrap();
     let mut stdout = std::io::stdout();
-    writeln!(stdout, "serves on {} {}", server.pg_address().unwrap(), server.http_address().unwrap()).unwrap();
+    let addresses = [server.pg_address(), server.http_address(), server.grpc_address()];
+    let addresses = addresses.map(|address| address.unwrap().to_string());
+    writeln!(stdout, "serves on {}", addresses.join(" ")).unwrap();
     stdout.flush().unwrap();
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     server.shutdown(Duration::from_secs(300)).unwrap();
@@ -162,19 +167,44 @@ const LINES: Way = Way {
     rows: "SELECT batch, n FROM log",
 };
 
+/// The rows of a batch as Arrow has them.
+fn rows_of(batch: i64) -> RecordBatch {
+    let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+    let columns =
+        [("batch", column(vec![batch; ROWS_PER_BATCH as usize])), ("n", column((0..ROWS_PER_BATCH).collect()))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
 const APPEND: Way = Way {
     tables: "CREATE TABLE appended (batch BIGINT, n BIGINT)",
     send: |served, batch| {
-        let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
-        let columns =
-            [("batch", column(vec![batch; ROWS_PER_BATCH as usize])), ("n", column((0..ROWS_PER_BATCH).collect()))];
-        let rows = RecordBatch::try_from_iter(columns).unwrap();
+        let rows = rows_of(batch);
         let mut writer = StreamWriter::try_new(Vec::new(), &rows.schema()).unwrap();
         writer.write(&rows).unwrap();
         let body = writer.into_inner().unwrap();
         post(served, "/api/append?table=appended", &[("X-Atsdb-Batch", &format!("batch {batch}"))], &body)
     },
     rows: "SELECT batch, n FROM appended",
+};
+
+const FLIGHT: Way = Way {
+    tables: "CREATE TABLE ingested (batch BIGINT, n BIGINT, PRIMARY KEY (batch, n)) WITH (on_conflict = 'keep')",
+    send: |served, batch| {
+        loop {
+            let Some(mut client) = try_connect_to(served.grpc.parse().unwrap()) else { return false };
+            match client.ingest("ingested", rows_of(batch)) {
+                Ok(()) => return true,
+                // A conflict with another transaction.
+                Err(error) if error.code() == Code::Aborted => {}
+                Err(error) => {
+                    let codes = [Code::Unavailable, Code::Unknown, Code::Internal, Code::Cancelled];
+                    assert!(codes.contains(&error.code()), "{error:?}");
+                    return false;
+                }
+            }
+        }
+    },
+    rows: "SELECT batch, n FROM ingested",
 };
 
 const INSERT: Way = Way {
@@ -320,6 +350,11 @@ fn appended_batches_are_there_once() {
 }
 
 #[test]
+fn ingested_rows_are_there_once() {
+    check(FLIGHT);
+}
+
+#[test]
 fn inserted_rows_are_there_once() {
     check(INSERT);
 }
@@ -341,7 +376,7 @@ fn points_of_otlp_are_there_once() {
 
 #[test]
 fn what_is_acknowledged_while_the_server_shuts_down_is_there() {
-    for way in [LINES, APPEND, INSERT, COPY, REMOTE_WRITE] {
+    for way in [LINES, APPEND, FLIGHT, INSERT, COPY, REMOTE_WRITE] {
         check_with(way, End::Shutdown);
     }
 }

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 fn connect(served: &Served) -> Client {
     let port = served.pg().port();
@@ -416,10 +416,8 @@ fn a_statement_is_cancelled_and_the_connection_goes_on() {
             pause = Duration::from_secs(10);
         }
     });
-    let begun = Instant::now();
     let error = client.simple_query(&long).unwrap_err();
     assert_eq!(error.code().map(|code| code.code().to_owned()), Some("57014".to_owned()), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(300));
     drop(ended);
     stopper.join().unwrap();
     client.batch_execute("SET statement_timeout = 200").unwrap();

@@ -1,4 +1,5 @@
-//! Programs that send measurements, unchanged: telemetrygen and TSBS. `.ci/clients FOLDER senders` builds them.
+//! Programs that send measurements, unchanged: telemetrygen, Telegraf and TSBS. `.ci/clients FOLDER senders` builds
+//! them.
 
 use crate::client::rows;
 use crate::programs::clients;
@@ -83,6 +84,34 @@ fn tsbs_loads_by_copy_and_asks() {
         let output = run(Command::new(&ask).args(place).args(["--hosts=127.0.0.1", "--print-responses", &file]));
         let answer = String::from_utf8(output.stdout).unwrap();
         assert!(answer.contains(expected), "{kind}: {answer}");
+    }
+}
+
+#[test]
+fn telegraf_writes_as_to_both_versions_of_influxdb() {
+    let Some(program) = program("telegraf") else { return };
+    let (served, folder) = (Served::new(), tempfile::tempdir().unwrap());
+    let lines = folder.path().join("lines");
+    // Two lines of one series and time become one row.
+    let of_table = |table: &str| {
+        format!("{table},room=hall busy=1.5 1700000000000000000\n{table},room=hall count=3i 1700000000000000000\n")
+    };
+    fs::write(&lines, of_table("one") + &of_table("two")).unwrap();
+    let address = served.server.http_address().unwrap();
+    let config = format!(
+        "[agent]\nomit_hostname = true\n\
+         [[inputs.file]]\nfiles = [\"{}\"]\ndata_format = \"influx\"\n\
+         [[outputs.influxdb]]\nurls = [\"http://{address}\"]\ndatabase = \"air\"\nnamepass = [\"one\"]\n\
+         [[outputs.influxdb_v2]]\nurls = [\"http://{address}\"]\norganization = \"home\"\nbucket = \"air\"\n\
+         token = \"none\"\nnamepass = [\"two\"]\n",
+        lines.display()
+    );
+    let file = folder.path().join("telegraf.conf");
+    fs::write(&file, config).unwrap();
+    run(Command::new(program).arg("--config").arg(&file).arg("--once"));
+    for table in ["one", "two"] {
+        let query = format!("SELECT room, busy, count, CAST(time AS TEXT) FROM {table}");
+        assert_eq!(rows(&served.database, &query), ["hall | 1.5 | 3 | 2023-11-14 22:13:20"]);
     }
 }
 

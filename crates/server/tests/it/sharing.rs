@@ -2,7 +2,7 @@
 
 use crate::client::{self, TestServer};
 use crate::kills::Killed;
-use atsdb_server::{Listening, Server, ServerOptions, StatementOptions};
+use atsdb_server::{Listening, RoleLimits, Server, ServerOptions, StatementOptions};
 use atsdb_testkit::clock::wait_until;
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
@@ -68,17 +68,18 @@ fn the_memory_of_all_statements_is_limited() {
     assert_eq!(served.connect().query_one("SELECT 1", &[]).unwrap().get::<_, i32>(0), 1);
 }
 
-/// A query about the catalogue that combines far too many rows.
-const ENDLESS_ABOUT_THE_CATALOGUE: &str = "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c";
-
 #[test]
 fn queries_about_the_catalogue_have_the_limits_of_others() {
     let served = Limited::new(StatementOptions { memory_bytes: 64 << 20, ..StatementOptions::default() });
-    let error = served.connect().simple_query(ENDLESS_ABOUT_THE_CATALOGUE).unwrap_err();
+    let many_rows = "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c";
+    let error = served.connect().simple_query(many_rows).unwrap_err();
     assert_eq!(error.code(), Some(&SqlState::OUT_OF_MEMORY), "{error:?}");
     let time_limit = Some(Duration::from_millis(300));
     let served = Limited::new(StatementOptions { time_limit, ..StatementOptions::default() });
-    let error = served.connect().simple_query(ENDLESS_ABOUT_THE_CATALOGUE).unwrap_err();
+    // It needs little memory, so that its time is up first, on every machine.
+    let few_rows = "SELECT count(*) FROM pg_attribute a WHERE (SELECT count(*) FROM pg_attribute b WHERE (SELECT \
+                    count(*) FROM pg_attribute c WHERE c.attnum <> a.attnum + b.attnum) > 0) > 0";
+    let error = served.connect().simple_query(few_rows).unwrap_err();
     assert_eq!(error.code(), Some(&SqlState::QUERY_CANCELED), "{error:?}");
 }
 
@@ -100,13 +101,36 @@ fn the_time_limit_holds_for_all_protocols() {
 }
 
 #[test]
+fn no_client_raises_the_time_limit_of_its_role() {
+    // Without users, everybody is an admin.
+    let admin = RoleLimits { time_limit: Some(Duration::from_secs(2)), ..RoleLimits::default() };
+    let served = Limited::new(StatementOptions { admin, ..StatementOptions::default() });
+    let mut client = served.connect();
+    client.batch_execute("SET statement_timeout = 0").unwrap();
+    let error = client.simple_query(ENDLESS).unwrap_err();
+    assert!(error.as_db_error().unwrap().message().contains("statement timeout"), "{error:?}");
+    let reply = served.http.post("/api/sql", ENDLESS);
+    assert!(reply.status == 507 && reply.text().contains("longer than 2s"), "{}", reply.text());
+}
+
+#[test]
 fn a_statement_too_many_is_refused_whatever_its_protocol() {
+    refuse_a_second_statement(StatementOptions { running_max: 1, ..StatementOptions::default() });
+}
+
+#[test]
+fn a_statement_too_many_of_a_role_is_refused_whatever_its_protocol() {
+    let admin = RoleLimits { running_max: Some(1), ..RoleLimits::default() };
+    refuse_a_second_statement(StatementOptions { admin, ..StatementOptions::default() });
+}
+
+/// Checks that a second statement is refused while one runs.
+fn refuse_a_second_statement(statements: StatementOptions) {
     // Long enough for the first statement, which waits for its permit while others come and go.
     let hold_time = Duration::from_secs(2);
     // Ends the first statement if an assertion fails meanwhile.
     let time_limit = Some(Duration::from_secs(600));
-    let served =
-        Limited::new(StatementOptions { running_max: 1, hold_time, time_limit, ..StatementOptions::default() });
+    let served = Limited::new(StatementOptions { hold_time, time_limit, ..statements });
     let mut idle = served.connect();
     idle.batch_execute("BEGIN; SELECT 1").unwrap();
     let mut running = served.connect();

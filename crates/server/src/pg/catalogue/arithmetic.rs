@@ -4,6 +4,7 @@ use super::casts::is_plain_number;
 use super::context::{Context, Purpose};
 use super::value::{DIGITS_MAX, Value};
 use crate::pg::error::PgError;
+use crate::pg::types::known;
 use atsdb::decimal;
 use atsdb::sql::integer_average;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
@@ -27,8 +28,6 @@ pub(super) fn arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Op
         BinaryOperator::Modulo => i64::checked_rem,
         BinaryOperator::BitwiseAnd => |one, two| Some(one & two),
         BinaryOperator::BitwiseOr => |one, two| Some(one | two),
-        BinaryOperator::PGBitwiseShiftLeft => |one, two| one.checked_shl(u32::try_from(two).ok()?),
-        BinaryOperator::PGBitwiseShiftRight => |one, two| one.checked_shr(u32::try_from(two).ok()?),
         _ => return None,
     };
     Some(match (left.int(), right.int()) {
@@ -37,8 +36,33 @@ pub(super) fn arithmetic(left: &Value, op: &BinaryOperator, right: &Value) -> Op
         (Some(one), Some(two)) => {
             compute(one, two).map(Value::Int).ok_or_else(|| PgError::error("22003", "bigint out of range"))
         }
-        _ => Err(PgError::error("42883", "operator does not exist for these types")),
+        _ => Err(no_operator()),
     })
+}
+
+/// An integer of a type with its bits shifted. The count is taken modulo the number of bits that the type has when
+/// PostgreSQL computes with it.
+pub(super) fn shifted(type_id: u32, left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgError> {
+    if left.is_null() || right.is_null() {
+        return Ok(Value::Null);
+    }
+    let (Some(value), Some(count)) = (left.int(), right.int()) else { return Err(no_operator()) };
+    // The processor's shifts use the lowest bits of the count, so its lowest byte is enough.
+    let count = u32::from(count.to_le_bytes()[0]);
+    let is_left = *op == BinaryOperator::PGBitwiseShiftLeft;
+    let short = i32::try_from(value).ok().filter(|_| matches!(type_id, known::INT2 | known::INT4));
+    Ok(Value::Int(match short {
+        Some(value) => {
+            let value = if is_left { value.wrapping_shl(count) } else { value.wrapping_shr(count) };
+            i64::from(if type_id == known::INT2 { value << 16 >> 16 } else { value })
+        }
+        None if is_left => value.wrapping_shl(count),
+        None => value.wrapping_shr(count),
+    }))
+}
+
+fn no_operator() -> PgError {
+    PgError::error("42883", "operator does not exist for these types")
 }
 
 /// The exact result of arithmetic with numbers that have all their digits, which the store computes; `None` for other
@@ -195,6 +219,32 @@ mod tests {
         }
         assert_eq!(average_of_integers(&[Value::Int(1), Value::Numeric("0.5".to_owned())]), None);
         assert_eq!(average_of_integers(&[]), None);
+    }
+
+    #[test]
+    fn bits_are_shifted_by_a_count_modulo_their_number() {
+        let (left, right) = (&BinaryOperator::PGBitwiseShiftLeft, &BinaryOperator::PGBitwiseShiftRight);
+        for (type_id, value, op, count, expected) in [
+            (known::INT4, 1, left, 4, 16),
+            (known::INT4, 1, left, 31, -2_147_483_648),
+            (known::INT4, 1, left, 33, 2),
+            (known::INT4, 1, left, 64, 1),
+            (known::INT4, 1, left, -1, -2_147_483_648),
+            (known::INT4, -8, right, 1, -4),
+            (known::INT4, 8, right, 34, 2),
+            (known::INT8, 1, left, 33, 8_589_934_592),
+            (known::INT8, 1, left, 64, 1),
+            (known::INT8, 1, left, 65, 2),
+            (known::INT8, -8, right, 65, -4),
+            (known::INT2, 1, left, 15, -32_768),
+            (known::INT2, 1, left, 17, 0),
+        ] {
+            let found = shifted(type_id, &Value::Int(value), op, &Value::Int(count)).unwrap();
+            assert_eq!(found, Value::Int(expected), "type {type_id}: {value} {op} {count}");
+        }
+        assert_eq!(shifted(known::INT4, &Value::Null, left, &Value::Int(1)).unwrap(), Value::Null);
+        let error = shifted(known::INT4, &Value::text("x"), left, &Value::Int(1)).unwrap_err();
+        assert_eq!(error.code, "42883");
     }
 
     #[test]

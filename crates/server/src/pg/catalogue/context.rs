@@ -97,9 +97,13 @@ impl<'a> Frame<'a> {
 
     /// The row of the table with this name, if there is one.
     pub(in crate::pg) fn whole_row(&self, table: &str) -> Option<Vec<Value>> {
+        Some(self.fields(table)?.into_iter().map(|(_, value)| value.clone()).collect())
+    }
+
+    /// The columns and the values of the row of the table with this name, if there is one.
+    pub(in crate::pg) fn fields(&self, table: &str) -> Option<Vec<(&ColumnName, &Value)>> {
         let is_of_it = |column: &ColumnName| column.table.as_deref() == Some(table) && !column.is_system();
-        let of_table = self.columns.iter().zip(self.row).filter(|(column, _)| is_of_it(column));
-        let values: Vec<Value> = of_table.map(|(_, value)| value.clone()).collect();
-        if values.is_empty() { self.outer?.whole_row(table) } else { Some(values) }
+        let of_table: Vec<_> = self.columns.iter().zip(self.row).filter(|(column, _)| is_of_it(column)).collect();
+        if of_table.is_empty() { self.outer?.fields(table) } else { Some(of_table) }
     }
 }

@@ -2,14 +2,15 @@
 
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
-use super::arithmetic::{arithmetic, of_numerics};
+use super::arithmetic::{arithmetic, of_numerics, shifted};
 use super::casts::{cast, interval_of};
 use super::context::{Context, Frame};
 use super::functions::{call, special_name};
+use super::json::json_row;
 use super::names::{function_name, ident};
 use super::patterns::{like, matches};
 use super::select_sort::sort;
-use super::typing::first_subscript;
+use super::typing::{first_subscript, type_of};
 use super::value::{Value, key_of};
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
@@ -88,6 +89,11 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
                 _ => Value::Null,
             },
         },
+        Expr::BinaryOp {
+            left,
+            op: op @ (BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight),
+            right,
+        } => shifted(type_of(context, expr, frame), &of(left)?, op, &of(right)?)?,
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (of(left)?, of(right)?);
             of_numerics(context, &left, op, &right)?.map_or_else(|| binary(&left, op, &right), Ok)?
@@ -406,6 +412,12 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
         FunctionArguments::Subquery(query) => return Ok(Value::Array(column(context, query, frame)?)),
         FunctionArguments::List(list) => list,
     };
+    if name == "row_to_json"
+        && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Identifier(table)))] = list.args.as_slice()
+        && let Some(fields) = frame.fields(&ident(table))
+    {
+        return Ok(json_row(&fields));
+    }
     if !is_aggregate(function) {
         let mut values = Vec::with_capacity(list.args.len());
         for arg in &list.args {

@@ -9,7 +9,7 @@ use super::lookup::{description, expression, format_type, is_visible_type, name_
 use super::name_parts::parts;
 use super::privileges::{default_privileges, has_privilege, has_role};
 use super::procedures::AMBIGUOUS_FUNCTION;
-use super::result_types::{is_condition, is_present_time};
+use super::result_types::{is_condition, is_present_time, is_statistic};
 use super::search_path::{is_visible, searched};
 use super::value::Value;
 use super::view_text::with_schemas;
@@ -239,6 +239,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_relation_is_publishable" => Value::Bool(false),
         "pg_typeof" => Value::Named(i64::from(known::UNKNOWN), "unknown".to_owned()),
         "pg_has_role" => has_role(context, arguments)?,
+        // The store does not count them.
+        name if is_statistic(name) => Value::Null,
         name if name.starts_with("has_") => has_privilege(context, name, arguments)?,
         name if is_condition(name) && name != "starts_with" => Value::Bool(true),
         _ => return general(context, name, arguments),

@@ -1,7 +1,10 @@
-//! `json_build_object`, by which SQLAlchemy asks for the sequences of identity columns.
+//! JSON: `json_build_object`, by which SQLAlchemy asks for the sequences of identity columns, and `row_to_json`, by
+//! which pgAdmin asks what the server does.
 
+use super::relation::ColumnName;
 use super::value::Value;
 use crate::pg::error::PgError;
+use crate::pg::types::known;
 
 /// The object of names and values that alternate, as PostgreSQL writes it.
 pub(super) fn json_object(arguments: &[Value]) -> Result<Value, PgError> {
@@ -20,6 +23,23 @@ pub(super) fn json_object(arguments: &[Value]) -> Result<Value, PgError> {
         members.push(format!("{} : {}", json_text(&name), json_value(&pair[1])));
     }
     Ok(Value::Text(format!("{{{}}}", members.join(", "))))
+}
+
+/// The object of a row, as `row_to_json` writes it.
+pub(super) fn json_row(fields: &[(&ColumnName, &Value)]) -> Value {
+    let members: Vec<String> = fields.iter().map(|(column, value)| member(column, value)).collect();
+    Value::Text(format!("{{{}}}", members.join(",")))
+}
+
+fn member(column: &ColumnName, value: &Value) -> String {
+    let text = |text: Option<String>| text.map_or_else(|| "null".to_owned(), |text| json_text(&text));
+    let value = match (column.type_id, value) {
+        (known::JSON | known::JSONB, Value::Text(json)) => json.clone(),
+        (known::OID, number) => text(number.shown()),
+        (_, Value::Time(_)) => text(value.shown().map(|time| time.replacen(' ', "T", 1) + ":00")),
+        (_, value) => json_value(value),
+    };
+    format!("{}:{value}", json_text(&column.name))
 }
 
 fn json_value(value: &Value) -> String {

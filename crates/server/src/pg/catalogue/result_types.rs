@@ -97,7 +97,8 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
             arguments.iter().copied().find(|id| *id != known::TEXT).unwrap_or(known::TEXT)
         }
         "string_to_array" | "parse_ident" => 1009,
-        "json_build_object" => known::JSON,
+        "json_build_object" | "row_to_json" => known::JSON,
+        name if is_statistic(name) => known::INT8,
         name if is_condition(name) => known::BOOL,
         name if name.starts_with("pg_") || OF_TEXTS.contains(&name) => known::TEXT,
         _ => return None,
@@ -107,6 +108,12 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
 /// Whether a function returns the present time.
 pub(super) fn is_present_time(name: &str) -> bool {
     ["now", "current_timestamp", "transaction_timestamp", "statement_timestamp", "clock_timestamp"].contains(&name)
+}
+
+/// Whether a function returns a number of events that PostgreSQL counts for a table or an index.
+pub(super) fn is_statistic(name: &str) -> bool {
+    let counted = name.strip_prefix("pg_stat_get_").unwrap_or_default();
+    ["numscans", "blocks_fetched", "blocks_hit", "dead_tuples"].contains(&counted) || counted.starts_with("tuples_")
 }
 
 /// Whether a function returns whether something holds.

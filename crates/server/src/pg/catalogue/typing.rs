@@ -50,9 +50,12 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
             | BinaryOperator::Divide
             | BinaryOperator::Modulo
             | BinaryOperator::BitwiseAnd
-            | BinaryOperator::BitwiseOr
-            | BinaryOperator::PGBitwiseShiftLeft
-            | BinaryOperator::PGBitwiseShiftRight => wider(of(left), of(right)),
+            | BinaryOperator::BitwiseOr => wider(of(left), of(right)),
+            BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight => match of(left) {
+                known::TEXT => of(right),
+                known::OID => known::INT8,
+                left => left,
+            },
             _ => known::BOOL,
         },
         Expr::UnaryOp { op: UnaryOperator::Not, .. } => known::BOOL,

@@ -358,10 +358,13 @@ impl Connection {
         Ok(Outcome::Rows { rows: RowSource::values(self.columns_of_show(name), rows), verb: "SHOW" })
     }
 
-    /// Stops the statement when its time is up, unless the guard is dropped before.
+    /// Stops the statement when its time is up, unless the guard is dropped before. The client may choose the time, up
+    /// to the limit of its role.
     pub(super) fn begin_deadline(&self) -> Deadline {
-        let Some(milliseconds) = self.settings.milliseconds("statement_timeout") else { return Deadline::default() };
-        Deadline::start(Duration::from_millis(milliseconds), self.session.interrupt_handle(), self.io.runtime())
+        let chosen = self.settings.milliseconds("statement_timeout").map(Duration::from_millis);
+        let of_role = self.state.statements().of_role(self.caller.role.permission()).time_limit;
+        let Some(limit) = chosen.into_iter().chain(of_role).min() else { return Deadline::default() };
+        Deadline::start(limit, self.session.interrupt_handle(), self.io.runtime())
     }
 }
 

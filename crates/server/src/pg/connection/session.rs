@@ -208,7 +208,8 @@ impl Connection {
     /// Waits for a permit for a statement that the store executes, unless it has one. Its time begins with that.
     pub(super) fn take_permit(&mut self) -> Result<(), Failure> {
         if self.io.permit.is_none() {
-            let taken = self.io.runtime().block_on(self.state.permits().take());
+            let permission = self.caller.role.permission();
+            let taken = self.io.runtime().block_on(self.state.permits().take(permission));
             let permit = taken.map_err(|NoPermit| {
                 PgError::error("53300", "too many statements are running").with_hint("retry later")
             })?;

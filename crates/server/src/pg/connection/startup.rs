@@ -197,7 +197,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         let mut settings = Settings::new(&user, shared.port, shared.connections_max);
         settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
         settings.fix("ssl", if is_encrypted { "on" } else { "off" });
-        if let Some(limit) = state.statements().time_limit {
+        if let Some(limit) = state.statements().time_limit_of(role.permission()) {
             settings.begin_with("statement_timeout", &written_duration(limit))?;
         }
         for (name, value) in &parameters {

@@ -1,4 +1,4 @@
-// pgx: prepared statements in binary, a batch, CopyFrom, the simple protocol.
+// pgx: prepared statements in binary, a batch, CopyFrom, the simple protocol, and results as Grafana reads them.
 package main
 
 import (
@@ -59,6 +59,21 @@ func main() {
 		panic(fmt.Sprint(found, err))
 	}
 	results.Close()
+	chart := "SELECT floor(extract(epoch FROM time) / 120) * 120 AS time, sum(count) AS value FROM readings WHERE time BETWEEN " +
+		"'2024-01-01T00:00:00Z' AND '2024-01-01T00:10:00Z' GROUP BY 1 ORDER BY 1; SELECT 1"
+	answers, err := connection.PgConn().Exec(ctx, chart).ReadAll()
+	check(err)
+	shown := ""
+	for _, answer := range answers {
+		for _, row := range answer.Rows {
+			for _, cell := range row {
+				shown += string(cell) + " "
+			}
+		}
+	}
+	if shown != "1704067200 3 1704067320 3 1 " {
+		panic(shown)
+	}
 	config := connection.Config().Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	simple, err := pgx.ConnectConfig(ctx, config)

@@ -16,7 +16,9 @@ use std::net::SocketAddr;
 use tokio::runtime::{Builder, Runtime};
 use tonic::transport::{Channel, Endpoint};
 
-pub(super) use tonic::{Code, Status};
+pub(super) use tonic::Status;
+
+pub(crate) use tonic::Code;
 
 /// Starts a server that also speaks gRPC.
 pub(super) fn served(users: &[(&str, Role, &str)]) -> Served {
@@ -40,10 +42,15 @@ pub(super) fn connect(served: &Served) -> Client {
 }
 
 pub(crate) fn connect_to(address: SocketAddr) -> Client {
+    try_connect_to(address).unwrap()
+}
+
+/// A client, unless nobody listens there.
+pub(crate) fn try_connect_to(address: SocketAddr) -> Option<Client> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let url = format!("http://{address}");
-    let channel = runtime.block_on(Endpoint::new(url).unwrap().connect()).unwrap();
-    Client { runtime, sql: FlightSqlServiceClient::new(channel) }
+    let channel = runtime.block_on(Endpoint::new(url).unwrap().connect()).ok()?;
+    Some(Client { runtime, sql: FlightSqlServiceClient::new(channel) })
 }
 
 /// A client that sends a password with each request.
@@ -84,6 +91,16 @@ impl Client {
     /// Executes a change.
     pub(crate) fn update(&mut self, text: &str) -> Result<i64, Status> {
         self.runtime.block_on(self.sql.execute_update(text.to_owned(), None)).map_err(status)
+    }
+
+    /// Ingests rows into an existing table, and requires an answer.
+    pub(crate) fn ingest(&mut self, table: &str, rows: RecordBatch) -> Result<(), Status> {
+        let messages = ingestion(table, &rows.schema(), &[rows]);
+        self.runtime.block_on(async {
+            let answer = self.sql.do_put(futures::stream::iter(messages)).await.map_err(status)?;
+            let results = answer.try_collect::<Vec<_>>().await?;
+            if results.is_empty() { Err(Status::unknown("the request was not answered")) } else { Ok(()) }
+        })
     }
 
     /// Sends messages as the rows of an ingestion.
