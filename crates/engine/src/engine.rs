@@ -17,6 +17,7 @@ use crate::shared::commit_locks::CommitLocks;
 use crate::shared::definitions::Definitions;
 use crate::shared::dictionary::Dictionaries;
 use crate::shared::environment::{Environment, SystemEnvironment};
+use crate::shared::greatest_keys::GreatestKeys;
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
@@ -151,6 +152,7 @@ impl Engine {
             row_checks: RowChecks::default(),
             own_chunks: AtomicI64::new(0),
             commit_locks: CommitLocks::default(),
+            greatest_keys: GreatestKeys::default(),
             residents: ResidentTables::new(seed, threads),
             resident_bytes: options.resident_bytes,
             holds: Holds::default(),

@@ -2,6 +2,7 @@
 
 use crate::batch::keys::bounds::KeyBounds;
 use crate::batch::keys::clock::SeriesClock;
+use crate::batch::keys::greatest::lie_beyond;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::merge::{merged_rows, staying};
@@ -104,23 +105,27 @@ impl KeyedRows {
     ) -> Result<SettledRows> {
         let columns: Vec<Vec<KeyColumns>> =
             self.keys.iter().map(|key| waiting.rows.iter().map(|rows| key.columns(rows)).collect()).collect();
-        let candidates = |bounds: &dyn Fn(&Key) -> KeyBounds| {
+        let bounds = |narrowest: &dyn Fn(&Key) -> KeyBounds| -> Vec<KeyBounds> {
             let widened = |(key, batches): (&Key, &Vec<KeyColumns>)| {
-                let mut bounds = bounds(key);
+                let mut bounds = narrowest(key);
                 batches.iter().for_each(|columns| bounds.widen(columns));
                 bounds
             };
-            let bounds: Vec<KeyBounds> = self.keys.iter().zip(&columns).map(widened).collect();
-            let range = self.range(&table.definition, &bounds);
-            Candidates::of(snapshot, table, &self.keys, &bounds, range)
+            self.keys.iter().zip(&columns).map(widened).collect()
+        };
+        let candidates = |bounds: &[KeyBounds]| {
+            Candidates::of(snapshot, table, &self.keys, bounds, self.range(&table.definition, bounds))
         };
         let all_rows = || Ok(SettledRows { rows: waiting.rows.clone(), ..SettledRows::default() });
         // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
-        let by_growth = |key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key);
-        if grows && candidates(&by_growth)?.is_empty() {
-            return all_rows();
+        if grows {
+            let by_growth = bounds(&|key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key));
+            let is_beyond = lie_beyond(snapshot, table, &self.keys, &by_growth)?;
+            if is_beyond || candidates(&by_growth)?.is_empty() {
+                return all_rows();
+            }
         }
-        let candidates = candidates(&KeyBounds::new)?;
+        let candidates = candidates(&bounds(&KeyBounds::new))?;
         if grows && candidates.is_empty() {
             return all_rows();
         }
