@@ -13,10 +13,7 @@ use atsdb_core::{ChunkDescriptor, ChunkId, Result, Table};
 /// Whether rows within these bounds, one for each key, lie beyond all rows of a snapshot. False if that is not known.
 pub(crate) fn lie_beyond(snapshot: &ReadSnapshot, table: &Table, keys: &[Key], bounds: &[KeyBounds]) -> Result<bool> {
     // The times of the rows already exclude most chunks.
-    let is_found_by_time = keys.iter().all(|key| key.time.is_some());
-    // In the snapshot of a batch, the table may have chunks and a definition that no other batch sees.
-    let is_stored = snapshot.table_by_id(table.id).is_some_and(|stored| stored.version == table.version);
-    if is_found_by_time || !is_stored || snapshot.inner.seen.is_some() {
+    if keys.iter().all(|key| key.time.is_some()) {
         return Ok(false);
     }
     let Some(greatest) = greatest_values(snapshot, table, keys)? else { return Ok(false) };
@@ -27,37 +24,36 @@ pub(crate) fn lie_beyond(snapshot: &ReadSnapshot, table: &Table, keys: &[Key], b
     Ok(keys.iter().zip(bounds).zip(&greatest).all(lies_beyond))
 }
 
-/// The greatest value in the growing column of each key. `None` if the snapshot is older than what is remembered: it
-/// may have rows that were removed since.
+/// The greatest value in the growing column of each key. `None` if what is remembered need not hold for the snapshot.
 fn greatest_values(snapshot: &ReadSnapshot, table: &Table, keys: &[Key]) -> Result<Option<Vec<Option<i64>>>> {
     let remembered = &snapshot.inner.shared.greatest_keys;
-    let newest = snapshot.inner.store.newest_chunk()?;
-    let nothing =
-        || GreatestKey { version: table.version, newest: ChunkId(0), values: vec![Some(i64::MIN); keys.len()] };
-    let known = remembered.of(table.id).filter(|known| known.version == table.version);
-    let mut greatest = known.unwrap_or_else(nothing);
-    if greatest.newest > newest {
+    // In the snapshot of a batch, the table may have chunks and a definition that no other batch sees.
+    let Some(begun) = snapshot.inner.begun else { return Ok(None) };
+    if snapshot.table_by_id(table.id).is_none_or(|stored| stored.version != table.version) {
         return Ok(None);
     }
-    if greatest.newest < newest {
-        for entry in snapshot.inner.store.chunks_since(table.id, greatest.newest)? {
-            let descriptor = snapshot.inner.descriptor(table, &entry)?;
-            for (key, value) in keys.iter().zip(&mut greatest.values) {
-                *value = value.zip(greatest_of_chunk(&descriptor, table, key)).map(|(one, other)| one.max(other));
-            }
+    let newest = snapshot.inner.store.newest_chunk()?;
+    let known = remembered.of(table.id).filter(|known| known.version == table.version);
+    let (mut values, since) = match known {
+        Some(known) if begun < known.noted || newest < known.newest => return Ok(None),
+        Some(known) if newest == known.newest => return Ok(Some(known.values)),
+        Some(known) => (known.values, known.newest),
+        None => (vec![Some(i64::MIN); keys.len()], ChunkId(0)),
+    };
+    for entry in snapshot.inner.store.chunks_since(table.id, since)? {
+        let descriptor = snapshot.inner.descriptor(table, &entry)?;
+        for (key, value) in keys.iter().zip(&mut values) {
+            *value = value.zip(greatest_of_chunk(&descriptor, table, key)).map(|(one, other)| one.max(other));
         }
-        greatest.newest = newest;
-        remembered.note(table.id, greatest.clone());
     }
-    Ok(Some(greatest.values))
+    let (version, noted) = (table.version, remembered.now());
+    remembered.note(table.id, GreatestKey { version, newest, values: values.clone(), noted });
+    Ok(Some(values))
 }
 
 /// The greatest value of a chunk in the growing column of a key. `None` if it is not known.
 fn greatest_of_chunk(descriptor: &ChunkDescriptor, table: &Table, key: &Key) -> Option<i64> {
     let position = key.positions.get(key.growing(&table.definition)?)?;
     let statistics = column_statistics(descriptor, &table.definition.columns[*position]);
-    match statistics.null_count >= descriptor.row_count {
-        true => Some(i64::MIN),
-        false => integer(&statistics.max),
-    }
+    if statistics.null_count >= descriptor.row_count { Some(i64::MIN) } else { integer(&statistics.max) }
 }
