@@ -18,6 +18,9 @@ use atsdb_core::{
     ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
 };
 
+/// The bounds of all key columns of so few rows cost less than looking at the chunks once more.
+const FEW_ROWS: usize = 1_000;
+
 /// The rows of one table with keys that wait, and what is known of its earlier rows.
 #[derive(Debug)]
 pub(crate) struct KeyedRows {
@@ -116,12 +119,15 @@ impl KeyedRows {
         let candidates = |bounds: &[KeyBounds]| {
             Candidates::of(snapshot, table, &self.keys, bounds, self.range(&table.definition, bounds))
         };
+        let row_count: usize = waiting.rows.iter().map(RecordBatch::num_rows).sum();
         let all_rows = || Ok(SettledRows { rows: waiting.rows.clone(), ..SettledRows::default() });
         // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
         if grows {
             let by_growth = bounds(&|key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key));
-            let is_beyond = lie_beyond(snapshot, table, &self.keys, &by_growth)?;
-            if is_beyond || candidates(&by_growth)?.is_empty() {
+            if lie_beyond(snapshot, table, &self.keys, &by_growth)? {
+                return all_rows();
+            }
+            if row_count > FEW_ROWS && candidates(&by_growth)?.is_empty() {
                 return all_rows();
             }
         }
@@ -132,7 +138,6 @@ impl KeyedRows {
         let groups = self.keys.iter().zip(&columns).map(|(key, batches)| Groups::of(batches, key.nulls_equal));
         let groups = groups.collect::<Result<Vec<_>>>()?;
         let found = candidates.probe(snapshot, table, &self.keys, &groups, waiting.policy)?;
-        let row_count = waiting.rows.iter().map(RecordBatch::num_rows).sum();
         let stays = resolve(row_count, &groups, &found.stored, waiting.policy).map_err(|duplicate| {
             let key = &self.keys[duplicate.key];
             duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)
