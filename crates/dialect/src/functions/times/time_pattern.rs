@@ -6,7 +6,7 @@
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PatternPiece {
-    TimeField(PatternField),
+    Field(PatternField),
     /// Text in quotes.
     Quoted(String),
     /// Any other character, which stands for itself.
