@@ -302,6 +302,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// long as it is held. A snapshot does not block writers.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
 
+    /// Whether a snapshot and its lists are read in a moment, because no other process or machine has to answer. Then
+    /// a thread that must not wait may do it.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
     /// Takes or extends a lease until `now_ms + ttl_ms`, if it is free, expired, or the holder's own. Returns whether
     /// the holder has it now. No lease lasts longer than [`LEASE_MS_MAX`](crate::limits::LEASE_MS_MAX); one that would
     /// last longer from now counts as expired.

@@ -311,6 +311,11 @@ impl Engine {
         ReadSnapshot::take(self.shared())
     }
 
+    /// Whether a snapshot is taken in a moment, because no other process or machine has to answer.
+    pub fn is_at_hand(&self) -> bool {
+        self.shared().store.is_at_hand()
+    }
+
     /// Figures of the cache of decoded columns.
     pub fn cache_stats(&self) -> CacheStats {
         self.shared().cache.stats()

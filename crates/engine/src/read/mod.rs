@@ -1,5 +1,6 @@
 //! Reading: a snapshot, the chunks that a query needs, and their rows.
 
+mod at_hand;
 mod bounds;
 pub(crate) mod catalogue;
 pub(crate) mod change_log;

@@ -182,6 +182,25 @@ impl PlanCache {
         }
     }
 
+    /// Whether a query that was planned lately, with this text or with the template of this text, was a direct read that
+    /// may take only a moment. The definitions may have changed since.
+    pub(crate) fn may_be_short(
+        &self,
+        text: &str,
+        parameters: &Parameters,
+        template: Option<&Template>,
+        path: &SearchPath,
+    ) -> bool {
+        let own = PlanKey::of_types(text, parameters, path);
+        let of_template = template.and_then(|template| PlanKey::of_template(template, path));
+        let mut state = self.0.lock();
+        own.into_iter().chain(of_template).any(|key| match state.results.get(&key) {
+            Some(CachedResult::Direct(Some(direct))) => direct.may_be_short(),
+            Some(CachedResult::Template(TemplateState::Direct(read))) => read.direct.may_be_short(),
+            _ => false,
+        })
+    }
+
     /// Notes what the physical plan of a query, for this many threads, shows.
     pub(crate) fn learn(&self, candidate: Candidate, plan: &Arc<dyn ExecutionPlan>, threads: usize) {
         let Candidate { query, form, headings } = candidate;

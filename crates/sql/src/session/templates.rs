@@ -8,6 +8,7 @@ use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
 use crate::run::query::{DefinitionScope, Query};
 use crate::run::worker::read_directly;
+use crate::scan::direct::ReadLength;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_codec::time_unit_of;
 use atsdb_core::Result;
@@ -29,8 +30,13 @@ impl Session {
         let state = self.worker.plans().template(&query, &template);
         if let Some(TemplateState::Direct(read)) = &state
             && let Some(values) = values_of(&template.constants, &read.types)
-            && let Some(batches) =
-                read_directly(&read.direct, &query.snapshot, &Parameters::Values(values), &self.interrupt)?
+            && let Some(batches) = read_directly(
+                &read.direct,
+                &query.snapshot,
+                &Parameters::Values(values),
+                ReadLength::Any,
+                &self.interrupt,
+            )?
         {
             self.interrupt.check()?;
             return Ok(Answer::Rows(Rows::read(read.direct.schema(), batches)));
@@ -98,7 +104,7 @@ fn has_no_parameters(query: &Query) -> bool {
 }
 
 /// The constants as values of these types; `None` if one might mean something else than such a value.
-fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
+pub(super) fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
     let value = |(constant, data_type): (&Constant, &DataType)| match (constant, data_type) {
         // A time that has more digits than the column would be a parameter of another type.
         (Constant::Text(text), DataType::Timestamp(unit, _)) => {
@@ -234,9 +240,10 @@ mod tests {
             let Some(TemplateState::Direct(read)) = state(&session, &form.replace('%', "3")) else { panic!("{form}") };
             let parameters = Parameters::Values(bound(&read.types, &["s0".into()]).unwrap());
             let (snapshot, _) = session.snapshot().unwrap();
-            let stopped = read.direct.read(&snapshot, &parameters, &|| Err(interrupted()));
+            let stopped = read.direct.read(&snapshot, &parameters, ReadLength::Any, &|| Err(interrupted()));
             assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted, "{form}");
-            assert!(read.direct.read(&snapshot, &parameters, &|| Ok(())).unwrap().is_some(), "{form}");
+            let read = read.direct.read(&snapshot, &parameters, ReadLength::Any, &|| Ok(()));
+            assert!(read.unwrap().is_some(), "{form}");
         }
     }
 

@@ -6,12 +6,14 @@
 mod conditions;
 mod constants;
 mod groups;
+mod read_length;
 mod rows;
 mod steps;
 mod watch;
 
 pub(crate) use constants::DirectConstants;
 pub(crate) use groups::{DirectGroups, GroupsForm};
+pub(crate) use read_length::ReadLength;
 pub(crate) use rows::DirectRows;
 
 use arrow::array::RecordBatch;
@@ -30,15 +32,28 @@ pub(crate) enum DirectRead {
 }
 
 impl DirectRead {
-    /// The answer; `None` if a plan is needed after all.
+    /// Whether it may take only a [moment](ReadLength::Moment).
+    pub(crate) fn may_be_short(&self) -> bool {
+        match self {
+            Self::Rows(rows) => !rows.counts_rows(),
+            Self::Constants(_) => true,
+            Self::Groups(_) => false,
+        }
+    }
+
+    /// The answer; `None` if a plan is needed after all, or if reading would take longer than it may.
     pub(crate) fn read(
         &self,
         snapshot: &ReadSnapshot,
         parameters: &Parameters,
+        length: ReadLength,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
+        if length == ReadLength::Moment && !self.may_be_short() {
+            return Ok(None);
+        }
         match (self, self.table(snapshot)) {
-            (Self::Rows(rows), Some(table)) => rows.read(table, snapshot, parameters, watch),
+            (Self::Rows(rows), Some(table)) => rows.read(table, snapshot, parameters, length, watch),
             (Self::Groups(groups), Some(table)) => groups.read(table, snapshot, parameters, watch),
             (Self::Constants(constants), _) => Ok(Some(constants.read())),
             (Self::Rows(_) | Self::Groups(_), None) => Ok(None),

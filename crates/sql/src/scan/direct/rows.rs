@@ -3,6 +3,7 @@
 //! read, too.
 
 use super::conditions::OpenConditions;
+use super::read_length::ReadLength;
 use super::watch::Watch;
 use crate::scan::provider::SnapshotTable;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
@@ -13,7 +14,7 @@ use atsdb_core::{Error, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_dialect::parse::headings::Headings;
 use atsdb_dialect::parse::parameter_types::close_expression;
 use atsdb_dialect::text::params::Parameters;
-use atsdb_engine::{ReadSnapshot, ScanRequest};
+use atsdb_engine::{ReadSnapshot, Scan, ScanRequest};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -24,6 +25,9 @@ use std::sync::Arc;
 
 /// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
 const CHUNKS_MAX: usize = 4;
+
+/// A read that examines no more rows than this, in memory, takes a moment.
+const MOMENT_ROWS_MAX: u64 = 1 << 18;
 
 /// A read of rows.
 #[derive(Debug)]
@@ -121,12 +125,13 @@ impl DirectRows {
             && self.conditions.is_same(parameters, &other.conditions, definition)
     }
 
-    /// The rows of the answer; `None` if a plan is needed after all.
+    /// The rows of the answer; `None` if a plan is needed after all, or if reading takes longer than it may.
     pub(super) fn read(
         &self,
         table: &Table,
         snapshot: &ReadSnapshot,
         parameters: &Parameters,
+        length: ReadLength,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
         if self.counts {
@@ -136,6 +141,9 @@ impl DirectRows {
         let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
         let scan = self.conditions.scan(parameters, table, snapshot, &self.columns)?;
         let Some(scan) = scan else { return Ok(None) };
+        if length == ReadLength::Moment && !takes_a_moment(&scan)? {
+            return Ok(None);
+        }
         let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
         if scan.chunks().len() > CHUNKS_MAX && by_time.is_none() {
             return Ok(None);
@@ -195,6 +203,11 @@ impl DirectRows {
         let count: i64 = scan.chunks().iter().map(|chunk| i64::from(chunk.entry.row_count)).sum();
         let count: ArrayRef = Arc::new(Int64Array::from(vec![count]));
         Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count])?])
+    }
+
+    /// Whether the answer is the number of rows, for which all chunks are listed.
+    pub(super) fn counts_rows(&self) -> bool {
+        self.counts
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
@@ -324,6 +337,19 @@ impl Form {
             counts: false,
         })
     }
+}
+
+/// Whether all rows that a scan may have to examine are few and in memory.
+fn takes_a_moment(scan: &Scan) -> Result<bool> {
+    if scan.chunks().len() > CHUNKS_MAX || scan.row_count_max() > MOMENT_ROWS_MAX {
+        return Ok(false);
+    }
+    for position in 0..scan.chunks().len() {
+        if !scan.is_in_memory(position)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Whether an aggregate returns the number of its rows and nothing else.
