@@ -101,16 +101,23 @@ impl StatementPermits {
     pub(crate) async fn take(&self) -> Result<StatementPermit, NoPermit> {
         let free = Arc::clone(&self.0.free).acquire_owned();
         match tokio::time::timeout(self.0.hold_time, free).await {
-            Ok(Ok(permit)) => {
-                let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
-                let held = Arc::new(HeldPermit { permits: self.clone(), state, turn: AsyncMutex::default() });
-                Ok(StatementPermit { held, _counted: self.0.running.hold() })
-            }
+            Ok(Ok(permit)) => Ok(self.held(permit)),
             _ => {
                 self.0.refused.increment();
                 Err(NoPermit)
             }
         }
+    }
+
+    /// Takes a permit if one is free.
+    pub(crate) fn try_take(&self) -> Option<StatementPermit> {
+        Some(self.held(Arc::clone(&self.0.free).try_acquire_owned().ok()?))
+    }
+
+    fn held(&self, permit: OwnedSemaphorePermit) -> StatementPermit {
+        let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
+        let held = Arc::new(HeldPermit { permits: self.clone(), state, turn: AsyncMutex::default() });
+        StatementPermit { held, _counted: self.0.running.hold() }
     }
 
     fn wait(&self, byte_count: usize) -> ClientWait<'_> {
