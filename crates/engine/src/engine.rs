@@ -194,8 +194,8 @@ impl Engine {
 
     /// The table with this name in a schema (`None` is `public`) under the newest definition that this process has
     /// seen, without asking the store: for a batch that [pins](Batch::pin_definitions) it. `None` if none was seen.
-    pub fn table_seen(&self, schema: Option<&str>, name: &str) -> Option<Table> {
-        self.shared().definitions.named(schema, name).map(|table| Table::clone(&table))
+    pub fn table_seen(&self, schema: Option<&str>, name: &str) -> Option<Arc<Table>> {
+        self.shared().definitions.named(schema, name)
     }
 
     /// Forgets a definition that turned out to be out of date.

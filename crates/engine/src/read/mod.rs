@@ -19,3 +19,4 @@ pub(crate) mod scan;
 pub(crate) mod scan_chunk;
 pub(crate) mod snapshot;
 pub(crate) mod strings;
+mod time_rows;

@@ -1,8 +1,6 @@
 //! A planned read of one table: the chunks that can match, each of which any thread can read.
 
 use crate::chunk::missing::{column_statistics, missing_array};
-use crate::chunk::slice_buffer::times_from;
-use crate::chunk::time_runs::{self, TimeRuns, times_within};
 use crate::read::bounds::ColumnBounds;
 use crate::read::condition::{Condition, RowSelection, matching_strings};
 use crate::read::groups::{GroupKey, Groups, KeyBounds, Measure};
@@ -11,12 +9,11 @@ use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::{logical_field, stored_type, to_logical};
 use atsdb_core::{Bound, ChunkEntry, Column, Error, Result, Table, TableDefinition, TimeRange};
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The request of a scan.
@@ -434,7 +431,20 @@ impl Scan {
                     }
                     condition.evaluate(column, &values)?
                 }
-                RowTest::Time(_) => Some(self.rows_in_range(chunk, column, first..first + length)?),
+                RowTest::Time(_) => {
+                    if matches!(selection, RowSelection::All | RowSelection::Run(..))
+                        && let Some(rows) = self.adjacent_rows_in_range(chunk, column, first..first + length)?
+                    {
+                        if rows.is_empty() {
+                            return Ok(None);
+                        }
+                        if rows.len() < length {
+                            selection = RowSelection::Run(rows.start, rows.len());
+                        }
+                        continue;
+                    }
+                    Some(self.rows_in_range(chunk, column, first..first + length)?)
+                }
             };
             let Some(matches) = matches else { continue };
             match selection.narrowed(&matches, row_count)? {
@@ -443,35 +453,6 @@ impl Scan {
             }
         }
         Ok(Some(selection))
-    }
-
-    /// For each of some rows of a chunk whether its time is in the range that is read.
-    fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
-        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        // The runs of a long chunk are also found for a few rows, because later reads check whether it is in order.
-        let runs = if self.has_runs(chunk) { Some(self.time_runs(chunk, time)?) } else { None };
-        match runs.filter(|_| rows.len() >= time_runs::ROWS_MIN) {
-            Some(runs) => runs.within(self.request.range, rows, times),
-            None => Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request.range)),
-        }
-    }
-
-    fn time_runs(&self, chunk: &ScanChunk, time: &Column) -> Result<Arc<TimeRuns>> {
-        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        let find = || times().map(|times| TimeRuns::of(times.values()));
-        self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)
-    }
-
-    /// Whether the rows of a chunk are known to be in the order of time. To find out, all times would have to be read,
-    /// although a string may already show that no row matches.
-    fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> bool {
-        let known = || self.snapshot.shared.cache.known_time_runs(chunk.descriptor.uid, time.column_type);
-        self.has_runs(chunk) && known().is_some_and(|runs| runs.is_in_order())
-    }
-
-    /// Whether the runs of a chunk's times are kept in the cache.
-    fn has_runs(&self, chunk: &ScanChunk) -> bool {
-        self.request.use_cache && chunk.entry.row_count as usize >= time_runs::ROWS_MIN
     }
 
     fn to_logical(&self, array: &ArrayRef, column: &Column, dictionary: Option<&Arc<StringArray>>) -> Result<ArrayRef> {

@@ -210,7 +210,7 @@ impl StoreSession {
     }
 
     /// The table that a name means, as the server has seen it last, without asking the store.
-    pub(in crate::pg) fn last_seen(&self, parts: &[String]) -> Option<Table> {
+    pub(in crate::pg) fn last_seen(&self, parts: &[String]) -> Option<Arc<Table>> {
         match parts {
             [name] => self.session.last_seen(None, name),
             [schema, name] => self.session.last_seen(Some(schema), name),
