@@ -11,7 +11,7 @@ use crate::limits::BATCH_ID_BYTES_MAX;
 use crate::name::{parse_name, same_name};
 use crate::number_request::{NumberBlock, NumberRequest};
 use crate::schema::TableDefinition;
-use crate::table::{DefinitionVersion, Table};
+use crate::table::{DefinitionVersion, Table, TablesRecord};
 use crate::time::TimeRange;
 use std::fmt;
 use strum::{IntoStaticStr, VariantArray};
@@ -344,6 +344,12 @@ pub trait Store: Send + Sync + fmt::Debug {
 pub trait Snapshot: Send + Sync {
     /// Returns the visible tables, by number.
     fn tables(&self) -> Result<Vec<Table>>;
+
+    /// Returns the integrity record of the list of visible tables, if that is read faster than the list. Snapshots of a
+    /// store with the same record see the same tables.
+    fn tables_recorded(&self) -> Result<Option<TablesRecord>> {
+        Ok(None)
+    }
 
     /// Returns the visible table with this name, compared without case.
     fn table_named(&self, name: &str) -> Result<Option<Table>> {

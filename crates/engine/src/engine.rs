@@ -20,6 +20,7 @@ use crate::shared::environment::{Environment, SystemEnvironment};
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
+use crate::shared::listed_tables::LastListedTables;
 use crate::shared::machine::machine_memory_bytes;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::{PreloadStats, Preloaded};
@@ -143,6 +144,7 @@ impl Engine {
             workers: Workers::new(threads),
             committer: Committer::default(),
             definitions: Definitions::default(),
+            listed: LastListedTables::default(),
             dictionaries: Dictionaries::default(),
             numbers: Numbers::default(),
             cache: ColumnCache::new(options.cache_bytes),

@@ -141,7 +141,7 @@ impl Batch {
         let residents = base.inner.residents.clone();
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed: BTreeSet::new(), pending };
         let store: Box<dyn Snapshot> = Box::new(overlay);
-        let (hidden, staged, seen) = (Vec::new(), BTreeSet::new(), None);
+        let (tables, hidden, staged, seen) = (tables.into(), Arc::default(), BTreeSet::new(), None);
         let inner = Inner { store, tables, hidden, staged, seen, shared, residents, past_caches: false };
         scan_over(&ReadSnapshot::of(inner), table, entries)
     }
