@@ -18,6 +18,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::Mutex;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
 /// Longer statements are not kept.
@@ -84,8 +85,8 @@ enum KeyParameters {
     Values(Vec<ScalarValue>),
     Types(Vec<DataType>),
     Declared(Vec<Option<DataType>>),
-    /// Whether each constant of a template is a text.
-    Constants(Vec<bool>),
+    /// The kinds of a template's constants.
+    Constants(Vec<Discriminant<Constant>>),
 }
 
 impl PlanKey {
@@ -132,8 +133,8 @@ impl PlanKey {
 
     /// The key for what is known of a template.
     fn of_template(template: &Template, path: &SearchPath) -> Option<Self> {
-        let is_text = template.constants.iter().map(|constant| matches!(constant, Constant::Text(_)));
-        Self::of(&template.text, KeyParameters::Constants(is_text.collect()), path)
+        let kinds = template.constants.iter().map(discriminant);
+        Self::of(&template.text, KeyParameters::Constants(kinds.collect()), path)
     }
 }
 

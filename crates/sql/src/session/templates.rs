@@ -107,7 +107,7 @@ fn has_no_parameters(query: &Query) -> bool {
 pub(super) fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
     let value = |(constant, data_type): (&Constant, &DataType)| match (constant, data_type) {
         // A time that has more digits than the column would be a parameter of another type.
-        (Constant::Text(text), DataType::Timestamp(unit, _)) => {
+        (Constant::Text(text) | Constant::Time(text), DataType::Timestamp(unit, _)) => {
             let is_exact = read_time(text, time_unit_of(*unit)).is_some_and(|time| time.rest == Rest::Nothing);
             is_exact.then(|| ParameterValue::from(text.as_str()))
         }
@@ -203,6 +203,23 @@ mod tests {
         }
         // These queries have left no plans of their own.
         assert!(session.worker.plans().direct(&query(&session, &form(1, 59))).is_none());
+    }
+
+    #[test]
+    fn a_time_with_its_type_is_a_constant() {
+        let session = session();
+        let form = |time: &str| format!("SELECT n FROM t WHERE sensor = 's1' AND time = TIMESTAMP '2024-01-01 {time}'");
+        for time in ["00:01:00", "00:02:00", "00:04:00"] {
+            run(&session, &form(time));
+        }
+        assert!(matches!(state(&session, &form("00:07:00")), Some(TemplateState::Direct(_))));
+        for minute in 0..60 {
+            assert_eq!(run(&session, &form(&format!("00:{minute:02}:00"))), usize::from(minute % 3 == 1), "{minute}");
+        }
+        assert!(session.worker.plans().direct(&query(&session, &form("00:58:00"))).is_none());
+        assert_eq!(run(&session, &form("00:01:00.000001")), 0);
+        // The same text without the type is learned separately.
+        assert!(state(&session, &form("00:07:00").replace("TIMESTAMP ", "")).is_none());
     }
 
     #[test]
