@@ -87,9 +87,15 @@ mod tests {
     use atsdb_memory::MemoryStore;
     use std::sync::Arc;
 
+    /// A session without maintenance, which could replace chunks whose columns are in memory.
+    fn session_with(options: EngineOptions) -> Session {
+        let options = EngineOptions { maintenance: false, ..options };
+        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
+        Session::new(engine, SessionOptions::default()).unwrap()
+    }
+
     fn session() -> Session {
-        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), EngineOptions::default()).unwrap();
-        let session = Session::new(engine, SessionOptions::default()).unwrap();
+        let session = session_with(EngineOptions::default());
         run(&session, "CREATE TABLE t (time TIMESTAMP, sensor TEXT, n INT) WITH (map = 'sensor:u8')");
         run(
             &session,
@@ -162,9 +168,7 @@ mod tests {
         assert_eq!(at_once(&warm, all), None);
         run(&warm, all);
         assert_eq!(at_once(&warm, all), Some(33));
-        let options = EngineOptions { cache_bytes: 0, ..EngineOptions::default() };
-        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
-        let cold = Session::new(engine, SessionOptions::default()).unwrap();
+        let cold = session_with(EngineOptions { cache_bytes: 0, ..EngineOptions::default() });
         run(&cold, "CREATE TABLE t (time TIMESTAMP, n INT)");
         run(&cold, "INSERT INTO t VALUES ('2024-01-01', 1), ('2024-01-02', 2)");
         let sql = "SELECT n FROM t WHERE n = 1";
