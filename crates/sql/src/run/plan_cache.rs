@@ -176,8 +176,8 @@ impl PlanCache {
 
     /// The direct read that a query is for any values of its parameters, if it is one.
     pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectRead>> {
-        let (_, of_types, scope) = keys_of(query)?;
-        match self.get(&of_types, query.snapshot.tables(), scope)? {
+        let key = PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path())?;
+        match self.get(&key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Direct(direct) => direct,
             _ => None,
         }
