@@ -34,8 +34,8 @@ pub enum Constant {
 
 impl Template {
     /// The template of a query; `None` if it has no such constants, or has comments, parameters or dollar quotes.
-    /// Only a plain text, integer or `TIMESTAMP '...'` that is the whole right side of a comparison becomes a parameter,
-    /// and none in or after HAVING.
+    /// Only a plain text, an integer or `TIMESTAMP '...'` that is the whole right side of a comparison becomes a
+    /// parameter, and none in or after HAVING.
     pub fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut template = Self { text: String::with_capacity(text.len()), constants: Vec::new() };

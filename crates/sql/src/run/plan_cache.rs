@@ -183,8 +183,8 @@ impl PlanCache {
         }
     }
 
-    /// Whether a query that was planned lately, with this text or with the template of this text, was a direct read that
-    /// may take only a moment. The definitions may have changed since.
+    /// Whether a query that was planned lately, with this text or with the template of this text, was a direct read
+    /// that may take only a moment. The definitions may have changed since.
     pub(crate) fn may_be_short(
         &self,
         text: &str,

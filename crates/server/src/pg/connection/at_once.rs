@@ -1,5 +1,5 @@
-//! Messages that take only a moment, such as reads of a few rows. They are handled on the thread that has received them,
-//! which must not block: handing them to another thread would take about as long as they do.
+//! Messages that take only a moment, such as reads of a few rows. They are handled on the thread that has received
+//! them, which must not block: handing them to another thread would take about as long as they do.
 //!
 //! The store is asked first. If it has an answer at once, the message is handled like any other, with this answer.
 //! Otherwise nothing has happened yet, and a thread that may block handles the message.
