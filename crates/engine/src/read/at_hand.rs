@@ -1,21 +1,34 @@
-//! Whether the rows of a chunk can be read without waiting for the store.
+//! Scans that only read columns that are in the memory of this process, so that they never wait for the store.
 
 use crate::read::scan::Scan;
 use atsdb_codec::stored_type;
-use atsdb_core::{Column, Result};
+use atsdb_core::{ChunkDescriptor, Column, Error, ErrorKind, Result};
 
 impl Scan {
-    /// Whether all columns that [`read`](Self::read) may need of a chunk are in the memory of this process.
-    pub fn is_in_memory(&self, position: usize) -> Result<bool> {
-        let (definition, descriptor) = (&self.table.definition, &self.chunk(position)?.descriptor);
-        let of_conditions = self.conditions.iter().map(|condition| &definition.columns[condition.predicate.column]);
-        let mut columns = self.requested_columns().into_iter().chain(of_conditions).chain(definition.time_column());
+    /// The same read. If it needs a column that is not in memory, it fails with
+    /// [`Unavailable`](atsdb_core::ErrorKind::Unavailable) instead of reading it.
+    pub fn only_in_memory(self) -> Self {
+        Self { is_only_in_memory: true, ..self }
+    }
+
+    /// The number of chunks in the time range, also of those that were pruned.
+    pub fn chunk_count_listed(&self) -> usize {
+        self.chunk_count_listed
+    }
+
+    /// Fails if a column is not in memory, although it must be.
+    pub(crate) fn require_in_memory(&self, descriptor: &ChunkDescriptor, columns: &[&Column]) -> Result<()> {
+        if !self.is_only_in_memory {
+            return Ok(());
+        }
         let shared = &self.snapshot.shared;
-        let is_there = |column: &Column| {
+        for &column in columns.iter().filter(|column| descriptor.page(column.id).is_some()) {
             let kept = shared.preloaded.get(descriptor.uid, column.id);
-            kept.or_else(|| shared.cache.peek(descriptor.uid, column.id))
-                .is_some_and(|array| *array.data_type() == stored_type(column))
-        };
-        Ok(columns.all(|column| descriptor.page(column.id).is_none() || is_there(column)))
+            let kept = kept.or_else(|| shared.cache.peek(descriptor.uid, column.id));
+            if kept.is_none_or(|array| *array.data_type() != stored_type(column)) {
+                return Err(Error::new(ErrorKind::Unavailable, format!("column {} is not in memory", column.name)));
+            }
+        }
+        Ok(())
     }
 }

@@ -161,6 +161,22 @@ mod tests {
     }
 
     #[test]
+    fn a_read_of_many_chunks_is_not_tried_again_at_once() {
+        let session = session();
+        run(&session, "CREATE TABLE h (time TIMESTAMP, n INT) WITH (time = 'time', slice = 'hour')");
+        run(
+            &session,
+            "INSERT INTO h SELECT TIMESTAMP '2024-01-01' + n * INTERVAL '1 hour', n FROM generate_series(0, 9) AS s(n)",
+        );
+        let after = |hour: usize| format!("SELECT n FROM h WHERE time >= '2024-01-01 {hour:02}:00:00'");
+        plan(&session, &|n| after(7 + n));
+        assert_eq!(at_once(&session, &after(9)), Some(1));
+        assert_eq!(at_once(&session, &after(0)), None, "ten chunks");
+        assert_eq!(at_once(&session, &after(9)), None, "the form is not tried for a while");
+        assert_eq!(run(&session, &after(9)), 1);
+    }
+
+    #[test]
     fn columns_that_are_not_in_memory_are_not_read_at_once() {
         let warm = session();
         plan(&warm, &point);

@@ -22,12 +22,17 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
 const CHUNKS_MAX: usize = 4;
 
-/// A read that examines no more rows than this, in memory, takes a moment.
+/// A read that examines no more rows than this, in memory, and lists no more chunks, takes a moment.
 const MOMENT_ROWS_MAX: u64 = 1 << 18;
+const MOMENT_LISTED_MAX: usize = 200;
+
+/// After a read that takes longer, this many are not tried as short ones: finding out takes time, too.
+const SKIPS: u32 = 1_000;
 
 /// A read of rows.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ pub(crate) struct DirectRows {
     limits: Vec<Expr>,
     /// Whether the answer is the number of rows.
     counts: bool,
+    /// How many of the next reads are not tried as short ones.
+    skips: AtomicU32,
 }
 
 impl DirectRows {
@@ -125,7 +132,8 @@ impl DirectRows {
             && self.conditions.is_same(parameters, &other.conditions, definition)
     }
 
-    /// The rows of the answer; `None` if a plan is needed after all, or if reading takes longer than it may.
+    /// The rows of the answer; `None` if a plan is needed after all, or if reading takes longer than it may. If columns
+    /// are not in memory and reading may only take a moment, it fails.
     pub(super) fn read(
         &self,
         table: &Table,
@@ -135,14 +143,20 @@ impl DirectRows {
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
         if self.counts {
-            return self.count(snapshot, table).map(Some);
+            return match length {
+                ReadLength::Any => self.count(snapshot, table).map(Some),
+                ReadLength::Moment => Ok(None),
+            };
         }
         let definition = &table.definition;
         let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
         let scan = self.conditions.scan(parameters, table, snapshot, &self.columns)?;
-        let Some(scan) = scan else { return Ok(None) };
-        if length == ReadLength::Moment && !takes_a_moment(&scan)? {
-            return Ok(None);
+        let Some(mut scan) = scan else { return Ok(None) };
+        if length == ReadLength::Moment {
+            if !self.takes_a_moment(&scan) {
+                return Ok(None);
+            }
+            scan = scan.only_in_memory();
         }
         let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
         if scan.chunks().len() > CHUNKS_MAX && by_time.is_none() {
@@ -205,9 +219,23 @@ impl DirectRows {
         Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count])?])
     }
 
-    /// Whether the answer is the number of rows, for which all chunks are listed.
-    pub(super) fn counts_rows(&self) -> bool {
-        self.counts
+    /// Whether it may take only a moment, as far as earlier reads have shown. To be asked once before each read.
+    pub(super) fn may_be_short(&self) -> bool {
+        let skips = self.skips.load(Ordering::Relaxed);
+        self.skips.store(skips.saturating_sub(1), Ordering::Relaxed);
+        // To count the rows of a table, all its chunks are listed.
+        !self.counts && skips == 0
+    }
+
+    /// Whether a scan has listed few chunks, and the rows that it may have to examine are few.
+    fn takes_a_moment(&self, scan: &Scan) -> bool {
+        let is_short = scan.chunk_count_listed() <= MOMENT_LISTED_MAX
+            && scan.chunks().len() <= CHUNKS_MAX
+            && scan.row_count_max() <= MOMENT_ROWS_MAX;
+        if !is_short {
+            self.skips.store(SKIPS, Ordering::Relaxed);
+        }
+        is_short
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
@@ -306,7 +334,8 @@ impl Form {
             let (table, columns) = (table.source().1.id, Vec::new());
             let Self { limits, counts, .. } = self;
             let conditions = OpenConditions::default();
-            let direct = DirectRows { table, columns, schema, conditions, order: Vec::new(), limits, counts };
+            let (order, skips) = (Vec::new(), AtomicU32::default());
+            let direct = DirectRows { table, columns, schema, conditions, order, limits, counts, skips };
             return (is_whole && is_count).then_some(direct);
         }
         let position = |column: &Column| definition.position(&column.name).ok();
@@ -335,21 +364,9 @@ impl Form {
             order,
             limits,
             counts: false,
+            skips: AtomicU32::default(),
         })
     }
-}
-
-/// Whether all rows that a scan may have to examine are few and in memory.
-fn takes_a_moment(scan: &Scan) -> Result<bool> {
-    if scan.chunks().len() > CHUNKS_MAX || scan.row_count_max() > MOMENT_ROWS_MAX {
-        return Ok(false);
-    }
-    for position in 0..scan.chunks().len() {
-        if !scan.is_in_memory(position)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Whether an aggregate returns the number of its rows and nothing else.
