@@ -100,7 +100,7 @@ pub use store::{
     StageId, Store,
 };
 pub use store_warning::StoreWarning;
-pub use table::{DefinitionVersion, Table};
+pub use table::{DefinitionVersion, Table, TablesRecord};
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;
 pub use view::{MaterializedView, View};

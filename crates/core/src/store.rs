@@ -11,7 +11,7 @@ use crate::limits::BATCH_ID_BYTES_MAX;
 use crate::name::{parse_name, same_name};
 use crate::number_request::{NumberBlock, NumberRequest};
 use crate::schema::TableDefinition;
-use crate::table::{DefinitionVersion, Table};
+use crate::table::{DefinitionVersion, Table, TablesRecord};
 use crate::time::TimeRange;
 use std::fmt;
 use strum::{IntoStaticStr, VariantArray};
@@ -302,6 +302,12 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// long as it is held. A snapshot does not block writers.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
 
+    /// Whether a snapshot and its lists are read in a moment, because no other process or machine has to answer. Then
+    /// a thread that must not wait may do it.
+    fn is_at_hand(&self) -> bool {
+        false
+    }
+
     /// Takes or extends a lease until `now_ms + ttl_ms`, if it is free, expired, or the holder's own. Returns whether
     /// the holder has it now. No lease lasts longer than [`LEASE_MS_MAX`](crate::limits::LEASE_MS_MAX); one that would
     /// last longer from now counts as expired.
@@ -338,6 +344,12 @@ pub trait Store: Send + Sync + fmt::Debug {
 pub trait Snapshot: Send + Sync {
     /// Returns the visible tables, by number.
     fn tables(&self) -> Result<Vec<Table>>;
+
+    /// Returns the integrity record of the list of visible tables, if that is read faster than the list. Snapshots of a
+    /// store with the same record see the same tables.
+    fn tables_recorded(&self) -> Result<Option<TablesRecord>> {
+        Ok(None)
+    }
 
     /// Returns the visible table with this name, compared without case.
     fn table_named(&self, name: &str) -> Result<Option<Table>> {

@@ -26,6 +26,15 @@ impl TableDefinition {
     }
 }
 
+/// The integrity record of a store's list of visible tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TablesRecord {
+    /// The number of tables.
+    pub count: i64,
+    /// The sum of their hashes.
+    pub hash: i64,
+}
+
 /// A table of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {

@@ -21,6 +21,7 @@ use crate::shared::greatest_keys::GreatestKeys;
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
+use crate::shared::listed_tables::LastListedTables;
 use crate::shared::machine::machine_memory_bytes;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::{PreloadStats, Preloaded};
@@ -144,6 +145,7 @@ impl Engine {
             workers: Workers::new(threads),
             committer: Committer::default(),
             definitions: Definitions::default(),
+            listed: LastListedTables::default(),
             dictionaries: Dictionaries::default(),
             numbers: Numbers::default(),
             cache: ColumnCache::new(options.cache_bytes),
@@ -311,6 +313,11 @@ impl Engine {
     /// Takes a snapshot of the present state, for reading.
     pub fn snapshot(&self) -> Result<ReadSnapshot> {
         ReadSnapshot::take(self.shared())
+    }
+
+    /// Whether a snapshot is taken in a moment, because no other process or machine has to answer.
+    pub fn is_at_hand(&self) -> bool {
+        self.shared().store.is_at_hand()
     }
 
     /// Figures of the cache of decoded columns.

@@ -100,6 +100,10 @@ impl Store for MemoryStore {
         Ok(Box::new(MemorySnapshot::new(&self.state())))
     }
 
+    fn is_at_hand(&self) -> bool {
+        true
+    }
+
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
         Ok(lease::acquire(&mut self.state(), name, holder, now_ms, ttl_ms))
     }

@@ -83,5 +83,6 @@ pub use run::statement_waits::StatementWaits;
 pub use session::files::{FileWriter, WriteTarget};
 pub use session::parameter_value::ParameterValue;
 pub use session::prepare::Prepared;
+pub use session::present_state::PresentState;
 pub use session::shared_snapshot::TransactionSnapshot;
 pub use session::state::{InterruptHandle, Session};

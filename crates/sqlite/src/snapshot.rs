@@ -13,7 +13,9 @@ use atsdb_core::chunk_list::{ChunkListReader, ChunkLists};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListKey, ListState};
 use atsdb_core::name::same_name;
 use atsdb_core::refusal;
-use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, Error, Result, Snapshot, StageId, Table, TableId, TimeRange};
+use atsdb_core::{
+    ChunkEntry, ChunkId, ColumnId, Counter, Error, Result, Snapshot, StageId, Table, TableId, TablesRecord, TimeRange,
+};
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::fmt;
@@ -83,6 +85,15 @@ impl Snapshot for SqliteSnapshot {
             None => self.read(|connection| self.readers.tables().get(connection)),
             Some(stage) => self.read(|connection| table::list(connection, Some(stage))),
         }
+    }
+
+    fn tables_recorded(&self) -> Result<Option<TablesRecord>> {
+        if self.stage.is_some() {
+            return Ok(None);
+        }
+        let ListState { count, hash } =
+            self.read(|connection| list_rows::recorded(connection, ListKey::tables(None)))?;
+        Ok(Some(TablesRecord { count, hash }))
     }
 
     fn table_named(&self, name: &str) -> Result<Option<Table>> {

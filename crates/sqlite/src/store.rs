@@ -219,6 +219,10 @@ impl Store for SqliteStore {
         self.open_snapshot(None)
     }
 
+    fn is_at_hand(&self) -> bool {
+        true
+    }
+
     fn acquire_lease(&self, name: &str, holder: &str, now_ms: i64, ttl_ms: i64) -> Result<bool> {
         // Retention and reclaiming start with a lease, also on a full disk.
         let done = self.catalogue.try_write_on_full_disk(|writer| lease::acquire(writer, name, holder, now_ms, ttl_ms));

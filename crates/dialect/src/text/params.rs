@@ -61,6 +61,10 @@ pub fn number(id: &str) -> Option<usize> {
 
 /// The number of parameters of a statement, which is the highest number in it.
 pub fn parameter_count(text: &str, position: SourcePosition) -> Result<usize> {
+    // Every parameter begins with one of these.
+    if !text.contains(['$', '?']) {
+        return Ok(0);
+    }
     // An unreadable text is reported when the statement is parsed.
     let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap_or_default();
     join_operators(&mut tokens);

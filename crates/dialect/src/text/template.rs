@@ -28,12 +28,14 @@ pub enum Constant {
     Text(String),
     /// An integer.
     Integer(i64),
+    /// The text of `TIMESTAMP '...'`: a day, or a time without an offset.
+    Time(String),
 }
 
 impl Template {
     /// The template of a query; `None` if it has no such constants, or has comments, parameters or dollar quotes.
-    /// Only a plain text or integer that is the whole right side of a comparison becomes a parameter, and none in or
-    /// after HAVING.
+    /// Only a plain text, an integer or `TIMESTAMP '...'` that is the whole right side of a comparison becomes a
+    /// parameter, and none in or after HAVING.
     pub fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut template = Self { text: String::with_capacity(text.len()), constants: Vec::new() };
@@ -68,6 +70,15 @@ impl Template {
                 byte if is_of_name(byte) => {
                     at += length(bytes, at, is_of_name);
                     let word = &text[begin..at];
+                    if is_compared
+                        && !is_of_groups
+                        && word.eq_ignore_ascii_case("TIMESTAMP")
+                        && let Some((time, end)) = time_at(text, at)
+                    {
+                        template.add("", Some(Constant::Time(time.to_owned())));
+                        (at, is_compared) = (end, false);
+                        continue;
+                    }
                     template.add(word, None);
                     let is_between = word.eq_ignore_ascii_case("BETWEEN");
                     is_of_groups |= word.eq_ignore_ascii_case("HAVING");
@@ -110,6 +121,24 @@ impl Template {
     }
 }
 
+/// The day or time without an offset that is quoted behind a position, as a whole constant, and its end.
+fn time_at(text: &str, at: usize) -> Option<(&str, usize)> {
+    let bytes = text.as_bytes();
+    let quote = at + length(bytes, at, u8::is_ascii_whitespace);
+    if bytes.get(quote) != Some(&b'\'') {
+        return None;
+    }
+    let end = whole_string_end(bytes, quote).ok()?;
+    let time = &text[quote + 1..end - 1];
+    let is_plain = |(position, byte): (usize, u8)| match byte {
+        b'-' => position == 4 || position == 7,
+        b' ' | b'T' => position == 10,
+        b':' | b'.' => position > 10,
+        byte => byte.is_ascii_digit(),
+    };
+    (time.len() >= 10 && time.bytes().enumerate().all(is_plain) && may_end(&text[end..])).then_some((time, end))
+}
+
 /// Whether a constant may end before the rest of a text: nothing that follows can belong to it.
 fn may_end(rest: &str) -> bool {
     let trimmed = rest.trim_ascii_start();
@@ -147,6 +176,11 @@ mod tests {
                 "SELECT date_trunc('hour', t), 7 FROM t WHERE a = $1 AND t < $2 GROUP BY 1 HAVING count(*) > 5",
                 vec![text("x"), text("2024-01-02")],
             ),
+            (
+                "SELECT v FROM t WHERE t >= timestamp '2024-01-01' AND t < TIMESTAMP'2024-01-02 03:04:05.678' LIMIT 1",
+                "SELECT v FROM t WHERE t >= $1 AND t < $2 LIMIT 1",
+                vec![Constant::Time("2024-01-01".to_owned()), Constant::Time("2024-01-02 03:04:05.678".to_owned())],
+            ),
             ("SELECT \"a = 1\" FROM t WHERE é = 'ß'", "SELECT \"a = 1\" FROM t WHERE é = $1", vec![text("ß")]),
             (
                 "SELECT v FROM t WHERE a = E'\\'' AND b = 'x'",
@@ -171,7 +205,13 @@ mod tests {
             "SELECT v FROM t WHERE a = 1_000",
             "SELECT v FROM t WHERE a = 99999999999999999999",
             "SELECT v FROM t WHERE a = 'x'\n'y'",
-            "SELECT v FROM t WHERE t = TIMESTAMP '2024-01-01'",
+            "SELECT v FROM t WHERE t = TIMESTAMP '2024-01-01 00:00:00+02'",
+            "SELECT v FROM t WHERE t = TIMESTAMP '2024-01-01 00:00:00-02'",
+            "SELECT v FROM t WHERE t = TIMESTAMP 'infinity'",
+            "SELECT v FROM t WHERE t = TIMESTAMP '2024-01-01' + INTERVAL '1 day'",
+            "SELECT v FROM t WHERE t = TIMESTAMPTZ '2024-01-01'",
+            "SELECT v FROM t WHERE t = TIMESTAMP",
+            "SELECT TIMESTAMP '2024-01-01' FROM t",
             "SELECT v FROM t WHERE j @> '{}'",
             "SELECT f(a => 5 AND b)",
             "SELECT v FROM t WHERE a = 5and b",

@@ -42,7 +42,7 @@ impl Batch {
         let tables = self.changes.tables(&base);
         let stage = match self.chunks.stage() {
             Some(stage) => {
-                let all: Vec<Table> = tables.iter().chain(&base.inner.hidden).cloned().collect();
+                let all: Vec<Table> = tables.iter().chain(base.inner.hidden.iter()).cloned().collect();
                 Some(StageContents::read(shared.store.as_ref(), stage, &all)?)
             }
             None => None,
@@ -57,7 +57,7 @@ impl Batch {
         let seen = Some(base.clone());
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
         let store: Box<dyn Snapshot> = Box::new(overlay);
-        let (begun, past_caches) = (None, false);
+        let (tables, begun, past_caches) = (tables.into(), None, false);
         let inner = Inner { store, tables, hidden, staged, seen, begun, shared, residents, past_caches };
         Ok(ReadSnapshot::of(inner))
     }

@@ -80,26 +80,26 @@ impl TimeRuns {
         let mut loaded = None;
         let first = runs.partition_point(|run| run.end as usize <= rows.start);
         for run in runs[first..].iter().take_while(|run| (run.start as usize) < rows.end) {
-            let mut before = |bound: i64| -> Result<usize> {
-                let Range { start, end } = run.rows_before(bound);
-                if start == end {
-                    return Ok(start);
-                }
-                let times = match &mut loaded {
-                    Some(times) => times,
-                    empty => empty.insert(times()?),
-                };
-                let candidates = &times.values()[run.start as usize..][start..end];
-                Ok(start + candidates.partition_point(|time| *time < bound))
-            };
-            let start = range.start.map_or(Ok(0), &mut before)?;
-            let end = range.end.map_or(Ok(run.len()), before)?.max(start);
-            let clipped = |count: usize| (run.start as usize + count).clamp(rows.start, rows.end) - rows.start;
-            mask.append_n(clipped(start) - mask.len(), false);
-            mask.append_n(clipped(end) - mask.len(), true);
+            let found = run.within(range, &rows, &times, &mut loaded)?;
+            mask.append_n(found.start - rows.start - mask.len(), false);
+            mask.append_n(found.end - rows.start - mask.len(), true);
         }
         mask.append_n(rows.len() - mask.len(), false);
         Ok(BooleanArray::new(mask.finish(), None))
+    }
+
+    /// Those of some rows whose times are in a range, if [no row is earlier than the row before it](Self::is_in_order);
+    /// `None` otherwise. `times` is as for [`within`](Self::within).
+    pub(crate) fn adjacent(
+        &self,
+        range: TimeRange,
+        rows: Range<usize>,
+        times: impl Fn() -> Result<Int64Array>,
+    ) -> Result<Option<Range<usize>>> {
+        match self {
+            Self::Runs(runs) if runs.len() == 1 => runs[0].within(range, &rows, &times, &mut None).map(Some),
+            Self::Runs(_) | Self::Scattered => Ok(None),
+        }
     }
 }
 
@@ -124,6 +124,33 @@ impl TimeRun {
 
     fn len(&self) -> usize {
         (self.end - self.start) as usize
+    }
+
+    /// Those of some rows of the chunk that are in the run, and whose times are in a range. `times` is called only if
+    /// they are needed and were not `loaded` before.
+    fn within(
+        &self,
+        range: TimeRange,
+        rows: &Range<usize>,
+        times: &impl Fn() -> Result<Int64Array>,
+        loaded: &mut Option<Int64Array>,
+    ) -> Result<Range<usize>> {
+        let mut before = |bound: i64| -> Result<usize> {
+            let Range { start, end } = self.rows_before(bound);
+            if start == end {
+                return Ok(start);
+            }
+            let times = match &mut *loaded {
+                Some(times) => times,
+                empty => empty.insert(times()?),
+            };
+            let candidates = &times.values()[self.start as usize..][start..end];
+            Ok(start + candidates.partition_point(|time| *time < bound))
+        };
+        let start = range.start.map_or(Ok(0), &mut before)?;
+        let end = range.end.map_or(Ok(self.len()), before)?.max(start);
+        let clipped = |count: usize| (self.start as usize + count).clamp(rows.start, rows.end);
+        Ok(clipped(start)..clipped(end))
     }
 
     /// The number of rows before a time is at least the start of this range, and at most its end.
@@ -183,7 +210,15 @@ mod tests {
                 let range = TimeRange { start: *start, end: *end };
                 for rows in [0..times.len(), 0..times.len() / 2, times.len() / 3..times.len(), 7..8] {
                     let found = runs.within(range, rows.clone(), || Ok(array.clone())).unwrap();
-                    assert_eq!(found, times_within(&array.slice(rows.start, rows.len()), range), "{range:?} {rows:?}");
+                    let expected = times_within(&array.slice(rows.start, rows.len()), range);
+                    assert_eq!(found, expected, "{range:?} {rows:?}");
+                    let adjacent = runs.adjacent(range, rows.clone(), || Ok(array.clone())).unwrap();
+                    assert_eq!(adjacent.is_some(), runs.is_in_order());
+                    if let Some(adjacent) = adjacent {
+                        let is_found = |row| adjacent.contains(&row);
+                        let found: Vec<bool> = rows.clone().map(is_found).collect();
+                        assert_eq!(BooleanArray::from(found), expected, "{range:?} {rows:?}");
+                    }
                 }
             }
         }

@@ -46,7 +46,7 @@ pub(crate) fn verify(shared: &Arc<Shared>, table: Option<&Table>, on_rows: Optio
         }
         taken => taken?,
     };
-    let all = snapshot.tables().iter().chain(&snapshot.inner.hidden);
+    let all = snapshot.tables().iter().chain(snapshot.inner.hidden.iter());
     let wanted = all.filter(|other| table.is_none_or(|table| table.id == other.id));
     let mut done = 0;
     let total = if on_rows.is_some() { row_count(&snapshot, wanted.clone()) } else { 0 };

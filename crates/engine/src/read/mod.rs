@@ -1,5 +1,6 @@
 //! Reading: a snapshot, the chunks that a query needs, and their rows.
 
+mod at_hand;
 mod bounds;
 pub(crate) mod catalogue;
 pub(crate) mod change_log;
@@ -20,3 +21,4 @@ pub(crate) mod scan_chunk;
 mod selection;
 pub(crate) mod snapshot;
 pub(crate) mod strings;
+mod time_rows;

@@ -48,6 +48,10 @@ pub struct Scan {
     chunks: Arc<[ScanChunk]>,
     /// The number of all chunks of the table, if all of them were listed.
     chunk_count_total: Option<usize>,
+    /// The number of chunks that were listed.
+    pub(crate) chunk_count_listed: usize,
+    /// Whether columns that are not in memory are not read.
+    pub(crate) is_only_in_memory: bool,
     index_pruned: Vec<(String, usize)>,
     pub(crate) dictionaries: Vec<Option<Arc<StringArray>>>,
     pub(crate) conditions: Arc<[Condition]>,
@@ -95,7 +99,8 @@ impl Scan {
             return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
         }
         let range = if definition.time.is_some() { request.range } else { TimeRange::ALL };
-        let chunk_count_total = (range == TimeRange::ALL).then_some(entries.len());
+        let chunk_count_listed = entries.len();
+        let chunk_count_total = (range == TimeRange::ALL).then_some(chunk_count_listed);
         let describe =
             |entry: ChunkEntry| inner.descriptor(table, &entry).map(|descriptor| ScanChunk { entry, descriptor });
         let chunks: Vec<ScanChunk> = entries.into_iter().map(describe).collect::<Result<_>>()?;
@@ -125,6 +130,8 @@ impl Scan {
             schema,
             chunks: chunks.into(),
             chunk_count_total,
+            chunk_count_listed,
+            is_only_in_memory: false,
             index_pruned,
             dictionaries,
             conditions: conditions.into(),
@@ -144,6 +151,8 @@ impl Scan {
             schema,
             chunks: Arc::clone(&self.chunks),
             chunk_count_total: self.chunk_count_total,
+            chunk_count_listed: self.chunk_count_listed,
+            is_only_in_memory: self.is_only_in_memory,
             index_pruned: self.index_pruned.clone(),
             dictionaries: self.dictionaries.clone(),
             conditions: Arc::clone(&self.conditions),
@@ -326,6 +335,7 @@ impl Scan {
 
     pub(crate) fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
         let ScanChunk { entry, descriptor } = chunk;
+        self.require_in_memory(descriptor, columns)?;
         let arrays = self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?;
         let fill = |(array, column): (Option<ArrayRef>, &&Column)| match array {
             Some(array) => Ok(array),

@@ -1,14 +1,9 @@
 //! The rows of a chunk that match a scan: those in its time range for which no condition is false or NULL.
 
-use crate::chunk::slice_buffer::times_from;
-use crate::chunk::time_runs::{self, TimeRuns, times_within};
 use crate::read::condition::{Condition, RowSelection};
 use crate::read::scan::Scan;
 use crate::read::scan_chunk::ScanChunk;
-use arrow::array::BooleanArray;
 use atsdb_core::{Column, Result};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// The conditions that decide whether a row matches.
 enum RowTest<'a> {
@@ -56,7 +51,20 @@ impl Scan {
                     }
                     condition.evaluate(column, &values)?
                 }
-                RowTest::Time(_) => Some(self.rows_in_range(chunk, column, first..first + length)?),
+                RowTest::Time(_) => {
+                    if matches!(selection, RowSelection::All | RowSelection::Run(..))
+                        && let Some(rows) = self.adjacent_rows_in_range(chunk, column, first..first + length)?
+                    {
+                        if rows.is_empty() {
+                            return Ok(None);
+                        }
+                        if rows.len() < length {
+                            selection = RowSelection::Run(rows.start, rows.len());
+                        }
+                        continue;
+                    }
+                    Some(self.rows_in_range(chunk, column, first..first + length)?)
+                }
             };
             let Some(matches) = matches else { continue };
             match selection.narrowed(&matches, row_count)? {
@@ -65,34 +73,5 @@ impl Scan {
             }
         }
         Ok(Some(selection))
-    }
-
-    /// For each of some rows of a chunk whether its time is in the range that is read.
-    fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
-        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        // The runs of a long chunk are also found for a few rows, because later reads check whether it is in order.
-        let runs = if self.has_runs(chunk) { Some(self.time_runs(chunk, time)?) } else { None };
-        match runs.filter(|_| rows.len() >= time_runs::ROWS_MIN) {
-            Some(runs) => runs.within(self.request().range, rows, times),
-            None => Ok(times_within(&times()?.slice(rows.start, rows.len()), self.request().range)),
-        }
-    }
-
-    fn time_runs(&self, chunk: &ScanChunk, time: &Column) -> Result<Arc<TimeRuns>> {
-        let times = || times_from(&self.table.definition, &self.load(chunk, &[time])?[0]);
-        let find = || times().map(|times| TimeRuns::of(times.values()));
-        self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)
-    }
-
-    /// Whether the rows of a chunk are known to be in the order of time. To find out, all times would have to be read,
-    /// although a string may already show that no row matches.
-    fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> bool {
-        let known = || self.snapshot.shared.cache.known_time_runs(chunk.descriptor.uid, time.column_type);
-        self.has_runs(chunk) && known().is_some_and(|runs| runs.is_in_order())
-    }
-
-    /// Whether the runs of a chunk's times are kept in the cache.
-    fn has_runs(&self, chunk: &ScanChunk) -> bool {
-        self.request().use_cache && chunk.entry.row_count as usize >= time_runs::ROWS_MIN
     }
 }

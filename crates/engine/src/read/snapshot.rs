@@ -3,6 +3,7 @@
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::greatest_keys::Moment;
+use crate::shared::listed_tables::ListedTables;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
@@ -28,9 +29,9 @@ pub struct ReadSnapshot {
 
 pub(crate) struct Inner {
     pub(crate) store: Box<dyn Snapshot>,
-    pub(crate) tables: Vec<Table>,
+    pub(crate) tables: Arc<[Table]>,
     /// Tables that are hidden from users: change logs, and those of the program.
-    pub(crate) hidden: Vec<Table>,
+    pub(crate) hidden: Arc<[Table]>,
     /// The chunks in the batch's stage, in the snapshot of a batch.
     pub(crate) staged: BTreeSet<ChunkId>,
     /// The state that a batch has read, in the snapshot of the batch.
@@ -65,8 +66,7 @@ impl ReadSnapshot {
         let begun = Some(shared.greatest_keys.now());
         // Both at one moment: a transaction over stored tables and tables in memory is seen as a whole or not at all.
         let (store, residents) = shared.residents.beside(|| shared.store.snapshot())?;
-        let (hidden, tables): (Vec<Table>, Vec<Table>) =
-            store.tables()?.into_iter().partition(|table| table.definition.is_hidden());
+        let ListedTables { shown: tables, hidden } = shared.listed.of(store.as_ref())?;
         shared.note_tables(&tables);
         let (staged, seen) = (BTreeSet::new(), None);
         Ok(Self::of(Inner { store, tables, hidden, staged, seen, begun, shared, residents, past_caches }))
@@ -86,7 +86,8 @@ impl ReadSnapshot {
     }
 
     pub(crate) fn with_shown(self, temporary: &[Table], search_path: SearchPath) -> Self {
-        let shown = (!temporary.is_empty()).then(|| temporary.iter().chain(&self.inner.tables).cloned().collect());
+        let shown =
+            (!temporary.is_empty()).then(|| temporary.iter().chain(self.inner.tables.iter()).cloned().collect());
         Self { inner: self.inner, shown, search_path }
     }
 
@@ -125,7 +126,7 @@ impl ReadSnapshot {
 
     /// The names of the schemas besides `public`, in order: those that were created, and those of tables.
     pub fn schemas(&self) -> Vec<String> {
-        schema_names(self.inner.tables.iter().chain(&self.inner.hidden))
+        schema_names(self.inner.tables.iter().chain(self.inner.hidden.iter()))
     }
 
     /// The entries of the schemas that were created, and of the enumerated types.
@@ -140,7 +141,7 @@ impl ReadSnapshot {
 
     /// Looks a table, hidden or not, up by number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
-        self.tables().iter().chain(&self.inner.hidden).find(|table| table.id == id)
+        self.tables().iter().chain(self.inner.hidden.iter()).find(|table| table.id == id)
     }
 
     /// The definitions that a change of a table's chunks relies on: the table's own, which also determines whether the

@@ -14,6 +14,7 @@ pub(crate) mod greatest_keys;
 pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
+pub(crate) mod listed_tables;
 pub(crate) mod machine;
 pub(crate) mod numbers;
 pub(crate) mod origin;
@@ -33,6 +34,7 @@ use crate::shared::dictionary::Dictionaries;
 use crate::shared::environment::Environment;
 use crate::shared::greatest_keys::GreatestKeys;
 use crate::shared::holds::Holds;
+use crate::shared::listed_tables::LastListedTables;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::Preloaded;
 use crate::shared::row_checks::RowChecks;
@@ -53,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) committer: Committer,
     pub(crate) definitions: Definitions,
+    pub(crate) listed: LastListedTables,
     pub(crate) dictionaries: Dictionaries,
     /// The numbers that this process has reserved for identity columns.
     pub(crate) numbers: Numbers,

@@ -18,6 +18,7 @@ mod key_bounds;
 mod keys;
 mod large;
 mod later;
+mod listed_tables;
 mod located_rows;
 mod maintenance;
 mod materialized;

@@ -1,7 +1,7 @@
 //! Reads: pruning and filtering never lose a row; a snapshot stays as it was.
 
 use crate::support::{Row, append, engine, engines, read_all, readings, row, rows_of, sorted};
-use atsdb_core::TimeRange;
+use atsdb_core::{ErrorKind, TimeRange};
 use atsdb_engine::{Comparison, Predicate, ScanRequest, SystemEnvironment, Value};
 use atsdb_memory::MemoryStore;
 use std::sync::Arc;
@@ -169,5 +169,28 @@ fn cached_columns_are_found_and_bounded() {
         assert_eq!((stats.hits, stats.misses), (4, 4), "{stats:?}");
         assert_eq!(read(TimeRange::ALL), 800_000);
         assert!(engine.cache_stats().bytes <= engine.cache_stats().bytes_max);
+    }
+}
+
+#[test]
+fn a_read_only_in_memory_reads_no_column_of_the_store() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let table = engine.create_table(&readings()).unwrap();
+        append(&engine, &table, &[row(1, "a", "ok", 1), row(2, "b", "ok", 2)]);
+        let request = ScanRequest { columns: vec![1, 3], use_cache: true, ..ScanRequest::all(&table) };
+        let scan = || engine.snapshot().unwrap().scan(&table, &request).unwrap();
+        assert_eq!(scan().chunk_count_listed(), 1);
+        let missing = scan().only_in_memory().read(0).unwrap_err();
+        assert_eq!(missing.kind(), ErrorKind::Unavailable);
+        let read = scan().read(0).unwrap();
+        assert_eq!(scan().only_in_memory().read(0).unwrap(), read);
+        // The times are read to find the rows of a range.
+        let request = ScanRequest { range: TimeRange::from(2..3), ..request };
+        let scan = || engine.snapshot().unwrap().scan(&table, &request).unwrap();
+        assert_eq!(scan().only_in_memory().read(0).unwrap_err().kind(), ErrorKind::Unavailable);
+        let read = scan().read(0).unwrap();
+        assert_eq!(read.as_ref().map(|rows| rows.num_rows()), Some(1));
+        assert_eq!(scan().only_in_memory().read(0).unwrap(), read);
     }
 }

@@ -7,10 +7,10 @@ use crate::shared::permits::StatementPermit;
 use crate::shared::state::State;
 use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use atsdb::sql::{
-    Answer, FileReader, FileRequest, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared, Session,
-    Skipped, TransactionSnapshot,
+    Answer, FileReader, FileRequest, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared, PresentState,
+    Session, Skipped, TransactionSnapshot,
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
@@ -94,18 +94,42 @@ impl StoreSession {
     /// Determines the types of a statement's parameters and result. `types` are those that the client declares, by
     /// number.
     pub(in crate::pg) fn prepare(&self, text: &str, types: &[u32]) -> Result<Prepared> {
-        let declared: Vec<_> =
-            types.iter().map(|id| if *id == known::UNKNOWN { None } else { arrow_type(*id) }).collect();
-        self.session.prepare(text, &declared)
+        self.session.prepare(text, &declared(types))
+    }
+
+    /// [`prepare`](Self::prepare) if that takes only a moment; otherwise `None`.
+    pub(in crate::pg) fn prepare_at_once(
+        &self,
+        text: &str,
+        types: &[u32],
+        present: &mut PresentState,
+    ) -> Option<Prepared> {
+        self.session.prepare_at_once(text, &declared(types), present)
     }
 
     pub(in crate::pg) fn execute_prepared(&self, prepared: &Prepared, values: &[ScalarValue]) -> Result<Answer> {
-        let values = values.iter().map(|value| {
-            let array = value.to_array().map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
-            ParameterValue::from_array(array.as_ref(), 0)
-        });
-        let answer = self.session.execute_prepared(prepared, &values.collect::<Result<Vec<_>>>()?);
+        let answer = self.session.execute_prepared(prepared, &parameter_values(values)?);
         answer.map_err(|error| explained(error, prepared.statement()))
+    }
+
+    /// [`execute_prepared`](Self::execute_prepared) if that takes only a moment; otherwise `None`.
+    pub(in crate::pg) fn execute_prepared_at_once(
+        &self,
+        prepared: &Prepared,
+        values: &[ScalarValue],
+        present: &mut PresentState,
+    ) -> Option<Answer> {
+        self.session.execute_prepared_at_once(prepared, &parameter_values(values).ok()?, present)
+    }
+
+    /// Executes the only statement of a text if that takes only a moment; otherwise `None`.
+    pub(in crate::pg) fn execute_at_once(&self, text: &str, present: &mut PresentState) -> Option<Answer> {
+        let mut statements = self.session.statements(text);
+        let statement = statements.next()?.ok()?;
+        if statements.next().is_some() {
+            return None;
+        }
+        self.session.execute_at_once(&statement, present)
     }
 
     /// Executes the single statement of a text, without parameters.
@@ -186,7 +210,7 @@ impl StoreSession {
     }
 
     /// The table that a name means, as the server has seen it last, without asking the store.
-    pub(in crate::pg) fn last_seen(&self, parts: &[String]) -> Option<Table> {
+    pub(in crate::pg) fn last_seen(&self, parts: &[String]) -> Option<Arc<Table>> {
         match parts {
             [name] => self.session.last_seen(None, name),
             [schema, name] => self.session.last_seen(Some(schema), name),
@@ -235,6 +259,19 @@ impl StoreSession {
             Answer::Rows(_) => Err(Error::new(ErrorKind::Internal, "a COPY answered with rows")),
         }
     }
+}
+
+/// The declared types of parameters.
+fn declared(types: &[u32]) -> Vec<Option<DataType>> {
+    types.iter().map(|id| if *id == known::UNKNOWN { None } else { arrow_type(*id) }).collect()
+}
+
+fn parameter_values(values: &[ScalarValue]) -> Result<Vec<ParameterValue>> {
+    let value = |value: &ScalarValue| {
+        let array = value.to_array().map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
+        ParameterValue::from_array(array.as_ref(), 0)
+    };
+    values.iter().map(value).collect()
 }
 
 /// A file reader that only reads the rows that the client is sending.

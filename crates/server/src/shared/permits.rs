@@ -117,16 +117,27 @@ impl StatementPermits {
             Ok::<_, AcquireError>((of_role, Arc::clone(&self.0.free).acquire_owned().await?))
         };
         match tokio::time::timeout(self.0.hold_time, both).await {
-            Ok(Ok((of_role, permit))) => {
-                let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
-                let held = Arc::new(HeldPermit { permits: self.clone(), state, turn: AsyncMutex::default() });
-                Ok(StatementPermit { held, _of_role: of_role, _counted: self.0.running.hold() })
-            }
+            Ok(Ok((of_role, permit))) => Ok(self.held(of_role, permit)),
             _ => {
                 self.0.refused.increment();
                 Err(NoPermit)
             }
         }
+    }
+
+    /// Takes a permit for a statement of the role that has a permission, if one is free.
+    pub(crate) fn try_take(&self, permission: Permission) -> Option<StatementPermit> {
+        let of_role = match self.0.of_roles.get(&permission) {
+            Some(of_role) => Some(Arc::clone(of_role).try_acquire_owned().ok()?),
+            None => None,
+        };
+        Some(self.held(of_role, Arc::clone(&self.0.free).try_acquire_owned().ok()?))
+    }
+
+    fn held(&self, of_role: Option<OwnedSemaphorePermit>, permit: OwnedSemaphorePermit) -> StatementPermit {
+        let state = Mutex::new(HeldState { permit: Some(permit), ..HeldState::default() });
+        let held = Arc::new(HeldPermit { permits: self.clone(), state, turn: AsyncMutex::default() });
+        StatementPermit { held, _of_role: of_role, _counted: self.0.running.hold() }
     }
 
     fn wait(&self, byte_count: usize) -> ClientWait<'_> {

@@ -8,6 +8,7 @@ mod access_pg;
 mod access_tls;
 mod activity;
 mod advisory_locks;
+mod at_once;
 mod catalogue;
 mod client;
 mod compressed_answers;

@@ -45,6 +45,14 @@ impl AnswerRows {
         Self { schema: rows.schema(), source: Source::Query(rows) }
     }
 
+    /// The number of rows that were not read yet, if all of them are computed already.
+    pub fn count_ready(&self) -> Option<usize> {
+        match &self.source {
+            Source::Read(batches) => Some(batches.as_slice().iter().map(RecordBatch::num_rows).sum()),
+            Source::Query(_) => None,
+        }
+    }
+
     /// The columns, with names as written in the statement and types as computed. A mapped column is a dictionary of
     /// text.
     pub fn schema(&self) -> SchemaRef {

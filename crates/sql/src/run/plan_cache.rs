@@ -18,6 +18,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use parking_lot::Mutex;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
 /// Longer statements are not kept.
@@ -84,8 +85,8 @@ enum KeyParameters {
     Values(Vec<ScalarValue>),
     Types(Vec<DataType>),
     Declared(Vec<Option<DataType>>),
-    /// Whether each constant of a template is a text.
-    Constants(Vec<bool>),
+    /// The kinds of a template's constants.
+    Constants(Vec<Discriminant<Constant>>),
 }
 
 impl PlanKey {
@@ -132,8 +133,8 @@ impl PlanKey {
 
     /// The key for what is known of a template.
     fn of_template(template: &Template, path: &SearchPath) -> Option<Self> {
-        let is_text = template.constants.iter().map(|constant| matches!(constant, Constant::Text(_)));
-        Self::of(&template.text, KeyParameters::Constants(is_text.collect()), path)
+        let kinds = template.constants.iter().map(discriminant);
+        Self::of(&template.text, KeyParameters::Constants(kinds.collect()), path)
     }
 }
 
@@ -175,11 +176,30 @@ impl PlanCache {
 
     /// The direct read that a query is for any values of its parameters, if it is one.
     pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectRead>> {
-        let (_, of_types, scope) = keys_of(query)?;
-        match self.get(&of_types, query.snapshot.tables(), scope)? {
+        let key = PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path())?;
+        match self.get(&key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Direct(direct) => direct,
             _ => None,
         }
+    }
+
+    /// Whether a query that was planned lately, with this text or with the template of this text, was a direct read
+    /// that may take only a moment. The definitions may have changed since.
+    pub(crate) fn may_be_short(
+        &self,
+        text: &str,
+        parameters: &Parameters,
+        template: Option<&Template>,
+        path: &SearchPath,
+    ) -> bool {
+        let own = PlanKey::of_types(text, parameters, path);
+        let of_template = template.and_then(|template| PlanKey::of_template(template, path));
+        let mut state = self.0.lock();
+        own.into_iter().chain(of_template).any(|key| match state.results.get(&key) {
+            Some(CachedResult::Direct(Some(direct))) => direct.may_be_short(),
+            Some(CachedResult::Template(TemplateState::Direct(read))) => read.direct.may_be_short(),
+            _ => false,
+        })
     }
 
     /// Notes what the physical plan of a query, for this many threads, shows.

@@ -25,7 +25,7 @@ use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
-use crate::scan::direct::DirectRead;
+use crate::scan::direct::{DirectRead, ReadLength};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
@@ -185,7 +185,7 @@ impl Worker {
         interrupt: &Interrupt,
     ) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
         let Some(direct) = self.plans.direct(query) else { return Ok(None) };
-        let batches = read_directly(&direct, &query.snapshot, &query.parameters, interrupt)?;
+        let batches = read_directly(&direct, &query.snapshot, &query.parameters, ReadLength::Any, interrupt)?;
         Ok(batches.map(|batches| (direct.schema(), batches)))
     }
 
@@ -278,15 +278,16 @@ impl Worker {
 }
 
 /// Executes a direct read on the caller's thread, until it is interrupted or its time is over. `None` if a plan is
-/// needed after all.
+/// needed after all, or if the read would take longer than it may.
 pub(crate) fn read_directly(
     direct: &DirectRead,
     snapshot: &ReadSnapshot,
     parameters: &Parameters,
+    length: ReadLength,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<RecordBatch>>> {
     let limits = QueryLimits::of_time(interrupt.time_limit());
-    direct.read(snapshot, parameters, &|| interrupt.check().and_then(|()| limits.check_time()))
+    direct.read(snapshot, parameters, length, &|| interrupt.check().and_then(|()| limits.check_time()))
 }
 
 /// The rows of a query while it runs.

@@ -100,7 +100,9 @@ impl Session {
 
     fn select(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         let query = self.query_of(statement, parameters)?;
-        if let Some(plain) = PlainSelect::read(statement.text())
+        let has_tables_in_memory = query.snapshot.tables().iter().any(|table| table.definition.is_in_memory());
+        if has_tables_in_memory
+            && let Some(plain) = PlainSelect::read(statement.text())
             && let Some(table) = plain.table(Scope::of(&query.snapshot))
             && let Some(rows) = plain.answer(&query.snapshot, table)?
         {

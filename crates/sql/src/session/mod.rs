@@ -3,6 +3,7 @@
 //! statements name. Not owned: how rows are written (`write`), and how queries run (`run`).
 
 mod append;
+mod at_once;
 mod change;
 mod checkpoint;
 mod checks;
@@ -20,6 +21,7 @@ mod materialized;
 mod open_transaction;
 pub(crate) mod parameter_value;
 pub(crate) mod prepare;
+pub(crate) mod present_state;
 mod references;
 mod rollups;
 mod savepoint;

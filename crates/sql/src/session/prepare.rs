@@ -2,6 +2,7 @@
 //! parameters have types.
 
 use super::parameter_value::{ParameterValue, bound};
+use super::present_state::PresentState;
 use super::state::Session;
 use super::summarize;
 use crate::dml::conflict::ConflictAction;
@@ -12,7 +13,7 @@ use crate::run::answer::Answer;
 use crate::run::describe::{Description, TypesAndColumns, describe, describe_on_work_table, describe_step};
 use crate::run::permission::Permission;
 use crate::run::plan_cache::PlanKey;
-use crate::run::query::Query;
+use crate::run::query::{DefinitionScope, Query};
 use crate::run::with_rows::{ItemRows, StepRequest};
 use crate::run::worker::Worker;
 use crate::write::returning::no_rows_with;
@@ -40,6 +41,11 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    fn new(statement: &Statement, types: InferredTypes, schema: Option<SchemaRef>) -> Self {
+        let (parameter_types, parameter_forms) = (known(types.types).into(), types.forms.into());
+        Self { statement: statement.clone(), parameter_types, parameter_forms, schema }
+    }
+
     /// The statement.
     pub fn statement(&self) -> &Statement {
         &self.statement
@@ -88,9 +94,7 @@ impl Session {
     /// Prepares one statement of a script, like [`prepare`](Self::prepare). More types may be declared than it has
     /// parameters, because other statements of the script may have them.
     pub fn prepare_statement(&self, statement: &Statement, declared: &[Option<DataType>]) -> Result<Prepared> {
-        let count = parameter_count(statement.text(), statement.position())?;
-        let mut types = declared.to_vec();
-        types.resize(count.max(declared.len()), None);
+        let types = all_declared(statement, declared)?;
         let (types, schema) = match verb_of(statement.text()).as_str() {
             "SELECT" | "WITH" if is_select_into(statement.text()) => (InferredTypes::of(types), None),
             "SELECT" | "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "INSERT" | "REPLACE" | "UPDATE"
@@ -105,8 +109,27 @@ impl Session {
             "SUMMARIZE" => (InferredTypes::of(types), Some(summarize::schema())),
             _ => (InferredTypes::of(types), None),
         };
-        let (parameter_types, parameter_forms) = (known(types.types).into(), types.forms.into());
-        Ok(Prepared { statement: statement.clone(), parameter_types, parameter_forms, schema })
+        Ok(Prepared::new(statement, types, schema))
+    }
+
+    /// Prepares one statement like [`prepare`](Self::prepare), if that takes only a moment, because its description is
+    /// known. `None` otherwise: then [`prepare`](Self::prepare) prepares it or returns the error.
+    pub fn prepare_at_once(
+        &self,
+        text: &str,
+        declared: &[Option<DataType>],
+        present: &mut PresentState,
+    ) -> Option<Prepared> {
+        let mut statements = Statements::new(text);
+        let statement = statements.next()?.ok()?;
+        if statements.next().is_some() || !self.can_at_once(statement.text()) {
+            return None;
+        }
+        let types = all_declared(&statement, declared).ok()?;
+        let (snapshot, scope) = self.present(present)?;
+        let key = PlanKey::of_declared(statement.text(), &types, snapshot.search_path())?;
+        let (types, schema) = self.known_description(&key, &statement, &types, &snapshot, scope)?;
+        Some(Prepared::new(&statement, types, schema))
     }
 
     /// Executes a prepared statement with a value for each parameter. A value whose type differs from the parameter's
@@ -127,13 +150,8 @@ impl Session {
             let described = self.describe_planned(statement, InferredTypes::of(types), &snapshot);
             return described.map(|(described, _)| described);
         };
-        if let Some(known) = self.worker.kept_description(&key, snapshot.tables(), scope) {
+        if let Some(known) = self.known_description(&key, statement, &types, &snapshot, scope) {
             return Ok(known);
-        }
-        if types.is_empty()
-            && let Some(columns) = self.columns_with_constants(statement, &snapshot, scope)
-        {
-            return Ok((InferredTypes::of(types), Some(columns)));
         }
         let (described, reads_files) = self.describe_planned(statement, InferredTypes::of(types), &snapshot)?;
         // A file may have different columns the next time.
@@ -141,6 +159,25 @@ impl Session {
             self.worker.keep_description(key, &described, snapshot.tables(), scope);
         }
         Ok(described)
+    }
+
+    /// The description of a statement, if it is known without planning.
+    fn known_description(
+        &self,
+        key: &PlanKey,
+        statement: &Statement,
+        types: &[Option<DataType>],
+        snapshot: &ReadSnapshot,
+        scope: DefinitionScope,
+    ) -> Option<TypesAndColumns> {
+        if let Some(known) = self.worker.kept_description(key, snapshot.tables(), scope) {
+            return Some(known);
+        }
+        if !types.is_empty() {
+            return None;
+        }
+        let columns = self.columns_with_constants(statement, snapshot, scope)?;
+        Some((InferredTypes::of(Vec::new()), Some(columns)))
     }
 
     /// Describes a statement by planning it, and returns whether it reads files.
@@ -227,6 +264,14 @@ impl Session {
         let schema = plan(&all_known(&described.types.types))?.schema;
         Ok(((described.types, Some(schema)), reads_files))
     }
+}
+
+/// The declared types of a statement's parameters, as many as it has at least.
+fn all_declared(statement: &Statement, declared: &[Option<DataType>]) -> Result<Vec<Option<DataType>>> {
+    let count = parameter_count(statement.text(), statement.position())?;
+    let mut types = declared.to_vec();
+    types.resize(count.max(declared.len()), None);
+    Ok(types)
 }
 
 /// The types of parameters, with text for unknown ones.

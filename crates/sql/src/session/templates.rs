@@ -8,6 +8,7 @@ use crate::run::plan_cache::{TemplateRead, TemplateState};
 use crate::run::planned::direct_read;
 use crate::run::query::{DefinitionScope, Query};
 use crate::run::worker::read_directly;
+use crate::scan::direct::ReadLength;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_codec::time_unit_of;
 use atsdb_core::Result;
@@ -29,8 +30,13 @@ impl Session {
         let state = self.worker.plans().template(&query, &template);
         if let Some(TemplateState::Direct(read)) = &state
             && let Some(values) = values_of(&template.constants, &read.types)
-            && let Some(batches) =
-                read_directly(&read.direct, &query.snapshot, &Parameters::Values(values), &self.interrupt)?
+            && let Some(batches) = read_directly(
+                &read.direct,
+                &query.snapshot,
+                &Parameters::Values(values),
+                ReadLength::Any,
+                &self.interrupt,
+            )?
         {
             self.interrupt.check()?;
             return Ok(Answer::Rows(AnswerRows::read(read.direct.schema(), batches)));
@@ -98,10 +104,10 @@ fn has_no_parameters(query: &Query) -> bool {
 }
 
 /// The constants as values of these types; `None` if one might mean something else than such a value.
-fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
+pub(super) fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Arc<[ScalarValue]>> {
     let value = |(constant, data_type): (&Constant, &DataType)| match (constant, data_type) {
         // A time that has more digits than the column would be a parameter of another type.
-        (Constant::Text(text), DataType::Timestamp(unit, _)) => {
+        (Constant::Text(text) | Constant::Time(text), DataType::Timestamp(unit, _)) => {
             let is_exact = read_time(text, time_unit_of(*unit)).is_some_and(|time| time.rest == Rest::Nothing);
             is_exact.then(|| ParameterValue::from(text.as_str()))
         }
@@ -200,6 +206,23 @@ mod tests {
     }
 
     #[test]
+    fn a_time_with_its_type_is_a_constant() {
+        let session = session();
+        let form = |time: &str| format!("SELECT n FROM t WHERE sensor = 's1' AND time = TIMESTAMP '2024-01-01 {time}'");
+        for time in ["00:01:00", "00:02:00", "00:04:00"] {
+            run(&session, &form(time));
+        }
+        assert!(matches!(state(&session, &form("00:07:00")), Some(TemplateState::Direct(_))));
+        for minute in 0..60 {
+            assert_eq!(run(&session, &form(&format!("00:{minute:02}:00"))), usize::from(minute % 3 == 1), "{minute}");
+        }
+        assert!(session.worker.plans().direct(&query(&session, &form("00:58:00"))).is_none());
+        assert_eq!(run(&session, &form("00:01:00.000001")), 0);
+        // The same text without the type is learned separately.
+        assert!(state(&session, &form("00:07:00").replace("TIMESTAMP ", "")).is_none());
+    }
+
+    #[test]
     fn aggregates_of_a_few_rows_are_not_planned() {
         let session = session();
         for form in [
@@ -234,9 +257,10 @@ mod tests {
             let Some(TemplateState::Direct(read)) = state(&session, &form.replace('%', "3")) else { panic!("{form}") };
             let parameters = Parameters::Values(bound(&read.types, &["s0".into()]).unwrap());
             let (snapshot, _) = session.snapshot().unwrap();
-            let stopped = read.direct.read(&snapshot, &parameters, &|| Err(interrupted()));
+            let stopped = read.direct.read(&snapshot, &parameters, ReadLength::Any, &|| Err(interrupted()));
             assert_eq!(stopped.unwrap_err().kind(), ErrorKind::Interrupted, "{form}");
-            assert!(read.direct.read(&snapshot, &parameters, &|| Ok(())).unwrap().is_some(), "{form}");
+            let read = read.direct.read(&snapshot, &parameters, ReadLength::Any, &|| Ok(()));
+            assert!(read.unwrap().is_some(), "{form}");
         }
     }
 

@@ -212,15 +212,15 @@ impl Session {
 
     /// The table with a name in a schema or, if none is given, on the search path, as this process has seen it last.
     /// This does not read the store, so the table may have been changed or dropped since.
-    pub fn last_seen(&self, schema: Option<&str>, name: &str) -> Option<Table> {
+    pub fn last_seen(&self, schema: Option<&str>, name: &str) -> Option<Arc<Table>> {
         let (name, path) = (TableName::of_parts(schema, name), self.search_path());
         if let Some(open) = self.transaction.lock().as_mut() {
-            return name.find_by(&path, &usable(open).ok()?.tables().ok()?).cloned();
+            return name.find_by(&path, &usable(open).ok()?.tables().ok()?).cloned().map(Arc::new);
         }
         name.schemas(&path).into_iter().find_map(|schema| match schema {
-            NamedSchema::Temporary => name.find_by(&path, &self.temporary.tables()).cloned(),
-            NamedSchema::Public => self.engine.table_seen(None, &name.name).map(Arc::unwrap_or_clone),
-            NamedSchema::Other(schema) => self.engine.table_seen(Some(&schema), &name.name).map(Arc::unwrap_or_clone),
+            NamedSchema::Temporary => name.find_by(&path, &self.temporary.tables()).cloned().map(Arc::new),
+            NamedSchema::Public => self.engine.table_seen(None, &name.name),
+            NamedSchema::Other(schema) => self.engine.table_seen(Some(&schema), &name.name),
             NamedSchema::Unsaid => None,
         })
     }

@@ -156,7 +156,7 @@ impl Batch {
         let residents = base.inner.residents.clone();
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed: BTreeSet::new(), pending };
         let store: Box<dyn Snapshot> = Box::new(overlay);
-        let (hidden, staged, seen) = (Vec::new(), BTreeSet::new(), None);
+        let (tables, hidden, staged, seen) = (tables.into(), Arc::default(), BTreeSet::new(), None);
         let (begun, past_caches) = (None, false);
         let inner = Inner { store, tables, hidden, staged, seen, begun, shared, residents, past_caches };
         scan_over(&ReadSnapshot::of(inner), table, entries)

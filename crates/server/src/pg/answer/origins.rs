@@ -10,12 +10,14 @@ use crate::pg::catalogue::{name_of_expression, number_of_table};
 use crate::pg::store::StoreSession;
 use crate::pg::types::modifiers::{self, NO_MODIFIER};
 use crate::pg::wire::outgoing::{Origin, ResultColumn};
+use atsdb::Column;
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Query, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableAlias,
     TableFactor, TableObject, TableWithJoins, UpdateTableFromKind, WildcardAdditionalOptions,
 };
 use std::slice::from_ref;
+use std::sync::Arc;
 
 /// Longer statements are not parsed for the origins of their columns, which would take as long as to execute them.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -46,19 +48,20 @@ pub(in crate::pg) fn complete_columns(text: &str, columns: &mut [ResultColumn], 
 fn columns_of_table(parts: &[String], session: &StoreSession) -> Columns {
     let table = session.last_seen(parts)?;
     let definition = &table.definition;
-    let columns: Vec<(String, i32)> = match &definition.view {
+    let columns: Vec<(Arc<str>, i32)> = match &definition.view {
         Some(_) => {
             let schema = session.columns_of_view(&table).ok()?;
-            schema.fields().iter().map(|field| (field.name().clone(), NO_MODIFIER)).collect()
+            schema.fields().iter().map(|field| (Arc::<str>::from(field.name().as_str()), NO_MODIFIER)).collect()
         }
         None if definition.sequence => return None,
         None => {
-            let columns = definition.columns.iter();
-            columns.map(|column| (column.name.clone(), modifiers::of_column(column.column_type))).collect()
+            let named =
+                |column: &Column| (Arc::<str>::from(column.name.as_str()), modifiers::of_column(column.column_type));
+            definition.columns.iter().map(named).collect()
         }
     };
     let table = u32::try_from(number_of_table(&table)).ok()?;
-    let shown = |(position, (name, modifier)): (i16, (String, i32))| {
+    let shown = |(position, (name, modifier)): (i16, (Arc<str>, i32))| {
         let origin = Some(Origin { table, position });
         ShownColumn { name, modifier, origin }
     };
@@ -127,8 +130,11 @@ impl Scope<'_> {
             }
             SetExpr::Values(values) => {
                 let count = values.rows.first()?.content.len();
-                let shown =
-                    |number| ShownColumn { name: format!("column{number}"), modifier: NO_MODIFIER, origin: None };
+                let shown = |number| ShownColumn {
+                    name: format!("column{number}").into(),
+                    modifier: NO_MODIFIER,
+                    origin: None,
+                };
                 Some((1..=count).map(shown).collect())
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
@@ -189,7 +195,7 @@ fn of_items(items: &[SelectItem], sources: &Sources) -> Columns {
         match item {
             SelectItem::UnnamedExpr(expr) => {
                 let computed = || {
-                    let (name, modifier) = (name_of_expression(expr), modifiers::of_expression(expr));
+                    let (name, modifier) = (name_of_expression(expr).into(), modifiers::of_expression(expr));
                     ShownColumn { name, modifier, origin: None }
                 };
                 columns.push(sources.column(expr).cloned().unwrap_or_else(computed));
@@ -199,7 +205,7 @@ fn of_items(items: &[SelectItem], sources: &Sources) -> Columns {
                     Some(column) => (column.modifier, column.origin),
                     None => (modifiers::of_expression(expr), None),
                 };
-                columns.push(ShownColumn { name: alias.value.clone(), modifier, origin });
+                columns.push(ShownColumn { name: alias.value.as_str().into(), modifier, origin });
             }
             SelectItem::Wildcard(options) if is_plain(options) => columns.extend_from_slice(sources.columns()?),
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
@@ -244,7 +250,7 @@ mod tests {
             let origin = |position| Some(Origin { table: u32::try_from(at).unwrap(), position });
             let names = (1..).zip(tables[at].1);
             let shown = |(position, name): (i16, &str)| {
-                let name = name.to_owned();
+                let name = Arc::<str>::from(name);
                 ShownColumn { name, modifier: NO_MODIFIER, origin: origin(position) }
             };
             Some(names.map(shown).collect())

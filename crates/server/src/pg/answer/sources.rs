@@ -5,11 +5,12 @@ use crate::pg::types::modifiers::NO_MODIFIER;
 use crate::pg::wire::outgoing::Origin;
 use atsdb::name::same_name;
 use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, ObjectName, TableAlias};
+use std::sync::Arc;
 
 /// A column of a source or of an answer.
 #[derive(Debug, Clone)]
 pub(super) struct ShownColumn {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// The modifier of its type.
     pub(super) modifier: i32,
     pub(super) origin: Option<Origin>,
@@ -46,7 +47,7 @@ enum MergedSide {
 pub(super) fn renamed(columns: Columns, alias: &TableAlias) -> Columns {
     let mut columns = columns?;
     for (column, name) in columns.iter_mut().zip(&alias.columns) {
-        column.name.clone_from(&name.name.value);
+        column.name = name.name.value.as_str().into();
     }
     Some(columns)
 }
@@ -64,6 +65,9 @@ impl Sources {
 
     /// These sources and others, with all their columns.
     pub(super) fn beside(mut self, other: Self) -> Self {
+        if self.sources.is_empty() {
+            return other;
+        }
         self.sources.extend(other.sources);
         self.columns = self.columns.zip(other.columns).map(|(left, right)| [left, right].concat());
         self
@@ -125,9 +129,9 @@ fn joined(left: Columns, right: Columns, operator: &JoinOperator) -> Columns {
         JoinOperator::FullOuter(constraint) => (constraint, MergedSide::Both),
         _ => return None,
     };
-    let names: Vec<String> = match constraint {
+    let names: Vec<Arc<str>> = match constraint {
         JoinConstraint::Using(names) => {
-            let name = |name: &ObjectName| Some(name.0.last()?.as_ident()?.value.clone());
+            let name = |name: &ObjectName| Some(Arc::<str>::from(name.0.last()?.as_ident()?.value.as_str()));
             names.iter().map(name).collect::<Option<_>>()?
         }
         JoinConstraint::Natural => {

@@ -1,5 +1,6 @@
 //! Executing one statement: by the connection itself, by the catalogue, or by the store.
 
+use super::answer_at_once::AnswerAtOnce;
 use super::bind::{Plan, PreparedStatement};
 use super::block::Block;
 use super::deadline::Deadline;
@@ -57,7 +58,10 @@ impl Connection {
                         let calls = calls_of(text, kind);
                         let bound = self.with_session_values(text, kind, &calls, CallParameters::NONE)?;
                         let bound = bound.as_deref();
-                        let executed = self.session.execute(bound.unwrap_or(text));
+                        let executed = match (bound, self.at_once.take()) {
+                            (None, Some(AnswerAtOnce::Executed(answer))) => Ok(answer),
+                            _ => self.session.execute(bound.unwrap_or(text)),
+                        };
                         let answer = executed.map_err(|error| error_in(bound, error))?;
                         let mut outcome = self.of_answer(kind, text, answer)?;
                         if let Outcome::Rows { rows, .. } = &mut outcome {
@@ -83,7 +87,10 @@ impl Connection {
             Plan::Catalogue(query) => self.run_catalogue(query, values),
             Plan::Store(prepared) => {
                 self.take_permit()?;
-                let answer = self.session.execute_prepared(prepared, values)?;
+                let answer = match self.at_once.take() {
+                    Some(AnswerAtOnce::Executed(answer)) => answer,
+                    _ => self.session.execute_prepared(prepared, values)?,
+                };
                 self.of_prepared(statement, answer)
             }
             Plan::StoreWithSessionValues(types) => {

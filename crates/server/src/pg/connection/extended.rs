@@ -1,5 +1,6 @@
 //! The extended protocol: Parse, Bind, Describe, Execute, Close, Sync.
 
+use super::answer_at_once::AnswerAtOnce;
 use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
 use super::block::Block;
 use super::execute::{Outcome, tag_of_rows};
@@ -111,7 +112,10 @@ impl Connection {
                     let types = self.types_with_calls(&prepared.text, &calls, types);
                     let parameters = CallParameters { types: &types, values: None };
                     let bound = self.with_session_values(&prepared.text, &prepared.kind, &calls, parameters)?;
-                    let plan = self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), &types);
+                    let plan = match (&bound, self.at_once.take()) {
+                        (None, Some(AnswerAtOnce::Prepared(plan))) => Ok(plan),
+                        _ => self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), &types),
+                    };
                     let plan = plan.map_err(|error| error_in(bound.as_deref(), error))?;
                     let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());
                     let found = types_and_forms

@@ -22,6 +22,9 @@ const READ_BYTES: usize = 32 << 10;
 /// A frame that is longer has its memory reserved before it is read.
 const FREE_BYTES: usize = 2 * READ_BYTES;
 
+/// The maximum length of the body of a short frame in bytes.
+const SHORT_BYTES_MAX: usize = 8 << 10;
+
 /// How long a client may read nothing while data is being sent to it.
 const SEND_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -53,6 +56,8 @@ pub(in crate::pg) struct Io {
     read_time_max: Duration,
     /// Whether somebody has ended the session.
     termination: Option<Termination>,
+    /// Whether the thread that handles messages may block. Otherwise, output waits until it is [sent](Self::send).
+    pub(in crate::pg) may_block: bool,
 }
 
 impl Io {
@@ -75,6 +80,7 @@ impl Io {
             reservation: memory.reservation(),
             read_time_max,
             termination: None,
+            may_block: true,
         }
     }
 
@@ -168,6 +174,13 @@ impl Io {
         Ok(found.filter(|(_, length)| self.buffered().len() >= 5 + length).map(|(kind, _)| kind))
     }
 
+    /// The next frame, if it has arrived completely, is short and can be read, and its length. It is not consumed.
+    pub(in crate::pg) fn peek_short(&self) -> Option<(Incoming, usize)> {
+        let (kind, length) = incoming::head(self.buffered()).ok()??;
+        let body = self.buffered().get(5..5 + length).filter(|_| length <= SHORT_BYTES_MAX)?;
+        Some((incoming::read(kind, body).ok()?, 5 + length))
+    }
+
     /// The next frame, if it has arrived completely.
     pub(in crate::pg) fn take(&mut self) -> Result<Option<Incoming>, PgError> {
         let Some((kind, length)) = incoming::head(self.buffered())? else { return Ok(None) };
@@ -216,14 +229,22 @@ impl Io {
         }
     }
 
-    /// Sends pending output, on a thread that may block.
+    /// Sends pending output, if the thread may block.
     pub(in crate::pg) fn flush(&mut self) -> Result<(), Failure> {
+        if !self.may_block {
+            return Ok(());
+        }
         let runtime = self.runtime.clone();
         runtime.block_on(self.send())
     }
 
     pub(in crate::pg) fn flush_if_full(&mut self) -> Result<(), Failure> {
-        if self.out.bytes.len() < FLUSH_BYTES { Ok(()) } else { self.flush() }
+        if self.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    /// Whether there is enough output to send it.
+    pub(in crate::pg) fn is_full(&self) -> bool {
+        self.out.bytes.len() >= FLUSH_BYTES
     }
 
     /// Sends pending output. A client that reads nothing for a minute counts as disconnected.

@@ -37,15 +37,20 @@ pub(in crate::pg) async fn serve(stream: Box<dyn Stream>, peer: Peer, shared: Ar
             }
             break;
         }
-        // A panic ends only this connection.
-        match worked(connection).await {
-            Ok((AfterWork::Wait, worked)) => connection = worked,
-            Ok((AfterWork::End, worked)) => {
-                connection = worked;
-                connection.io.hang_up().await;
-                break;
-            }
-            Err(_) => return,
+        let after = match connection.work_at_once() {
+            Some(after) => connection.send_at_once(after).await,
+            None => match worked(connection).await {
+                Ok((after, worked)) => {
+                    connection = worked;
+                    after
+                }
+                // A panic ends only this connection.
+                Err(_) => return,
+            },
+        };
+        if after == AfterWork::End {
+            connection.io.hang_up().await;
+            break;
         }
     }
     connection.log("disconnection", LogLevel::Debug, &[]);

@@ -1,8 +1,10 @@
 //! Connections: from the first packet to the last. An idle connection is a task that waits for bytes. As soon as a
-//! whole frame has arrived, a thread that may block handles everything received so far. Then the connection waits
-//! again.
+//! whole frame has arrived, the task handles what takes only a moment, and a thread that may block everything else that
+//! was received so far. Then the connection waits again.
 
 mod activity;
+mod answer_at_once;
+mod at_once;
 mod authenticate;
 mod bind;
 mod block;

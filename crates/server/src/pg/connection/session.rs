@@ -1,5 +1,6 @@
 //! A session: the state of one connection.
 
+use super::answer_at_once::AnswerAtOnce;
 use super::bind::{Portal, PreparedStatement};
 use super::block::Block;
 use super::deadline::Deadline;
@@ -59,6 +60,8 @@ pub(super) struct Connection {
     pub(super) statements: BTreeMap<String, Arc<PreparedStatement>>,
     /// Portals and cursors by name. Both are treated alike.
     pub(super) portals: BTreeMap<String, Portal>,
+    /// What the store has answered already to the message that is handled next.
+    pub(super) at_once: Option<AnswerAtOnce>,
     /// After an error, everything up to the next Sync is skipped.
     pub(super) skips_to_sync: bool,
     pub(super) queries: Counter,
@@ -123,7 +126,8 @@ impl Connection {
         self.key.show(self.settings.get("application_name").unwrap_or_default(), self.block.status());
     }
 
-    fn answer(&mut self, message: Incoming) -> Result<AfterWork, Failure> {
+    /// Handles one message.
+    pub(super) fn answer(&mut self, message: Incoming) -> Result<AfterWork, Failure> {
         match message {
             Incoming::Terminate => return Ok(AfterWork::End),
             Incoming::Sync => self.sync()?,
@@ -223,7 +227,7 @@ impl Connection {
     /// Ends a statement: its permit is free again.
     pub(super) fn end(&mut self, listed: ListedStatement, done: Result<(), Failure>) -> Result<(), Failure> {
         drop(listed);
-        (self.io.permit, self.io.holds) = (None, Holds::default());
+        (self.io.permit, self.io.holds, self.at_once) = (None, Holds::default(), None);
         let done = std::mem::take(&mut self.deadline).explain(done);
         match done {
             Err(Failure::Error(error)) if error.code == "57014" && self.key.termination().is_requested() => {

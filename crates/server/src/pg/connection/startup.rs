@@ -249,6 +249,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         deadline: Deadline::default(),
         statements: BTreeMap::new(),
         portals: BTreeMap::new(),
+        at_once: None,
         skips_to_sync: false,
         queries: metrics.counter("atsdb_pg_queries_total", "Statements that PostgreSQL clients executed."),
         errors: metrics.counter("atsdb_pg_errors_total", "Errors sent to PostgreSQL clients."),

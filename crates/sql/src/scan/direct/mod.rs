@@ -6,12 +6,14 @@
 mod conditions;
 mod constants;
 mod groups;
+mod read_length;
 mod rows;
 mod steps;
 mod watch;
 
 pub(crate) use constants::DirectConstants;
 pub(crate) use groups::{DirectGroups, GroupsForm};
+pub(crate) use read_length::ReadLength;
 pub(crate) use rows::DirectRows;
 
 use arrow::array::RecordBatch;
@@ -30,15 +32,27 @@ pub(crate) enum DirectRead {
 }
 
 impl DirectRead {
-    /// The answer; `None` if a plan is needed after all.
+    /// Whether it may take only a [moment](ReadLength::Moment). To be asked once before each read.
+    pub(crate) fn may_be_short(&self) -> bool {
+        match self {
+            Self::Rows(rows) => rows.may_be_short(),
+            Self::Constants(_) => true,
+            Self::Groups(_) => false,
+        }
+    }
+
+    /// The answer; `None` if a plan is needed after all, or if reading would take longer than it may. If columns are
+    /// not in memory and it may only take a moment, it fails.
     pub(crate) fn read(
         &self,
         snapshot: &ReadSnapshot,
         parameters: &Parameters,
+        length: ReadLength,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
         match (self, self.table(snapshot)) {
-            (Self::Rows(rows), Some(table)) => rows.read(table, snapshot, parameters, watch),
+            (Self::Rows(rows), Some(table)) => rows.read(table, snapshot, parameters, length, watch),
+            (Self::Groups(_), _) if length == ReadLength::Moment => Ok(None),
             (Self::Groups(groups), Some(table)) => groups.read(table, snapshot, parameters, watch),
             (Self::Constants(constants), _) => Ok(Some(constants.read())),
             (Self::Rows(_) | Self::Groups(_), None) => Ok(None),

@@ -3,6 +3,7 @@
 //! read, too.
 
 use super::conditions::OpenConditions;
+use super::read_length::ReadLength;
 use super::watch::Watch;
 use crate::scan::provider::SnapshotTable;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
@@ -13,7 +14,7 @@ use atsdb_core::{Error, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_dialect::parse::headings::Headings;
 use atsdb_dialect::parse::parameter_types::close_expression;
 use atsdb_dialect::text::params::Parameters;
-use atsdb_engine::{ReadSnapshot, ScanRequest};
+use atsdb_engine::{ReadSnapshot, Scan, ScanRequest};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -21,9 +22,17 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
 const CHUNKS_MAX: usize = 4;
+
+/// A read that examines no more rows than this, in memory, and lists no more chunks, takes a moment.
+const MOMENT_ROWS_MAX: u64 = 1 << 18;
+const MOMENT_LISTED_MAX: usize = 200;
+
+/// After a read that takes longer, this many are not tried as short ones: finding out takes time, too.
+const SKIPS: u32 = 1_000;
 
 /// A read of rows.
 #[derive(Debug)]
@@ -38,6 +47,8 @@ pub(crate) struct DirectRows {
     limits: Vec<Expr>,
     /// Whether the answer is the number of rows.
     counts: bool,
+    /// How many of the next reads are not tried as short ones.
+    skips: AtomicU32,
 }
 
 impl DirectRows {
@@ -121,21 +132,32 @@ impl DirectRows {
             && self.conditions.is_same(parameters, &other.conditions, definition)
     }
 
-    /// The rows of the answer; `None` if a plan is needed after all.
+    /// The rows of the answer; `None` if a plan is needed after all, or if reading takes longer than it may. If columns
+    /// are not in memory and reading may only take a moment, it fails.
     pub(super) fn read(
         &self,
         table: &Table,
         snapshot: &ReadSnapshot,
         parameters: &Parameters,
+        length: ReadLength,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
         if self.counts {
-            return self.count(snapshot, table).map(Some);
+            return match length {
+                ReadLength::Any => self.count(snapshot, table).map(Some),
+                ReadLength::Moment => Ok(None),
+            };
         }
         let definition = &table.definition;
         let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
         let scan = self.conditions.scan(parameters, table, snapshot, &self.columns)?;
-        let Some(scan) = scan else { return Ok(None) };
+        let Some(mut scan) = scan else { return Ok(None) };
+        if length == ReadLength::Moment {
+            if !self.takes_a_moment(&scan) {
+                return Ok(None);
+            }
+            scan = scan.only_in_memory();
+        }
         let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
         if scan.chunks().len() > CHUNKS_MAX && by_time.is_none() {
             return Ok(None);
@@ -195,6 +217,25 @@ impl DirectRows {
         let count: i64 = scan.chunks().iter().map(|chunk| i64::from(chunk.entry.row_count)).sum();
         let count: ArrayRef = Arc::new(Int64Array::from(vec![count]));
         Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count])?])
+    }
+
+    /// Whether it may take only a moment, as far as earlier reads have shown. To be asked once before each read.
+    pub(super) fn may_be_short(&self) -> bool {
+        let skips = self.skips.load(Ordering::Relaxed);
+        self.skips.store(skips.saturating_sub(1), Ordering::Relaxed);
+        // To count the rows of a table, all its chunks are listed.
+        !self.counts && skips == 0
+    }
+
+    /// Whether a scan has listed few chunks, and the rows that it may have to examine are few.
+    fn takes_a_moment(&self, scan: &Scan) -> bool {
+        let is_short = scan.chunk_count_listed() <= MOMENT_LISTED_MAX
+            && scan.chunks().len() <= CHUNKS_MAX
+            && scan.row_count_max() <= MOMENT_ROWS_MAX;
+        if !is_short {
+            self.skips.store(SKIPS, Ordering::Relaxed);
+        }
+        is_short
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
@@ -293,7 +334,8 @@ impl Form {
             let (table, columns) = (table.source().1.id, Vec::new());
             let Self { limits, counts, .. } = self;
             let conditions = OpenConditions::default();
-            let direct = DirectRows { table, columns, schema, conditions, order: Vec::new(), limits, counts };
+            let (order, skips) = (Vec::new(), AtomicU32::default());
+            let direct = DirectRows { table, columns, schema, conditions, order, limits, counts, skips };
             return (is_whole && is_count).then_some(direct);
         }
         let position = |column: &Column| definition.position(&column.name).ok();
@@ -322,6 +364,7 @@ impl Form {
             order,
             limits,
             counts: false,
+            skips: AtomicU32::default(),
         })
     }
 }
