@@ -165,12 +165,30 @@ fn sums_of_shifted_integers_are_read_from_chunks_unless_one_may_overflow() {
 #[test]
 fn more_groups_than_fit_the_memory_are_left_to_a_plan_that_spills() {
     let (session, _directory) = session("sqlite");
-    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w BIGINT) WITH (slice = 'month')");
-    let rows = "SELECT to_timestamp_seconds(value), value, value FROM generate_series(0, 599999)";
-    ask(&session, &format!("INSERT INTO t {rows}"));
-    let groups =
-        "SELECT time_bucket('1 second', time), sum(v) AS s, max(v), min(v), sum(w), max(w), min(w) FROM t GROUP BY 1";
-    let query = format!("SELECT count(*), sum(s) FROM ({groups})");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w BIGINT, x BIGINT) WITH (slice = 'month')");
+    let rows = "to_timestamp_seconds(value), value, value, value * 7919";
+    ask(&session, &format!("INSERT INTO t SELECT {rows} FROM generate_series(CAST(0 AS BIGINT), 599999)"));
+    // The groups of the first key are looked up by position, those of the second by hash.
+    for key in ["time_bucket('1 second', time)", "x"] {
+        let groups = format!("SELECT {key}, sum(v) AS s, max(v), min(v), sum(w), max(w), min(w) FROM t GROUP BY 1");
+        let query = format!("SELECT count(*), sum(s) FROM ({groups})");
+        assert!(plan(&session, &query).contains("AtsdbAggregate"));
+        assert_eq!(ask(&session, &query), ["600000 | 179999700000"], "{key}");
+    }
+}
+
+#[test]
+fn more_groups_than_a_thread_holds_are_merged_from_their_partitions() {
+    let (session, _directory) = session("sqlite");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w INT) WITH (slice = 'month')");
+    let rows = "to_timestamp_seconds(value), value % 150000 * 7919, value";
+    ask(&session, &format!("INSERT INTO t SELECT {rows} FROM generate_series(CAST(0 AS BIGINT), 599999)"));
+    session.engine().recompress(None).unwrap();
+    let groups = "SELECT v, count(*) AS c, sum(w) AS s FROM t GROUP BY v";
+    let query = format!("SELECT count(*), min(c), max(c), sum(s) FROM ({groups})");
     assert!(plan(&session, &query).contains("AtsdbAggregate"));
-    assert_eq!(ask(&session, &query), ["600000 | 179999700000"]);
+    assert_eq!(ask(&session, &query), ["150000 | 4 | 4 | 179999700000"]);
+    let last = format!("{groups} ORDER BY s DESC LIMIT 2");
+    // The group of the remainder r has the sum 4 r + 150,000 (0 + 1 + 2 + 3).
+    assert_eq!(ask(&session, &last), ["1187842081 | 4 | 1499996", "1187834162 | 4 | 1499992"]);
 }
