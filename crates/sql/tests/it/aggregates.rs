@@ -106,6 +106,52 @@ fn other_aggregates_stay_with_datafusion() {
     }
 }
 
+/// Any groups will do, but each must have all its rows.
+#[test]
+fn a_limit_of_groups_returns_some_of_all_groups() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        fill(&session);
+        for query in [
+            "SELECT upper(sensor), v, count(*), sum(f), min(status) FROM t GROUP BY upper(sensor), v",
+            "SELECT v, count(DISTINCT sensor), max(big) FROM t WHERE f IS NOT NULL GROUP BY v",
+            "SELECT upper(status), count(*) FILTER (WHERE v > 0), avg(v) FROM t GROUP BY 1",
+            "SELECT v % 4, array_agg(DISTINCT sensor ORDER BY sensor) FROM t GROUP BY 1",
+        ] {
+            let all = sorted(&session, query);
+            for (limit, count_max) in [("LIMIT 1", 1), ("LIMIT 7", 7), ("LIMIT 3 OFFSET 2", 3), ("LIMIT 1000", 1_000)] {
+                let limited = format!("{query} {limit}");
+                assert!(plan(&session, &limited).contains("FirstGroupsExec"), "{limited}");
+                let mut some = sorted(&session, &limited);
+                let skipped = if limit.contains("OFFSET") { 2 } else { 0 };
+                assert_eq!(some.len(), count_max.min(all.len() - skipped), "{limited}");
+                assert!(some.iter().all(|group| all.contains(group)), "{limited}: {some:?}");
+                some.dedup();
+                assert_eq!(some.len(), count_max.min(all.len() - skipped), "a group is returned twice: {limited}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_that_are_not_chosen_by_a_limit_alone_are_all_aggregated() {
+    let (session, _directory) = session(STORES[0]);
+    fill(&session);
+    for query in [
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v ORDER BY v LIMIT 3",
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v HAVING count(*) > 2 LIMIT 3",
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v LIMIT 5000",
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v",
+        "SELECT v, sensor, count(DISTINCT status) FROM t GROUP BY ROLLUP (v, sensor) LIMIT 3",
+        "SELECT odd, count(DISTINCT sensor) FROM t GROUP BY odd LIMIT 3",
+        "SELECT count(DISTINCT sensor) FROM t LIMIT 3",
+        "SELECT sensor, avg(v) FROM t GROUP BY sensor LIMIT 3",
+    ] {
+        assert!(!plan(&session, query).contains("FirstGroupsExec"), "{query}");
+        ask(&session, query);
+    }
+}
+
 #[test]
 fn a_table_without_rows_has_one_group_or_none() {
     let (session, _directory) = session(STORES[0]);
