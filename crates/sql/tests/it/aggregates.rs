@@ -113,9 +113,10 @@ fn a_limit_of_groups_returns_some_of_all_groups() {
         let (session, _directory) = session(store);
         fill(&session);
         for query in [
-            "SELECT upper(sensor), v, count(*), sum(f), min(status) FROM t GROUP BY upper(sensor), v",
+            "SELECT CAST(g * 2 AS INT), v, count(*), sum(f), min(status) FROM t GROUP BY CAST(g * 2 AS INT), v",
             "SELECT v, count(DISTINCT sensor), max(big) FROM t WHERE f IS NOT NULL GROUP BY v",
-            "SELECT upper(status), count(*) FILTER (WHERE v > 0), avg(v) FROM t GROUP BY 1",
+            "SELECT small % 3, count(*) FILTER (WHERE v > 0), avg(v) FROM t GROUP BY 1",
+            "SELECT 's: ' || v, day, bool_or(v > 0) FROM t GROUP BY 1, 2",
             "SELECT v % 4, array_agg(DISTINCT sensor ORDER BY sensor) FROM t GROUP BY 1",
         ] {
             let all = sorted(&session, query);
