@@ -7,6 +7,7 @@ use atsdb_core::{Error, ErrorKind};
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{GroupKey, GroupPartition, Groups, Measure, Scan};
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::{SortOptions, concat_batches, sort_to_indices};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -31,6 +32,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
+/// If a sort needs only some groups, this many are compared at a time.
+const SORTED_ROWS: usize = 1 << 16;
+
 /// Aggregates the chunks of a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateExec {
@@ -39,8 +43,18 @@ pub(crate) struct AggregateExec {
     spilling: Arc<dyn ExecutionPlan>,
     scan: AtsdbScan,
     aggregation: Aggregation,
+    first: Option<FirstGroups>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// The groups that a sort above the operator needs. Others may be returned as well.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstGroups {
+    /// The only column by which groups are sorted.
+    pub(super) column: usize,
+    pub(super) options: SortOptions,
+    pub(super) count: usize,
 }
 
 impl AggregateExec {
@@ -56,9 +70,15 @@ impl AggregateExec {
             spilling,
             scan: scan.clone(),
             aggregation,
+            first: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The same operator, below a sort that needs only some groups.
+    pub(super) fn with_first(&self, first: FirstGroups) -> Self {
+        Self { first: Some(first), ..self.clone() }
     }
 
     /// The scan, and what it aggregates.
@@ -135,7 +155,8 @@ impl AggregateExec {
             Err(DataFusionError::ResourcesExhausted(_)) => return self.spilling.execute(0, context),
             Err(error) => return Err(error),
         };
-        let batch_rows = context.session_config().batch_size().max(1);
+        let first = self.first;
+        let batch_rows = if first.is_some() { SORTED_ROWS } else { context.session_config().batch_size().max(1) };
         let output_rows = MetricBuilder::new(&self.metrics).output_rows(0);
         let aggregation = Arc::new(self.aggregation);
         let batches = parts.into_iter().flat_map(move |groups| {
@@ -144,8 +165,11 @@ impl AggregateExec {
             let group_count = groups.len();
             (0..group_count).step_by(batch_rows).map(move |start| {
                 let rows = start..(start + batch_rows).min(group_count);
-                output_rows.add(rows.len());
-                aggregation.results(&groups, rows)
+                let results = match first {
+                    Some(first) => aggregation.first_results(&groups, rows, first),
+                    None => aggregation.results(&groups, rows),
+                };
+                results.inspect(|results| output_rows.add(results.num_rows()))
             })
         });
         Ok(Box::pin(cooperative(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))))
@@ -259,6 +283,24 @@ impl Aggregation {
     }
 }
 
+impl Aggregation {
+    /// The keys and results of those of some groups that a sort needs.
+    fn first_results(&self, groups: &Groups, rows: Range<usize>, first: FirstGroups) -> Result<RecordBatch> {
+        if rows.len() <= first.count {
+            return self.results(groups, rows);
+        }
+        let values = match first.column.checked_sub(self.keys.len()).and_then(|call| self.calls.get(call)) {
+            Some(call) => call.results(groups.measured(call.measure, rows.clone()))?,
+            None => groups.keys(rows.clone()).map_err(from_engine)?.swap_remove(first.column),
+        };
+        let sorted = sort_to_indices(&values, Some(first.options), Some(first.count))?;
+        let mut chosen: Vec<usize> = sorted.values().iter().map(|row| rows.start + *row as usize).collect();
+        chosen.sort_unstable();
+        let results = chosen.into_iter().map(|group| self.results(groups, group..group + 1));
+        Ok(concat_batches(&self.schema, &results.collect::<Result<Vec<_>>>()?)?)
+    }
+}
+
 /// The work of one thread.
 struct AggregateThread {
     scan: Arc<Scan>,
@@ -296,7 +338,12 @@ impl DisplayAs for AggregateExec {
         let names: Vec<&str> = self.aggregation.schema.fields().iter().map(|field| field.name().as_str()).collect();
         let (keys, calls) = names.split_at(self.aggregation.keys.len());
         let (keys, calls) = (keys.join(", "), calls.join(", "));
-        write!(f, "AtsdbAggregate: groups=[{keys}], functions=[{calls}]; if the groups do not fit the memory:")
+        write!(f, "AtsdbAggregate: groups=[{keys}], functions=[{calls}]")?;
+        if let Some(first) = self.first {
+            let (name, order) = (&names[first.column], if first.options.descending { "last" } else { "first" });
+            write!(f, ", {order} {} by {name}", first.count)?;
+        }
+        write!(f, "; if the groups do not fit the memory:")
     }
 }
 
