@@ -7,7 +7,7 @@ use crate::stores::{STORES, session};
 use atsdb_sql::Session;
 
 /// `FROM t` is replaced by a query of all rows with a LIMIT, which no operator over chunks accepts.
-const QUERIES: [&str; 28] = [
+const QUERIES: [&str; 32] = [
     "SELECT count(*), count(v), sum(v), min(v), max(v), avg(v) FROM t",
     "SELECT sum(f), avg(f), min(f), max(f), count(f), sum(g), max(g), avg(g) FROM t",
     "SELECT sum(small), sum(big), avg(small), min(big), max(small), sum(wide) FROM t",
@@ -18,6 +18,10 @@ const QUERIES: [&str; 28] = [
     "SELECT min(odd), max(odd), sum(odd), count(odd) FROM t WHERE sensor = 's6'",
     "SELECT later, count(*), sum(later) FROM t GROUP BY later",
     "SELECT sensor, max(big) FROM t GROUP BY sensor ORDER BY 2 DESC LIMIT 3",
+    "SELECT v, count(*) FROM t GROUP BY v ORDER BY 2 DESC, 1 LIMIT 3",
+    "SELECT v, sum(big) FROM t GROUP BY v ORDER BY sum(big) LIMIT 5",
+    "SELECT v, sum(big) AS s FROM t GROUP BY v ORDER BY s DESC NULLS LAST LIMIT 5",
+    "SELECT v, count(*), sum(small) FROM t GROUP BY v ORDER BY v DESC LIMIT 2 OFFSET 2",
     "SELECT count(*), avg(v) FROM t WHERE v > 1000000",
     "SELECT sensor, count(*), avg(v), max(f) FROM t GROUP BY sensor",
     "SELECT status, count(*), sum(v), min(f) FROM t GROUP BY status",

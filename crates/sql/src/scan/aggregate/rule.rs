@@ -63,7 +63,8 @@ fn address(plan: &Arc<dyn ExecutionPlan>) -> *const () {
     Arc::as_ptr(plan).cast()
 }
 
-/// The aggregates whose groups are sorted and limited. DataFusion keeps only the groups that are needed.
+/// The aggregates whose groups are sorted and limited. If they are sorted by their only key, or by their smallest or
+/// largest value, DataFusion keeps only the groups that are needed.
 fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()>> {
     let mut limited = HashSet::new();
     plan.dyn_apply(|plan| {
@@ -103,7 +104,8 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
     let keys: Vec<GroupKey> = key_exprs.iter().map(|expr| key_of(expr, input.scan)).collect::<Option<_>>()?;
     let (calls, measures) = calls_of(first.aggr_expr(), |expr| input.resolve(expr), input.scan)?;
     let is_mapped = |key: &GroupKey| matches!(key, GroupKey::Values { column } if input.scan.is_index(*column));
-    if is_limited && keys.len() == 1 && calls.len() <= 1 && !is_mapped(&keys[0]) {
+    let are_extremes = first.aggr_expr().iter().all(|function| matches!(function.fun().name(), "min" | "max"));
+    if is_limited && keys.len() == 1 && calls.len() <= 1 && are_extremes && !is_mapped(&keys[0]) {
         return None;
     }
     // The engine must be able to group by these types.
