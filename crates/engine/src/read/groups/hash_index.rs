@@ -113,7 +113,7 @@ mod tests {
     fn each_key_keeps_its_group_while_the_index_grows() {
         // Hashes with equal upper halves, with the largest one, and with those that differ in single bits.
         let hashes: Vec<u64> = (0..64)
-            .map(|bit| 1 << bit)
+            .map(|bit| 1_u64 << bit)
             .chain((0..500).map(|low| u64::MAX - low))
             .chain((0..5_000).map(|n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
             .collect();
