@@ -42,7 +42,9 @@ pub use inspect::content_hash::ContentHash;
 pub use inspect::stats::{ColumnStats, IndexStats, SliceStats, TableStats};
 pub use inspect::verify::VerifyReport;
 pub use read::condition::is_exact;
-pub use read::groups::{BucketOf, GroupKey, Groups, KeyBounds, Measure, MeasureKind, Measured, Moments};
+pub use read::groups::{
+    BucketOf, GroupKey, GroupPartition, Groups, KeyBounds, Measure, MeasureKind, Measured, Moments,
+};
 pub use read::latest::LatestRows;
 pub use read::located_rows::LocatedRows;
 pub use read::predicate::{Comparison, Predicate};

@@ -1,5 +1,6 @@
 //! Steps of a plan that DataFusion does not have, or has in a slower form: joining by time ([`asof`]), filling gaps
-//! ([`gapfill`]), keeping the first rows of each partition ([`partition_top`]), and ranks of rows in order ([`ranks`]).
+//! ([`gapfill`]), keeping the first rows of each partition ([`partition_top`]), choosing the groups that a limit needs
+//! ([`first_groups`]), and ranks of rows in order ([`ranks`]).
 //!
 //! The first two have syntax or functions, a rule that finds them in a plan, a node of the logical plan and an operator
 //! of the physical plan, which [`planner`] creates from the node. The others have a rule that adds its operator to a
@@ -8,6 +9,7 @@
 //! Not owned: buckets of time (`functions`).
 
 pub mod asof;
+pub mod first_groups;
 pub mod gapfill;
 pub mod partition_top;
 pub mod plan_methods;

@@ -235,6 +235,79 @@ fn rows_in_no_order_are_grouped_as_those_of_a_model() {
     }
 }
 
+/// The same groups are set aside several times, and by several threads, with keys of up to 64 bits and of more.
+#[test]
+fn groups_that_were_set_aside_are_those_of_a_model() {
+    let mut random = Random::new(5);
+    let mut row = |number: u32| {
+        let (status, count) = ((number % 3) as u8, random.bits() as i32);
+        let (sensor, time) = (number.wrapping_mul(0x9e37_79b1), i64::from(number % 5) * HOUR);
+        let value = (number % 7 > 0).then(|| f64::from(count % 64));
+        (sensor, (status > 0).then_some(status), time, (count & 3 > 0).then_some(count), i64::from(number), value)
+    };
+    let mut rows = |numbers: std::ops::Range<u32>| numbers.map(&mut row).collect::<Vec<Row>>();
+    let threads = [vec![rows(0..140_000), rows(70_000..210_000), rows(0..1_000)], vec![rows(100_000..102_000)]];
+    let all: Vec<Row> = threads.iter().flatten().flatten().copied().collect();
+    let expected = expected(&all);
+    for has_bounds in [true, false] {
+        let bounds = |column| has_bounds.then(|| bounds_of(&all, column));
+        let none = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+        let grouped = |batches: &Vec<Vec<Row>>| {
+            let mut groups = none.clone();
+            for rows in batches {
+                groups.add(&batch(rows)).unwrap();
+                groups.set_aside_many();
+            }
+            groups
+        };
+        let threads: Vec<Groups> = threads.iter().map(grouped).collect();
+        assert_eq!(threads.iter().map(Groups::has_set_aside).collect::<Vec<_>>(), [true, false]);
+        assert!(none.clone().merge(&threads[0]).is_err(), "groups that were set aside would be lost");
+        let mut merged = BTreeMap::new();
+        for partition in Groups::partitions(threads) {
+            let mut groups = none.clone();
+            groups.merge_partition(partition).unwrap();
+            groups.close();
+            assert!(groups.add(&batch(&all[..1])).is_err(), "no rows are added to closed groups");
+            for (key, measured) in found(&groups) {
+                assert!(merged.insert(key, measured).is_none(), "{key:?} is in two partitions");
+            }
+        }
+        assert!(merged == expected, "bounds: {has_bounds}");
+    }
+}
+
+#[test]
+fn values_and_moments_of_groups_that_were_set_aside_are_kept() {
+    let of = |number: u32| -> Row { (number << 1, None, 0, Some(number as i32 % 50), 0, Some(0.5)) };
+    let parts = [0..140_000, 0..140_000, 10..20].map(|numbers| numbers.map(of).collect::<Vec<Row>>());
+    let keys = [GroupKey::Values { column: 0 }];
+    let measures = [MeasureKind::Values, MeasureKind::Moments { with: None }].map(|kind| Measure { kind, column: 3 });
+    let none = Groups::new(&schema(), &keys, &measures, |_| None).unwrap();
+    let mut groups = none.clone();
+    for part in &parts {
+        groups.add(&batch(part)).unwrap();
+        groups.set_aside_many();
+    }
+    assert!(groups.has_set_aside());
+    let mut group_count = 0;
+    for partition in Groups::partitions(vec![groups]) {
+        let mut groups = none.clone();
+        groups.merge_partition(partition).unwrap();
+        let sensors = groups.keys(0..groups.len()).unwrap();
+        let (values, moments) = (groups.measured(0, 0..groups.len()), groups.measured(1, 0..groups.len()));
+        let (Measured::Values(values), Measured::Moments(moments, counts)) = (values, moments) else { panic!() };
+        for (group, sensor) in sensors[0].as_primitive::<UInt32Type>().values().iter().enumerate() {
+            let number = sensor >> 1;
+            let (count, value) = (if (10..20).contains(&number) { 3 } else { 2 }, f64::from(number % 50));
+            assert_eq!((values[group].as_slice(), counts[group]), (vec![value; count].as_slice(), count as u64));
+            assert_eq!((moments[group].mean_x, moments[group].sum_xx), (value, 0.0));
+        }
+        group_count += groups.len();
+    }
+    assert_eq!(group_count, 140_000);
+}
+
 /// Few groups and many, so that integers of 32 bits are added in 64 bits or in 128.
 #[test]
 fn sums_of_the_smallest_integers_in_no_order_are_exact() {

@@ -12,6 +12,7 @@ use crate::scan::late_columns::fetch_late_columns;
 use crate::scan::latest_first::LatestFirst;
 use crate::scan::latest_rows::LatestRows;
 use atsdb_core::Result;
+use atsdb_dialect::operators::first_groups::first_groups;
 use atsdb_dialect::operators::partition_top::PartitionTop;
 use atsdb_dialect::operators::planner::StepPlanner;
 use atsdb_dialect::operators::ranks::RankRows;
@@ -79,6 +80,7 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     let mut physical = PhysicalOptimizer::new();
     workarounds::change_physical_rules(&mut physical);
     aggregate_chunks(&mut physical);
+    first_groups(&mut physical);
     fetch_late_columns(&mut physical);
     filter_first(&mut physical);
     physical.rules.insert(0, Arc::new(LatestFirst));

@@ -7,7 +7,7 @@ use crate::stores::{STORES, session};
 use atsdb_sql::Session;
 
 /// `FROM t` is replaced by a query of all rows with a LIMIT, which no operator over chunks accepts.
-const QUERIES: [&str; 28] = [
+const QUERIES: [&str; 32] = [
     "SELECT count(*), count(v), sum(v), min(v), max(v), avg(v) FROM t",
     "SELECT sum(f), avg(f), min(f), max(f), count(f), sum(g), max(g), avg(g) FROM t",
     "SELECT sum(small), sum(big), avg(small), min(big), max(small), sum(wide) FROM t",
@@ -18,6 +18,10 @@ const QUERIES: [&str; 28] = [
     "SELECT min(odd), max(odd), sum(odd), count(odd) FROM t WHERE sensor = 's6'",
     "SELECT later, count(*), sum(later) FROM t GROUP BY later",
     "SELECT sensor, max(big) FROM t GROUP BY sensor ORDER BY 2 DESC LIMIT 3",
+    "SELECT v, count(*) FROM t GROUP BY v ORDER BY 2 DESC, 1 LIMIT 3",
+    "SELECT v, sum(big) FROM t GROUP BY v ORDER BY sum(big) LIMIT 5",
+    "SELECT v, sum(big) AS s FROM t GROUP BY v ORDER BY s DESC NULLS LAST LIMIT 5",
+    "SELECT v, count(*), sum(small) FROM t GROUP BY v ORDER BY v DESC LIMIT 2 OFFSET 2",
     "SELECT count(*), avg(v) FROM t WHERE v > 1000000",
     "SELECT sensor, count(*), avg(v), max(f) FROM t GROUP BY sensor",
     "SELECT status, count(*), sum(v), min(f) FROM t GROUP BY status",
@@ -106,6 +110,53 @@ fn other_aggregates_stay_with_datafusion() {
     }
 }
 
+/// Any groups will do, but each must have all its rows.
+#[test]
+fn a_limit_of_groups_returns_some_of_all_groups() {
+    for store in STORES {
+        let (session, _directory) = session(store);
+        fill(&session);
+        for query in [
+            "SELECT CAST(g * 2 AS INT), v, count(*), sum(f), min(status) FROM t GROUP BY CAST(g * 2 AS INT), v",
+            "SELECT v, count(DISTINCT sensor), max(big) FROM t WHERE f IS NOT NULL GROUP BY v",
+            "SELECT small % 3, count(*) FILTER (WHERE v > 0), avg(v) FROM t GROUP BY 1",
+            "SELECT 's: ' || v, day, bool_or(v > 0) FROM t GROUP BY 1, 2",
+            "SELECT v % 4, array_agg(DISTINCT sensor ORDER BY sensor) FROM t GROUP BY 1",
+        ] {
+            let all = sorted(&session, query);
+            for (limit, count_max) in [("LIMIT 1", 1), ("LIMIT 7", 7), ("LIMIT 3 OFFSET 2", 3), ("LIMIT 1000", 1_000)] {
+                let limited = format!("{query} {limit}");
+                assert!(plan(&session, &limited).contains("FirstGroupsExec"), "{limited}");
+                let mut some = sorted(&session, &limited);
+                let skipped = if limit.contains("OFFSET") { 2 } else { 0 };
+                assert_eq!(some.len(), count_max.min(all.len() - skipped), "{limited}");
+                assert!(some.iter().all(|group| all.contains(group)), "{limited}: {some:?}");
+                some.dedup();
+                assert_eq!(some.len(), count_max.min(all.len() - skipped), "a group is returned twice: {limited}");
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_that_are_not_chosen_by_a_limit_alone_are_all_aggregated() {
+    let (session, _directory) = session(STORES[0]);
+    fill(&session);
+    for query in [
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v ORDER BY v LIMIT 3",
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v HAVING count(*) > 2 LIMIT 3",
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v LIMIT 5000",
+        "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v",
+        "SELECT v, sensor, count(DISTINCT status) FROM t GROUP BY ROLLUP (v, sensor) LIMIT 3",
+        "SELECT odd, count(DISTINCT sensor) FROM t GROUP BY odd LIMIT 3",
+        "SELECT count(DISTINCT sensor) FROM t LIMIT 3",
+        "SELECT sensor, avg(v) FROM t GROUP BY sensor LIMIT 3",
+    ] {
+        assert!(!plan(&session, query).contains("FirstGroupsExec"), "{query}");
+        ask(&session, query);
+    }
+}
+
 #[test]
 fn a_table_without_rows_has_one_group_or_none() {
     let (session, _directory) = session(STORES[0]);
@@ -165,12 +216,30 @@ fn sums_of_shifted_integers_are_read_from_chunks_unless_one_may_overflow() {
 #[test]
 fn more_groups_than_fit_the_memory_are_left_to_a_plan_that_spills() {
     let (session, _directory) = session("sqlite");
-    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w BIGINT) WITH (slice = 'month')");
-    let rows = "SELECT to_timestamp_seconds(value), value, value FROM generate_series(0, 599999)";
-    ask(&session, &format!("INSERT INTO t {rows}"));
-    let groups =
-        "SELECT time_bucket('1 second', time), sum(v) AS s, max(v), min(v), sum(w), max(w), min(w) FROM t GROUP BY 1";
-    let query = format!("SELECT count(*), sum(s) FROM ({groups})");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w BIGINT, x BIGINT) WITH (slice = 'month')");
+    let rows = "to_timestamp_seconds(value), value, value, value * 7919";
+    ask(&session, &format!("INSERT INTO t SELECT {rows} FROM generate_series(CAST(0 AS BIGINT), 599999)"));
+    // The groups of the first key are looked up by position, those of the second by hash.
+    for key in ["time_bucket('1 second', time)", "x"] {
+        let groups = format!("SELECT {key}, sum(v) AS s, max(v), min(v), sum(w), max(w), min(w) FROM t GROUP BY 1");
+        let query = format!("SELECT count(*), sum(s) FROM ({groups})");
+        assert!(plan(&session, &query).contains("AtsdbAggregate"));
+        assert_eq!(ask(&session, &query), ["600000 | 179999700000"], "{key}");
+    }
+}
+
+#[test]
+fn more_groups_than_a_thread_holds_are_merged_from_their_partitions() {
+    let (session, _directory) = session("sqlite");
+    ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w INT) WITH (slice = 'month')");
+    let rows = "to_timestamp_seconds(value), value % 150000 * 7919, value";
+    ask(&session, &format!("INSERT INTO t SELECT {rows} FROM generate_series(CAST(0 AS BIGINT), 599999)"));
+    session.engine().recompress(None).unwrap();
+    let groups = "SELECT v, count(*) AS c, sum(w) AS s FROM t GROUP BY v";
+    let query = format!("SELECT count(*), min(c), max(c), sum(s) FROM ({groups})");
     assert!(plan(&session, &query).contains("AtsdbAggregate"));
-    assert_eq!(ask(&session, &query), ["600000 | 179999700000"]);
+    assert_eq!(ask(&session, &query), ["150000 | 4 | 4 | 179999700000"]);
+    let last = format!("{groups} ORDER BY s DESC LIMIT 2");
+    // The group of the remainder r has the sum 4 r + 150,000 (0 + 1 + 2 + 3).
+    assert_eq!(ask(&session, &last), ["1187842081 | 4 | 1499996", "1187834162 | 4 | 1499992"]);
 }

@@ -1,14 +1,15 @@
 //! The groups of rows, and the measures of each group.
 
 use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
-use super::keyed::KeyedGroups;
+use super::keyed::{KeySlice, KeyedGroups};
 use super::measure::{Measure, MeasureState, Measured, add_counts, count_rows};
 use super::runs::{Runs, Spans};
+use super::set_aside::GroupPartition;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Schema;
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 
 /// The number of rows that are processed at a time. The data about runs then stays in the processor's cache, even if
 /// each row is a separate run.
@@ -32,6 +33,8 @@ pub struct Groups {
     pub(super) states: Vec<MeasureState>,
     /// The number of rows of each group.
     pub(super) row_counts: Vec<u64>,
+    /// The groups that were set aside, by partition; empty if there are none.
+    pub(super) set_aside: Vec<GroupPartition>,
     runs: Runs,
     /// The group of each run, or of each row, of the current window.
     span_groups: Vec<u32>,
@@ -57,6 +60,7 @@ impl Groups {
             measures: measures.to_vec(),
             states,
             row_counts: Vec::new(),
+            set_aside: Vec::new(),
             runs: Runs::default(),
             span_groups: Vec::new(),
         })
@@ -119,13 +123,33 @@ impl Groups {
     /// Adds the groups of another part of the same rows. The result of floating-point sums depends on the order in
     /// which parts are merged.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
-        self.keyed.groups_of(&other.keyed, &mut self.span_groups)?;
-        self.resize();
-        for (state, from) in self.states.iter_mut().zip(&other.states) {
-            state.merge(from, &self.span_groups, &self.row_counts, &other.row_counts);
+        if !other.set_aside.is_empty() {
+            return Err(Error::internal("groups that were set aside are merged without their partitions"));
         }
-        add_counts(&mut self.row_counts, &other.row_counts, &self.span_groups);
+        self.merge_states(other.keyed.keys(), &other.states, &other.row_counts)
+    }
+
+    /// Adds groups: their keys, the states of each measure, and the numbers of their rows.
+    pub(super) fn merge_states(
+        &mut self,
+        keys: KeySlice<'_>,
+        states: &[MeasureState],
+        row_counts: &[u64],
+    ) -> Result<()> {
+        self.keyed.groups_of(keys, &mut self.span_groups)?;
+        self.resize();
+        for (state, from) in self.states.iter_mut().zip(states) {
+            state.merge(from, &self.span_groups, &self.row_counts, row_counts);
+        }
+        add_counts(&mut self.row_counts, row_counts, &self.span_groups);
         Ok(())
+    }
+
+    /// Frees the memory that is needed only for adding rows. No more rows can be added.
+    pub fn close(&mut self) {
+        self.keyed.close();
+        self.runs = Runs::default();
+        self.span_groups = Vec::new();
     }
 
     /// Creates the single group of an aggregate without keys, which exists even if there are no rows.
@@ -135,7 +159,7 @@ impl Groups {
         Ok(())
     }
 
-    /// The number of groups.
+    /// The number of groups, without those that were [set aside](Self::set_aside_many).
     pub fn len(&self) -> usize {
         self.keyed.len()
     }
@@ -149,7 +173,8 @@ impl Groups {
     pub fn memory_bytes(&self) -> usize {
         let states: usize = self.states.iter().map(MeasureState::memory_bytes).sum();
         let spans = self.runs.memory_bytes() + self.span_groups.capacity() * size_of::<u32>();
-        self.keyed.memory_bytes() + states + self.row_counts.capacity() * size_of::<u64>() + spans
+        let set_aside: usize = self.set_aside.iter().map(GroupPartition::memory_bytes).sum();
+        self.keyed.memory_bytes() + states + self.row_counts.capacity() * size_of::<u64>() + spans + set_aside
     }
 
     /// The keys of some of the groups, one array for each key.

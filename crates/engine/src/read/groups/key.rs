@@ -239,20 +239,22 @@ impl KeySlot {
         rows: RowPositions<'_>,
         packed: &mut Vec<K>,
     ) -> bool {
+        if packed.is_empty() && nulls.is_none() && matches!(rows, RowPositions::All) {
+            packed.extend(values.iter().map(|value| {
+                let mut key = K::default();
+                key.put(self.code((*value).into()), self.shift);
+                key
+            }));
+            // In a loop of its own, so that both loops work on several values at once.
+            let is_beyond = |value: &T| self.code((*value).into()) > self.code_max;
+            return !values.iter().fold(false, |any, value| any | is_beyond(value));
+        }
         let mut is_within = true;
         let mut put = |key: &mut K, value: T| {
             let code = self.code(value.into());
             is_within &= code <= self.code_max;
             key.put(code, self.shift);
         };
-        if packed.is_empty() && nulls.is_none() && matches!(rows, RowPositions::All) {
-            packed.extend(values.iter().map(|value| {
-                let mut key = K::default();
-                put(&mut key, *value);
-                key
-            }));
-            return is_within;
-        }
         packed.resize(rows.count(values.len()), K::default());
         match (rows, nulls) {
             (RowPositions::All, None) => packed.iter_mut().zip(values).for_each(|(key, value)| put(key, *value)),

@@ -14,6 +14,20 @@ pub(super) enum KeyedGroups {
     Wide(PackedGroups<u128>),
 }
 
+/// The keys of some groups, of one of two widths.
+#[derive(Debug, Clone)]
+pub(super) enum KeyList {
+    Narrow(Vec<u64>),
+    Wide(Vec<u128>),
+}
+
+/// The keys of groups that are held elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum KeySlice<'a> {
+    Narrow(&'a [u64]),
+    Wide(&'a [u128]),
+}
+
 /// The groups by keys of one width.
 #[derive(Debug, Clone)]
 pub(super) struct PackedGroups<K> {
@@ -44,8 +58,29 @@ impl<K: PackedKey> PackedGroups<K> {
         Ok(groups[0])
     }
 
+    fn close(&mut self) {
+        self.table.close();
+        self.packed = Vec::new();
+    }
+
     fn memory_bytes(&self) -> usize {
         self.table.memory_bytes() + self.packed.capacity() * size_of::<K>()
+    }
+}
+
+impl KeyList {
+    pub(super) fn as_slice(&self) -> KeySlice<'_> {
+        match self {
+            Self::Narrow(keys) => KeySlice::Narrow(keys),
+            Self::Wide(keys) => KeySlice::Wide(keys),
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Narrow(keys) => keys.capacity() * size_of::<u64>(),
+            Self::Wide(keys) => keys.capacity() * size_of::<u128>(),
+        }
     }
 }
 
@@ -83,12 +118,44 @@ impl KeyedGroups {
         }
     }
 
-    /// Returns the own group for each group of `other`. A key without a group gets a new one.
-    pub(super) fn groups_of(&mut self, other: &Self, groups: &mut Vec<u32>) -> Result<()> {
+    /// Returns the own group for each key of other groups. A key without a group gets a new one.
+    pub(super) fn groups_of(&mut self, other: KeySlice<'_>, groups: &mut Vec<u32>) -> Result<()> {
         match (self, other) {
-            (Self::Narrow(keys), Self::Narrow(other)) => keys.table.groups(other.table.keys(), groups),
-            (Self::Wide(keys), Self::Wide(other)) => keys.table.groups(other.table.keys(), groups),
+            (Self::Narrow(keys), KeySlice::Narrow(other)) => keys.table.groups(other, groups),
+            (Self::Wide(keys), KeySlice::Wide(other)) => keys.table.groups(other, groups),
             _ => Err(Error::internal("groups with keys of two widths are merged")),
+        }
+    }
+
+    /// The keys of all groups, by number.
+    pub(super) fn keys(&self) -> KeySlice<'_> {
+        match self {
+            Self::Narrow(keys) => KeySlice::Narrow(keys.table.keys()),
+            Self::Wide(keys) => KeySlice::Wide(keys.table.keys()),
+        }
+    }
+
+    /// Whether keys are looked up by their hashes.
+    pub(super) fn is_hashed(&self) -> bool {
+        match self {
+            Self::Narrow(keys) => keys.table.is_hashed(),
+            Self::Wide(keys) => keys.table.is_hashed(),
+        }
+    }
+
+    /// Removes all groups, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Narrow(keys) => keys.table.clear(),
+            Self::Wide(keys) => keys.table.clear(),
+        }
+    }
+
+    /// Frees the memory that is needed only for looking up keys.
+    pub(super) fn close(&mut self) {
+        match self {
+            Self::Narrow(keys) => keys.close(),
+            Self::Wide(keys) => keys.close(),
         }
     }
 

@@ -137,6 +137,31 @@ impl MeasureState {
         }
     }
 
+    /// Moves the results of some groups to a new state.
+    pub(super) fn take(&mut self, groups: &[u32]) -> Self {
+        let wide = match &mut self.wide {
+            Accumulators::None => Accumulators::None,
+            Accumulators::Integers(wide) => Accumulators::Integers(of_groups(wide, groups)),
+            Accumulators::Floats(wide) => Accumulators::Floats(of_groups(wide, groups)),
+            Accumulators::Moments { with, moments, counts } => Accumulators::Moments {
+                with: *with,
+                moments: of_groups(moments, groups),
+                counts: of_groups(counts, groups),
+            },
+            Accumulators::Values(values) => Accumulators::Values(values.take(groups)),
+        };
+        let counts = self.counts.as_ref().map(|counts| of_groups(counts, groups));
+        Self { kind: self.kind, data_type: self.data_type.clone(), wide, counts }
+    }
+
+    /// Removes all groups, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        match &mut self.wide {
+            Accumulators::Values(values) => values.clear(),
+            _ => self.resize(0),
+        }
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         let wide = match &self.wide {
             Accumulators::None => 0,
@@ -272,6 +297,11 @@ impl MeasureState {
             Accumulators::Values(values) => Measured::Values(&values.groups()[groups]),
         }
     }
+}
+
+/// The values of some groups.
+pub(super) fn of_groups<T: Copy>(values: &[T], groups: &[u32]) -> Vec<T> {
+    groups.iter().map(|group| values[*group as usize]).collect()
 }
 
 /// The integer that leaves others unchanged.

@@ -6,16 +6,23 @@
 //!
 //! A key takes only the bits that values between its bounds need; the chunks' descriptors state the bounds. Most keys
 //! are so small that their group is looked up by position in an array.
+//!
+//! The others are looked up by hash. So that the processor's cache suffices for millions of groups, too, a thread sets
+//! its groups aside when they are many, sorted into partitions by hash, and starts anew. At the end, the groups of each
+//! partition are merged, on several threads.
 
 mod bits;
 mod collection;
+mod hash_index;
 mod key;
 mod keyed;
 mod measure;
 mod moments;
 mod number;
 mod packed_key;
+mod partition;
 mod runs;
+mod set_aside;
 mod summary;
 mod table;
 mod values;
@@ -24,3 +31,4 @@ pub use collection::Groups;
 pub use key::{BucketOf, GroupKey, KeyBounds};
 pub use measure::{Measure, MeasureKind, Measured};
 pub use moments::Moments;
+pub use set_aside::GroupPartition;

@@ -1,29 +1,27 @@
 //! Assigns numbers to packed keys: 0, 1, 2, ... in the order of their arrival.
 
+use super::hash_index::{FREE, HashIndex};
 use super::packed_key::PackedKey;
 use atsdb_core::{Error, ErrorKind, Result};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 
 /// Keys of at most this many bits are looked up by position. Most keys of mapped columns and small integers have fewer.
 const DIRECT_BITS_MAX: u32 = 22;
-
-/// A position without a group.
-const FREE: u32 = u32::MAX;
 
 /// The groups of keys.
 #[derive(Debug, Clone)]
 pub(super) struct GroupTable<K> {
     keys: Vec<K>,
-    index: KeyLookup<K>,
+    index: KeyLookup,
 }
 
 /// Finds the group of a key.
 #[derive(Debug, Clone)]
-enum KeyLookup<K> {
+enum KeyLookup {
     /// The key is the position of its group. The array is long enough for the largest key so far.
     Direct(Vec<u32>),
-    Hashed(HashTable<(K, u32)>),
+    Hashed(HashIndex),
+    /// Groups are complete, and no more keys are looked up.
+    Closed,
 }
 
 impl<K: PackedKey> GroupTable<K> {
@@ -31,7 +29,7 @@ impl<K: PackedKey> GroupTable<K> {
     pub(super) fn new(bits: u32) -> Self {
         let index = match bits <= DIRECT_BITS_MAX {
             true => KeyLookup::Direct(Vec::new()),
-            false => KeyLookup::Hashed(HashTable::new()),
+            false => KeyLookup::Hashed(HashIndex::default()),
         };
         Self { keys: Vec::new(), index }
     }
@@ -60,15 +58,20 @@ impl<K: PackedKey> GroupTable<K> {
                 }
             }
             KeyLookup::Hashed(hashed) => {
+                let own = &mut self.keys;
                 for key in keys {
-                    let is_same = |(other, _): &(K, u32)| other == key;
-                    let group = match hashed.entry(key.hash(), is_same, |(other, _)| other.hash()) {
-                        Entry::Occupied(entry) => entry.get().1,
-                        Entry::Vacant(entry) => entry.insert((*key, push(&mut self.keys, *key)?)).get().1,
-                    };
-                    groups.push(group);
+                    let hash = key.hash();
+                    groups.push(match hashed.find(hash, |group| own[group as usize] == *key) {
+                        Ok(group) => group,
+                        Err(at) => {
+                            let group = push(own, *key)?;
+                            hashed.insert(at, hash, group);
+                            group
+                        }
+                    });
                 }
             }
+            KeyLookup::Closed => return Err(Error::internal("keys are looked up among groups that are complete")),
         }
         Ok(())
     }
@@ -78,10 +81,31 @@ impl<K: PackedKey> GroupTable<K> {
         &self.keys
     }
 
+    /// Whether keys are looked up by their hashes.
+    pub(super) fn is_hashed(&self) -> bool {
+        matches!(self.index, KeyLookup::Hashed(_))
+    }
+
+    /// Removes all groups, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        match &mut self.index {
+            KeyLookup::Direct(direct) => direct.clear(),
+            KeyLookup::Hashed(hashed) => hashed.clear(),
+            KeyLookup::Closed => {}
+        }
+    }
+
+    /// Frees the memory that is needed only for looking up keys.
+    pub(super) fn close(&mut self) {
+        self.index = KeyLookup::Closed;
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         let index = match &self.index {
             KeyLookup::Direct(direct) => direct.capacity() * size_of::<u32>(),
-            KeyLookup::Hashed(hashed) => hashed.allocation_size(),
+            KeyLookup::Hashed(hashed) => hashed.memory_bytes(),
+            KeyLookup::Closed => 0,
         };
         self.keys.capacity() * size_of::<K>() + index
     }

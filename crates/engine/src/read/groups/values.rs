@@ -62,6 +62,20 @@ impl GroupValues {
         self.value_count += from.value_count;
     }
 
+    /// Moves the values of some groups to a new state, and leaves these groups without values.
+    pub(super) fn take(&mut self, groups: &[u32]) -> Self {
+        let taken: Vec<Vec<f64>> =
+            groups.iter().map(|group| std::mem::take(&mut self.groups[*group as usize])).collect();
+        let value_count = taken.iter().map(Vec::len).sum();
+        Self { groups: taken, value_count }
+    }
+
+    /// Removes all groups.
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+        self.value_count = 0;
+    }
+
     /// The size in memory, in bytes. A vector that grows has room for up to twice its values.
     pub(super) fn memory_bytes(&self) -> usize {
         let value_room = self.groups.len() * ROOM_MIN + 2 * self.value_count;

@@ -1,12 +1,14 @@
-//! The operator. Each thread reads its own chunks and groups their rows; then the groups are merged.
+//! The operator. Each thread reads its own chunks and groups their rows; then the groups are merged. If there are many,
+//! each thread merges some partitions of them.
 
 use super::call::Call;
 use crate::scan::operator::AtsdbScan;
 use atsdb_core::{Error, ErrorKind};
 use atsdb_dialect::operators::plan_methods::plan_methods;
 use atsdb_dialect::text::datafusion_errors::external;
-use atsdb_engine::{GroupKey, Groups, Measure, Scan};
+use atsdb_engine::{GroupKey, GroupPartition, Groups, Measure, Scan};
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::{SortOptions, concat_batches, sort_to_indices};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::{DataFusionError, Result, Statistics, internal_err};
@@ -28,6 +30,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
+/// If a sort needs only some groups, this many are compared at a time.
+const SORTED_ROWS: usize = 1 << 16;
+
 /// Aggregates the chunks of a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateExec {
@@ -36,8 +41,18 @@ pub(crate) struct AggregateExec {
     spilling: Arc<dyn ExecutionPlan>,
     scan: AtsdbScan,
     aggregation: Aggregation,
+    first: Option<FirstGroups>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+}
+
+/// The groups that a sort above the operator needs. Others may be returned as well.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstGroups {
+    /// The only column by which groups are sorted.
+    pub(super) column: usize,
+    pub(super) options: SortOptions,
+    pub(super) count: usize,
 }
 
 impl AggregateExec {
@@ -53,9 +68,15 @@ impl AggregateExec {
             spilling,
             scan: scan.clone(),
             aggregation,
+            first: None,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// The same operator, below a sort that needs only some groups.
+    pub(super) fn with_first(&self, first: FirstGroups) -> Self {
+        Self { first: Some(first), ..self.clone() }
     }
 
     /// The scan, and what it aggregates.
@@ -63,70 +84,148 @@ impl AggregateExec {
         (&self.scan, &self.aggregation)
     }
 
-    /// The groups of all chunks. If they do not fit the memory, the error is [`DataFusionError::ResourcesExhausted`],
-    /// and all memory has been given back.
-    async fn aggregate(&self, context: &TaskContext) -> Result<(Groups, MemoryReservation)> {
+    /// The groups of all chunks, in one part or more, and the memory that is reserved for them. If they do not fit the
+    /// memory, the error is [`DataFusionError::ResourcesExhausted`], and all memory has been given back.
+    async fn aggregate(&self, context: &TaskContext) -> Result<(Vec<Groups>, Arc<MemoryReservation>)> {
         let scan = self.scan.scan();
         let threads = context.session_config().target_partitions().min(scan.chunks().len()).max(1);
         let none = self.aggregation.no_groups(&scan)?;
         let mut tasks = JoinSet::new();
         for first in 0..threads {
-            // The pool limits an operator that can spill to its share.
-            let consumer = MemoryConsumer::new(self.name()).with_can_spill(true);
             let part = AggregateThread {
                 scan: Arc::clone(&scan),
                 groups: none.clone(),
-                reservation: consumer.register(context.memory_pool()),
+                reservation: self.reservation(context),
                 chunks_read: MetricBuilder::new(&self.metrics).counter("chunks_read", first),
             };
             tasks.spawn(part.read(first, threads));
         }
-        let mut parts = Vec::with_capacity(threads);
-        while let Some(part) = tasks.join_next().await {
-            match part {
-                Ok(Ok(part)) => parts.push(part),
-                Ok(Err(error)) => {
-                    tasks.shutdown().await;
-                    return Err(error);
-                }
-                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Err(error) => return Err(DataFusionError::ExecutionJoin(Box::new(error))),
-            }
-        }
+        let mut parts = results_of(tasks).await?;
         // In order, so that sums of floating-point numbers are the same each time.
         parts.sort_by_key(|(first, _, _)| *first);
-        let mut parts = parts.into_iter();
-        let Some((_, mut all, reservation)) = parts.next() else { return internal_err!("an aggregate without parts") };
-        for (_, groups, reserved) in parts {
-            // One reservation now counts both, and its share of the pool grows by what the other gives back.
-            drop(reserved);
-            reservation.try_resize(all.memory_bytes() + groups.memory_bytes())?;
-            all.merge(&groups).map_err(from_engine)?;
-            drop(groups);
-            reservation.try_resize(all.memory_bytes())?;
-            tokio::task::yield_now().await;
+        let parts: Vec<_> = parts.into_iter().map(|(_, groups, reservation)| (groups, reservation)).collect();
+        let (mut merged, reservation) = if parts.iter().any(|(groups, _)| groups.has_set_aside()) {
+            self.merge_partitions(&none, parts, context).await?
+        } else {
+            let (groups, reservation) = merge(parts).await?;
+            (vec![groups], Arc::new(reservation))
+        };
+        merged.iter_mut().try_for_each(|groups| self.aggregation.finish(groups))?;
+        Ok((merged, reservation))
+    }
+
+    /// Merges the groups of the threads that read. Each of as many threads merges some partitions.
+    async fn merge_partitions(
+        &self,
+        none: &Groups,
+        parts: Vec<(Groups, MemoryReservation)>,
+        context: &TaskContext,
+    ) -> Result<(Vec<Groups>, Arc<MemoryReservation>)> {
+        let threads = parts.len();
+        let (parts, reserved): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        let partitions = Groups::partitions(parts);
+        // One reservation now counts all groups.
+        drop(reserved);
+        let reservation = Arc::new(self.reservation(context));
+        reservation.try_resize(partitions.iter().map(GroupPartition::memory_bytes).sum())?;
+        let mut shares = vec![Vec::new(); threads];
+        for (number, partition) in partitions.into_iter().enumerate() {
+            shares[number % threads].push((number, partition));
         }
-        self.aggregation.finish(&mut all)?;
-        Ok((all, reservation))
+        let mut tasks = JoinSet::new();
+        for share in shares {
+            tasks.spawn(merge_share(share, none.clone(), Arc::clone(&reservation)));
+        }
+        let mut merged: Vec<(usize, Groups)> = results_of(tasks).await?.into_iter().flatten().collect();
+        merged.sort_by_key(|(number, _)| *number);
+        Ok((merged.into_iter().map(|(_, groups)| groups).collect(), reservation))
+    }
+
+    fn reservation(&self, context: &TaskContext) -> MemoryReservation {
+        // The pool limits an operator that can spill to its share.
+        MemoryConsumer::new(self.name()).with_can_spill(true).register(context.memory_pool())
     }
 
     async fn run(self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let schema = Arc::clone(&self.aggregation.schema);
-        let (groups, reservation) = match self.aggregate(&context).await {
+        let (parts, reservation) = match self.aggregate(&context).await {
             Ok(aggregated) => aggregated,
             Err(DataFusionError::ResourcesExhausted(_)) => return self.spilling.execute(0, context),
             Err(error) => return Err(error),
         };
-        let (batch_rows, group_count) = (context.session_config().batch_size().max(1), groups.len());
+        let first = self.first;
+        let batch_rows = if first.is_some() { SORTED_ROWS } else { context.session_config().batch_size().max(1) };
         let output_rows = MetricBuilder::new(&self.metrics).output_rows(0);
-        let batches = (0..group_count).step_by(batch_rows).map(move |start| {
+        let aggregation = Arc::new(self.aggregation);
+        let batches = parts.into_iter().flat_map(move |groups| {
             let _reserved = &reservation;
-            let rows = start..(start + batch_rows).min(group_count);
-            output_rows.add(rows.len());
-            self.aggregation.results(&groups, rows)
+            let (aggregation, output_rows) = (Arc::clone(&aggregation), output_rows.clone());
+            let group_count = groups.len();
+            (0..group_count).step_by(batch_rows).map(move |start| {
+                let rows = start..(start + batch_rows).min(group_count);
+                let results = match first {
+                    Some(first) => aggregation.first_results(&groups, rows, first),
+                    None => aggregation.results(&groups, rows),
+                };
+                results.inspect(|results| output_rows.add(results.num_rows()))
+            })
         });
         Ok(Box::pin(cooperative(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))))
     }
+}
+
+/// Waits for tasks. If one of them fails, the others are stopped.
+async fn results_of<T: 'static>(mut tasks: JoinSet<Result<T>>) -> Result<Vec<T>> {
+    let mut results = Vec::with_capacity(tasks.len());
+    while let Some(result) = tasks.join_next().await {
+        match result {
+            Ok(Ok(result)) => results.push(result),
+            Ok(Err(error)) => {
+                tasks.shutdown().await;
+                return Err(error);
+            }
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(error) => return Err(DataFusionError::ExecutionJoin(Box::new(error))),
+        }
+    }
+    Ok(results)
+}
+
+/// Merges the groups of the threads that read.
+async fn merge(parts: Vec<(Groups, MemoryReservation)>) -> Result<(Groups, MemoryReservation)> {
+    let mut parts = parts.into_iter();
+    let Some((mut all, reservation)) = parts.next() else { return internal_err!("an aggregate without parts") };
+    for (groups, reserved) in parts {
+        // One reservation now counts both, and its share of the pool grows by what the other gives back.
+        drop(reserved);
+        reservation.try_resize(all.memory_bytes() + groups.memory_bytes())?;
+        all.merge(&groups).map_err(from_engine)?;
+        drop(groups);
+        reservation.try_resize(all.memory_bytes())?;
+        tokio::task::yield_now().await;
+    }
+    Ok((all, reservation))
+}
+
+/// Merges some partitions, and returns the groups of each with its number. `reservation` counts the partitions already.
+async fn merge_share(
+    share: Vec<(usize, GroupPartition)>,
+    none: Groups,
+    reservation: Arc<MemoryReservation>,
+) -> Result<Vec<(usize, Groups)>> {
+    let mut merged = Vec::with_capacity(share.len());
+    for (number, partition) in share {
+        let partition_bytes = partition.memory_bytes();
+        let mut groups = none.clone();
+        groups.merge_partition(partition).map_err(from_engine)?;
+        groups.close();
+        reservation.try_grow(groups.memory_bytes())?;
+        reservation.shrink(partition_bytes);
+        merged.push((number, groups));
+        // A stopped query ends here.
+        tokio::task::yield_now().await;
+    }
+    Ok(merged)
 }
 
 /// The keys and the functions of an aggregate over a scan.
@@ -182,6 +281,24 @@ impl Aggregation {
     }
 }
 
+impl Aggregation {
+    /// The keys and results of those of some groups that a sort needs.
+    fn first_results(&self, groups: &Groups, rows: Range<usize>, first: FirstGroups) -> Result<RecordBatch> {
+        if rows.len() <= first.count {
+            return self.results(groups, rows);
+        }
+        let values = match first.column.checked_sub(self.keys.len()).and_then(|call| self.calls.get(call)) {
+            Some(call) => call.results(groups.measured(call.measure, rows.clone()))?,
+            None => groups.keys(rows.clone()).map_err(from_engine)?.swap_remove(first.column),
+        };
+        let sorted = sort_to_indices(&values, Some(first.options), Some(first.count))?;
+        let mut chosen: Vec<usize> = sorted.values().iter().map(|row| rows.start + *row as usize).collect();
+        chosen.sort_unstable();
+        let results = chosen.into_iter().map(|group| self.results(groups, group..group + 1));
+        Ok(concat_batches(&self.schema, &results.collect::<Result<Vec<_>>>()?)?)
+    }
+}
+
 /// The work of one thread.
 struct AggregateThread {
     scan: Arc<Scan>,
@@ -197,6 +314,7 @@ impl AggregateThread {
             if self.scan.add_to(&mut self.groups, position).map_err(from_engine)? {
                 self.chunks_read.add(1);
             }
+            self.groups.set_aside_many();
             self.reservation.try_resize(self.groups.memory_bytes())?;
             // A stopped query ends here.
             tokio::task::yield_now().await;
@@ -218,7 +336,12 @@ impl DisplayAs for AggregateExec {
         let names: Vec<&str> = self.aggregation.schema.fields().iter().map(|field| field.name().as_str()).collect();
         let (keys, calls) = names.split_at(self.aggregation.keys.len());
         let (keys, calls) = (keys.join(", "), calls.join(", "));
-        write!(f, "AtsdbAggregate: groups=[{keys}], functions=[{calls}]; if the groups do not fit the memory:")
+        write!(f, "AtsdbAggregate: groups=[{keys}], functions=[{calls}]")?;
+        if let Some(first) = self.first {
+            let (name, order) = (&names[first.column], if first.options.descending { "last" } else { "first" });
+            write!(f, ", {order} {} by {name}", first.count)?;
+        }
+        write!(f, "; if the groups do not fit the memory:")
     }
 }
 

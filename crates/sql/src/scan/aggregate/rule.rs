@@ -2,7 +2,7 @@
 
 use super::bucket::bucket_of_call;
 use super::call::calls_of;
-use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation};
+use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation, FirstGroups};
 use crate::scan::operator::AtsdbScan;
 use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::GroupKey;
@@ -15,10 +15,14 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// If a sort needs more groups, all are returned to it.
+const FIRST_MAX: usize = 128;
 
 /// Adds the rule before DataFusion decides how inputs are distributed. At that point each aggregate consists of two
 /// adjacent steps.
@@ -34,9 +38,14 @@ struct AggregateChunks;
 impl PhysicalOptimizerRule for AggregateChunks {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let limited = limited_aggregates(&plan)?;
-        plan.dyn_transform_up(|plan| match replacement(&plan, limited.contains(&address(&plan))) {
-            Some(replacement) => Ok(Transformed::yes(Arc::new(replacement) as Arc<dyn ExecutionPlan>)),
-            None => Ok(Transformed::no(plan)),
+        plan.dyn_transform_up(|plan| {
+            if let Some(replacement) = replacement(&plan, limited.contains(&address(&plan))) {
+                return Ok(Transformed::yes(Arc::new(replacement) as Arc<dyn ExecutionPlan>));
+            }
+            match first_groups_of(&plan)? {
+                Some(plan) => Ok(Transformed::yes(plan)),
+                None => Ok(Transformed::no(plan)),
+            }
         })
         .data()
     }
@@ -54,7 +63,8 @@ fn address(plan: &Arc<dyn ExecutionPlan>) -> *const () {
     Arc::as_ptr(plan).cast()
 }
 
-/// The aggregates whose groups are sorted and limited. DataFusion keeps only the groups that are needed.
+/// The aggregates whose groups are sorted and limited. If they are sorted by their only key, or by their smallest or
+/// largest value, DataFusion keeps only the groups that are needed.
 fn limited_aggregates(plan: &Arc<dyn ExecutionPlan>) -> Result<HashSet<*const ()>> {
     let mut limited = HashSet::new();
     plan.dyn_apply(|plan| {
@@ -94,7 +104,8 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
     let keys: Vec<GroupKey> = key_exprs.iter().map(|expr| key_of(expr, input.scan)).collect::<Option<_>>()?;
     let (calls, measures) = calls_of(first.aggr_expr(), |expr| input.resolve(expr), input.scan)?;
     let is_mapped = |key: &GroupKey| matches!(key, GroupKey::Values { column } if input.scan.is_index(*column));
-    if is_limited && keys.len() == 1 && calls.len() <= 1 && !is_mapped(&keys[0]) {
+    let are_extremes = first.aggr_expr().iter().all(|function| matches!(function.fun().name(), "min" | "max"));
+    if is_limited && keys.len() == 1 && calls.len() <= 1 && are_extremes && !is_mapped(&keys[0]) {
         return None;
     }
     // The engine must be able to group by these types.
@@ -104,6 +115,39 @@ fn replacement(plan: &Arc<dyn ExecutionPlan>, is_limited: bool) -> Option<ChunkA
         return None;
     }
     Some(ChunkAggregateExec::new(Arc::clone(plan), input.scan, aggregation))
+}
+
+/// A sort of few of the operator's groups, which then returns little more than these. `None` if it is something else.
+fn first_groups_of(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(sort) = plan.downcast_ref::<SortExec>() else { return Ok(None) };
+    let Some(count) = sort.fetch().filter(|count| *count <= FIRST_MAX) else { return Ok(None) };
+    let mut keys = sort.expr().iter();
+    // Groups with equal keys are interchangeable only if there are no further keys.
+    let (Some(key), None) = (keys.next(), keys.next()) else { return Ok(None) };
+    let Some(column) = key.expr.downcast_ref::<Column>() else { return Ok(None) };
+    let first = FirstGroups { column: column.index(), options: key.options, count };
+    match with_first(sort.input(), first)? {
+        Some(input) => replaced(plan, input).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The operator, or projections of it, with the groups that a sort needs.
+fn with_first(plan: &Arc<dyn ExecutionPlan>, first: FirstGroups) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    if let Some(aggregate) = plan.downcast_ref::<ChunkAggregateExec>() {
+        return Ok(Some(Arc::new(aggregate.with_first(first))));
+    }
+    let Some(projection) = plan.downcast_ref::<ProjectionExec>() else { return Ok(None) };
+    let inner = projection.expr().get(first.column).and_then(|item| item.expr.downcast_ref::<Column>());
+    let Some(inner) = inner else { return Ok(None) };
+    match with_first(projection.input(), FirstGroups { column: inner.index(), ..first })? {
+        Some(input) => replaced(plan, input).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn replaced(plan: &Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    Arc::clone(plan).replace_children(vec![input], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// A scan below projections.

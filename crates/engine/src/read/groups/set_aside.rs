@@ -1,0 +1,35 @@
+//! Groups that were set aside, without an index of their keys.
+
+use super::keyed::KeyList;
+use super::measure::MeasureState;
+
+/// Groups whose keys have hashes of one partition. The parts of a group that were set aside one after the other are not
+/// merged yet.
+#[derive(Debug, Clone, Default)]
+pub struct GroupPartition {
+    pub(super) parts: Vec<GroupPart>,
+}
+
+/// The groups of a partition that were set aside together.
+#[derive(Debug, Clone)]
+pub(super) struct GroupPart {
+    pub(super) keys: KeyList,
+    /// The state of each measure.
+    pub(super) states: Vec<MeasureState>,
+    /// The number of rows of each group.
+    pub(super) row_counts: Vec<u64>,
+}
+
+impl GroupPart {
+    fn memory_bytes(&self) -> usize {
+        let states: usize = self.states.iter().map(MeasureState::memory_bytes).sum();
+        self.keys.memory_bytes() + states + self.row_counts.capacity() * size_of::<u64>()
+    }
+}
+
+impl GroupPartition {
+    /// The size of the groups in memory, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.parts.iter().map(GroupPart::memory_bytes).sum()
+    }
+}
