@@ -109,7 +109,7 @@ impl Batch {
         // The stage may hold rows of a table that the commit drops, and entries of change logs.
         let base = self.base()?;
         let visible = self.changes.tables(&base);
-        let all = visible.iter().chain(&base.inner.hidden).chain(self.changes.created());
+        let all = visible.iter().chain(base.inner.hidden.iter()).chain(self.changes.created());
         let mut tables: BTreeSet<TableId> = all.map(|table| table.id).collect();
         tables.extend(self.changes.dropped());
         let snapshot = self.handle.shared.store.stage_snapshot(stage)?;

@@ -7,8 +7,9 @@ use atsdb_core::{ChunkDescriptor, Column, Error, ErrorKind, Result};
 impl Scan {
     /// The same read. If it needs a column that is not in memory, it fails with
     /// [`Unavailable`](atsdb_core::ErrorKind::Unavailable) instead of reading it.
-    pub fn only_in_memory(self) -> Self {
-        Self { is_only_in_memory: true, ..self }
+    pub fn only_in_memory(mut self) -> Self {
+        self.is_only_in_memory = true;
+        self
     }
 
     /// The number of chunks in the time range, also of those that were pruned.

@@ -6,7 +6,7 @@ use super::prepare::Prepared;
 use super::present_state::PresentState;
 use super::state::Session;
 use super::templates::values_of;
-use crate::run::answer::{Answer, Rows};
+use crate::run::answer::{Answer, AnswerRows};
 use crate::run::permission::Permission;
 use crate::run::plan_cache::TemplateState;
 use crate::run::query::Query;
@@ -70,7 +70,7 @@ impl Session {
         let read = read_directly(direct, snapshot, parameters, ReadLength::Moment, &self.interrupt);
         let batches = read.ok()??;
         self.interrupt.check().ok()?;
-        Some(Answer::Rows(Rows::read(direct.schema(), batches)))
+        Some(Answer::Rows(AnswerRows::read(direct.schema(), batches)))
     }
 
     /// Whether a statement of this text may take only a moment.

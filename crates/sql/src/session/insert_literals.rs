@@ -64,7 +64,7 @@ impl Session {
         let is_stored = !definition.is_in_memory() && !is_derived && !definition.sequence;
         // A sequence is looked up in the store, and must not give numbers for a default that is gone.
         let has_sequence = definition.columns.iter().any(|column| column.sequence.is_some());
-        (is_stored && !has_sequence).then(|| Table::clone(&table))
+        (is_stored && !has_sequence).then_some(table)
     }
 
     /// Inserts the rows of a statement in a batch of its own. With `pins`, a definition that has changed is a conflict.

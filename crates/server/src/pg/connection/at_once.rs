@@ -82,7 +82,8 @@ impl Connection {
                 self.at_once.is_some()
             }
             Incoming::Query(_) | Incoming::Execute { .. } => {
-                let Some(permit) = self.state.permits().try_take() else { return false };
+                let permission = self.caller.role.permission();
+                let Some(permit) = self.state.permits().try_take(permission) else { return false };
                 let Some(answer) = self.answer_of_store(message, present) else { return false };
                 let is_short = has_few_rows(&answer);
                 // If there are many rows, the thread that sends them has this answer, too.
