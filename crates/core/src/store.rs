@@ -347,6 +347,14 @@ pub trait Snapshot: Send + Sync {
     /// Returns a table's visible chunks with a time in the range, by slice, then by number.
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>>;
 
+    /// Returns a table's visible chunks with a number above `newest`, by slice, then by number. A store that can reads
+    /// no others.
+    fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
+        let mut entries = self.chunks(table, TimeRange::ALL)?;
+        entries.retain(|entry| entry.id > newest);
+        Ok(entries)
+    }
+
     /// Returns a number such that no visible chunk has a higher one, and all chunks of later commits have: for a
     /// [`ChunkGuard`].
     fn newest_chunk(&self) -> Result<ChunkId>;

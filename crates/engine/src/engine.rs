@@ -17,6 +17,7 @@ use crate::shared::commit_locks::CommitLocks;
 use crate::shared::definitions::Definitions;
 use crate::shared::dictionary::Dictionaries;
 use crate::shared::environment::{Environment, SystemEnvironment};
+use crate::shared::greatest_keys::GreatestKeys;
 use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use crate::shared::holds::Holds;
@@ -151,6 +152,7 @@ impl Engine {
             row_checks: RowChecks::default(),
             own_chunks: AtomicI64::new(0),
             commit_locks: CommitLocks::default(),
+            greatest_keys: GreatestKeys::default(),
             residents: ResidentTables::new(seed, threads),
             resident_bytes: options.resident_bytes,
             holds: Holds::default(),
@@ -194,8 +196,8 @@ impl Engine {
 
     /// The table with this name in a schema (`None` is `public`) under the newest definition that this process has
     /// seen, without asking the store: for a batch that [pins](Batch::pin_definitions) it. `None` if none was seen.
-    pub fn table_seen(&self, schema: Option<&str>, name: &str) -> Option<Table> {
-        self.shared().definitions.named(schema, name).map(|table| Table::clone(&table))
+    pub fn table_seen(&self, schema: Option<&str>, name: &str) -> Option<Arc<Table>> {
+        self.shared().definitions.named(schema, name)
     }
 
     /// Forgets a definition that turned out to be out of date.

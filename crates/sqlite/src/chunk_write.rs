@@ -53,7 +53,6 @@ pub(crate) fn insert(
     let first_id = chunk_numbers::allocate(transaction, transaction.numbers, chunks.len())?;
     let takes_pages = transaction.has_row_pages && stage.is_none();
     let mut insert_chunk = transaction.prepare_cached(if takes_pages { INSERT_WITH_PAGES } else { INSERT })?;
-    let mut insert_page = transaction.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
     table::require(transaction, first.table, stage)?;
     let mut table = first.table;
     let mut added: BTreeMap<TableId, ChunkSums> = BTreeMap::new();
@@ -91,6 +90,7 @@ pub(crate) fn insert(
         if payload.is_some() || in_row.is_some() {
             continue;
         }
+        let mut insert_page = transaction.prepare_cached("INSERT INTO atsdb_page (id, bytes) VALUES (?1, ?2)")?;
         for (page, bytes) in descriptor.pages.iter().zip(&chunk.pages) {
             insert_page.execute(params![page_key(id, page.column), bytes])?;
         }

@@ -298,8 +298,10 @@ fn immutable_uri(path: &Path) -> String {
     format!("file:{}?immutable=1", percent_encode(path.as_os_str().as_encoded_bytes(), ESCAPED))
 }
 
+/// The write-ahead log of a file. SQLite resolves links before it names the log.
 pub(crate) fn log_path(path: &Path) -> PathBuf {
-    sibling_path(path, "-wal")
+    let resolved = std::fs::canonicalize(path);
+    sibling_path(resolved.as_deref().unwrap_or(path), "-wal")
 }
 
 /// A file beside the store's, as SQLite names it.

@@ -21,6 +21,7 @@ mod error;
 mod full_disk;
 mod lease;
 mod list_rows;
+mod log_ahead;
 mod log_position;
 mod log_sync;
 mod mapping;

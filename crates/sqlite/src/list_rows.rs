@@ -9,14 +9,12 @@ use std::collections::BTreeMap;
 
 /// Records the list changes of a transaction. A list without a row has no record yet.
 pub(crate) fn record(connection: &Connection, changes: &ListChanges) -> Attempt<()> {
-    let sql = format!(
-        "INSERT INTO atsdb_list (stage, table_id, column_id, entry_count, hash) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT DO UPDATE SET entry_count = entry_count + excluded.entry_count,
-             hash = (hash + excluded.hash) % {MODULUS}"
-    );
-    let mut record = connection.prepare_cached(&sql)?;
+    let sql = "INSERT INTO atsdb_list (stage, table_id, column_id, entry_count, hash) VALUES (?1, ?2, ?3, ?4, ?5)
+               ON CONFLICT DO UPDATE SET entry_count = entry_count + excluded.entry_count,
+                   hash = (hash + excluded.hash) % ?6";
     for (key, state) in changes.iter() {
-        record.execute(params![key.stage, key.table, key.column, state.count, state.hash])?;
+        let values = params![key.stage, key.table, key.column, state.count, state.hash, MODULUS];
+        connection.prepare_cached(sql)?.execute(values)?;
     }
     Ok(())
 }

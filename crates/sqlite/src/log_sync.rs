@@ -8,6 +8,7 @@
 //! In the file itself, SQLite rewrites what a checkpoint could not make durable.
 
 use crate::error::Attempt;
+use crate::log_ahead::{FRAME_HEAD_BYTES, LOG_HEAD_BYTES};
 use crate::rewrite::rewrite_and_sync;
 use crate::split::folder::unavailable;
 use crate::writer::Writer;
@@ -15,10 +16,6 @@ use atsdb_core::Durability;
 use std::fs::File;
 use std::io;
 use std::path::Path;
-
-/// The sizes of the log's header and of each frame's header, in bytes.
-const LOG_HEAD_BYTES: u64 = 32;
-const FRAME_HEAD_BYTES: u64 = 24;
 
 impl Writer {
     /// Rewrites the log if a sync failed.

@@ -18,15 +18,17 @@ pub(crate) fn map_values(
     capacity: u64,
     values: &[&[u8]],
 ) -> Attempt<Vec<u32>> {
-    // An index never changes, so reading it needs no lock against other writers.
-    let known = writer.read(|connection| {
-        table::require_any(connection, table)?;
-        values.iter().map(|value| find(connection, table, column, value)).collect::<Attempt<Vec<_>>>()
-    })?;
-    if let Some(known) = known.iter().copied().collect::<Option<Vec<u32>>>() {
-        return Ok(known);
-    }
+    // A process that adds strings asks for those that it does not know, so most are new and are only looked up below.
+    let mut known = vec![None; values.len()];
     if !writer.is_index_checked(table, column) {
+        // An index never changes, so reading it needs no lock against other writers.
+        known = writer.read(|connection| {
+            table::require_any(connection, table)?;
+            values.iter().map(|value| find(connection, table, column, value)).collect::<Attempt<Vec<_>>>()
+        })?;
+        if let Some(known) = known.iter().copied().collect::<Option<Vec<u32>>>() {
+            return Ok(known);
+        }
         writer.read(|connection| check_values(connection, table, column))?;
         writer.set_index_checked(table, column);
     }

@@ -56,6 +56,10 @@ impl SqliteSnapshot {
             failure.into_error(self.readers.path())
         })
     }
+
+    fn visible_chunks(&self, table: TableId, range: TimeRange, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
+        self.read(|connection| visible_chunks(connection, self.readers.lists(), table, range, newest))
+    }
 }
 
 impl Drop for SqliteSnapshot {
@@ -90,9 +94,18 @@ impl Snapshot for SqliteSnapshot {
 
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>> {
         match self.stage {
-            None => self.read(|connection| visible_chunks(connection, self.readers.lists(), table, range)),
+            None => self.visible_chunks(table, range, NO_CHUNK),
             Some(stage) => self.read(|connection| staged_chunks(connection, stage, table, range)),
         }
+    }
+
+    fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
+        if self.stage.is_none() {
+            return self.visible_chunks(table, TimeRange::ALL, newest);
+        }
+        let mut entries = self.chunks(table, TimeRange::ALL)?;
+        entries.retain(|entry| entry.id > newest);
+        Ok(entries)
     }
 
     fn newest_chunk(&self) -> Result<ChunkId> {
@@ -124,6 +137,9 @@ impl Snapshot for SqliteSnapshot {
         }
     }
 }
+
+/// A number below those of all chunks.
+const NO_CHUNK: ChunkId = ChunkId(0);
 
 /// The entries of the index, which contains the times.
 const KEYS: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk INDEXED BY atsdb_chunk_slice
@@ -191,16 +207,18 @@ impl ChunkListReader for ListReader<'_> {
     }
 }
 
+/// Returns the visible chunks in a range of times with a number above `newest`. Only their rows are read.
 fn visible_chunks(
     connection: &Connection,
     lists: &ChunkLists,
     table: TableId,
     range: TimeRange,
+    newest: ChunkId,
 ) -> Attempt<Vec<ChunkEntry>> {
     let list = lists.read(table, &mut ListReader { connection, table })?;
     let mut statement = connection.prepare_cached(CHUNK)?;
     let mut entries = Vec::new();
-    for key in list.overlapping(range) {
+    for key in list.overlapping(range).filter(|key| key.id > newest.0) {
         let entry = statement.query_row([table.0, key.id], |row| entry(row, table)).optional()?;
         // The row must agree with the list.
         let agrees = |entry: &ChunkEntry| chunk_key_of(entry) == *key;

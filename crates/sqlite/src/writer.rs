@@ -3,6 +3,7 @@
 use crate::chunk_numbers::ReservedNumbers;
 use crate::connection::{AccessMode, connect, log_path, prepare_to_write};
 use crate::error::{Attempt, Failure, primary_code};
+use crate::log_ahead::LogAhead;
 use crate::open_files::OpenFiles;
 use crate::reserve::Reserve;
 use atsdb_core::{ColumnId, Durability, Error, ErrorKind, TableId};
@@ -62,6 +63,7 @@ pub(crate) struct Writer {
     /// Whether the log contains commits that wait for a later sync.
     pub(crate) is_unsynced: bool,
     log_path: PathBuf,
+    log_ahead: LogAhead,
     log_bytes_tried: u64,
     numbers: Cell<Option<ReservedNumbers>>,
     /// Whether the rows of small chunks have their pages.
@@ -103,6 +105,7 @@ impl Writer {
             is_unsynced: false,
             reserve,
             log_path,
+            log_ahead: LogAhead::default(),
             log_bytes_tried: 0,
             numbers: Cell::default(),
             has_row_pages: false,
@@ -239,9 +242,16 @@ impl Writer {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let (numbers, has_row_pages) = (&self.numbers, self.has_row_pages);
         let transaction = WriteTransaction { connection: &self.connection, numbers, has_row_pages, committed: false };
+        let waits_for_disk = self.durability == Durability::Full && sync == SyncMode::Immediate;
+        if waits_for_disk {
+            self.log_ahead.extend(&self.log_path);
+        }
         let done = work(&transaction)?;
         transaction.commit()?;
-        self.is_unsynced = self.durability != Durability::Full || sync == SyncMode::Deferred;
+        self.is_unsynced = !waits_for_disk;
+        if waits_for_disk {
+            self.log_ahead.note_commit(self.frames.load(Ordering::Relaxed));
+        }
         self.files.check().map_err(Failure::Orphaned)?;
         self.after_commit();
         Ok(done)

@@ -100,6 +100,10 @@ impl Snapshot for ServerSnapshot {
         self.read(|connection| chunks(connection, self.stage, table, range))
     }
 
+    fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
+        self.read(|connection| chunks_since(connection, self.stage, table, newest))
+    }
+
     fn newest_chunk(&self) -> Result<ChunkId> {
         self.read(newest_chunk)
     }
@@ -147,9 +151,9 @@ const CHUNKS: &str =
     FROM atsdb_list noted LEFT JOIN atsdb_chunk chunk ON chunk.stage = $1 AND chunk.table_id = $2
     WHERE noted.stage = $1 AND noted.table_id = $2 AND noted.column_id = -1";
 
-/// The record of the list, the chunks in a range, and sums over all chunks. Of the other chunks only an index is read,
-/// and nothing is sent.
-fn chunks_between() -> String {
+/// The record of the list, the chunks that meet a condition, and sums over all chunks. Of the other chunks only an
+/// index is read, and nothing is sent.
+fn some_chunks(condition: &str) -> String {
     format!(
         "SELECT noted.entry_count, noted.hash, chunk.id, chunk.slice_start, chunk.time_min, chunk.time_max,
             chunk.sealed, chunk.row_count, chunk.byte_count, chunk.descriptor,
@@ -157,7 +161,7 @@ fn chunks_between() -> String {
         FROM atsdb_list noted
         CROSS JOIN (SELECT {} FROM atsdb_chunk WHERE stage = $1 AND table_id = $2) every
         LEFT JOIN atsdb_chunk chunk
-            ON chunk.stage = $1 AND chunk.table_id = $2 AND chunk.time_max >= $3 AND chunk.time_min <= $4
+            ON chunk.stage = $1 AND chunk.table_id = $2 AND {condition}
         WHERE noted.stage = $1 AND noted.table_id = $2 AND noted.column_id = -1",
         list_rows::SUMS
     )
@@ -171,12 +175,34 @@ fn chunks(
 ) -> Attempt<Vec<ChunkEntry>> {
     let first = range.start.unwrap_or(i64::MIN);
     let Some(last) = range.end.map_or(Some(i64::MAX), |end| end.checked_sub(1)) else { return Ok(Vec::new()) };
-    let values = [table::stage_number(stage), table.0, first, last].map(Value::Int);
-    let is_all = range == TimeRange::ALL;
-    let mut rows = match is_all {
-        true => connection.query(CHUNKS, &values[..2])?,
-        false => connection.query(&chunks_between(), &values)?,
-    };
+    if range == TimeRange::ALL {
+        return listed(connection, stage, table, CHUNKS, &[]);
+    }
+    let sql = some_chunks("chunk.time_max >= $3 AND chunk.time_min <= $4");
+    listed(connection, stage, table, &sql, &[first, last])
+}
+
+fn chunks_since(
+    connection: &mut dyn Connection,
+    stage: Option<StageId>,
+    table: TableId,
+    newest: ChunkId,
+) -> Attempt<Vec<ChunkEntry>> {
+    listed(connection, stage, table, &some_chunks("chunk.id > $3"), &[newest.0])
+}
+
+/// The chunks that a query returns: [`CHUNKS`], or one of [`some_chunks`] with the values of its condition.
+fn listed(
+    connection: &mut dyn Connection,
+    stage: Option<StageId>,
+    table: TableId,
+    sql: &str,
+    condition: &[i64],
+) -> Attempt<Vec<ChunkEntry>> {
+    let mut values = vec![Value::Int(table::stage_number(stage)), Value::Int(table.0)];
+    values.extend(condition.iter().copied().map(Value::Int));
+    let is_all = condition.is_empty();
+    let mut rows = connection.query(sql, &values)?;
     let list = ListKey::chunks(stage, table);
     let Some(row) = rows.first_mut() else {
         // There is no record yet.

@@ -57,7 +57,8 @@ impl Batch {
         let seen = Some(base.clone());
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed, pending };
         let store: Box<dyn Snapshot> = Box::new(overlay);
-        let inner = Inner { store, tables, hidden, staged, seen, shared, residents, past_caches: false };
+        let (begun, past_caches) = (None, false);
+        let inner = Inner { store, tables, hidden, staged, seen, begun, shared, residents, past_caches };
         Ok(ReadSnapshot::of(inner))
     }
 

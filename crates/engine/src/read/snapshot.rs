@@ -2,6 +2,7 @@
 
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
+use crate::shared::greatest_keys::Moment;
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
@@ -34,6 +35,8 @@ pub(crate) struct Inner {
     pub(crate) staged: BTreeSet<ChunkId>,
     /// The state that a batch has read, in the snapshot of the batch.
     pub(crate) seen: Option<ReadSnapshot>,
+    /// A moment before the snapshot was taken from the store. `None` in the snapshot of a batch.
+    pub(crate) begun: Option<Moment>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) residents: ResidentSnapshot,
     /// Whether pages are read from the store even if this machine has them.
@@ -59,13 +62,14 @@ impl ReadSnapshot {
 
     fn take_with(shared: &Arc<Shared>, past_caches: bool) -> Result<Self> {
         let shared = Arc::clone(shared);
+        let begun = Some(shared.greatest_keys.now());
         // Both at one moment: a transaction over stored tables and tables in memory is seen as a whole or not at all.
         let (store, residents) = shared.residents.beside(|| shared.store.snapshot())?;
         let (hidden, tables): (Vec<Table>, Vec<Table>) =
             store.tables()?.into_iter().partition(|table| table.definition.is_hidden());
         shared.note_tables(&tables);
-        let staged = BTreeSet::new();
-        Ok(Self::of(Inner { store, tables, hidden, staged, seen: None, shared, residents, past_caches }))
+        let (staged, seen) = (BTreeSet::new(), None);
+        Ok(Self::of(Inner { store, tables, hidden, staged, seen, begun, shared, residents, past_caches }))
     }
 
     pub(crate) fn of(inner: Inner) -> Self {

@@ -10,6 +10,7 @@ pub(crate) mod definitions;
 pub(crate) mod dictionary;
 mod duplicate;
 pub(crate) mod environment;
+pub(crate) mod greatest_keys;
 pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
@@ -30,6 +31,7 @@ use crate::shared::commit_locks::CommitLocks;
 use crate::shared::definitions::Definitions;
 use crate::shared::dictionary::Dictionaries;
 use crate::shared::environment::Environment;
+use crate::shared::greatest_keys::GreatestKeys;
 use crate::shared::holds::Holds;
 use crate::shared::numbers::Numbers;
 use crate::shared::preload::Preloaded;
@@ -63,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) own_chunks: AtomicI64,
     /// Serialises commits of rows with keys.
     pub(crate) commit_locks: CommitLocks,
+    pub(crate) greatest_keys: GreatestKeys,
     /// Tables whose rows are in the memory of this process.
     pub(crate) residents: ResidentTables,
     pub(crate) resident_bytes: usize,
@@ -101,6 +104,7 @@ impl Shared {
         self.dictionaries.forget(table);
         self.numbers.forget(table);
         self.row_checks.forget(table);
+        self.greatest_keys.forget(table);
     }
 
     /// A number for a chunk in a batch's memory: below zero, and never reused.

@@ -2,10 +2,15 @@
 //! found whenever it is added.
 
 use crate::support::{self, Row, append, batch_of, engines, read_all, row, sorted};
-use atsdb_core::{CommitOutcome, ConflictPolicy, Error, ErrorKind, Result, Store, Table, TableDefinition, Unique};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use atsdb_core::{
+    ColumnType, CommitOutcome, ConflictPolicy, Error, ErrorKind, Result, Store, Table, TableDefinition, Unique,
+};
 use atsdb_engine::{Batch, Engine, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
+use atsdb_testkit::sample::Random;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,6 +47,39 @@ fn batches_of_two_processes_add_different_keys() {
         let expected = [1, 2, 3, 4].map(|time| row(time, "a", "ok", time as i32));
         assert_eq!(read_all(&engine, &table).unwrap(), sorted(&expected));
         assert_eq!(engine.verify(None).unwrap().findings, []);
+    }
+}
+
+/// Each process remembers the greatest key that it has seen. The rows of the other process count all the same.
+#[test]
+fn a_key_is_new_to_two_processes_exactly_if_no_row_has_it() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let other = support::engine(Arc::clone(engine.store()), SystemEnvironment);
+        let mut definition = TableDefinition::new("t").with_column("i", ColumnType::Int64, None);
+        definition.unique.push(Unique::new(vec![definition.columns[0].id]));
+        let table = engine.create_table(&definition).unwrap();
+        let (mut stored, mut random) = (BTreeSet::new(), Random::new(1));
+        for step in 0..120 {
+            let greatest: u64 = stored.last().copied().unwrap_or(0);
+            let key = match random.below(3) {
+                0 => random.below(greatest + 1),
+                1 => greatest,
+                _ => greatest + 1 + random.below(3),
+            };
+            let column: ArrayRef = Arc::new(Int64Array::from(vec![key as i64]));
+            let rows = RecordBatch::try_from_iter([("i", column)]).unwrap();
+            let mut batch = if random.below(2) == 0 { engine.batch(None) } else { other.batch(None) };
+            let done = batch.append_with(&table, &rows, ConflictPolicy::Error).and_then(|()| batch.commit());
+            if stored.insert(key) {
+                assert_eq!(done.unwrap(), CommitOutcome::Committed, "step {step}, key {key}");
+            } else {
+                assert_eq!(kind(done), Some(ErrorKind::DuplicateKey), "step {step}, key {key}");
+            }
+            if step % 40 == 39 {
+                engine.recompress(Some(&table)).unwrap();
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::write::insert_run::{InsertRun, PushOutcome};
 use atsdb_core::{Error, ErrorKind, Result, SearchPath, Table};
 use atsdb_dialect::text::params::Parameters;
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// The maximum text of waiting statements in bytes, for all forms together.
@@ -23,7 +24,10 @@ impl Session {
         let mut seen = None;
         let run = InsertRun::begin(text, parameters, &path, |name| {
             seen = self.table_seen(name, &path);
-            seen.clone().map_or_else(|| self.tables(), |table| Ok(vec![table]))
+            match &seen {
+                Some(table) => Ok(Candidates::Seen(Arc::clone(table))),
+                None => self.tables().map(Candidates::All),
+            }
         });
         let inserted = self.insert_run(run, text, parameters, seen.is_some());
         let Some(seen) = seen else { return inserted.map_err(|(error, _)| error) };
@@ -42,7 +46,7 @@ impl Session {
     /// that a statement need not ask the store for it. `None` for what is not checked like that: tables in memory,
     /// views, sequences and tables that take numbers of them, names of temporary tables, and names that several schemas
     /// may have.
-    fn table_seen(&self, name: &TableName, path: &SearchPath) -> Option<Table> {
+    fn table_seen(&self, name: &TableName, path: &SearchPath) -> Option<Arc<Table>> {
         let schema = match &name.schema {
             NamedSchema::Unsaid if path.is_public() && self.temporary.is_empty() => None,
             NamedSchema::Unsaid | NamedSchema::Temporary => return None,
@@ -84,6 +88,21 @@ impl Session {
             (error, MayBeStored(!is_refused))
         })?;
         Ok(Some(row_count.saturating_sub(skipped_rows.load(Ordering::Relaxed))))
+    }
+}
+
+/// The tables among which a statement's table is looked up by its name.
+enum Candidates {
+    Seen(Arc<Table>),
+    All(Vec<Table>),
+}
+
+impl AsRef<[Table]> for Candidates {
+    fn as_ref(&self) -> &[Table] {
+        match self {
+            Self::Seen(table) => std::slice::from_ref(&**table),
+            Self::All(tables) => tables,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use atsdb_core::{CurrentTimes, Error, ErrorKind, Index, Result, Table};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_engine::{Batch, ReadSnapshot};
+use std::sync::Arc;
 
 /// How often a statement is retried if others change the same chunks at the same time.
 const ATTEMPTS_MAX: usize = 100;
@@ -218,8 +219,8 @@ impl Session {
         }
         name.schemas(&path).into_iter().find_map(|schema| match schema {
             NamedSchema::Temporary => name.find_by(&path, &self.temporary.tables()).cloned(),
-            NamedSchema::Public => self.engine.table_seen(None, &name.name),
-            NamedSchema::Other(schema) => self.engine.table_seen(Some(&schema), &name.name),
+            NamedSchema::Public => self.engine.table_seen(None, &name.name).map(Arc::unwrap_or_clone),
+            NamedSchema::Other(schema) => self.engine.table_seen(Some(&schema), &name.name).map(Arc::unwrap_or_clone),
             NamedSchema::Unsaid => None,
         })
     }

@@ -67,11 +67,11 @@ pub(crate) enum PushOutcome {
 
 impl InsertRun {
     /// Begins a run with a statement; `None` if it is not plain. `tables` returns the tables that a name may mean.
-    pub(crate) fn begin(
+    pub(crate) fn begin<T: AsRef<[Table]>>(
         text: &str,
         parameters: &Parameters,
         path: &SearchPath,
-        tables: impl FnOnce(&TableName) -> Result<Vec<Table>>,
+        tables: impl FnOnce(&TableName) -> Result<T>,
     ) -> Result<Option<Self>> {
         let Some(mut insert) = InsertText::begin(text, parameters) else { return Ok(None) };
         let head = text[..insert.bytes_read()].to_owned();
@@ -81,9 +81,10 @@ impl InsertRun {
             return Ok(None);
         }
         let (columns, on_duplicate): (_, OnDuplicate) = (insert.columns.take(), insert.on_duplicate.clone());
-        let tables = tables(&insert.table)?;
-        let found = insert.table.find_by(path, &tables);
-        let table = found.ok_or_else(|| unknown_table(&insert.table, &tables))?;
+        let candidates = tables(&insert.table)?;
+        let tables = candidates.as_ref();
+        let found = insert.table.find_by(path, tables);
+        let table = found.ok_or_else(|| unknown_table(&insert.table, tables))?;
         if table.definition.enumerations().next().is_some() {
             // A wrong label must not be reported by a later statement, nor one refused that was just added.
             return Ok(None);
@@ -91,7 +92,7 @@ impl InsertRun {
         let names_columns = columns.is_some();
         let columns = columns.or_else(|| first_columns(table, row.len()));
         let target = Target::new(TableName::of_table(table), columns, on_duplicate);
-        let (table, positions) = target.resolve_among(&tables)?;
+        let (table, positions) = target.resolve_among(tables)?;
         target.refuse_given(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
         // The rows wait for later statements, which have other times.

@@ -1,8 +1,9 @@
 //! The write-ahead log.
 
-use crate::support::{NOW_MS, Scratch, create, file_bytes};
+use crate::support::{NOW_MS, Scratch, append, create, file_bytes, reopen, visible};
 use atsdb_core::{Change, Durability, Store};
 use atsdb_testkit::sample::Plan;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -50,4 +51,34 @@ fn the_log_is_removed_with_its_last_user() {
     drop(snapshot);
     assert!(file_bytes(&scratch.path("a.db")) > 0);
     assert!(!scratch.path("a.db-wal").exists() && !scratch.path("a.db-shm").exists());
+}
+
+/// A commit that makes the log longer waits for the disk twice. What a killed writer leaves is complete all the same.
+#[test]
+fn few_of_many_small_commits_make_the_log_longer() {
+    const COMMITS: u64 = 80;
+    let scratch = Scratch::new();
+    let (path, link, log) = (scratch.path("a.db"), scratch.path("link.db"), scratch.path("a.db-wal"));
+    let store = scratch.open("a.db");
+    let table = create(&store, "t");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let other = reopen(&link);
+    let (mut length, mut longer) = (file_bytes(&log), 0);
+    for seed in 0..COMMITS {
+        append(if seed % 2 == 0 { &store } else { &other }, table, &Plan::new(seed));
+        let now = file_bytes(&log);
+        longer += u64::from(now > length);
+        length = now;
+    }
+    assert!(longer < COMMITS / 2, "{longer} commits");
+    // The log's index is not copied, so that the log is read from its beginning.
+    let copy = scratch.path("copy.db");
+    for (from, to) in [(path, copy.clone()), (log, scratch.path("copy.db-wal"))] {
+        assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+    }
+    let copy = reopen(&copy);
+    assert_eq!(visible(&copy, table).len() as u64, COMMITS);
+    assert_eq!(copy.verify().unwrap(), []);
+    drop((store, other));
+    assert_eq!(visible(&scratch.open("a.db"), table).len() as u64, COMMITS);
 }

@@ -10,6 +10,21 @@ use atsdb_testkit::sample::{Plan, Random, series_table};
 const STEPS: u64 = 30;
 
 #[test]
+fn a_string_that_another_writer_has_added_keeps_its_index() {
+    let scratch = Scratch::new();
+    let (one, other) = (scratch.open("a.db"), scratch.open("a.db"));
+    let table = create(&one, "t");
+    let map = |store: &SqliteStore, values: &[&[u8]]| store.map_values(table, ColumnId(1), 100, values).unwrap();
+    assert_eq!(map(&one, &[b"a"]), [0]);
+    assert_eq!(map(&other, &[b"b"]), [1]);
+    // Both have added strings before.
+    assert_eq!(map(&one, &[b"b", b"c", b"a", b"c"]), [1, 2, 0, 2]);
+    assert_eq!(map(&other, &[b"c", b"d"]), [2, 3]);
+    assert_eq!(map(&one, &[b"d"]), [3]);
+    assert_eq!(one.verify().unwrap(), []);
+}
+
+#[test]
 fn four_processes_write_and_nothing_is_lost() {
     (0..4).for_each(write_by_four);
 }

@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, amended, amendment, series_table};
-use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
+use atsdb_core::{Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId, TimeRange};
 
 const NONE: ChunkId = ChunkId(0);
 
@@ -141,4 +141,12 @@ pub(super) fn the_newest_number_is_a_guard_for_every_table(store: &dyn Store) {
     assert_eq!(old.newest_chunk().unwrap(), known, "a snapshot does not see later chunks");
     commit(store, guarded(table, newest(), Change::default())).unwrap();
     commit(store, guarded(other, newest(), Change::default())).unwrap();
+    let now = store.snapshot().unwrap();
+    for number in [empty, first, known, newest()] {
+        let mut expected = now.chunks(table, TimeRange::ALL).unwrap();
+        expected.retain(|entry| entry.id > number);
+        assert_eq!(now.chunks_since(table, number).unwrap(), expected);
+    }
+    assert_eq!(old.chunks_since(table, empty).unwrap().len(), 1);
+    assert_eq!(old.chunks_since(table, first).unwrap(), []);
 }

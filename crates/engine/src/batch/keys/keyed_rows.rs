@@ -2,6 +2,7 @@
 
 use crate::batch::keys::bounds::KeyBounds;
 use crate::batch::keys::clock::SeriesClock;
+use crate::batch::keys::greatest::lie_beyond;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::merge::{merged_rows, staying};
@@ -16,6 +17,9 @@ use atsdb_codec::to_logical;
 use atsdb_core::{
     ChunkId, Column, ConflictPolicy, Error, ErrorKind, NewChunk, Result, Table, TableDefinition, TableId, TimeRange,
 };
+
+/// The bounds of all key columns of so few rows cost less than looking at the chunks once more.
+const FEW_ROWS: usize = 1_000;
 
 /// The rows of one table with keys that wait, and what is known of its earlier rows.
 #[derive(Debug)]
@@ -104,30 +108,36 @@ impl KeyedRows {
     ) -> Result<SettledRows> {
         let columns: Vec<Vec<KeyColumns>> =
             self.keys.iter().map(|key| waiting.rows.iter().map(|rows| key.columns(rows)).collect()).collect();
-        let candidates = |bounds: &dyn Fn(&Key) -> KeyBounds| {
+        let bounds = |narrowest: &dyn Fn(&Key) -> KeyBounds| -> Vec<KeyBounds> {
             let widened = |(key, batches): (&Key, &Vec<KeyColumns>)| {
-                let mut bounds = bounds(key);
+                let mut bounds = narrowest(key);
                 batches.iter().for_each(|columns| bounds.widen(columns));
                 bounds
             };
-            let bounds: Vec<KeyBounds> = self.keys.iter().zip(&columns).map(widened).collect();
-            let range = self.range(&table.definition, &bounds);
-            Candidates::of(snapshot, table, &self.keys, &bounds, range)
+            self.keys.iter().zip(&columns).map(widened).collect()
         };
+        let candidates = |bounds: &[KeyBounds]| {
+            Candidates::of(snapshot, table, &self.keys, bounds, self.range(&table.definition, bounds))
+        };
+        let row_count: usize = waiting.rows.iter().map(RecordBatch::num_rows).sum();
         let all_rows = || Ok(SettledRows { rows: waiting.rows.clone(), ..SettledRows::default() });
         // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
-        let by_growth = |key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key);
-        if grows && candidates(&by_growth)?.is_empty() {
-            return all_rows();
+        if grows {
+            let by_growth = bounds(&|key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key));
+            if lie_beyond(snapshot, table, &self.keys, &by_growth)? {
+                return all_rows();
+            }
+            if row_count > FEW_ROWS && candidates(&by_growth)?.is_empty() {
+                return all_rows();
+            }
         }
-        let candidates = candidates(&KeyBounds::new)?;
+        let candidates = candidates(&bounds(&KeyBounds::new))?;
         if grows && candidates.is_empty() {
             return all_rows();
         }
         let groups = self.keys.iter().zip(&columns).map(|(key, batches)| Groups::of(batches, key.nulls_equal));
         let groups = groups.collect::<Result<Vec<_>>>()?;
         let found = candidates.probe(snapshot, table, &self.keys, &groups, waiting.policy)?;
-        let row_count = waiting.rows.iter().map(RecordBatch::num_rows).sum();
         let stays = resolve(row_count, &groups, &found.stored, waiting.policy).map_err(|duplicate| {
             let key = &self.keys[duplicate.key];
             duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)

@@ -4,8 +4,8 @@
 //! rows and with the store's rows. The conflict policy decides which of them become chunks. That is cheap for
 //! measurements that arrive in order: a [`SeriesClock`](clock::SeriesClock) shows without a lookup that rows differ
 //! from each other, and a [`KeyBounds`](bounds::KeyBounds) shows by the chunks' statistics that the store has none of
-//! them. Only if neither helps, keys are hashed ([`Groups`](groups::Groups)) and chunks are read ([`probe`]). Not
-//! owned: the batch and its commit.
+//! them, or that they lie beyond all others ([`greatest`]). Only if neither helps, keys are hashed
+//! ([`Groups`](groups::Groups)) and chunks are read ([`probe`]). Not owned: the batch and its commit.
 //!
 //! A key that is added to a table with rows is checked once for all of them ([`added`], [`duplicates`]).
 
@@ -14,6 +14,7 @@ pub(crate) mod bounds;
 mod clock;
 pub(crate) mod conflicting_rows;
 mod duplicates;
+mod greatest;
 pub(crate) mod groups;
 pub(crate) mod index;
 pub(crate) mod key;

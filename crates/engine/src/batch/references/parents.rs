@@ -142,7 +142,8 @@ impl Batch {
         let overlay = Overlay { store, base, stage, tables: tables.clone(), removed: BTreeSet::new(), pending };
         let store: Box<dyn Snapshot> = Box::new(overlay);
         let (hidden, staged, seen) = (Vec::new(), BTreeSet::new(), None);
-        let inner = Inner { store, tables, hidden, staged, seen, shared, residents, past_caches: false };
+        let (begun, past_caches) = (None, false);
+        let inner = Inner { store, tables, hidden, staged, seen, begun, shared, residents, past_caches };
         scan_over(&ReadSnapshot::of(inner), table, entries)
     }
 
