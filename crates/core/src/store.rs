@@ -359,8 +359,8 @@ pub trait Snapshot: Send + Sync {
     /// Returns a table's visible chunks with a time in the range, by slice, then by number.
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>>;
 
-    /// Returns a table's visible chunks with a number above `newest`, by slice, then by number. A store that can reads
-    /// no others.
+    /// Returns a table's visible chunks with a number above `newest`, by slice, then by number. Stores that can find
+    /// these without the others read only these.
     fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
         let mut entries = self.chunks(table, TimeRange::ALL)?;
         entries.retain(|entry| entry.id > newest);

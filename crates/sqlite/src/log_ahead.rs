@@ -98,25 +98,27 @@ mod tests {
 
     #[test]
     fn only_several_small_commits_in_a_row_make_the_log_longer() {
+        const BEFORE: usize = 400_000;
         let scratch = tempfile::tempdir().unwrap();
         let log = scratch.path().join("a.db-wal");
-        std::fs::write(&log, [1; 100]).unwrap();
+        std::fs::write(&log, vec![1; BEFORE]).unwrap();
         let mut ahead = LogAhead::default();
         let mut frames = 0;
         for added in [3, 3, 3, 3, 3, 3, 3, SMALL_FRAMES_MAX + 1, 3, 3, 3, 3, 3, 3, 3] {
             frames += added;
             ahead.note_commit(frames);
             ahead.extend(&log);
-            assert_eq!(length(&log), 100);
+            assert_eq!(length(&log), BEFORE as u64);
         }
+        // These and the next small commits would take more than the log has.
         ahead.note_commit(frames + 3);
         ahead.extend(&log);
         let bytes = std::fs::read(&log).unwrap();
-        assert_eq!(bytes.len(), 100 + ZERO_BYTES);
-        assert!(bytes[..100].iter().all(|byte| *byte == 1) && bytes[100..].iter().all(|byte| *byte == 0));
+        assert_eq!(bytes.len(), BEFORE + ZERO_BYTES);
+        assert!(bytes[..BEFORE].iter().all(|byte| *byte == 1) && bytes[BEFORE..].iter().all(|byte| *byte == 0));
         ahead.note_commit(frames + 6);
         ahead.extend(&log);
-        assert_eq!(length(&log), 100 + ZERO_BYTES as u64, "it is long enough");
+        assert_eq!(length(&log), (BEFORE + ZERO_BYTES) as u64, "it is long enough");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::support::{NOW_MS, Scratch, append, create, file_bytes, reopen, visible};
 use atsdb_core::{Change, Durability, Store};
+use atsdb_sqlite::SqliteStore;
 use atsdb_testkit::sample::Plan;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,10 +59,10 @@ fn the_log_is_removed_with_its_last_user() {
 fn few_of_many_small_commits_make_the_log_longer() {
     const COMMITS: u64 = 80;
     let scratch = Scratch::new();
-    let (path, link, log) = (scratch.path("a.db"), scratch.path("link.db"), scratch.path("a.db-wal"));
+    let (link, log) = (scratch.path("link.db"), scratch.path("a.db-wal"));
     let store = scratch.open("a.db");
     let table = create(&store, "t");
-    std::os::unix::fs::symlink(&path, &link).unwrap();
+    std::os::unix::fs::symlink(scratch.path("a.db"), &link).unwrap();
     let other = reopen(&link);
     let (mut length, mut longer) = (file_bytes(&log), 0);
     for seed in 0..COMMITS {
@@ -71,14 +72,46 @@ fn few_of_many_small_commits_make_the_log_longer() {
         length = now;
     }
     assert!(longer < COMMITS / 2, "{longer} commits");
-    // The log's index is not copied, so that the log is read from its beginning.
-    let copy = scratch.path("copy.db");
-    for (from, to) in [(path, copy.clone()), (log, scratch.path("copy.db-wal"))] {
-        assert!(Command::new("cp").args([from, to]).status().unwrap().success());
-    }
-    let copy = reopen(&copy);
+    let copy = as_killed(&scratch);
     assert_eq!(visible(&copy, table).len() as u64, COMMITS);
     assert_eq!(copy.verify().unwrap(), []);
     drop((store, other));
     assert_eq!(visible(&scratch.open("a.db"), table).len() as u64, COMMITS);
+}
+
+/// The log then ends elsewhere than the store's last commit has left it.
+#[test]
+fn another_program_writes_to_the_log_and_empties_it_between_small_commits() {
+    const COMMITS: u64 = 90;
+    let scratch = Scratch::new();
+    let store = scratch.open("a.db");
+    let table = create(&store, "t");
+    let other = rusqlite::Connection::open(scratch.path("a.db")).unwrap();
+    for seed in 0..COMMITS {
+        append(&store, table, &Plan::new(seed));
+        if seed % 10 == 9 {
+            let mode = ["PASSIVE", "RESTART", "TRUNCATE"][(seed / 10 % 3) as usize];
+            other.query_row(&format!("PRAGMA wal_checkpoint({mode})"), [], |_| Ok(())).unwrap();
+        }
+        if seed % 4 == 3 {
+            other.execute_batch("UPDATE atsdb_table SET name = name").unwrap();
+        }
+        if seed % 30 == 28 {
+            let copy = as_killed(&scratch);
+            assert_eq!(visible(&copy, table).len() as u64, seed + 1);
+            assert_eq!(copy.verify().unwrap(), []);
+        }
+    }
+    assert_eq!(visible(&store, table).len() as u64, COMMITS);
+    assert_eq!(store.verify().unwrap(), []);
+}
+
+/// The store as its writers would leave it if they were killed now. The index of the log is not copied, so that the log
+/// is read from its beginning. Another process copies, since closing a plain file drops SQLite's locks.
+fn as_killed(scratch: &Scratch) -> SqliteStore {
+    for ending in ["", "-wal"] {
+        let (from, to) = (scratch.path(&format!("a.db{ending}")), scratch.path(&format!("copy.db{ending}")));
+        assert!(Command::new("cp").args([from, to]).status().unwrap().success());
+    }
+    reopen(&scratch.path("copy.db"))
 }

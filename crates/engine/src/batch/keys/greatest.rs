@@ -32,10 +32,13 @@ fn greatest_values(snapshot: &ReadSnapshot, table: &Table, keys: &[Key]) -> Resu
     if snapshot.table_by_id(table.id).is_none_or(|stored| stored.version != table.version) {
         return Ok(None);
     }
-    let newest = snapshot.inner.store.newest_chunk()?;
     let known = remembered.of(table.id).filter(|known| known.version == table.version);
+    if known.as_ref().is_some_and(|known| begun < known.noted) {
+        return Ok(None);
+    }
+    let newest = snapshot.inner.store.newest_chunk()?;
     let (mut values, since) = match known {
-        Some(known) if begun < known.noted || newest < known.newest => return Ok(None),
+        Some(known) if newest < known.newest => return Ok(None),
         Some(known) if newest == known.newest => return Ok(Some(known.values)),
         Some(known) => (known.values, known.newest),
         None => (vec![Some(i64::MIN); keys.len()], ChunkId(0)),
