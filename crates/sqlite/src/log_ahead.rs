@@ -22,8 +22,9 @@ const PAGE_BYTES: u64 = 4_096;
 const SMALL_FRAMES_MAX: i64 = 32;
 /// How many small commits in a row show that more will follow. A program that commits once or twice writes no zeros.
 const SMALL_COMMITS_MIN: u32 = 8;
-/// How many zeros are appended at once.
-const ZERO_BYTES: usize = 256 << 10;
+const FRAME_BYTES: u64 = FRAME_HEAD_BYTES + PAGE_BYTES;
+/// How many zeros are appended at once: those of 64 frames.
+const ZERO_BYTES: usize = 64 * FRAME_BYTES as usize;
 
 /// The end of the log, as the writer knows it.
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ impl LogAhead {
 
     fn is_due(&self) -> bool {
         let frames = u64::try_from(self.frames + SMALL_FRAMES_MAX).unwrap_or(0);
-        let end = LOG_HEAD_BYTES + frames * (FRAME_HEAD_BYTES + PAGE_BYTES);
+        let end = LOG_HEAD_BYTES + frames * FRAME_BYTES;
         self.small_commits >= SMALL_COMMITS_MIN && end > self.length
     }
 
@@ -71,13 +72,19 @@ impl LogAhead {
         };
         self.length = file.metadata()?.len();
         // The first commit writes the header of an empty log. A log that was restarted may be long enough.
-        if self.length > 0 && self.is_due() {
+        if self.is_due() && has_whole_frames(self.length) {
             append_zeros(&file, self.length)?;
             self.length += ZERO_BYTES as u64;
         }
         self.file = Some(file);
         Ok(())
     }
+}
+
+/// Whether a log of this length ends with a frame. Zeros behind a part of a frame, which a failed commit has left, could
+/// complete the frame, and with it the commit.
+fn has_whole_frames(length: u64) -> bool {
+    length.checked_sub(LOG_HEAD_BYTES).is_some_and(|frames| frames > 0 && frames.is_multiple_of(FRAME_BYTES))
 }
 
 /// Appends zeros to a file of this length, or leaves it as it is.
@@ -98,7 +105,7 @@ mod tests {
 
     #[test]
     fn only_several_small_commits_in_a_row_make_the_log_longer() {
-        const BEFORE: usize = 400_000;
+        const BEFORE: usize = (LOG_HEAD_BYTES + 97 * FRAME_BYTES) as usize;
         let scratch = tempfile::tempdir().unwrap();
         let log = scratch.path().join("a.db-wal");
         std::fs::write(&log, vec![1; BEFORE]).unwrap();
@@ -125,7 +132,7 @@ mod tests {
     fn a_log_that_was_restarted_is_looked_at_again() {
         let scratch = tempfile::tempdir().unwrap();
         let log = scratch.path().join("a.db-wal");
-        std::fs::write(&log, [1; 100]).unwrap();
+        std::fs::write(&log, [1; 4_152]).unwrap();
         let mut ahead = LogAhead::default();
         let mut commit = |frames| {
             ahead.note_commit(frames);
@@ -133,13 +140,26 @@ mod tests {
             length(&log)
         };
         for frames in 1..8 {
-            assert_eq!(commit(frames), 100);
+            assert_eq!(commit(frames), 4_152);
         }
-        assert_eq!(commit(8), 100 + ZERO_BYTES as u64);
+        assert_eq!(commit(8), 4_152 + ZERO_BYTES as u64);
         File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
         assert_eq!(commit(3), 0, "the next commit writes the header");
         std::fs::write(&log, [1; 4_152]).unwrap();
         assert_eq!(commit(4), 4_152 + ZERO_BYTES as u64);
+    }
+
+    #[test]
+    fn a_log_that_ends_within_a_frame_is_left_as_it_is() {
+        let scratch = tempfile::tempdir().unwrap();
+        let log = scratch.path().join("a.db-wal");
+        let mut ahead = LogAhead::default();
+        for (frames, length_before) in (1..40).zip((100..4_151).step_by(100)) {
+            std::fs::write(&log, vec![1; length_before]).unwrap();
+            ahead.note_commit(frames);
+            ahead.extend(&log);
+            assert_eq!(length(&log), length_before as u64);
+        }
     }
 
     #[test]
