@@ -315,9 +315,10 @@ impl Engine {
         ReadSnapshot::take(self.shared())
     }
 
-    /// Whether a snapshot is taken in a moment, because no other process or machine has to answer.
+    /// Whether a snapshot is taken in a moment: no other process or machine has to answer, and no commit that changes
+    /// tables in memory, which snapshots wait for, is running.
     pub fn is_at_hand(&self) -> bool {
-        self.shared().store.is_at_hand()
+        self.shared().store.is_at_hand() && !self.shared().residents.is_changing()
     }
 
     /// Figures of the cache of decoded columns.

@@ -98,6 +98,11 @@ impl ResidentTables {
         Ok((take()?, self.snapshot()))
     }
 
+    /// Whether the next state is being created, for which [`beside`](Self::beside) waits. That may include a commit.
+    pub fn is_changing(&self) -> bool {
+        !self.generation.load(Ordering::SeqCst).is_multiple_of(2)
+    }
+
     /// Creates a table without rows.
     pub fn empty(&self, definition: &TableDefinition, types: Vec<DataType>) -> Arc<TableState> {
         Arc::new(TableState::new(definition, types, self.seed, self.threads))

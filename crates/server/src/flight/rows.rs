@@ -2,8 +2,9 @@
 //! no client meets a type or a size that it cannot read.
 
 use super::error::{IntoStatus, StatusResult};
+use crate::shared::batch_size::byte_count;
 use arrow_flight::{FlightData, SchemaAsIpc};
-use atsdb::arrow::array::{ArrayRef, RecordBatch};
+use atsdb::arrow::array::RecordBatch;
 use atsdb::arrow::compute::cast;
 use atsdb::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use atsdb::arrow::ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
@@ -115,19 +116,10 @@ impl RowEncoder {
     }
 }
 
-/// The size of a batch's own rows in bytes. A batch may be a slice of far larger arrays.
-fn byte_count(batch: &RecordBatch) -> usize {
-    let of_column = |column: &ArrayRef| {
-        let own = column.to_data().get_slice_memory_size();
-        own.unwrap_or_else(|_| column.get_array_memory_size())
-    };
-    batch.columns().iter().map(of_column).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atsdb::arrow::array::Int64Array;
+    use atsdb::arrow::array::{ArrayRef, Int64Array};
 
     #[test]
     fn messages_have_the_size_of_their_own_rows() {

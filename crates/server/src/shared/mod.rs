@@ -7,6 +7,7 @@
 
 pub(crate) mod arrow_claims;
 pub(crate) mod arrow_stream;
+pub(crate) mod batch_size;
 pub(crate) mod clock;
 pub(crate) mod collector;
 pub(crate) mod form;

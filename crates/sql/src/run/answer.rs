@@ -45,10 +45,10 @@ impl AnswerRows {
         Self { schema: rows.schema(), source: Source::Query(rows) }
     }
 
-    /// The number of rows that were not read yet, if all of them are computed already.
-    pub fn count_ready(&self) -> Option<usize> {
+    /// The batches that were not read yet, if all of them are computed already.
+    pub fn ready(&self) -> Option<&[RecordBatch]> {
         match &self.source {
-            Source::Read(batches) => Some(batches.as_slice().iter().map(RecordBatch::num_rows).sum()),
+            Source::Read(batches) => Some(batches.as_slice()),
             Source::Query(_) => None,
         }
     }

@@ -83,6 +83,7 @@ impl Session {
 mod tests {
     use super::*;
     use crate::run::options::SessionOptions;
+    use atsdb_core::SearchPath;
     use atsdb_engine::{Engine, EngineOptions};
     use atsdb_memory::MemoryStore;
     use std::sync::Arc;
@@ -211,6 +212,37 @@ mod tests {
         run(&other, "ALTER TABLE t RENAME COLUMN n TO m");
         assert_eq!(at_once(&session, sql), None);
         assert!(session.execute(&statement(sql), &[]).is_err());
+    }
+
+    #[test]
+    fn many_rows_are_not_ordered_at_once() {
+        let session = session();
+        run(&session, "CREATE TABLE big (time TIMESTAMP, n INT)");
+        run(&session, "INSERT INTO big SELECT '2024-01-01', n FROM generate_series(1, 20000) AS s(n)");
+        for (sql, at_once_count) in [
+            ("SELECT n FROM big WHERE n < 4 ORDER BY n LIMIT 2", Some(2)),
+            ("SELECT n FROM big WHERE n > 4 ORDER BY n LIMIT 2", None),
+        ] {
+            plan(&session, &|_| sql.to_owned());
+            assert_eq!(at_once(&session, sql), at_once_count, "{sql}");
+            assert_eq!(run(&session, sql), 2, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_state_is_not_seen_with_another_search_path() {
+        let session = session();
+        run(&session, "CREATE SCHEMA s");
+        run(&session, "CREATE TABLE s.t (time TIMESTAMP, sensor TEXT, n INT) WITH (map = 'sensor:u8')");
+        run(&session, "INSERT INTO s.t VALUES ('2024-01-01', 's0', 7)");
+        plan(&session, &point);
+        session.set_search_path(SearchPath::parse("s").unwrap()).unwrap();
+        plan(&session, &point);
+        let mut present = PresentState::default();
+        let mut count = || session.execute_at_once(&statement(&point(3)), &mut present).map(row_count);
+        assert_eq!(count(), Some(0));
+        session.set_search_path(SearchPath::default()).unwrap();
+        assert_eq!(count(), Some(1));
     }
 
     #[test]

@@ -20,7 +20,9 @@ impl fmt::Debug for PresentState {
 impl Session {
     /// The state that statements at once see.
     pub(super) fn present(&self, present: &mut PresentState) -> Option<(ReadSnapshot, DefinitionScope)> {
-        if present.0.is_none() {
+        // The search path of a transaction that ended meanwhile is over.
+        let path = self.search_path();
+        if present.0.as_ref().is_none_or(|(snapshot, _)| *snapshot.search_path() != path) {
             present.0 = Some(self.snapshot_for_planning().ok()?);
         }
         present.0.clone()

@@ -8,12 +8,18 @@ use super::answer_at_once::AnswerAtOnce;
 use super::bind::{Plan, Portal, Progress};
 use super::block::Block;
 use super::session::{AfterWork, Connection};
+use crate::pg::catalogue::has_sign;
 use crate::pg::error::Failure;
 use crate::pg::wire::incoming::{Incoming, Target};
+use crate::shared::batch_size::byte_count;
+use arrow::array::RecordBatch;
 use atsdb::sql::{Answer, PresentState};
 
 /// The maximum number of rows that are sent without blocking.
 const ROWS_MAX: usize = 200;
+
+/// The maximum size of these rows in bytes. A single text may be far longer.
+const BYTES_MAX: usize = 64 << 10;
 
 impl Connection {
     /// Handles what has arrived, as long as each message takes only a moment. `None` if one that may take longer is
@@ -50,9 +56,7 @@ impl Connection {
                 return None;
             }
             self.io.advance(length);
-            let answered = self.answer(message);
-            (self.at_once, self.io.permit) = (None, None);
-            match answered {
+            match self.answer(message) {
                 Ok(AfterWork::Wait) => {}
                 Ok(AfterWork::End) | Err(Failure::Gone) => return Some(AfterWork::End),
                 Err(Failure::Error(error)) => {
@@ -98,6 +102,8 @@ impl Connection {
     /// What the store answers to a message, if that takes only a moment.
     fn answer_of_store(&self, message: &Incoming, present: &mut PresentState) -> Option<AnswerAtOnce> {
         match message {
+            // The connection itself computes what such a text says of the session and the catalogue, and then plans it.
+            Incoming::Query(text) | Incoming::Parse { text, .. } if has_sign(text) => None,
             Incoming::Query(text) => self.session.execute_at_once(text, present).map(AnswerAtOnce::Executed),
             Incoming::Parse { text, types, .. } => {
                 let statements = self.session.statements(text).ok()?;
@@ -119,7 +125,10 @@ impl Connection {
 
 fn has_few_rows(answer: &AnswerAtOnce) -> bool {
     match answer {
-        AnswerAtOnce::Executed(Answer::Rows(rows)) => rows.count_ready().is_some_and(|count| count <= ROWS_MAX),
+        AnswerAtOnce::Executed(Answer::Rows(rows)) => rows.ready().is_some_and(|batches| {
+            let row_count: usize = batches.iter().map(RecordBatch::num_rows).sum();
+            row_count <= ROWS_MAX && batches.iter().map(byte_count).sum::<usize>() <= BYTES_MAX
+        }),
         AnswerAtOnce::Executed(Answer::Done { .. }) | AnswerAtOnce::Prepared(_) => true,
     }
 }

@@ -128,6 +128,15 @@ impl Connection {
 
     /// Handles one message.
     pub(super) fn answer(&mut self, message: Incoming) -> Result<AfterWork, Failure> {
+        let answered = self.answer_message(message);
+        // An answer of the store that was not needed, because the message failed before, is none for the next message.
+        if self.at_once.take().is_some() {
+            (self.io.permit, self.deadline) = (None, Deadline::default());
+        }
+        answered
+    }
+
+    fn answer_message(&mut self, message: Incoming) -> Result<AfterWork, Failure> {
         match message {
             Incoming::Terminate => return Ok(AfterWork::End),
             Incoming::Sync => self.sync()?,
@@ -227,7 +236,7 @@ impl Connection {
     /// Ends a statement: its permit is free again.
     pub(super) fn end(&mut self, listed: ListedStatement, done: Result<(), Failure>) -> Result<(), Failure> {
         drop(listed);
-        (self.io.permit, self.io.holds, self.at_once) = (None, Holds::default(), None);
+        (self.io.permit, self.io.holds) = (None, Holds::default());
         let done = std::mem::take(&mut self.deadline).explain(done);
         match done {
             Err(Failure::Error(error)) if error.code == "57014" && self.key.termination().is_requested() => {

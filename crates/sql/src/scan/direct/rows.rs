@@ -30,6 +30,8 @@ const CHUNKS_MAX: usize = 4;
 /// A read that examines no more rows than this, in memory, and lists no more chunks, takes a moment.
 const MOMENT_ROWS_MAX: u64 = 1 << 18;
 const MOMENT_LISTED_MAX: usize = 200;
+/// A read that has more rows than this to order takes longer.
+const MOMENT_ORDERED_MAX: usize = 10_000;
 
 /// After a read that takes longer, this many are not tried as short ones: finding out takes time, too.
 const SKIPS: u32 = 1_000;
@@ -152,8 +154,10 @@ impl DirectRows {
         let Some(limit) = self.limit(parameters).filter(|limit| *limit > 0) else { return Ok(None) };
         let scan = self.conditions.scan(parameters, table, snapshot, &self.columns)?;
         let Some(mut scan) = scan else { return Ok(None) };
+        // Also noted for the next reads if this one may take longer.
+        let is_short = self.takes_a_moment(&scan);
         if length == ReadLength::Moment {
-            if !self.takes_a_moment(&scan) {
+            if !is_short {
                 return Ok(None);
             }
             scan = scan.only_in_memory();
@@ -188,6 +192,12 @@ impl DirectRows {
             if let Some(rows) = scan.read(position)?.filter(|rows| rows.num_rows() > 0) {
                 row_count += rows.num_rows();
                 found.push(rows);
+            }
+            if !self.order.is_empty() && row_count > MOMENT_ORDERED_MAX {
+                self.note_longer();
+                if length == ReadLength::Moment {
+                    return Ok(None);
+                }
             }
             if !self.order.is_empty() && row_count >= limit {
                 found = vec![self.ordered(&found, limit)?];
@@ -227,15 +237,19 @@ impl DirectRows {
         !self.counts && skips == 0
     }
 
-    /// Whether a scan has listed few chunks, and the rows that it may have to examine are few.
+    /// Whether a scan has listed few chunks, and the rows that it may have to examine are few. If not, it is noted.
     fn takes_a_moment(&self, scan: &Scan) -> bool {
         let is_short = scan.chunk_count_listed() <= MOMENT_LISTED_MAX
             && scan.chunks().len() <= CHUNKS_MAX
             && scan.row_count_max() <= MOMENT_ROWS_MAX;
         if !is_short {
-            self.skips.store(SKIPS, Ordering::Relaxed);
+            self.note_longer();
         }
         is_short
+    }
+
+    fn note_longer(&self) {
+        self.skips.store(SKIPS, Ordering::Relaxed);
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
