@@ -164,8 +164,8 @@ mod tests {
     fn groups_that_are_set_aside_often_are_merged() {
         let field = |name| Field::new(name, DataType::Int64, true);
         let schema = Arc::new(Schema::new(vec![field("key"), field("value")]));
-        let keys: Int64Array = (0..140_000).map(|row| Some(row * 7_919)).collect();
-        let values: Int64Array = (0..140_000).map(|row| (row % 3 > 0).then_some(row)).collect();
+        let keys: Int64Array = (0..140_000_i64).map(|row| Some(row * 7_919)).collect();
+        let values: Int64Array = (0..140_000_i64).map(|row| (row % 3 > 0).then_some(row)).collect();
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys), Arc::new(values)]).unwrap();
         let measures = [Measure { kind: MeasureKind::Sum, column: 1 }];
         let none = Groups::new(&schema, &[GroupKey::Values { column: 0 }], &measures, |_| None).unwrap();
@@ -185,7 +185,7 @@ mod tests {
             total += sums.iter().sum::<i128>();
             with_values += counts.iter().filter(|count| **count > 0).count();
         }
-        let of_values: i128 = (0..140_000).filter(|row| row % 3 > 0).sum();
+        let of_values: i128 = (0..140_000_i128).filter(|row| row % 3 > 0).sum();
         assert_eq!((group_count, total, with_values), (140_000, 20 * of_values, 93_333));
     }
 }
