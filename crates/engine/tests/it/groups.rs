@@ -256,7 +256,7 @@ fn groups_that_were_set_aside_are_those_of_a_model() {
             let mut groups = none.clone();
             for rows in batches {
                 groups.add(&batch(rows)).unwrap();
-                groups.set_aside_many();
+                groups.set_aside_many().unwrap();
             }
             groups
         };
@@ -287,7 +287,7 @@ fn values_and_moments_of_groups_that_were_set_aside_are_kept() {
     let mut groups = none.clone();
     for part in &parts {
         groups.add(&batch(part)).unwrap();
-        groups.set_aside_many();
+        groups.set_aside_many().unwrap();
     }
     assert!(groups.has_set_aside());
     let mut group_count = 0;

@@ -151,6 +151,8 @@ fn groups_that_are_not_chosen_by_a_limit_alone_are_all_aggregated() {
         "SELECT odd, count(DISTINCT sensor) FROM t GROUP BY odd LIMIT 3",
         "SELECT count(DISTINCT sensor) FROM t LIMIT 3",
         "SELECT sensor, avg(v) FROM t GROUP BY sensor LIMIT 3",
+        // Groups in order are complete before all rows are read.
+        "SELECT value, count(*) FROM generate_series(1, 1000) GROUP BY value LIMIT 3",
     ] {
         assert!(!plan(&session, query).contains("FirstGroupsExec"), "{query}");
         ask(&session, query);

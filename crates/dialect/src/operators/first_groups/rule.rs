@@ -9,12 +9,12 @@ use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use std::sync::Arc;
 
 /// If more groups are wanted, the operator is not used.
@@ -102,8 +102,9 @@ fn below_final(last: &AggregateExec, group_count: usize) -> Result<Option<Arc<dy
 /// The input of an aggregate, with the operator above it.
 fn chosen_rows(aggregate: &AggregateExec, group_count: usize) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let group_by = aggregate.group_expr();
-    // With a limit of its own, it reads rows only until there are enough groups.
-    if group_by.is_empty() || !group_by.is_single() || aggregate.limit_options().is_some() {
+    // With a limit of its own, or if rows come in the order of keys, it reads rows only until there are enough groups.
+    let reads_all_rows = aggregate.limit_options().is_none() && *aggregate.input_order_mode() == InputOrderMode::Linear;
+    if group_by.is_empty() || !group_by.is_single() || !reads_all_rows {
         return Ok(None);
     }
     let keys = group_by.input_exprs();

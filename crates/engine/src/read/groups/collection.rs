@@ -35,6 +35,8 @@ pub struct Groups {
     pub(super) row_counts: Vec<u64>,
     /// The groups that were set aside, by partition; empty if there are none.
     pub(super) set_aside: Vec<GroupPartition>,
+    /// The number of groups that were set aside when they were merged last; 0 before that.
+    pub(super) merged_count: usize,
     runs: Runs,
     /// The group of each run, or of each row, of the current window.
     span_groups: Vec<u32>,
@@ -61,6 +63,7 @@ impl Groups {
             states,
             row_counts: Vec::new(),
             set_aside: Vec::new(),
+            merged_count: 0,
             runs: Runs::default(),
             span_groups: Vec::new(),
         })

@@ -14,13 +14,31 @@ const PARTITION_COUNT: usize = 64;
 /// groups are held, the more rows find theirs.
 const SET_ASIDE_MIN: usize = 1 << 17;
 
+/// Groups that were set aside are merged if they are at least this many: the same ones may have been set aside several
+/// times.
+const MERGED_MIN: usize = 8 * SET_ASIDE_MIN;
+
+/// They are merged again if they have become this many times as many. So merging takes little time even if all are
+/// different.
+const MERGED_GROWTH: usize = 4;
+
 impl Groups {
+    /// Whether there are so many groups that they are better set aside.
+    pub fn are_many(&self) -> bool {
+        self.keyed.is_hashed() && self.len() >= SET_ASIDE_MIN
+    }
+
     /// Sets the groups aside if they are many, and starts anew. From then on, only [`partitions`](Self::partitions)
     /// returns all groups. Keys that are looked up by position are never set aside.
-    pub fn set_aside_many(&mut self) {
-        if self.keyed.is_hashed() && self.len() >= SET_ASIDE_MIN {
+    pub fn set_aside_many(&mut self) -> Result<()> {
+        if self.are_many() {
             self.set_aside();
+            if self.set_aside_count() >= MERGED_MIN.max(MERGED_GROWTH * self.merged_count) {
+                self.merge_set_aside()?;
+                self.merged_count = self.set_aside_count();
+            }
         }
+        Ok(())
     }
 
     /// Whether groups were set aside.
@@ -53,20 +71,45 @@ impl Groups {
         self.set_aside.resize_with(PARTITION_COUNT, GroupPartition::default);
         let (sorted, ends) = by_partition(self.keyed.keys());
         let mut start = 0;
-        for (partition, end) in self.set_aside.iter_mut().zip(ends) {
-            let groups = &sorted[start..end];
-            start = end;
-            if !groups.is_empty() {
-                partition.parts.push(GroupPart {
-                    keys: keys_of(&self.keyed, groups),
-                    states: self.states.iter_mut().map(|state| state.take(groups)).collect(),
-                    row_counts: of_groups(&self.row_counts, groups),
-                });
+        for (partition, end) in ends.into_iter().enumerate() {
+            if start < end {
+                let part = self.take(&sorted[start..end]);
+                self.set_aside[partition].parts.push(part);
             }
+            start = end;
         }
         self.keyed.clear();
         self.states.iter_mut().for_each(MeasureState::clear);
         self.row_counts.clear();
+    }
+
+    /// The number of groups that were set aside. A group counts as often as it was set aside since the last merge.
+    fn set_aside_count(&self) -> usize {
+        self.set_aside.iter().flat_map(|partition| &partition.parts).map(|part| part.row_counts.len()).sum()
+    }
+
+    /// Merges the parts of each partition. There must be no groups that are not set aside.
+    fn merge_set_aside(&mut self) -> Result<()> {
+        let partitions = std::mem::take(&mut self.set_aside);
+        // An index of the size that one partition needs is faster than the large one.
+        self.keyed = KeyedGroups::new(&self.packing);
+        let none = self.clone();
+        for partition in partitions {
+            let mut groups = none.clone();
+            groups.merge_partition(partition)?;
+            let all: Vec<u32> = (0..).take(groups.len()).collect();
+            self.set_aside.push(GroupPartition { parts: vec![groups.take(&all)] });
+        }
+        Ok(())
+    }
+
+    /// Moves some groups to a part, which takes no more memory than it needs.
+    fn take(&mut self, groups: &[u32]) -> GroupPart {
+        GroupPart {
+            keys: keys_of(&self.keyed, groups),
+            states: self.states.iter_mut().map(|state| state.take(groups)).collect(),
+            row_counts: of_groups(&self.row_counts, groups),
+        }
     }
 }
 
@@ -106,4 +149,43 @@ fn keys_by_partition<K: PackedKey>(keys: &[K]) -> (Vec<u32>, [usize; PARTITION_C
         *at += 1;
     }
     (sorted, ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::GroupKey;
+    use super::super::measure::{Measure, MeasureKind, Measured};
+    use super::*;
+    use arrow::array::{Int64Array, RecordBatch};
+    use arrow::datatypes::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    #[test]
+    fn groups_that_are_set_aside_often_are_merged() {
+        let field = |name| Field::new(name, DataType::Int64, true);
+        let schema = Arc::new(Schema::new(vec![field("key"), field("value")]));
+        let keys: Int64Array = (0..140_000_i64).map(|row| Some(row * 7_919)).collect();
+        let values: Int64Array = (0..140_000_i64).map(|row| (row % 3 > 0).then_some(row)).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys), Arc::new(values)]).unwrap();
+        let measures = [Measure { kind: MeasureKind::Sum, column: 1 }];
+        let none = Groups::new(&schema, &[GroupKey::Values { column: 0 }], &measures, |_| None).unwrap();
+        let mut groups = none.clone();
+        for _ in 0..20 {
+            groups.add(&batch).unwrap();
+            groups.set_aside_many().unwrap();
+            assert!(groups.is_empty() && groups.set_aside_count() < MERGED_MIN);
+        }
+        let (mut group_count, mut total, mut with_values) = (0, 0, 0);
+        for partition in Groups::partitions(vec![groups]) {
+            let mut groups = none.clone();
+            groups.merge_partition(partition).unwrap();
+            let Measured::Integers(sums, counts) = groups.measured(0, 0..groups.len()) else { panic!() };
+            assert!(counts.iter().all(|count| [0, 20].contains(count)));
+            group_count += groups.len();
+            total += sums.iter().sum::<i128>();
+            with_values += counts.iter().filter(|count| **count > 0).count();
+        }
+        let of_values: i128 = (0..140_000_i128).filter(|row| row % 3 > 0).sum();
+        assert_eq!((group_count, total, with_values), (140_000, 20 * of_values, 93_333));
+    }
 }

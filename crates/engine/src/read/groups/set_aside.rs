@@ -3,8 +3,8 @@
 use super::keyed::KeyList;
 use super::measure::MeasureState;
 
-/// Groups whose keys have hashes of one partition. The parts of a group that were set aside one after the other are not
-/// merged yet.
+/// Groups whose keys have hashes of one partition. Parts of one group that were set aside one after the other may still
+/// be separate.
 #[derive(Debug, Clone, Default)]
 pub struct GroupPartition {
     pub(super) parts: Vec<GroupPart>,

@@ -314,7 +314,7 @@ impl AggregateThread {
             if self.scan.add_to(&mut self.groups, position).map_err(from_engine)? {
                 self.chunks_read.add(1);
             }
-            self.groups.set_aside_many();
+            self.groups.set_aside_many().map_err(from_engine)?;
             self.reservation.try_resize(self.groups.memory_bytes())?;
             // A stopped query ends here.
             tokio::task::yield_now().await;
