@@ -32,3 +32,4 @@ mod saving;
 mod scan;
 mod sealing;
 mod support;
+mod text_lengths;
