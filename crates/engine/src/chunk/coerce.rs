@@ -1,4 +1,4 @@
-//! Brings a caller's batch into the columns of a table: order, types, NULLs. A value that would change is refused, and
+//! Brings a caller's batch into the columns of a table: order, types, lengths of texts, NULLs. A value that would change is refused, and
 //! the error names its row and column.
 
 use crate::chunk::fitting::fitting;

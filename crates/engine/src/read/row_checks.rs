@@ -1,4 +1,4 @@
-//! Testing rows that are read, or rewritten, against CHECK constraints.
+//! Testing rows that are read, or rewritten, against CHECK constraints, and existing rows against lengths of texts.
 
 use crate::chunk::plain::plain;
 use crate::chunk::text_length::require_stored;
