@@ -1,5 +1,5 @@
-//! Brings a caller's batch into the columns of a table: order, types, lengths of texts, NULLs. A value that would change is refused, and
-//! the error names its row and column.
+//! Brings a caller's batch into the columns of a table: order, types, lengths of texts, NULLs. A value that would
+//! change is refused, and the error names its row and column.
 
 use crate::chunk::fitting::fitting;
 use crate::chunk::long_values::LongValues;

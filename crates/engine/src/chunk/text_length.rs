@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 /// Texts as a column of this length stores them. They may be a dictionary of texts.
 pub(crate) fn fit_texts(length: TextLength, array: ArrayRef, rows: RowNumbers) -> Result<ArrayRef> {
-    let plain = match array.as_any_dictionary_opt().map(|dictionary| are_stored(length, dictionary.values())) {
+    let dictionary = array.as_any_dictionary_opt();
+    let has_stored_strings = dictionary.map(|dictionary| are_stored(length, dictionary.values()));
+    let plain = match has_stored_strings {
         Some(true) => return Ok(array),
         // Strings that no row uses need not fit.
         Some(false) => cast(&array, &DataType::Utf8)?,

@@ -1,5 +1,5 @@
-//! Texts of columns with a declared length, without SQL: spaces beyond it are cut, and longer texts are refused in every
-//! way in which rows come into a table.
+//! Texts of columns with a declared length, without SQL: spaces beyond it are cut, and longer texts are refused in
+//! every way in which rows come into a table.
 
 use crate::support::{Row, append, batch_of, engine, engines, read_all, readings, row};
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
