@@ -190,8 +190,9 @@ fn columns(session: &Session, tables: &[&Table], filter: &ObjectFilter) -> Resul
     // The SQL standard has no materialized views.
     let query = format!(
         "SELECT a.table_name, a.column_name, a.position, a.default_value, CASE WHEN a.nullable THEN 'YES' ELSE 'NO' END, \
-         a.type, c.numeric_precision, c.numeric_precision_radix, c.numeric_scale, c.datetime_precision, \
-         CASE WHEN t.type IS NULL THEN a.type ELSE 'TEXT' END, c.is_identity FROM atsdb.columns a \
+         a.type, COALESCE(c.numeric_precision, c.character_maximum_length), c.numeric_precision_radix, \
+         c.numeric_scale, c.datetime_precision, CASE WHEN t.type IS NULL THEN a.type ELSE 'TEXT' END, c.is_identity, \
+         c.character_octet_length FROM atsdb.columns a \
          LEFT JOIN information_schema.columns c ON {is_it} AND c.column_name = a.column_name AND a.table_name = \
          CASE c.table_schema WHEN '{PUBLIC_SCHEMA}' THEN c.table_name ELSE c.table_schema || '.' || c.table_name END \
          LEFT JOIN atsdb.types t ON t.type = a.type WHERE {is_asked} ORDER BY a.table_name, a.position"
@@ -207,8 +208,8 @@ fn columns(session: &Session, tables: &[&Table], filter: &ObjectFilter) -> Resul
     build(|| lists(&lengths, column_structs(&rows)?))
 }
 
-/// The columns of ADBC from name, position, default, nullability, type, precision, radix, scale, digits of a second,
-/// the type whose numbers they have, and whether they number the rows.
+/// The columns of ADBC from name, position, default, nullability, type, precision or length, radix, scale, digits of a
+/// second, the type whose numbers they have, whether they number the rows, and the bytes of the longest text.
 fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
     let texts =
         |at: usize| -> ArrayRef { Arc::new(rows.iter().map(|row| row[at].as_deref()).collect::<StringArray>()) };
@@ -239,7 +240,7 @@ fn column_structs(rows: &[TextRow]) -> atsdb::Result<ArrayRef> {
             texts(2),
             shorts(&|row| xdbc(row).map(|xdbc| xdbc.sql_data_type)),
             shorts(&|row| xdbc(row).and_then(|xdbc| xdbc.datetime_sub)),
-            none(DataType::Int32),
+            ints(11),
             texts(3),
             none(DataType::Utf8),
             none(DataType::Utf8),
@@ -363,7 +364,7 @@ mod tests {
         for statement in [
             "CREATE TYPE mood AS ENUM ('bad', 'good')",
             "CREATE SCHEMA lab",
-            "CREATE TABLE lab.sensors (name TEXT, place INT, mood mood, PRIMARY KEY (place, name))",
+            "CREATE TABLE lab.sensors (name VARCHAR(20), place INT, mood mood, PRIMARY KEY (place, name))",
             "CREATE TABLE lab.visits (id INT GENERATED ALWAYS AS IDENTITY, sensor TEXT, place INT, \
              CONSTRAINT somewhere CHECK (place > 0), \
              CONSTRAINT visited FOREIGN KEY (sensor, place) REFERENCES lab.sensors (name, place))",
@@ -392,6 +393,8 @@ mod tests {
             // A type of one's own has the numbers of texts.
             "column_name: mood, ordinal_position: 3, remarks: , xdbc_data_type: 12, xdbc_type_name: mood".to_owned(),
             "table_name: places, table_type: materialized view, table_columns: [{column_name: place".to_owned(),
+            "xdbc_data_type: 12, xdbc_type_name: VARCHAR(20), xdbc_column_size: 20".to_owned(),
+            "xdbc_char_octet_length: 80".to_owned(),
             "xdbc_is_autoincrement: true".to_owned(),
         ] {
             assert!(lab.contains(&part), "{part} in {lab}");

@@ -22,6 +22,8 @@ impl XdbcType {
             "DOUBLE" => plain(8),
             // Read as text, UUIDs and JSON documents, too.
             "TEXT" | "UUID" | "JSON" => plain(12),
+            name if name.starts_with("VARCHAR(") => plain(12),
+            name if name.starts_with("CHAR(") => plain(1),
             "BLOB" => plain(-3),
             "DATE" => Some(Self { data_type: 91, sql_data_type: 9, datetime_sub: Some(1) }),
             "TIME" => Some(Self { data_type: 92, sql_data_type: 9, datetime_sub: Some(2) }),
@@ -48,6 +50,8 @@ mod tests {
             ("TIME", 92),
             ("TIMESTAMP(3)", 93),
             ("UUID", 12),
+            ("VARCHAR(20)", 12),
+            ("CHAR(3)", 1),
             ("ARRAY", 2003),
         ];
         for (name, wanted) in known {

@@ -38,6 +38,7 @@ _TYPES: dict[str, types.TypeEngine[Any]] = {
 }
 _TIMESTAMP = re.compile(r"TIMESTAMP(?:\((\d)\))?")
 _DECIMAL = re.compile(r"DECIMAL\((\d+), *(\d+)\)")
+_TEXT = re.compile(r"(VARCHAR|CHAR)\((\d+)\)")
 
 
 def reflected(name: str) -> types.TypeEngine[Any]:
@@ -47,6 +48,8 @@ def reflected(name: str) -> types.TypeEngine[Any]:
         return postgresql.ARRAY(reflected(name[:-2]))
     if digits := _DECIMAL.fullmatch(name):
         return types.NUMERIC(int(digits[1]), int(digits[2]))
+    if text := _TEXT.fullmatch(name):
+        return types.CHAR(int(text[2])) if text[1] == "CHAR" else types.VARCHAR(int(text[2]))
     if found := _TIMESTAMP.fullmatch(name):
         # Only PostgreSQL's type has digits.
         return postgresql.TIMESTAMP(timezone=True, precision=int(found[1])) if found[1] else types.TIMESTAMP(timezone=True)
@@ -215,11 +218,10 @@ class AtsdbTypeCompiler(compiler.GenericTypeCompiler):
     def visit_large_binary(self, type_: Any, **kw: Any) -> str:
         return "BYTEA"
 
-    def visit_unicode(self, type_: Any, **kw: Any) -> str:
-        return "TEXT"
-
     def visit_string(self, type_: Any, **kw: Any) -> str:
-        return "TEXT"
+        return f"VARCHAR({type_.length})" if type_.length else "TEXT"
+
+    visit_unicode = visit_string
 
     def visit_enum(self, type_: Any, **kw: Any) -> str:
         return str(self.visit_ENUM(type_, **kw)) if isinstance(type_, AtsdbEnum) else "TEXT"

@@ -6,10 +6,6 @@ from sqlalchemy.testing.suite import *  # noqa: F403
 
 #: Classes, or tests of a class, by the reason why they are left out.
 LEFT_OUT = {
-    "a text is reflected without its length": [
-        "ComponentReflectionTest.test_reflect_table_temp_table",
-        "ComponentReflectionTestExtra.test_string_length_reflection",
-    ],
     "a default is a literal or one of some functions": [
         "ComponentReflectionTestExtra.test_server_defaults",
     ],

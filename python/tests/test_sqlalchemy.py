@@ -103,7 +103,7 @@ def test_tables_are_reflected(engine, readings):
     columns = {column["name"]: column for column in inspector.get_columns("readings")}
     assert [(name, str(column["type"]), column["nullable"]) for name, column in columns.items()] == [
         ("time", "TIMESTAMP", False),
-        ("sensor", "TEXT", False),
+        ("sensor", "VARCHAR(20)", False),
         ("value", "DOUBLE", True),
         ("count", "INTEGER", True),
         ("code", "TEXT", True),

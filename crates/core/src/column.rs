@@ -6,6 +6,7 @@ use crate::enumeration::Enumeration;
 use crate::id::ColumnId;
 use crate::identity::Identity;
 use crate::qualified_name::QualifiedName;
+use crate::text_length::TextLength;
 use crate::value::Value;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,9 @@ pub struct Column {
     /// The enumerated type of the column's values. Such a column is mapped, and its strings are labels of the type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enumeration: Option<Enumeration>,
+    /// The length of its texts, if one is declared. Such a column is text, and no text of a row is longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<TextLength>,
 }
 
 impl Column {
@@ -63,6 +67,7 @@ impl Column {
             identity: None,
             sequence: None,
             enumeration: None,
+            length: None,
         }
     }
 

@@ -14,6 +14,7 @@ impl TableDefinition {
         check_table_name(&self.name, self.system)?;
         self.check_schema()?;
         self.check_enumerations()?;
+        self.check_lengths()?;
         if self.is_entry() {
             return Ok(());
         }

@@ -66,6 +66,8 @@ mod store_warning;
 pub mod stored_table;
 pub mod table;
 mod table_schema;
+mod text_length;
+mod text_length_definition;
 pub mod time;
 pub mod time_of_day;
 pub mod time_text;
@@ -101,6 +103,7 @@ pub use store::{
 };
 pub use store_warning::StoreWarning;
 pub use table::{DefinitionVersion, Table, TablesRecord};
+pub use text_length::TextLength;
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;
 pub use view::{MaterializedView, View};

@@ -9,9 +9,12 @@ use arrow::array::{ArrayBuilder, ArrayRef};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
 use atsdb_codec::{ColumnValues, logical_type};
 use atsdb_core::interval::{Interval, parse_interval};
-use atsdb_core::{Column, ColumnType, Error, Result, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text};
+use atsdb_core::{
+    Column, ColumnType, Error, Result, TextLength, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text,
+};
 use atsdb_engine::KeyValue;
 use datafusion::common::ScalarValue;
+use std::borrow::Cow;
 
 /// Collects the values of one column.
 pub struct LiteralColumn {
@@ -122,7 +125,7 @@ impl LiteralColumn {
         }
         match literal {
             Literal::Typed(value) => self.push_value(value)?,
-            literal => push_literal(&mut self.values, self.column.column_type, literal)?,
+            literal => push_literal(&mut self.values, self.column.column_type, self.column.length, literal)?,
         }
         if let ColumnValues::Decimal(builder) = &self.values {
             self.last_decimal = builder.values_slice().last().map_or([0; 16], |value| decimal::to_bytes(*value));
@@ -159,8 +162,14 @@ impl LiteralColumn {
     }
 }
 
-/// Adds a value to those of a type, converted if nothing is lost. Integers are rounded.
-fn push_literal(values: &mut ColumnValues, column_type: ColumnType, literal: &Literal<'_>) -> Result<()> {
+/// Adds a value to those of a type, converted if nothing is lost. Integers are rounded. Of a text with a length, spaces
+/// beyond it are cut.
+fn push_literal(
+    values: &mut ColumnValues,
+    column_type: ColumnType,
+    length: Option<TextLength>,
+    literal: &Literal<'_>,
+) -> Result<()> {
     let refuse = || unfit(shown(literal), column_type);
     macro_rules! integer {
         ($builder:expr) => {
@@ -189,12 +198,15 @@ fn push_literal(values: &mut ColumnValues, column_type: ColumnType, literal: &Li
                 .map_err(|error| Error::invalid(format!("{} is not valid JSON: {error}", shown(literal))))?;
             builder.append_value(text);
         }
-        ColumnValues::Text(builder) => match literal {
-            Literal::Text(text) | Literal::Parameter(text) => builder.append_value(text),
-            Literal::Number(text) => builder.append_value(as_text(text)?),
-            Literal::Bool(value) => builder.append_value(if *value { "true" } else { "false" }),
-            Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
-        },
+        ColumnValues::Text(builder) => {
+            let text = match literal {
+                Literal::Text(text) | Literal::Parameter(text) => Cow::Borrowed(&**text),
+                Literal::Number(text) => as_text(text)?,
+                Literal::Bool(value) => Cow::Borrowed(if *value { "true" } else { "false" }),
+                Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
+            };
+            builder.append_value(length.map_or(Ok(&*text), |length| length.stored(&text))?);
+        }
         ColumnValues::Binary(builder) => match literal {
             Literal::Bytes(bytes) => builder.append_value(bytes),
             Literal::Text(text) => builder.append_value(bytes_of(text).map_err(Error::invalid)?),
@@ -232,7 +244,7 @@ fn push_literal(values: &mut ColumnValues, column_type: ColumnType, literal: &Li
             let elements = array_text::parse(text).map_err(|error| Error::invalid(error.message(text)))?;
             arrays.append(elements.len(), |element, values| {
                 elements.into_iter().try_for_each(|text| match text {
-                    Some(text) => push_literal(values, element, &Literal::Text(text.into())),
+                    Some(text) => push_literal(values, element, None, &Literal::Text(text.into())),
                     None => {
                         values.append_null();
                         Ok(())

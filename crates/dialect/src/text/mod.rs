@@ -11,6 +11,7 @@ pub mod bytes_text;
 mod calendar_text;
 pub mod datafusion_errors;
 pub mod decimals;
+pub mod declared_length;
 pub mod errors;
 pub mod file_functions;
 pub mod float_text;

@@ -13,6 +13,8 @@ type Rule = (&'static [&'static str], &'static str);
 
 /// Errors of the statement. The first rule that fits decides.
 const OF_SQL: &[Rule] = &[
+    (&["value too long for type "], "22001"),
+    (&["length for type "], "22023"),
     (&["invalid input value for enum "], "22P02"),
     (&["invalid enum label"], "42602"),
     (&["is not an existing enum label"], "22023"),
@@ -172,6 +174,7 @@ const OF_SQL: &[Rule] = &[
 
 /// Errors of values, except those that name a value and its type. The first rule that fits decides.
 const OF_VALUES: &[Rule] = &[
+    (&["value too long for type "], "22001"),
     (&["JSON object does not contain key"], "2203A"),
     (&["jsonpath member accessor"], "2203A"),
     (&["jsonpath wildcard member accessor"], "2203C"),
@@ -374,6 +377,7 @@ mod tests {
         assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
         assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
         assert_eq!(code(ErrorKind::Sql, "DEFAULT: 'many' is not a valid INT, or is out of its range"), "22P02");
+        assert_eq!(code(ErrorKind::Sql, "column a: length for type varchar must be at least 1"), "22023");
         assert_eq!(code(ErrorKind::Sql, "LIMIT must be >= 0, '-1' was provided"), "2201W");
         assert_eq!(code(ErrorKind::Sql, "OFFSET must be >=0, '-1' was provided"), "2201X");
         assert_eq!(code(ErrorKind::Sql, "ORDER BY position 9 is not in select list"), "42P10");
@@ -448,6 +452,7 @@ mod tests {
             ("value \"99999999999\" is out of range for type INT", "22003"),
             ("'x' is not a valid INT (parameter $1)", "22P02"),
             ("row 1: x does not fit UUID", "22P02"),
+            ("table t, column a: row 1: value too long for type character varying(3)", "22001"),
             ("row 1: 1234.5 does not fit DECIMAL(5, 2)", "22003"),
             ("unit \"fortnight\" not recognized for type interval", "22023"),
             ("invalid input syntax for type inet: \"10.1\"", "22P02"),

@@ -8,6 +8,7 @@ use crate::batch::interner::Interner;
 use crate::batch::record::Record;
 use crate::batch::row_buffer::RowBuffer;
 use crate::batch::table_writer::MappedColumn;
+use crate::read::row_checks::require_lengths;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::definitions::carry;
@@ -136,6 +137,7 @@ impl Appender {
         let taken = rows.take(&shape.definition, map);
         let done = taken.and_then(|(columns, row_count)| {
             let columns = carry(&shape.definition, table, columns, row_count)?;
+            require_lengths(&handle.shared, table, &shape.definition, &columns)?;
             batch.push_appended(table, columns, row_count)
         });
         self.drop_all_if_failed(done)

@@ -5,13 +5,15 @@ use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Int64Array, PrimitiveArr
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;
 use atsdb_codec::{stored_type, timestamps};
-use atsdb_core::{Column, ColumnType, Error, Result};
+use atsdb_core::{Column, ColumnType, Error, Result, TextLength};
 use std::sync::Arc;
 
 /// The typed values of one column, and a validity flag for each.
 pub(crate) struct ColumnBuffer {
     pub(crate) values: BufferedValues,
     pub(crate) takes_null: bool,
+    /// The declared length of the column's texts.
+    pub(crate) length: Option<TextLength>,
     /// A flag for each value that is true unless it is NULL. Empty as long as there is no NULL.
     valid: Vec<bool>,
 }
@@ -63,7 +65,7 @@ impl ColumnBuffer {
             (ColumnType::Uuid | ColumnType::Json | ColumnType::Array(_), _) => BufferedValues::Refused,
         };
         let takes_null = column.nullable && !matches!(values, BufferedValues::Refused);
-        Self { values, takes_null, valid: Vec::new() }
+        Self { values, takes_null, length: column.length, valid: Vec::new() }
     }
 
     /// Marks the value just pushed as not NULL. This costs nothing before the first NULL.

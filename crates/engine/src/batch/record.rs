@@ -1,6 +1,7 @@
 //! Rows as structs: the traits that `#[derive(Record)]` implements, and the field types it supports.
 
 use crate::batch::column_buffer::{BufferedValues, ColumnBuffer};
+use crate::chunk::text_length::fit_bytes;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
@@ -87,6 +88,14 @@ impl RowWriter<'_> {
             return;
         }
         let Some(column) = self.column(position) else { return self.refuse(position, what) };
+        let value = match column.length.map_or(Ok(value), |length| fit_bytes(length, value)) {
+            Ok(value) => value,
+            Err(error) => {
+                let error = error.context(format_args!("field {} of the record", position + 1));
+                self.error.get_or_insert(error);
+                return;
+            }
+        };
         let counted = match &mut column.values {
             BufferedValues::Mapped { interner, numbers } => {
                 numbers.push(interner.intern(value));

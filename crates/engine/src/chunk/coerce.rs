@@ -1,9 +1,10 @@
-//! Brings a caller's batch into the columns of a table: order, types, NULLs. A value that would change is refused, and
-//! the error names its row and column.
+//! Brings a caller's batch into the columns of a table: order, types, lengths of texts, NULLs. A value that would
+//! change is refused, and the error names its row and column.
 
 use crate::chunk::fitting::fitting;
 use crate::chunk::long_values::LongValues;
 use crate::chunk::lossless::{RowNumbers, convert};
+use crate::chunk::text_length::fit_texts;
 use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 use arrow::datatypes::DataType;
 use atsdb_codec::logical_type;
@@ -72,8 +73,16 @@ pub(crate) fn coerce_column(
     Ok(array)
 }
 
-/// Converts an array to a column's logical type. For a mapped column the result may also be plain text.
+/// Converts an array to a column's logical type and length. For a mapped column the result may also be plain text.
 fn logical_array(column: &Column, array: &ArrayRef, rows: RowNumbers) -> Result<ArrayRef> {
+    let array = typed_array(column, array, rows)?;
+    match column.length {
+        Some(length) => fit_texts(length, array, rows),
+        None => Ok(array),
+    }
+}
+
+fn typed_array(column: &Column, array: &ArrayRef, rows: RowNumbers) -> Result<ArrayRef> {
     let wanted = logical_type(column);
     if let Some(fit) = fitting(column, array, rows)? {
         return Ok(fit);

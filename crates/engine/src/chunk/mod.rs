@@ -13,5 +13,6 @@ pub(crate) mod plain;
 pub(crate) mod series_key;
 pub(crate) mod slice_buffer;
 pub(crate) mod sort;
+pub(crate) mod text_length;
 pub(crate) mod time_runs;
 pub mod times;

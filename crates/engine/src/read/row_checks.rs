@@ -1,6 +1,7 @@
-//! Testing rows that are read, or rewritten, against CHECK constraints.
+//! Testing rows that are read, or rewritten, against CHECK constraints, and existing rows against lengths of texts.
 
 use crate::chunk::plain::plain;
+use crate::chunk::text_length::require_stored;
 use crate::read::scan::Scan;
 use crate::read::strings::with_strings;
 use crate::shared::Shared;
@@ -34,8 +35,26 @@ pub(crate) fn plain_of_stored(shared: &Shared, table: &Table, column: &Column, a
     plain(&with_strings(width, array, &strings)?, column)
 }
 
+/// Refuses rows in stored form that were made under an older definition, if a text does not fit a length that was
+/// declared since.
+pub(crate) fn require_lengths(
+    shared: &Shared,
+    table: &Table,
+    older: &TableDefinition,
+    columns: &[ArrayRef],
+) -> Result<()> {
+    let definition = &table.definition;
+    for position in definition.lengths_added_to(older) {
+        let column = &definition.columns[position];
+        require_stored(definition, column, &plain_of_stored(shared, table, column, &columns[position])?)?;
+    }
+    Ok(())
+}
+
 /// Returns a constraint that the rows of a table in memory violate, if they may, having been added under an older
 /// definition.
+///
+/// Errors: [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a text that does not fit a length declared since.
 pub(crate) fn violated_in_memory<'a>(
     shared: &Shared,
     table: &'a Table,
@@ -43,7 +62,8 @@ pub(crate) fn violated_in_memory<'a>(
     state: &TableState,
 ) -> Result<Option<&'a Check>> {
     let added = table.definition.checks_validated_since(older);
-    if added.is_empty() {
+    let lengths = table.definition.lengths_added_to(older);
+    if added.is_empty() && lengths.is_empty() {
         return Ok(None);
     }
     for (part, rows) in state.row_ranges(TESTED_ROWS_MAX) {
@@ -52,6 +72,9 @@ pub(crate) fn violated_in_memory<'a>(
             let (mut arrays, _) = state.read(part, rows.clone(), &[position])?;
             plain(&arrays.remove(0), &table.definition.columns[position])
         };
+        for position in &lengths {
+            require_stored(&table.definition, &table.definition.columns[*position], &column(*position)?)?;
+        }
         let wanted = |check: &Check| added.contains(&check);
         if let Some(check) = shared.row_checks.first_violated(table, wanted, numbers.len(), column)? {
             return Ok(Some(check));
@@ -62,10 +85,14 @@ pub(crate) fn violated_in_memory<'a>(
 
 impl Scan {
     /// Returns a constraint that the rows of a chunk violate, if they may, having been added under an older definition.
+    ///
+    /// Errors: [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a text that does not fit a length declared
+    /// since.
     pub(crate) fn violated_in(&self, position: usize, older: &TableDefinition) -> Result<Option<&Check>> {
         let definition = &self.table.definition;
         let added = definition.checks_validated_since(older);
-        if added.is_empty() {
+        let lengths = definition.lengths_added_to(older);
+        if added.is_empty() && lengths.is_empty() {
             return Ok(None);
         }
         let shared = &self.snapshot.shared;
@@ -74,6 +101,9 @@ impl Scan {
             let array = self.read_stored(position, &[at])?.remove(0);
             self.plain_column(at, &array)
         };
+        for at in lengths {
+            require_stored(definition, &definition.columns[at], &column(at)?)?;
+        }
         shared.row_checks.first_violated(&self.table, |check| added.contains(&check), row_count, column)
     }
 

@@ -67,8 +67,8 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
 }
 
 /// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added,
-/// widened, renamed or dropped. They are not if a key, a CHECK, a foreign key or a NOT NULL was added, as their rows
-/// were not checked for it, or if a [copy](has_same_numbers) has replaced the table.
+/// widened, renamed or dropped. They are not if a key, a CHECK, a foreign key, a NOT NULL or a length of texts was
+/// added, as their rows were not checked for it, or if a [copy](has_same_numbers) has replaced the table.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
         let has_query = [definition.view.is_some(), definition.rollup.is_some(), definition.materialized.is_some()];
@@ -89,6 +89,7 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
         && new.unique == old.unique
         && new.checks_added_to(old).is_empty()
         && new.foreign_keys_added_to(old).is_empty()
+        && new.lengths_added_to(old).is_empty()
         && new.columns.iter().all(takes)
 }
 

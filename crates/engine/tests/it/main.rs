@@ -34,3 +34,4 @@ mod saving;
 mod scan;
 mod sealing;
 mod support;
+mod text_lengths;

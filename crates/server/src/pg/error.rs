@@ -210,6 +210,7 @@ impl From<Error> for PgError {
         let message = match &violation {
             Some(Violation::DeclaredKey { name, .. }) => format!("could not create unique index \"{name}\""),
             Some(Violation::Reference { message, .. }) => message.clone(),
+            Some(Violation::LongText { message, .. }) => message.clone(),
             _ => error.message().to_owned(),
         };
         let mut converted = Self::error(code, message);

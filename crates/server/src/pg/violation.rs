@@ -1,6 +1,6 @@
 //! The table, the columns and the constraint that an error is about. Clients of PostgreSQL read them from fields of
 //! their own. They are found in the messages that the store has for a key that exists, for a NULL that a column does
-//! not take, for a row that a CHECK constraint refuses, and for one that refers to none.
+//! not take, for a text that is too long, for a row that a CHECK constraint refuses, and for one that refers to none.
 
 use atsdb::name::same_name;
 use atsdb::{Error, ErrorKind, PUBLIC_SCHEMA, Table, TableDefinition};
@@ -16,6 +16,8 @@ pub(in crate::pg) enum Violation {
     NotNull { table: String, column: String },
     /// A row does not satisfy a CHECK constraint: the table's name in its schema, and the constraint.
     Check { table: String, name: String },
+    /// A text is longer than its column allows: PostgreSQL's message, and what is before it, which says where.
+    LongText { message: String, place: String },
     /// A row refers to one that does not exist: the beginning of the message, the child table's name in its schema, the
     /// constraint, and what is wrong.
     Reference { message: String, table: String, name: String, detail: String },
@@ -31,7 +33,8 @@ pub(in crate::pg) struct ErrorObject {
 }
 
 impl Violation {
-    /// What the error of a statement is about, if it is about a key, a NULL, a CHECK constraint or a foreign key.
+    /// What the error of a statement is about, if it is about a key, a NULL, a long text, a CHECK constraint or a
+    /// foreign key.
     pub(in crate::pg) fn of(error: &Error, code: &str) -> Option<Self> {
         let message = error.message();
         match error.kind() {
@@ -39,6 +42,7 @@ impl Violation {
             ErrorKind::CheckViolation => Self::of_check(message),
             ErrorKind::ForeignKeyViolation => Self::of_reference(message),
             ErrorKind::InvalidValue if code == "23502" => Self::of_null(message),
+            ErrorKind::InvalidValue if code == "22001" => Self::of_long_text(message),
             _ => None,
         }
     }
@@ -77,6 +81,13 @@ impl Violation {
             }
         };
         Some(Self::NotNull { table: table.to_owned(), column: column.to_owned() })
+    }
+
+    /// `table T, column C: row 3: value too long for type character varying(5)`.
+    fn of_long_text(message: &str) -> Option<Self> {
+        let (place, type_name) = message.split_once(": value too long for type ")?;
+        let message = format!("value too long for type {type_name}");
+        Some(Self::LongText { message, place: place.to_owned() })
     }
 
     /// `new row for relation "T" violates check constraint "N"`, or `check constraint "N" of relation "T" is violated
@@ -120,6 +131,7 @@ impl Violation {
             Self::Key { columns, values, .. } => Some(format!("Key ({columns})=({values}) already exists.")),
             Self::DeclaredKey { columns, values, .. } => Some(format!("Key ({columns})=({values}) is duplicated.")),
             Self::Reference { detail, .. } => Some(detail.clone()),
+            Self::LongText { place, .. } => Some(format!("In {place}.")),
             Self::NotNull { .. } | Self::Check { .. } => None,
         }
     }
@@ -137,8 +149,8 @@ impl Violation {
                 let constraint = constraint.map(|key| definition.key_name(key));
                 Some(ErrorObject { constraint, ..object_of(definition) })
             }
-            // The key is not in the definition of its table yet.
-            Self::DeclaredKey { .. } => None,
+            // The key is not in the definition of its table yet. PostgreSQL names no column of a long text.
+            Self::DeclaredKey { .. } | Self::LongText { .. } => None,
             Self::NotNull { table, column } => {
                 Some(ErrorObject { column: Some(column.clone()), ..object_of(named(table)?) })
             }
@@ -238,5 +250,9 @@ mod tests {
             let expected = Violation::NotNull { table: "t".to_owned(), column: "c".to_owned() };
             assert_eq!(found, Some(expected), "{message}");
         }
+        let message = "value too long for type character varying(3)".to_owned();
+        let found = Violation::of(&Error::invalid(format!("table t, column c: row 3: {message}")), "22001").unwrap();
+        assert_eq!(found.detail().unwrap(), "In table t, column c: row 3.");
+        assert_eq!(found, Violation::LongText { message, place: "table t, column c: row 3".to_owned() });
     }
 }

@@ -20,8 +20,6 @@ KNOWN = {
     "DistinctOnTest::test_distinct_on": "it is for databases without DISTINCT ON",
     # These pass on PostgreSQL.
     "ComponentReflectionTest::test_autoincrement_col": "SERIAL is an identity column, without nextval() as a default",
-    "ComponentReflectionTest::test_reflect_table_temp_table": "texts have no maximum length",
-    "ComponentReflectionTestExtra::test_string_length_reflection": "texts have no maximum length",
     "DateTimeTest::test_round_trip": "TIMESTAMP is a time in UTC",
     "DateTimeTest::test_round_trip_decorated": "TIMESTAMP is a time in UTC",
     "DateTimeMicrosecondsTest::test_round_trip": "TIMESTAMP is a time in UTC",

@@ -95,6 +95,33 @@ fn types_of_columns_have_their_modifiers() {
 }
 
 #[test]
+fn texts_have_their_lengths() {
+    check(
+        "CREATE TABLE names (v VARCHAR(3) DEFAULT 'a', c CHAR(2) DEFAULT 'b', t TEXT, UNIQUE (v, c));\n\
+         SELECT attname, atttypid::regtype, atttypmod, format_type(atttypid, atttypmod) FROM pg_attribute \
+         WHERE attrelid = 'names'::regclass AND attnum > 0 ORDER BY attnum;\n\
+         SELECT data_type, character_maximum_length AS n, character_octet_length AS bytes, udt_name, column_default \
+         FROM information_schema.columns WHERE table_name = 'names' ORDER BY ordinal_position;\n\
+         SELECT o.opcname FROM pg_index i JOIN pg_opclass o ON o.oid = ANY (i.indclass) \
+         WHERE i.indrelid = 'names'::regclass ORDER BY 1;\n",
+        "attname|atttypid|atttypmod|format_type\n\
+         v|character varying|7|character varying(3)\n\
+         c|character|6|character(2)\n\
+         t|text|-1|text\n\
+         (3 rows)\n\
+         data_type|n|bytes|udt_name|column_default\n\
+         character varying|3|12|varchar|'a'::character varying\n\
+         character|2|8|bpchar|'b'::bpchar\n\
+         text||1073741824|text|\n\
+         (3 rows)\n\
+         opcname\n\
+         bpchar_ops\n\
+         text_ops\n\
+         (2 rows)",
+    );
+}
+
+#[test]
 fn functions_are_listed_by_their_names() {
     check(
         "\\df btrim\n\\da bool_and\n\\df nothing\nSELECT 'sum'::regproc;\nSELECT 'sum(int)'::regprocedure::oid;\n\
@@ -206,6 +233,11 @@ fn errors_name_the_table_the_column_and_the_constraint() {
     has(
         "INSERT INTO s.t VALUES (1), (1)",
         &["SCHEMA NAME:  s", "TABLE NAME:  t", "CONSTRAINT NAME:  t_pkey", "Key (a)=(1) already exists."],
+    );
+    served.psql(&[], "CREATE TABLE short (v VARCHAR(3));\n");
+    has(
+        "INSERT INTO short VALUES ('abcd')",
+        &["22001: value too long for type character varying(3)", "DETAIL:  In table short, column v"],
     );
 }
 

@@ -11,6 +11,9 @@ use atsdb_core::{Column, ColumnType, Identity, Result, Table, Value, hex};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use std::collections::BTreeMap;
 
+/// The maximum number of bytes of a character in UTF-8.
+const CHARACTER_BYTES_MAX: i64 = 4;
+
 pub(super) const COLUMNS: Relation = Relation {
     name: "columns",
     columns: &[
@@ -109,10 +112,9 @@ fn standard_columns(request: &RelationRequest<'_>, table: &Table, rows: &mut Rel
         let name = match column.column_type {
             _ if column.enumeration.is_some() => "USER-DEFINED".to_owned(),
             ColumnType::Array(_) => "ARRAY".to_owned(),
-            scalar => scalar.sql_name().into_owned(),
+            _ => column_type_sql(column).into_owned(),
         };
-        let numbers = column.identity.map(|identity| (identity, column.column_type));
-        rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column), numbers));
+        rows.push(standard(place, column.nullable, default_of(column), name, &logical_type(column), Some(column)));
     }
     for (position, column) in view_columns(request, table).enumerate() {
         let place = (schema_of(table), definition.local_name(), column.name().as_str(), position);
@@ -142,15 +144,16 @@ fn view_columns<'a>(request: &'a RelationRequest<'_>, table: &Table) -> impl Ite
     request.view_columns.get(&table.id).into_iter().flat_map(|schema| schema.fields())
 }
 
-/// A row of the standard's `columns`. `numbers` are those that the column gives to rows, and their type.
+/// A row of the standard's `columns`. `declared` is the column's definition, if it is one of a table.
 fn standard(
     (schema, table, column, position): (&str, &str, &str, usize),
     nullable: bool,
     default: Cell,
     type_name: String,
     data_type: &DataType,
-    numbers: Option<(Identity, ColumnType)>,
+    declared: Option<&Column>,
 ) -> Vec<Cell> {
+    let length = declared.and_then(|column| column.length).map(|length| i64::from(length.characters));
     let precision = numeric_precision(data_type);
     let scale = match data_type {
         DataType::Decimal128(_, scale) => Some(i64::from(*scale)),
@@ -166,14 +169,14 @@ fn standard(
         default,
         Cell::yes_or_no(nullable),
         Cell::text(type_name),
-        Cell::Null,
-        Cell::Null,
+        length.map_or(Cell::Null, Cell::Int),
+        length.map_or(Cell::Null, |characters| Cell::Int(characters * CHARACTER_BYTES_MAX)),
         precision.map_or(Cell::Null, Cell::Int),
         precision.map_or(Cell::Null, |_| Cell::Int(radix)),
         scale.map_or(Cell::Null, Cell::Int),
         datetime_precision(data_type).map_or(Cell::Null, Cell::Int),
     ];
-    row.extend(identity_cells(numbers));
+    row.extend(identity_cells(declared.and_then(|column| Some((column.identity?, column.column_type)))));
     row
 }
 

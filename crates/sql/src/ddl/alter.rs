@@ -1,6 +1,6 @@
 //! `ALTER TABLE`: computes the next definition. It changes no chunk: older rows have a new column's
 //! [`missing`](Column::missing) value, and pages of a narrower type are widened when they are read. The engine checks
-//! that the rows satisfy a new key, CHECK, foreign key or NOT NULL.
+//! that the rows satisfy a new key, CHECK, foreign key, NOT NULL or length of texts.
 
 use super::checks::rename_in_checks;
 use super::columns::with_column;
@@ -9,7 +9,7 @@ use super::constraints::{Constraints, series_key_of_primary};
 use super::defaults::{drop_default, set_default};
 use super::identity::make_identity;
 use super::options::TableOptions;
-use super::type_names::{column_type, unsupported};
+use super::type_names::{column_type, text_length, unsupported};
 use atsdb_core::name::same_name;
 use atsdb_core::value::nearest_real;
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
@@ -163,11 +163,19 @@ fn add_column(
         }
         column.missing = match column.default_function {
             Some(function) => Some(value_of_older_rows(column, function, times)?),
-            None => column.default.clone(),
+            None => column.default.clone().map(|value| stored_value(column, value)).transpose()?,
         };
     }
     place(&mut definition, &declared.name.value, position)?;
     Ok(definition)
+}
+
+/// The one value that existing rows get from a default value.
+fn stored_value(column: &Column, value: Value) -> Result<Value> {
+    match (column.length, value) {
+        (Some(length), Value::Text(text)) => Ok(Value::Text(length.stored(&text)?.to_owned())),
+        (_, value) => Ok(value),
+    }
 }
 
 /// The one value that existing rows get from a default function.
@@ -271,7 +279,10 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
         Do::SetDataType { .. } if column.enumeration.is_some() => {
             return Err(other_type_of_labels(column));
         }
-        Do::SetDataType { data_type, using: None, .. } => widen(column, column_type(data_type, &place)?)?,
+        Do::SetDataType { data_type, using: None, .. } => {
+            widen(column, column_type(data_type, &place)?)?;
+            column.length = text_length(data_type, &place)?;
+        }
         Do::SetDefault { value } => set_default(column, value).map_err(|error| error.context(place))?,
         Do::DropDefault => drop_default(column),
         Do::DropNotNull => match bound {
@@ -316,6 +327,7 @@ fn redeclare(
             return Err(unsupported(data_type, &place));
         }
         widen(column, declared.column_type)?;
+        column.length = declared.length;
         column.nullable = declared.nullable && !bound;
         (column.default, column.default_function) = (declared.default, declared.default_function);
         column.sequence = declared.sequence;

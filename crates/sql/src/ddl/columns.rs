@@ -4,7 +4,7 @@ use super::constraints::Constraints;
 use super::defaults::set_default;
 use super::enumerations::named_type;
 use super::identity::{identity_of, make_identity, serial_type};
-use super::type_names::column_type;
+use super::type_names::{column_type, text_length};
 use atsdb_core::{Column, ColumnType, Enumeration, Error, Identity, Result, TableDefinition};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use datafusion::sql::sqlparser::ast::{ColumnDef, ColumnOption, Expr, ObjectName};
@@ -29,6 +29,7 @@ pub(crate) fn with_column(
     let mut definition = definition.with_column(name, column_type, map);
     let Some(column) = definition.columns.last_mut() else { return Err(Error::internal("no column was added")) };
     column.enumeration = enumeration;
+    column.length = text_length(&declared.data_type, place)?;
     // `DEFAULT NULL` is not a default, so NOT NULL must not be a reason to refuse it.
     let mut default: Option<&Expr> = None;
     for option in &declared.options {

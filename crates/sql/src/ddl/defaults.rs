@@ -160,7 +160,8 @@ fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
             "write DEFAULT now() or DEFAULT CURRENT_DATE for the time of the INSERT, or the time itself in quotes",
         ));
     }
-    let mut read = LiteralColumn::new(column);
+    // Whether a text has the length of the column is tested when a row gets it, as in PostgreSQL.
+    let mut read = LiteralColumn::new(&Column { length: None, ..column.clone() });
     read.push(&literal).map_err(|error| sql_error(format!("DEFAULT: {}", error.message())))?;
     value_of(column.column_type, &read.finish()).map(Some)
 }

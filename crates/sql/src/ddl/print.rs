@@ -143,9 +143,10 @@ fn column_sql(definition: &TableDefinition, column: &Column) -> String {
 
 /// The type of a column, as it is declared.
 pub(crate) fn column_type_sql(column: &Column) -> Cow<'static, str> {
-    match &column.enumeration {
-        Some(enumeration) => type_sql(&enumeration.type_name).into(),
-        None => column.column_type.sql_name(),
+    match (&column.enumeration, column.length) {
+        (Some(enumeration), _) => type_sql(&enumeration.type_name).into(),
+        (None, Some(length)) => length.sql_name().into(),
+        (None, None) => column.column_type.sql_name(),
     }
 }
 

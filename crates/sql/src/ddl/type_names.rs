@@ -1,6 +1,8 @@
 //! Type names of PostgreSQL, SQLite and MySQL, and the corresponding column types.
 
-use atsdb_core::{ColumnType, Error, ErrorKind, Result, TimeUnit};
+use atsdb_core::{ColumnType, Error, ErrorKind, Result, TextLength, TimeUnit};
+use atsdb_dialect::text::declared_length::declared_length;
+use atsdb_dialect::text::errors::sql_error;
 use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType, ExactNumberInfo, ObjectName, TimezoneInfo};
 
 /// The column type for a declared type. `place` names the column, for the error.
@@ -44,6 +46,20 @@ pub(crate) fn column_type(declared: &DataType, place: &str) -> Result<ColumnType
         T::Custom(name, _) => custom(name, declared, place)?,
         _ => return Err(unsupported(declared, place)),
     })
+}
+
+/// The length that a declared type gives to the texts of a column. `place` names the column, for the error.
+pub(crate) fn text_length(declared: &DataType, place: &str) -> Result<Option<TextLength>> {
+    let Some((characters, is_char)) = declared_length(declared) else { return Ok(None) };
+    let name = if is_char { "char" } else { "varchar" };
+    match u32::try_from(characters) {
+        Ok(0) => Err(sql_error(format!("{place}: length for type {name} must be at least 1"))),
+        Ok(characters @ 1..=TextLength::CHARACTERS_MAX) => Ok(Some(TextLength { characters, is_char })),
+        _ => {
+            let message = format!("{place}: length for type {name} cannot exceed {}", TextLength::CHARACTERS_MAX);
+            Err(sql_error(message).with_hint("use TEXT"))
+        }
+    }
 }
 
 /// The coarsest unit with at least this many digits of a second; microseconds if no number is given.

@@ -13,7 +13,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Column, ColumnType, ConflictPolicy, DefaultFunction, Error, Result, SearchPath, Table};
+use atsdb_core::{Column, ColumnType, ConflictPolicy, DefaultFunction, Error, Result, SearchPath, Table, Value};
 use atsdb_dialect::text::literal::Literal;
 use atsdb_dialect::text::literal_columns::LiteralColumn;
 use atsdb_dialect::text::params::Parameters;
@@ -98,7 +98,8 @@ impl InsertRun {
         // The rows wait for later statements, which have other times.
         let is_of_statement = |column: &Column| column.default_function.is_some_and(DefaultFunction::is_of_statement);
         let mut others = table.definition.columns.iter().enumerate().filter(|(at, _)| !positions.contains(at));
-        if others.any(|(_, column)| is_of_statement(column)) {
+        // A default that is too long must not be reported by a later statement either.
+        if others.any(|(_, column)| is_of_statement(column) || has_long_default(column)) {
             return Ok(None);
         }
         let columns: Vec<LiteralColumn> =
@@ -333,6 +334,14 @@ impl InsertRun {
         let mut arrays: Vec<ArrayRef> = arrays.iter().map(|array| array.slice(first, row_count)).collect();
         arrays.extend(UnnamedColumns::of(&self.table, &self.positions).arrays(row_count)?);
         RecordBatch::try_new(Arc::clone(&self.schema), arrays).map_err(Error::from)
+    }
+}
+
+/// Whether the column's default is longer than a text of the column.
+fn has_long_default(column: &Column) -> bool {
+    match (column.length, &column.default) {
+        (Some(length), Some(Value::Text(text))) => length.stored(text).is_err(),
+        _ => false,
     }
 }
 

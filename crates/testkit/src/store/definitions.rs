@@ -5,7 +5,7 @@ use crate::sample::{Plan, amended, amendment, series_table};
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::{
     Change, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, DefaultFunction, DefinitionGuard, DefinitionVersion,
-    ErrorKind, Index, Redefinition, Store, TableDefinition, TableId, TimeUnit, Unique, Value,
+    ErrorKind, Index, Redefinition, Store, TableDefinition, TableId, TextLength, TimeUnit, Unique, Value,
 };
 
 fn widened(name: &str) -> TableDefinition {
@@ -17,6 +17,7 @@ pub(super) fn every_part_of_a_definition_is_kept(store: &dyn Store) {
     full.columns[0].nullable = false;
     full.columns[1].default = Some(Value::Text("it's".to_owned()));
     full.columns[1].missing = Some(Value::UInt(u64::MAX));
+    full.columns[1].length = Some(TextLength { characters: 3, is_char: true });
     full.columns[2].default = Some(Value::Float(f64::from_bits(0x7ff8_0000_dead_beef)));
     full.columns[2].missing = Some(Value::Float(-0.0));
     full.columns[3].missing = Some(Value::Int(i64::MIN));

@@ -1,4 +1,4 @@
-//! Rows that exist when a key, a CHECK or a NOT NULL is added to their table.
+//! Rows that exist when a key, a CHECK, a NOT NULL or the length of a text column is added to their table.
 //!
 //! The batch checks all rows that it sees, and guards them: its commit is refused if another writer has added a chunk
 //! that was not checked ([`recheck`](super::recheck)). From the commit on the store refuses every change that was
@@ -18,11 +18,12 @@ impl Batch {
     ///
     /// Errors: [`DuplicateKey`](atsdb_core::ErrorKind::DuplicateKey) for a key that two rows have,
     /// [`CheckViolation`](atsdb_core::ErrorKind::CheckViolation) for a CHECK,
-    /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a NULL.
+    /// [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a NULL or a text that is too long.
     pub(crate) fn check_added_to(&mut self, older: &TableDefinition, table: &Table) -> Result<()> {
         let definition = &table.definition;
         let keys = definition.keys_added_to(older);
-        let has_no_check = definition.checks_validated_since(older).is_empty();
+        let has_no_check =
+            definition.checks_validated_since(older).is_empty() && definition.lengths_added_to(older).is_empty();
         if keys.is_empty() && has_no_check && definition.not_null_added_to(older).is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use super::enumerations;
 use arrow::datatypes::{DataType, Field};
 use atsdb::sql::{AddressType, TextForm};
-use atsdb::{ColumnType, ElementType};
+use atsdb::{ColumnType, ElementType, TextLength};
 
 /// A type of PostgreSQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +181,11 @@ pub(in crate::pg) fn sql_name(id: u32) -> Option<String> {
         Some(known) => Some(known.sql_name.to_owned()),
         None => element_of(id).map(|element| format!("{}[]", element.sql_name)),
     }
+}
+
+/// The PostgreSQL type for a column of texts with a length.
+pub(in crate::pg) fn of_length(length: TextLength) -> u32 {
+    if length.is_char { BPCHAR } else { VARCHAR }
 }
 
 /// The PostgreSQL type for a column of a table or result.

@@ -1,10 +1,13 @@
 //! Type modifiers: what `(10, 2)` in `numeric(10, 2)` and `(3)` in `timestamp(3)` are in the catalogue and on the wire.
 
-use atsdb::{ColumnType, ElementType, TimeUnit};
+use atsdb::{ColumnType, ElementType, TextLength, TimeUnit};
 use datafusion::sql::sqlparser::ast::{DataType, ExactNumberInfo, Expr};
 
 /// The modifier of a type without one.
 pub(in crate::pg) const NO_MODIFIER: i32 = -1;
+
+/// PostgreSQL's modifiers of texts and decimals begin after the 4 bytes of a length.
+const LENGTH_BYTES: i32 = 4;
 
 /// The digits of a second's fraction that every time has unless its type says otherwise.
 const TIME_DIGITS: i32 = 6;
@@ -22,6 +25,11 @@ pub(in crate::pg) fn of_column(column_type: ColumnType) -> i32 {
         },
         _ => NO_MODIFIER,
     }
+}
+
+/// The modifier of the type of a column of texts with a length.
+pub(in crate::pg) fn of_text(length: TextLength) -> i32 {
+    i32::try_from(length.characters).map_or(NO_MODIFIER, |characters| characters + LENGTH_BYTES)
 }
 
 /// The modifier of the type of an expression, which a cast may give it.
@@ -57,7 +65,6 @@ fn of_type(data_type: &DataType) -> i32 {
     }
 }
 
-/// PostgreSQL's modifiers of texts and decimals begin after the 4 bytes of a length.
 fn of_decimal(precision: i32, scale: i32) -> i32 {
-    (precision << 16 | scale) + 4
+    (precision << 16 | scale) + LENGTH_BYTES
 }

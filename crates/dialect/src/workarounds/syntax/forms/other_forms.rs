@@ -10,6 +10,7 @@ use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
+use crate::text::declared_length::declared_length;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
 use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
@@ -21,9 +22,6 @@ use datafusion::sql::sqlparser::ast::{
 
 /// Collations that compare texts by their code points, as everything here does.
 const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
-
-/// The length of `char`.
-const ONE_CHARACTER: CharacterLength = CharacterLength::IntegerLength { length: 1, unit: None };
 
 /// The length of a `name`.
 const NAME_LENGTH: u64 = 63;
@@ -313,20 +311,6 @@ fn cut_to_length(expr: &mut Expr) -> Result<()> {
     }
     *expr = cut;
     Ok(())
-}
-
-/// The length of a type of texts, and whether it counts no spaces at the end.
-fn declared_length(data_type: &DataType) -> Option<(u64, bool)> {
-    let (length, is_padded) = match data_type {
-        DataType::Varchar(length) | DataType::Nvarchar(length) => ((*length)?, false),
-        DataType::CharVarying(length) | DataType::CharacterVarying(length) => ((*length)?, false),
-        DataType::Char(length) | DataType::Character(length) => (length.unwrap_or(ONE_CHARACTER), true),
-        _ => return None,
-    };
-    match length {
-        CharacterLength::IntegerLength { length, .. } => Some((length, is_padded)),
-        CharacterLength::Max => None,
-    }
 }
 
 /// Turns `x LIKE ANY (ARRAY[a, b])` into `x LIKE a OR x LIKE b`, and `ALL` into `AND`. The parts are rewritten

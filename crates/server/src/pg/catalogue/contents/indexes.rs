@@ -13,8 +13,9 @@ fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
 }
 
 /// The operator classes by which values are sorted: number, name, family, type.
-pub(super) const OPCLASSES: [(i64, &str, i64, u32); 18] = [
+pub(super) const OPCLASSES: [(i64, &str, i64, u32); 19] = [
     (10_003, "bool_ops", 424, known::BOOL),
+    (10_004, "bpchar_ops", 426, known::BPCHAR),
     (10_006, "bytea_ops", 428, known::BYTEA),
     (10_028, "name_ops", 1_994, known::NAME),
     (3_124, "int8_ops", 1_976, known::INT8),
@@ -35,8 +36,9 @@ pub(super) const OPCLASSES: [(i64, &str, i64, u32); 18] = [
 ];
 
 /// The families of these operator classes: number and name.
-pub(super) const OPFAMILIES: [(i64, &str); 12] = [
+pub(super) const OPFAMILIES: [(i64, &str); 13] = [
     (424, "bool_ops"),
+    (426, "bpchar_ops"),
     (428, "bytea_ops"),
     (434, "datetime_ops"),
     (1_970, "float_ops"),
@@ -52,6 +54,7 @@ pub(super) const OPFAMILIES: [(i64, &str); 12] = [
 
 /// The operator class by which values of a type are sorted.
 fn opclass(type_id: u32) -> i64 {
+    let type_id = if type_id == known::VARCHAR { known::TEXT } else { type_id };
     OPCLASSES.iter().find(|(_, _, _, known)| *known == type_id).map_or(0, |(number, ..)| *number)
 }
 

@@ -11,7 +11,7 @@ use crate::pg::types::known;
 use crate::pg::types::modifiers::{self, NO_MODIFIER};
 use atsdb::name::same_name;
 use atsdb::sql::identifier;
-use atsdb::{ColumnType, ErrorKind, PUBLIC_SCHEMA, Table, TemporaryTables, arrow_schema, hex};
+use atsdb::{ColumnType, ErrorKind, PUBLIC_SCHEMA, Table, TemporaryTables, TextLength, arrow_schema, hex};
 
 /// The first number for the store's objects. Lower numbers are PostgreSQL's own.
 const FIRST_NUMBER: i64 = 16_384;
@@ -78,6 +78,8 @@ pub(super) struct Attribute {
     pub(super) modifier: i32,
     /// The digits of a decimal, and how many of them are after the point.
     pub(super) decimal_digits: Option<(u8, u8)>,
+    /// The declared length of its texts.
+    pub(super) length: Option<TextLength>,
     /// How it numbers the rows, if it does.
     pub(super) identity: Option<atsdb::Identity>,
 }
@@ -231,6 +233,7 @@ fn system_object((number, schema, name, shape): (i64, &'static str, &'static str
         time_digits: None,
         modifier: NO_MODIFIER,
         decimal_digits: None,
+        length: None,
         identity: None,
     });
     let kind = if schema == "pg_catalog" { 'r' } else { 'v' };
@@ -276,6 +279,7 @@ fn sequence_attributes() -> Vec<Attribute> {
         time_digits: None,
         modifier: NO_MODIFIER,
         decimal_digits: None,
+        length: None,
         identity: None,
     };
     [("last_value", known::INT8), ("log_cnt", known::INT8), ("is_called", known::BOOL)].map(attribute).into()
@@ -316,6 +320,7 @@ fn object(session: &StoreSession, table: Table) -> Result<Object, PgError> {
                     time_digits: None,
                     modifier: column.modifier,
                     decimal_digits: None,
+                    length: None,
                     identity: None,
                 };
                 columns_of(&schema).into_iter().map(plain).collect()
@@ -328,28 +333,35 @@ fn object(session: &StoreSession, table: Table) -> Result<Object, PgError> {
         None => {
             let types = arrow_schema(definition);
             let fields = definition.columns.iter().zip(types.fields());
-            let attribute = |(column, field): (&atsdb::Column, &arrow::datatypes::FieldRef)| Attribute {
-                name: column.name.clone(),
-                type_id: known::of_field(field),
-                is_nullable: column.nullable,
-                default: match (&column.sequence, column.default_function) {
-                    (Some(sequence), _) => Some(nextval_text(sequence)),
-                    (None, Some(function)) => Some(function.sql().to_owned()),
-                    (None, None) => {
-                        let text = |value: &atsdb::Value| match (&column.enumeration, value) {
-                            (Some(of), atsdb::Value::Text(label)) => enumerations::label_text(of, label),
-                            _ => default_text(column.column_type, known::of_field(field), value),
-                        };
-                        column.default.as_ref().map(text)
-                    }
-                },
-                time_digits: time_digits(column.column_type),
-                modifier: modifiers::of_column(column.column_type),
-                decimal_digits: match column.column_type {
-                    ColumnType::Decimal { precision, scale } => Some((precision, scale)),
-                    _ => None,
-                },
-                identity: column.identity,
+            let attribute = |(column, field): (&atsdb::Column, &arrow::datatypes::FieldRef)| {
+                let (type_id, modifier) = match column.length {
+                    Some(length) => (known::of_length(length), modifiers::of_text(length)),
+                    None => (known::of_field(field), modifiers::of_column(column.column_type)),
+                };
+                Attribute {
+                    name: column.name.clone(),
+                    type_id,
+                    is_nullable: column.nullable,
+                    default: match (&column.sequence, column.default_function) {
+                        (Some(sequence), _) => Some(nextval_text(sequence)),
+                        (None, Some(function)) => Some(function.sql().to_owned()),
+                        (None, None) => {
+                            let text = |value: &atsdb::Value| match (&column.enumeration, value) {
+                                (Some(of), atsdb::Value::Text(label)) => enumerations::label_text(of, label),
+                                _ => default_text(column.column_type, type_id, value),
+                            };
+                            column.default.as_ref().map(text)
+                        }
+                    },
+                    time_digits: time_digits(column.column_type),
+                    modifier,
+                    decimal_digits: match column.column_type {
+                        ColumnType::Decimal { precision, scale } => Some((precision, scale)),
+                        _ => None,
+                    },
+                    length: column.length,
+                    identity: column.identity,
+                }
             };
             fields.map(attribute).collect()
         }
@@ -428,7 +440,14 @@ fn default_text(column_type: ColumnType, type_id: u32, value: &atsdb::Value) -> 
         (atsdb::Value::Text(value), ColumnType::Array(_)) => {
             text(value.clone(), &known::sql_name(type_id).unwrap_or_default())
         }
-        (atsdb::Value::Text(value), _) => text(value.clone(), "text"),
+        (atsdb::Value::Text(value), _) => {
+            let type_name = match type_id {
+                known::VARCHAR => "character varying",
+                known::BPCHAR => "bpchar",
+                _ => "text",
+            };
+            text(value.clone(), type_name)
+        }
         (atsdb::Value::Bytes(bytes), _) => {
             format!("'\\x{}'::bytea", hex::encode(bytes))
         }

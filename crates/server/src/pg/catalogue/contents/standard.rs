@@ -8,6 +8,12 @@ use super::row::row;
 use crate::pg::types::known;
 use atsdb::Initially;
 
+/// The maximum number of bytes of a character in UTF-8.
+const CHARACTER_BYTES_MAX: i64 = 4;
+
+/// The maximum number of bytes of a text without a length, as PostgreSQL states it.
+const TEXT_BYTES_MAX: i64 = 1 << 30;
+
 pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
     let of = |values: Vec<(&str, Value)>| row("information_schema", name, &values);
     // The SQL standard has neither rollups nor materialized views, and sequences are no tables.
@@ -224,6 +230,11 @@ fn columns(object: &Object, objects: &Objects, database: &str) -> Vec<Row> {
             }
             _ => None,
         };
+        let length = attribute.length.map(|length| i64::from(length.characters));
+        let octets = match type_id {
+            known::TEXT => Some(TEXT_BYTES_MAX),
+            _ => length.map(|characters| characters * CHARACTER_BYTES_MAX),
+        };
         let udt = known::by_id(type_id).map_or_else(
             || known::element_of(type_id).map_or("text", |element| element.array_name),
             |known| known.name,
@@ -242,6 +253,8 @@ fn columns(object: &Object, objects: &Objects, database: &str) -> Vec<Row> {
             ("column_default", Value::maybe(attribute.default.clone())),
             ("is_nullable", Value::text(if attribute.is_nullable { "YES" } else { "NO" })),
             ("data_type", Value::Text(name)),
+            ("character_maximum_length", Value::maybe(length)),
+            ("character_octet_length", Value::maybe(octets)),
             ("numeric_precision", Value::maybe(precision)),
             ("numeric_precision_radix", Value::maybe(precision.map(|_| radix))),
             ("numeric_scale", Value::maybe(scale)),
