@@ -84,7 +84,7 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
              SELECT count(*) FROM t",
             "2",
         ),
-        ("SELECT n.nspname NOT LIKE 'pg/_%' ESCAPE '/' FROM pg_namespace n ORDER BY n.nspname", "t\nf\nt"),
+        ("SELECT n.nspname NOT LIKE 'pg/_%' ESCAPE '/' FROM pg_namespace n ORDER BY n.nspname", "t\nf\nf\nt"),
         ("SELECT unnest(ARRAY[conkey]) FROM pg_constraint WHERE conname = 'sensors_pkey'", "1"),
         (
             "SELECT x.n, x.i FROM pg_class c, generate_series(1, 2) WITH ORDINALITY AS x(n, i) WHERE c.relname = 'high'",

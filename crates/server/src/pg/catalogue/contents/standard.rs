@@ -20,6 +20,15 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
             });
             schemata.collect()
         }
+        "character_sets" => vec![of(vec![
+            ("character_set_name", Value::text("UTF8")),
+            ("character_repertoire", Value::text("UCS")),
+            ("form_of_use", Value::text("UTF8")),
+            ("default_collate_catalog", Value::text(database)),
+            ("default_collate_schema", Value::text("pg_catalog")),
+            // Texts are sorted by their bytes.
+            ("default_collate_name", Value::text("ucs_basic")),
+        ])],
         "tables" => tables()
             .map(|object| {
                 let is_table = object.kind == 'r';
