@@ -121,6 +121,49 @@ fn functions_and_arrays_are_shown_as_by_postgresql() {
 }
 
 #[test]
+fn what_a_server_has_besides_tables_is_listed_as_by_postgresql() {
+    let served = Served::with_tables();
+    for (query, expected) in [
+        ("SELECT abbrev, utc_offset, is_dst FROM pg_timezone_names WHERE name = 'America/Phoenix'", "MST|-07:00:00|f"),
+        ("SELECT count(*) > 500, count(DISTINCT utc_offset) > 23 FROM pg_timezone_names", "t|t"),
+        ("SELECT utc_offset, is_dst FROM pg_timezone_abbrevs WHERE abbrev = 'CEST'", "02:00:00|t"),
+        ("SELECT oid, spcname FROM pg_tablespace ORDER BY 1", "1663|pg_default\n1664|pg_global"),
+        (
+            "SELECT collname, collprovider, collencoding, collcollate FROM pg_collation ORDER BY oid",
+            "default|d|-1|\nC|c|-1|C\nPOSIX|c|-1|POSIX\nucs_basic|c|6|C",
+        ),
+        ("SELECT character_set_name, default_collate_name FROM information_schema.character_sets", "UTF8|ucs_basic"),
+        ("SELECT amname, amhandler FROM pg_am ORDER BY oid", "heap|heap_tableam_handler\nbtree|bthandler"),
+        ("SELECT nspname FROM pg_namespace WHERE oid = 99", "pg_toast"),
+        (
+            "SELECT oprname, oprkind, oprleft::regtype, oprright::regtype, oprresult::regtype, oprcode FROM \
+             pg_operator WHERE oid = 551",
+            "+|b|integer|integer|integer|int4pl",
+        ),
+        (
+            "SELECT o.oprname, c.oprname, n.oprname FROM pg_operator o JOIN pg_operator c ON c.oid = o.oprcom JOIN \
+             pg_operator n ON n.oid = o.oprnegate WHERE o.oid = 97",
+            "<|>|>=",
+        ),
+        (
+            "SELECT to_regproc('nowhere.now') IS NULL, to_regprocedure('nowhere.abs(numeric)') IS NULL, \
+             to_regtype('nowhere.int4') IS NULL, to_regclass('nowhere.sensors') IS NULL, to_regproc('pg_catalog.now')",
+            "t|t|t|t|now",
+        ),
+        (
+            "SELECT regclass('sensors'), regclass('sensors')::oid = 'sensors'::regclass, regtype('int4'), \
+             regnamespace('public')",
+            "sensors|t|integer|public",
+        ),
+    ] {
+        match asked(&served, query) {
+            Some(found) => assert_eq!(found, expected, "{query}"),
+            None => return,
+        }
+    }
+}
+
+#[test]
 fn check_constraints_are_described_as_by_postgresql() {
     let served = Served::with_tables();
     let create = "CREATE TABLE limits (a int CHECK (a > 0), b int, CONSTRAINT \"In order\" CHECK (a < b))";

@@ -70,7 +70,9 @@ fn needs_backtracking(error: &regex::Error) -> bool {
 
 /// A compiled regular expression.
 pub enum Expression {
+    /// One that is matched in linear time.
     Linear(Regex),
+    /// One with look-around or references to groups.
     Backtracking(Box<fancy_regex::Regex>),
 }
 
@@ -139,7 +141,9 @@ fn failed(error: fancy_regex::Error) -> DataFusionError {
 
 /// The groups of a match. The first one is the whole match.
 pub enum Groups<'t> {
+    /// Those of a linear match.
     Linear(regex::Captures<'t>),
+    /// Those of a match with backtracking.
     Backtracking(fancy_regex::Captures<'t, str>),
 }
 

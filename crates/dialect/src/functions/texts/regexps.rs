@@ -45,8 +45,11 @@ fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// A row's text, its expression, and whether all matches are wanted.
 pub struct Search<'a> {
+    /// The text that is searched.
     pub text: &'a str,
+    /// What is searched for.
     pub expression: &'a Expression,
+    /// Whether there is the flag `g`.
     pub is_global: bool,
 }
 

@@ -10,6 +10,7 @@ mod enumerations;
 mod indexes;
 mod keywords;
 mod objects;
+mod operators;
 mod procedures;
 mod rare_shapes;
 mod references;

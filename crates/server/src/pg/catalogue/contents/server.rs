@@ -5,6 +5,7 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::indexes::{OPCLASSES, OPFAMILIES};
 use super::keywords::keywords;
+use super::operators::operators;
 use super::procedures::{functions, named};
 use super::roles::{OWNER, Roles};
 use super::row::row;
@@ -60,6 +61,7 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
     match name {
         "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow" | "pg_auth_members" => roles.rows(name),
         "pg_proc" => functions(),
+        "pg_operator" => operators(),
         "pg_am" => rows_of(vec![
             vec![
                 ("oid", Value::Int(2)),
