@@ -136,9 +136,9 @@ fn what_a_server_has_besides_tables_is_listed_as_by_postgresql() {
         ("SELECT amname, amhandler FROM pg_am ORDER BY oid", "heap|heap_tableam_handler\nbtree|bthandler"),
         ("SELECT nspname FROM pg_namespace WHERE oid = 99", "pg_toast"),
         (
-            "SELECT oprname, oprkind, oprleft::regtype, oprright::regtype, oprresult::regtype, oprcode FROM \
-             pg_operator WHERE oid = 551",
-            "+|b|integer|integer|integer|int4pl",
+            "SELECT oprname, oprkind, oprleft::regtype, oprright::regtype, oprresult::regtype, oprcode, \
+             oprcode::regproc, oprcode::oid FROM pg_operator WHERE oid = 551",
+            "+|b|integer|integer|integer|int4pl|int4pl|177",
         ),
         (
             "SELECT o.oprname, c.oprname, n.oprname FROM pg_operator o JOIN pg_operator c ON c.oid = o.oprcom JOIN \

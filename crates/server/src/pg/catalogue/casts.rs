@@ -47,7 +47,9 @@ pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result
     let invalid = |name: &str| PgError::error("22P02", format!("invalid input syntax for type {name}: \"{shown}\""));
     Ok(match name {
         "regclass" | "regtype" | "regproc" | "regprocedure" | "regnamespace" | "regrole" => match value {
-            Value::Named(number, _) | Value::Int(number) => {
+            // Functions that statements cannot call have names and no rows.
+            Value::Named(number, known) => Value::Named(number, name_of(context, name, number)?.unwrap_or(known)),
+            Value::Int(number) => {
                 Value::Named(number, name_of(context, name, number)?.unwrap_or_else(|| number.to_string()))
             }
             Value::Text(text) => match number_of(context, name, &text)? {
