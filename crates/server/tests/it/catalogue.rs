@@ -136,6 +136,11 @@ fn what_a_server_has_besides_tables_is_listed_as_by_postgresql() {
         ("SELECT amname, amhandler FROM pg_am ORDER BY oid", "heap|heap_tableam_handler\nbtree|bthandler"),
         ("SELECT nspname FROM pg_namespace WHERE oid = 99", "pg_toast"),
         (
+            "SELECT relname, relreplident FROM pg_class WHERE relname IN ('pg_class', 'sensors', 'sensors_pkey', 'high') \
+             ORDER BY 1",
+            "high|n\npg_class|n\nsensors|d\nsensors_pkey|n",
+        ),
+        (
             "SELECT oprname, oprkind, oprleft::regtype, oprright::regtype, oprresult::regtype, oprcode, \
              oprcode::regproc, oprcode::oid FROM pg_operator WHERE oid = 551",
             "+|b|integer|integer|integer|int4pl|int4pl|177",
