@@ -33,6 +33,7 @@ mod write;
 
 pub use atsdb_dialect::functions::base::text_types::AddressType;
 pub use atsdb_dialect::functions::numbers::sizes::pretty_size;
+pub use atsdb_dialect::functions::session::lock_table::{HeldLock, LockKey, LockMode};
 pub use atsdb_dialect::functions::session::version::{POSTGRES_VERSION, version_text};
 pub use atsdb_dialect::functions::texts::strings::identifier;
 pub use atsdb_dialect::parse::statement::{items_of_answer, parse_answer};
@@ -54,7 +55,7 @@ pub use atsdb_dialect::text::tree_walk;
 pub use atsdb_dialect::text::verbs::{VerbKind, verb_kind, verb_of};
 pub use atsdb_dialect::text::without_literals::without_literals;
 pub use atsdb_dialect::text::words::{Word, Words};
-pub use atsdb_dialect::text::zone::is_time_zone;
+pub use atsdb_dialect::text::zone::{ZoneAtInstant, is_time_zone, zone_abbreviations, zones_at};
 pub use atsdb_dialect::workarounds::average as integer_average;
 pub use atsdb_temporary::TemporarySpace;
 pub use catalogue::relation::{CATALOG, name_of as name_in_catalogue, schema_of as schema_in_catalogue};

@@ -7,6 +7,7 @@
 
 pub mod accepted_forms;
 pub mod after_with;
+pub mod backtracking_patterns;
 pub mod bytes_text;
 mod calendar_text;
 pub mod datafusion_errors;

@@ -2,11 +2,11 @@
 //! `chrono-tz`.
 
 use super::errors::sql_error;
-use super::zone_names::{fixed_offset, is_zone, zone_named};
+use super::zone_names::{ABBREVIATIONS, fixed_offset, is_zone, zone_named};
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, Result};
 use chrono::{DateTime, Offset, TimeZone};
-use chrono_tz::{TZ_VARIANTS, Tz};
+use chrono_tz::{OffsetComponents, OffsetName, TZ_VARIANTS, Tz};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +21,52 @@ const STEP: i64 = 2 * 86_400;
 /// Whether a text is the name of a time zone, as in `AT TIME ZONE`: `Europe/Berlin`, `+02:00`, `PST`.
 pub fn is_time_zone(name: &str) -> bool {
     is_zone(name)
+}
+
+/// What the clocks of a zone show at an instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneAtInstant {
+    /// The zone's name, or its abbreviation.
+    pub name: &'static str,
+    /// The abbreviation, or the offset if there is none: `CEST`, `-03`.
+    pub abbreviation: String,
+    /// How far local time is ahead of UTC, in seconds.
+    pub ahead: i64,
+    /// Whether it is summer time.
+    pub is_summer: bool,
+}
+
+/// The zones of the IANA database at an instant, in seconds since the epoch.
+pub fn zones_at(seconds: i64) -> Vec<ZoneAtInstant> {
+    let instant = DateTime::from_timestamp(seconds, 0).unwrap_or_default().naive_utc();
+    let at_instant = |zone: &Tz| {
+        let offset = zone.offset_from_utc_datetime(&instant);
+        let ahead = i64::from(offset.fix().local_minus_utc());
+        let abbreviation = offset.abbreviation().map_or_else(|| offset_text(ahead), str::to_owned);
+        ZoneAtInstant { name: zone.name(), abbreviation, ahead, is_summer: !offset.dst_offset().is_zero() }
+    };
+    TZ_VARIANTS.iter().map(at_instant).collect()
+}
+
+/// The abbreviations whose offset is fixed.
+pub fn zone_abbreviations() -> Vec<ZoneAtInstant> {
+    let of = |(name, minutes): &(&'static str, i64)| {
+        let is_summer = name.ends_with("DT") || name.ends_with("DST") || SUMMER.contains(name);
+        ZoneAtInstant { name: *name, abbreviation: (*name).to_owned(), ahead: minutes * 60, is_summer }
+    };
+    ABBREVIATIONS.iter().map(of).collect()
+}
+
+/// The abbreviations of summer time that do not end with its letters.
+const SUMMER: [&str; 5] = ["BST", "CEST", "EEST", "MEST", "MESZ"];
+
+/// An offset as zones without an abbreviation show it: `-03`, `+0545`.
+fn offset_text(ahead: i64) -> String {
+    let (sign, minutes) = (if ahead < 0 { '-' } else { '+' }, ahead.abs() / 60);
+    match minutes % 60 {
+        0 => format!("{sign}{:02}", minutes / 60),
+        rest => format!("{sign}{:02}{rest:02}", minutes / 60),
+    }
 }
 
 /// A time zone: consecutive spans of time, each with a constant offset from UTC in seconds.
@@ -139,6 +185,22 @@ mod tests {
         assert_eq!((ahead(1_711_846_799), ahead(1_711_846_800)), (3_600, 7_200));
         assert_eq!((ahead(1_729_990_799), ahead(1_729_990_800)), (7_200, 3_600));
         assert_eq!((ahead(i64::MIN), ahead(i64::MAX)), (3_208, 3_600));
+    }
+
+    #[test]
+    fn zones_have_their_offsets_of_an_instant() {
+        let at = |seconds, name: &str| {
+            let zone = zones_at(seconds).into_iter().find(|zone| zone.name == name).unwrap();
+            (zone.abbreviation, zone.ahead, zone.is_summer)
+        };
+        assert_eq!(at(1_720_000_000, "Europe/Berlin"), ("CEST".to_owned(), 7_200, true));
+        assert_eq!(at(1_705_000_000, "Europe/Berlin"), ("CET".to_owned(), 3_600, false));
+        assert_eq!(at(1_705_000_000, "America/Denver"), ("MST".to_owned(), -25_200, false));
+        assert_eq!(at(1_705_000_000, "Asia/Kathmandu"), ("+0545".to_owned(), 20_700, false));
+        assert_eq!(offset_text(-10_800), "-03");
+        let summer: Vec<&str> =
+            zone_abbreviations().iter().filter(|zone| zone.is_summer).map(|zone| zone.name).collect();
+        assert!(summer.contains(&"CETDST") && summer.contains(&"EDT") && !summer.contains(&"IST"), "{summer:?}");
     }
 
     #[test]

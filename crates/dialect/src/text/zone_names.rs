@@ -4,7 +4,7 @@ use chrono_tz::{TZ_VARIANTS, Tz};
 
 /// The abbreviations that PostgreSQL reads by default and whose offset is fixed, with the minutes ahead of UTC. Of an
 /// abbreviation that several countries use, PostgreSQL's choice counts: `IST` is the one of Israel.
-const ABBREVIATIONS: [(&str, i64); 53] = [
+pub(super) const ABBREVIATIONS: [(&str, i64); 53] = [
     ("ACDT", 630),
     ("ACST", 570),
     ("ADT", -180),

@@ -171,10 +171,11 @@ pub fn rule_of_arithmetic() -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(numbers::overflow::CheckNumbers)
 }
 
-/// Rules of the analyzer that replace casts, and that need the final arguments of functions. They run after all rules
-/// that look for casts.
+/// Rules of the analyzer that replace operators and casts, and that need the final arguments of functions. They run
+/// after all rules that look for casts.
 pub fn rules_of_casts() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
+        Arc::new(texts::regexp_like::MatchByFunction),
         Arc::new(casts::exact::ExactCasts),
         Arc::new(casts::postgres::PostgresCasts),
         Arc::new(aggregates::collected_order::SortDistinct),
@@ -224,6 +225,7 @@ pub fn register_functions(context: &SessionContext, memory_bytes: usize) {
     resources::first_values::register(context);
     aggregates::collected_order::register(context);
     texts::letter_cases::register(context);
+    texts::regexp_like::register(context);
     texts::regexp_match::register(context);
     texts::regexp_replace::register(context);
     texts::functions_of_bytes::register(context);

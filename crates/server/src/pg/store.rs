@@ -9,7 +9,8 @@ use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb::sql::{
-    Answer, FileReader, FileRequest, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared, PresentState,
+    Answer, FileReader, FileRequest, HeldLock, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared,
+    PresentState,
     Session, Skipped, TransactionSnapshot,
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
@@ -172,6 +173,16 @@ impl StoreSession {
     /// Forgets the numbers that the session has drawn from sequences.
     pub(in crate::pg) fn forget_numbers(&self) {
         self.session.forget_numbers();
+    }
+
+    /// The advisory locks that sessions of the database hold.
+    pub(in crate::pg) fn advisory_locks(&self) -> Vec<HeldLock> {
+        self.session.advisory_locks()
+    }
+
+    /// Sets the number of the connection's process, by which lists of locks name it.
+    pub(in crate::pg) fn set_process(&self, process: i32) {
+        self.session.set_process(process);
     }
 
     /// Gives back the session's advisory locks.

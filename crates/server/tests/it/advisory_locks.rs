@@ -52,6 +52,24 @@ fn a_lock_of_a_transaction_ends_with_it() {
 }
 
 #[test]
+fn held_locks_are_listed_with_their_process() {
+    let served = Served::new();
+    let (mut first, mut second) = (connect(&served), connect(&served));
+    first.batch_execute("SELECT pg_advisory_lock(-1); SELECT pg_advisory_lock_shared(2, -3)").unwrap();
+    let process: i32 = first.query_one("SELECT pg_backend_pid()", &[]).unwrap().get(0);
+    let text = "SELECT classid::int8, objid::int8, objsubid::int4, mode, pid FROM pg_locks WHERE locktype = 'advisory' \
+                AND granted ORDER BY objsubid";
+    let rows = second.query(text, &[]).unwrap();
+    let rows: Vec<(i64, i64, i32, &str, i32)> =
+        rows.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3), row.get(4))).collect();
+    let half = 0xffff_ffff;
+    let expected = [(half, half, 1, "ExclusiveLock", process), (2, half - 2, 2, "ShareLock", process)];
+    assert_eq!(rows, expected);
+    first.batch_execute("SELECT pg_advisory_unlock_all()").unwrap();
+    assert!(second.query(text, &[]).unwrap().is_empty());
+}
+
+#[test]
 fn statements_that_wait_leave_their_turn_to_others() {
     let statements = StatementOptions { running_max: 1, ..StatementOptions::default() };
     let served = Served::with_options(&[], ServerOptions { statements, ..ServerOptions::default() });

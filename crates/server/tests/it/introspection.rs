@@ -339,8 +339,8 @@ const SHOWN: [(&str, &str, &str, &str); 8] = [
     (
         "\\db",
         "pg_default|postgres|\npg_global|postgres|\n(2 rows)",
-        "pg_default|tester|\n(1 row)",
-        "the store is one place",
+        "pg_default|tester|\npg_global|tester|\n(2 rows)",
+        "without users, everything belongs to everybody",
     ),
     ("\\dL", "plpgsql|postgres|t|PL/pgSQL procedural language\n(1 row)", "(0 rows)", "there are no languages"),
 ];

@@ -13,7 +13,7 @@ use crate::run::statement_waits::StatementWaits;
 use crate::run::worker::Worker;
 use atsdb_core::Result;
 use atsdb_dialect::functions::session::identity::SessionIdentity;
-use atsdb_dialect::functions::session::lock_table::{OpenScope, SessionLocks};
+use atsdb_dialect::functions::session::lock_table::{HeldLock, OpenScope, SessionLocks};
 use atsdb_dialect::text::script::Statements;
 use atsdb_dialect::text::skipped::Skipped;
 use atsdb_engine::{Engine, SessionNumbers, TemporaryTables};
@@ -132,6 +132,16 @@ impl Session {
     /// Sets what `current_user` and `current_database()` return. Without it, both return `atsdb`.
     pub fn set_identity(&self, user: impl Into<String>, database: impl Into<String>) {
         self.interrupt.set_identity(SessionIdentity { user: user.into(), database: database.into() });
+    }
+
+    /// Sets the number of the process by which [`advisory_locks`](Self::advisory_locks) names the session.
+    pub fn set_process(&self, process: i32) {
+        self.locks.set_process(process);
+    }
+
+    /// The advisory locks that the sessions over the store hold.
+    pub fn advisory_locks(&self) -> Vec<HeldLock> {
+        self.locks.held()
     }
 
     /// Sets who awaits what statements wait for on purpose, from the next such wait on.

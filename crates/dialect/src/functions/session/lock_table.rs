@@ -29,10 +29,23 @@ pub enum LockMode {
     Shared,
 }
 
+/// A lock that a session holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldLock {
+    /// What is locked.
+    pub key: LockKey,
+    /// How it is held.
+    pub mode: LockMode,
+    /// The number of the session's process, if it has one.
+    pub process: Option<i32>,
+}
+
 /// The locks of all sessions over one store.
 #[derive(Debug, Default)]
 pub struct LockTable {
     holds: Mutex<BTreeMap<LockKey, Vec<Hold>>>,
+    /// The numbers of the processes of sessions.
+    processes: Mutex<BTreeMap<u64, i32>>,
     released: Notify,
     /// The number of the last scope.
     last_scope: AtomicU64,
@@ -74,6 +87,24 @@ struct InnerScopes {
     transaction: Weak<LockScope>,
     /// The last statement outside of a transaction.
     statement: Weak<LockScope>,
+}
+
+impl LockTable {
+    /// The locks that sessions hold, by key. One that a session holds several times in the same mode is listed once.
+    fn held(&self) -> Vec<HeldLock> {
+        let (holds, processes) = (self.holds.lock(), self.processes.lock());
+        let mut held = Vec::new();
+        for (key, holders) in holds.iter() {
+            for (at, hold) in holders.iter().enumerate() {
+                let is_same = |other: &Hold| other.session == hold.session && other.mode == hold.mode;
+                if !holders[..at].iter().any(is_same) {
+                    let process = processes.get(&hold.session).copied();
+                    held.push(HeldLock { key: *key, mode: hold.mode, process });
+                }
+            }
+        }
+        held
+    }
 }
 
 impl LockScope {
@@ -140,6 +171,9 @@ impl LockScope {
         let mut holds = self.table.holds.lock();
         self.has_ended.store(true, Ordering::Relaxed);
         self.remove_from(&mut holds);
+        if self.number == self.session {
+            self.table.processes.lock().remove(&self.session);
+        }
     }
 
     fn has_ended(&self) -> bool {
@@ -171,6 +205,16 @@ impl SessionLocks {
     pub fn begin(table: &Arc<LockTable>) -> (Self, OpenScope) {
         let session = LockScope::begin(table, None);
         (Self { session: Arc::clone(&session), inner: Mutex::default() }, OpenScope(session))
+    }
+
+    /// Sets the number of the session's process, by which [`held`](Self::held) names it.
+    pub fn set_process(&self, process: i32) {
+        self.session.table.processes.lock().insert(self.session.number, process);
+    }
+
+    /// The locks that all sessions hold.
+    pub fn held(&self) -> Vec<HeldLock> {
+        self.session.table.held()
     }
 
     /// The scope of the session.
@@ -226,6 +270,23 @@ mod tests {
         assert!(one.release(KEY, Exclusive) && two.try_take(KEY, Shared));
         assert!(!one.release(KEY, Exclusive) && !one.try_take(KEY, Exclusive));
         assert!(one.release(KEY, Shared) && !one.release(KEY, Shared));
+    }
+
+    #[test]
+    fn held_locks_are_listed_once_with_their_process() {
+        let table = Arc::new(LockTable::default());
+        let ((one, open), (two, _two)) = (SessionLocks::begin(&table), SessionLocks::begin(&table));
+        one.set_process(41);
+        let statement = one.begin_statement().unwrap();
+        let (own, inner) = (one.of_session(), one.of_transaction().unwrap());
+        assert!(own.try_take(KEY, Shared) && own.try_take(KEY, Shared) && inner.try_take(KEY, Shared));
+        assert!(two.of_session().try_take(KEY, Shared) && own.try_take(LockKey::Pair(1, 2), Exclusive));
+        let held = |key, mode, process| HeldLock { key, mode, process };
+        let of_two = held(KEY, Shared, None);
+        assert_eq!(two.held(), [held(KEY, Shared, Some(41)), of_two, held(LockKey::Pair(1, 2), Exclusive, Some(41))]);
+        drop((statement, open));
+        assert_eq!(two.held(), [of_two]);
+        assert!(table.processes.lock().is_empty());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Functions of regular expressions that PostgreSQL has and DataFusion lacks: `regexp_split_to_array`, and the lists
-//! behind `regexp_matches` and `regexp_split_to_table`, which return rows; and `regexp_substr`, and `regexp_instr`,
-//! which has other arguments in DataFusion. `regexp_pattern` is a computed pattern with the escapes of Rust's regular
-//! expressions.
+//! behind `regexp_matches` and `regexp_split_to_table`, which return rows; and `regexp_substr`, `regexp_instr`, which
+//! has other arguments in DataFusion, and `regexp_count`, whose patterns have no look-around there. `regexp_pattern` is
+//! a computed pattern with the escapes of Rust's regular expressions.
 
+use super::expressions::{Expression, ExpressionsOfRows};
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
 use crate::text::pattern_escapes::with_rust_escapes;
@@ -11,9 +12,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
-use regex::{Captures, Match, Regex};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::Arc;
 
 const TEXT: DataType = DataType::Utf8;
@@ -27,10 +26,12 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     let of_position: Vec<&[DataType]> = (2..=all.len()).map(|count| &all[..count]).collect();
     let all = [TEXT, TEXT, BIGINT, BIGINT, TEXT, BIGINT];
     let of_part: Vec<&[DataType]> = (2..=all.len()).map(|count| &all[..count]).collect();
+    let of_count: [&[DataType]; 3] = [&[TEXT, TEXT], &[TEXT, TEXT, BIGINT], &[TEXT, TEXT, BIGINT, TEXT]];
     vec![
         Plain::new("regexp_pattern", &[&[TEXT]], TEXT, rust_patterns).udf(),
         Plain::new("regexp_substr", &of_part, TEXT, parts).udf(),
         Plain::new("regexp_instr", &of_position, BIGINT, positions).udf(),
+        Plain::new("regexp_count", &of_count, BIGINT, counts).udf(),
         Plain::new("regexp_split_to_array", &takes, texts.clone(), split).udf(),
         Plain::new("regexp_all_matches", &takes, DataType::new_list(texts, true), all_matches).udf(),
     ]
@@ -43,14 +44,17 @@ fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 /// A row's text, its expression, and whether all matches are wanted.
-struct Search<'a> {
-    text: &'a str,
-    expression: &'a Regex,
-    is_global: bool,
+pub struct Search<'a> {
+    /// The text that is searched.
+    pub text: &'a str,
+    /// What is searched for.
+    pub expression: &'a Expression,
+    /// Whether there is the flag `g`.
+    pub is_global: bool,
 }
 
-/// Calls `found` for each row; with `None` if an argument is NULL.
-fn for_each_row(args: &[ArrayRef], mut found: impl FnMut(Option<Search<'_>>) -> Result<()>) -> Result<()> {
+/// Calls `found` for each row of texts, patterns and, if there is a third argument, flags; with `None` if one is NULL.
+pub fn for_each_row(args: &[ArrayRef], mut found: impl FnMut(Option<Search<'_>>) -> Result<()>) -> Result<()> {
     let columns: Vec<&StringArray> = args.iter().map(|column| column.as_string::<i32>()).collect();
     let mut expressions = ExpressionsOfRows::default();
     for row in 0..columns[0].len() {
@@ -66,56 +70,6 @@ fn for_each_row(args: &[ArrayRef], mut found: impl FnMut(Option<Search<'_>>) -> 
     Ok(())
 }
 
-/// The maximum number of expressions that are kept for further rows. Each may take megabytes.
-const KEPT_MAX: usize = 64;
-
-/// The expressions of the patterns and flags of some rows, which often have the same.
-#[derive(Default)]
-pub struct ExpressionsOfRows<'a>(HashMap<(&'a str, &'a str), Regex>);
-
-impl<'a> ExpressionsOfRows<'a> {
-    /// The expression of a row.
-    pub fn of(&mut self, pattern: &'a str, flags: &'a str) -> Result<&Regex> {
-        if self.0.len() >= KEPT_MAX && !self.0.contains_key(&(pattern, flags)) {
-            self.0.clear();
-        }
-        Ok(match self.0.entry((pattern, flags)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(expression_of(pattern, flags)?),
-        })
-    }
-}
-
-/// A pattern with flags. Of `i` and `c`, the last one counts; `s` says what holds anyway.
-pub fn expression_of(pattern: &str, flags: &str) -> Result<Regex> {
-    let mut inner = String::new();
-    for flag in flags.chars() {
-        match flag {
-            'g' | 's' => {}
-            'c' => inner.retain(|other| other != 'i'),
-            'i' | 'x' if inner.contains(flag) => {}
-            'i' | 'x' => inner.push(flag),
-            other => return exec_err!("invalid regular expression option: \"{other}\""),
-        }
-    }
-    let pattern = if inner.is_empty() { pattern.to_owned() } else { format!("(?{inner}){pattern}") };
-    Regex::new(&pattern).or_else(|error| exec_err!("Regular expression did not compile: {error}"))
-}
-
-/// The matches from a byte of a text. After an empty match, the search continues one character after it.
-fn matches<'a>(expression: &'a Regex, text: &'a str, from: usize) -> impl Iterator<Item = Captures<'a>> {
-    let mut from = Some(from);
-    std::iter::from_fn(move || {
-        let found = expression.captures_at(text, from?)?;
-        let whole = found.get(0)?;
-        from = match whole.is_empty() {
-            true => text[whole.end()..].chars().next().map(|letter| whole.end() + letter.len_utf8()),
-            false => Some(whole.end()),
-        };
-        Some(found)
-    })
-}
-
 /// The places of the arguments behind the text, the pattern, the start and the number of the match.
 struct ArgumentPositions {
     function: &'static str,
@@ -128,7 +82,7 @@ struct ArgumentPositions {
 struct SoughtPart<'a> {
     text: &'a str,
     /// The match, or the requested group of it; `None` if there is none.
-    part: Option<Match<'a>>,
+    part: Option<Range<usize>>,
     /// Whether its end is requested.
     is_end: bool,
 }
@@ -139,7 +93,7 @@ fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
     let mut positions: Vec<Option<i64>> = Vec::new();
     for_each_part(args, &places, |found| {
         positions.push(found.map(|SoughtPart { text, part, is_end }| {
-            let byte = part.map(|part| if is_end { part.end() } else { part.start() });
+            let byte = part.map(|part| if is_end { part.end } else { part.start });
             let position = byte.map_or(0, |byte| text[..byte].chars().count() + 1);
             i64::try_from(position).unwrap_or(i64::MAX)
         }));
@@ -152,7 +106,7 @@ fn parts(args: &[ArrayRef]) -> Result<ArrayRef> {
     let places = ArgumentPositions { function: "regexp_substr", end: None, flags: 4, group: 5 };
     let mut parts = StringBuilder::new();
     for_each_part(args, &places, |found| {
-        parts.append_option(found.and_then(|found| found.part).map(|part| part.as_str()))
+        parts.append_option(found.and_then(|found| Some(&found.text[found.part?])));
     })?;
     Ok(Arc::new(parts.finish()))
 }
@@ -182,11 +136,46 @@ fn for_each_part(
         }
         let (text, pattern) = (texts.value(row), patterns.value(row));
         let expression = expressions.of(pattern, flags)?;
-        let captures = byte_of(text, start).and_then(|from| matches(expression, text, from).nth(count - 1));
-        let part = captures.and_then(|captures| captures.get(group));
+        let mut part = None;
+        if let Some(from) = byte_of(text, start) {
+            for (number, groups) in (1..=count).zip(expression.matches(text, from)) {
+                let groups = groups?;
+                if number == count {
+                    part = groups.get(group);
+                }
+            }
+        }
         found(Some(SoughtPart { text, part, is_end: end == 1 }));
     }
     Ok(())
+}
+
+/// The number of matches; NULL if an argument is.
+fn counts(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let (texts, patterns) = (args[0].as_string::<i32>(), args[1].as_string::<i32>());
+    let mut expressions = ExpressionsOfRows::default();
+    let mut counts: Vec<Option<i64>> = Vec::with_capacity(texts.len());
+    for row in 0..texts.len() {
+        if args.iter().any(|column| column.is_null(row)) {
+            counts.push(None);
+            continue;
+        }
+        let start = number(args.get(2), row, "start", 1, 1)?;
+        let flags = args.get(3).map_or("", |column| column.as_string::<i32>().value(row));
+        if flags.contains('g') {
+            return exec_err!("regexp_count() does not support the \"global\" option");
+        }
+        let (text, expression) = (texts.value(row), expressions.of(patterns.value(row), flags)?);
+        let mut count = 0;
+        if let Some(from) = byte_of(text, start) {
+            for groups in expression.matches(text, from) {
+                groups?;
+                count += 1;
+            }
+        }
+        counts.push(Some(count));
+    }
+    Ok(Arc::new(Int64Array::from(counts)))
 }
 
 /// The number that an argument has in a row, or `missing` if there is no such argument. Fails if it is less than
@@ -217,13 +206,13 @@ fn split(args: &[ArrayRef]) -> Result<ArrayRef> {
             return exec_err!("regexp_split_to_array and regexp_split_to_table have no flag g");
         }
         let (mut start, mut previous_end) = (0, 0);
-        for found in matches(expression, text, 0) {
-            let Some(whole) = found.get(0) else { continue };
-            if whole.start() < text.len() && whole.end() > previous_end {
-                lists.values().append_value(&text[start..whole.start()]);
-                start = whole.end();
+        for groups in expression.matches(text, 0) {
+            let whole = groups?.whole();
+            if whole.start < text.len() && whole.end > previous_end {
+                lists.values().append_value(&text[start..whole.start]);
+                start = whole.end;
             }
-            previous_end = whole.end();
+            previous_end = whole.end;
         }
         lists.values().append_value(&text[start..]);
         lists.append(true);
@@ -240,12 +229,12 @@ fn all_matches(args: &[ArrayRef]) -> Result<ArrayRef> {
             lists.append_null();
             return Ok(());
         };
-        for found in matches(expression, text, 0).take(if is_global { usize::MAX } else { 1 }) {
-            let groups = lists.values();
-            for group in found.iter().skip(usize::from(found.len() > 1)) {
-                groups.values().append_option(group.map(|group| group.as_str()));
+        for groups in expression.matches(text, 0).take(if is_global { usize::MAX } else { 1 }) {
+            let list = lists.values();
+            for part in groups?.parts() {
+                list.values().append_option(part.map(|part| &text[part]));
             }
-            groups.append(true);
+            list.append(true);
         }
         lists.append(true);
         Ok(())
@@ -313,13 +302,18 @@ mod tests {
     }
 
     #[test]
-    fn few_expressions_are_kept() {
-        let patterns: Vec<String> = (0..1_000).map(|number| format!("^{number}$")).collect();
-        let mut expressions = ExpressionsOfRows::default();
-        for pattern in &patterns {
-            assert!(expressions.of(pattern, "").unwrap().is_match(pattern.trim_matches(['^', '$'])));
-            assert!(expressions.0.len() <= KEPT_MAX);
-        }
+    fn matches_are_counted_from_a_character_on() {
+        let count = |row: &[&str], start: i64| {
+            let mut columns = columns(row);
+            columns.push(Arc::new(Int64Array::from(vec![start])));
+            counts(&columns).map(|found| found.as_primitive::<Int64Type>().value(0))
+        };
+        assert_eq!(count(&["abcabc", "b"], 1).unwrap(), 2);
+        assert_eq!(count(&["\u{e4}bcabc", "b"], 3).unwrap(), 1);
+        assert_eq!(count(&["abc", "b*"], 1).unwrap(), 4);
+        assert_eq!(count(&["foobar", "[a-z](?=[ao])"], 1).unwrap(), 3);
+        assert_eq!(count(&["abc", "b"], 9).unwrap(), 0);
+        assert!(count(&["abc", "b"], 0).is_err());
     }
 
     #[test]

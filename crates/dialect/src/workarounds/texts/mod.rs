@@ -7,6 +7,7 @@ pub(super) mod mapped_operands;
 pub(super) mod outputs;
 pub(super) mod plain_results;
 pub(super) mod plain_values;
+pub(super) mod regexp_like;
 pub(super) mod regexp_match;
 pub(super) mod regexp_replace;
 pub(super) mod similar_to;

@@ -5,7 +5,7 @@
 
 use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
-use crate::functions::texts::regexps::ExpressionsOfRows;
+use crate::functions::texts::expressions::ExpressionsOfRows;
 use datafusion::arrow::array::{Array, AsArray, ListBuilder, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
@@ -52,13 +52,12 @@ impl ScalarUDFImpl for RegexpMatch {
                 return exec_err!("regexp_match() does not support the \"global\" option");
             }
             let expression = expressions.of(pattern, flags)?;
-            let Some(groups) = expression.captures(text) else {
+            let Some(groups) = expression.groups_from(text, 0)? else {
                 matches.append_null();
                 continue;
             };
-            // The first one is the whole match, which is the result if there are no others.
-            for group in groups.iter().skip(usize::from(groups.len() > 1)) {
-                matches.values().append_option(group.map(|group| group.as_str()));
+            for part in groups.parts() {
+                matches.values().append_option(part.map(|part| &text[part]));
             }
             matches.append(true);
         }

@@ -6,8 +6,11 @@
 //! No upstream issue known.
 
 use crate::functions::base::answers::{answer, are_constant};
+use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
-use crate::functions::texts::regexps::{self, ExpressionsOfRows};
+use crate::functions::texts::expressions::{Expression, ExpressionsOfRows};
+use crate::functions::texts::regexps;
+use crate::text::backtracking_patterns::may_backtrack;
 use datafusion::arrow::array::{Array, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
@@ -16,7 +19,6 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
-use regex::Regex;
 use std::sync::Arc;
 
 /// Stands for a plain backslash until texts have been replaced: a character for private use.
@@ -81,11 +83,8 @@ impl ScalarUDFImpl for RegexpReplace {
         if args.args.get(START).is_some_and(|start| start.data_type() == DataType::Int64) {
             return replaced_from(&args);
         }
-        if let Some(ColumnarValue::Scalar(flags)) = args.args.get(3)
-            && let Some(Some(flags)) = flags.try_as_str()
-            && flags.contains('g')
-        {
-            return replaced_everywhere(&args, flags);
+        if !args.return_type().is_null() && !is_of_datafusion(&args.args) {
+            return replaced_by_row(&args);
         }
         if let Some(replacement) = args.args.get_mut(2) {
             *replacement = match replacement {
@@ -112,22 +111,34 @@ impl ScalarUDFImpl for RegexpReplace {
     }
 }
 
-/// Replaces all matches.
-fn replaced_everywhere(args: &ScalarFunctionArgs, flags: &str) -> Result<ColumnarValue> {
+/// Whether DataFusion replaces as PostgreSQL does: the first match of a constant pattern without look-around and
+/// references to groups.
+fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
+    let is_constant = |at: usize, has: fn(&str) -> bool| match args.get(at) {
+        Some(ColumnarValue::Scalar(text)) => !text_of(text).is_some_and(has),
+        Some(ColumnarValue::Array(_)) => false,
+        None => true,
+    };
+    is_constant(1, may_backtrack) && is_constant(START, |flags| flags.contains('g'))
+}
+
+/// Replaces the first match of each row, or all of them with the flag `g`.
+fn replaced_by_row(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = are_constant(&args.args);
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-    let texts = arrays.iter().take(3).map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
-    let rows = texts[0].as_string::<i32>().iter().zip(texts[1].as_string::<i32>()).zip(texts[2].as_string::<i32>());
+    let columns = arrays.iter().map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
     let mut expressions = ExpressionsOfRows::default();
-    let mut replaced = Vec::with_capacity(texts[0].len());
-    for ((text, pattern), replacement) in rows {
-        let (Some(text), Some(pattern), Some(replacement)) = (text, pattern, replacement) else {
+    let mut replaced = Vec::with_capacity(columns[0].len());
+    for row in 0..columns[0].len() {
+        if columns.iter().any(|column| column.is_null(row)) {
             replaced.push(None);
             continue;
-        };
-        let expression = expressions.of(pattern, flags)?;
-        let everywhere = Matches { from: 0, number: None };
-        replaced.push(Some(restored(&replace(expression, text, &translated(replacement), everywhere))));
+        }
+        let value = |at: usize| columns.get(at).map_or("", |column| column.as_string::<i32>().value(row));
+        let flags = value(START);
+        let matches = Matches { from: 0, number: if flags.contains('g') { None } else { Some(0) } };
+        let expression = expressions.of(value(1), flags)?;
+        replaced.push(Some(restored(&replace(expression, value(0), &translated(value(2)), matches)?)));
     }
     let replaced = cast(&StringArray::from(replaced), args.return_type())?;
     answer(is_constant, replaced)
@@ -153,7 +164,7 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         replaced.push(Some(match regexps::byte_of(text, start) {
             Some(from) => {
                 let matches = Matches { from, number: number.checked_sub(1) };
-                restored(&replace(expression, text, &translated(replacements.value(row)), matches))
+                restored(&replace(expression, text, &translated(replacements.value(row)), matches)?)
             }
             None => text.to_owned(),
         }));
@@ -171,29 +182,24 @@ struct Matches {
     number: Option<usize>,
 }
 
-/// Replaces matches by a replacement in DataFusion's notation. The search continues after a match, or one character
-/// behind an empty one.
-fn replace(expression: &Regex, text: &str, replacement: &str, matches: Matches) -> String {
+/// Replaces matches by a replacement in DataFusion's notation.
+fn replace(expression: &Expression, text: &str, replacement: &str, matches: Matches) -> Result<String> {
     let mut replaced = String::with_capacity(text.len());
-    let (mut copied, mut from, mut count) = (0, matches.from, 0);
-    while from <= text.len()
-        && let Some(found) = expression.captures_at(text, from)
-    {
-        let Some(whole) = found.get(0) else { break };
+    let mut copied = 0;
+    for (count, groups) in expression.matches(text, matches.from).enumerate() {
+        let groups = groups?;
         if matches.number.is_none_or(|number| number == count) {
-            replaced.push_str(&text[copied..whole.start()]);
-            found.expand(replacement, &mut replaced);
-            copied = whole.end();
+            let whole = groups.whole();
+            replaced.push_str(&text[copied..whole.start]);
+            groups.expand(replacement, &mut replaced);
+            copied = whole.end;
         }
         if matches.number == Some(count) {
             break;
         }
-        count += 1;
-        let next = text[whole.end()..].chars().next().map_or(1, char::len_utf8);
-        from = if whole.is_empty() { whole.end() + next } else { whole.end() };
     }
     replaced.push_str(&text[copied..]);
-    replaced
+    Ok(replaced)
 }
 
 /// The same value with another text.
@@ -238,7 +244,7 @@ fn restored(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::functions::texts::regexps::expression_of;
+    use crate::functions::texts::expressions::expression_of;
 
     #[test]
     fn empty_matches_are_replaced_where_postgresql_replaces_them() {
@@ -254,7 +260,7 @@ mod tests {
         ] {
             let expression = expression_of(pattern, "").unwrap();
             let everywhere = Matches { from: 0, number: None };
-            assert_eq!(replace(&expression, text, "x", everywhere), wanted, "{text} {pattern}");
+            assert_eq!(replace(&expression, text, "x", everywhere).unwrap(), wanted, "{text} {pattern}");
         }
     }
 
@@ -270,7 +276,8 @@ mod tests {
             ("abc", "b*", 3, Some(0), "abcx"),
         ] {
             let expression = expression_of(pattern, "").unwrap();
-            assert_eq!(replace(&expression, text, "x", Matches { from, number }), wanted, "{text} {pattern} {from}");
+            let found = replace(&expression, text, "x", Matches { from, number }).unwrap();
+            assert_eq!(found, wanted, "{text} {pattern} {from}");
         }
     }
 

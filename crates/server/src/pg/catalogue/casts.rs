@@ -23,22 +23,23 @@ pub(super) fn cast(context: &Context<'_>, value: Value, data_type: &DataType) ->
             Value::Text(text) => {
                 let items = array_text::parse(&text).map_err(|error| malformed_array(&text, error))?;
                 let items = items.into_iter().map(|item| match item {
-                    Some(item) => to(context, Value::Text(item), element),
+                    Some(item) => cast_to(context, Value::Text(item), element),
                     None => Ok(Value::Null),
                 });
                 Ok(Value::Array(items.collect::<Result<_, _>>()?))
             }
             Value::Array(items) => {
-                let items = items.into_iter().map(|item| to(context, item, element));
+                let items = items.into_iter().map(|item| cast_to(context, item, element));
                 Ok(Value::Array(items.collect::<Result<_, _>>()?))
             }
             other => Ok(other),
         };
     }
-    to(context, value, &name)
+    cast_to(context, value, &name)
 }
 
-fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError> {
+/// Casts a value to the type with a name, such as `regclass`.
+pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError> {
     if value.is_null() {
         return Ok(Value::Null);
     }
@@ -46,7 +47,9 @@ fn to(context: &Context<'_>, value: Value, name: &str) -> Result<Value, PgError>
     let invalid = |name: &str| PgError::error("22P02", format!("invalid input syntax for type {name}: \"{shown}\""));
     Ok(match name {
         "regclass" | "regtype" | "regproc" | "regprocedure" | "regnamespace" | "regrole" => match value {
-            Value::Named(number, _) | Value::Int(number) => {
+            // Functions that statements cannot call have names and no rows.
+            Value::Named(number, known) => Value::Named(number, name_of(context, name, number)?.unwrap_or(known)),
+            Value::Int(number) => {
                 Value::Named(number, name_of(context, name, number)?.unwrap_or_else(|| number.to_string()))
             }
             Value::Text(text) => match number_of(context, name, &text)? {

@@ -1,6 +1,6 @@
 //! PostgreSQL's functions about the session and the catalogue.
 
-use super::casts::no_such;
+use super::casts::{cast_to, no_such};
 use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
@@ -25,7 +25,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-pub(super) const ABOUT_THE_SERVER: [&str; 72] = [
+pub(super) const ABOUT_THE_SERVER: [&str; 78] = [
     "version",
     "current_database",
     "current_schema",
@@ -98,6 +98,12 @@ pub(super) const ABOUT_THE_SERVER: [&str; 72] = [
     "pg_get_function_identity_arguments",
     "pg_get_function_result",
     "quote_ident",
+    "regclass",
+    "regnamespace",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regtype",
 ];
 
 /// Whether a query without a table is about the server if it calls this function.
@@ -152,6 +158,10 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             Value::Text(value)
         }
         "format_type" => format_type(context, argument(0), argument(1))?,
+        // The name of a type is that of a cast, too.
+        "regclass" | "regnamespace" | "regproc" | "regprocedure" | "regrole" | "regtype" => {
+            cast_to(context, argument(0).clone(), name)?
+        }
         "to_regclass" => named(context, "regclass", text(0))?,
         "to_regtype" => match text(0) {
             Some(name) => match number_of(context, "regtype", &name)? {

@@ -29,7 +29,12 @@ pub(super) fn function_number(context: &Context<'_>, kind: &str, name: &str) -> 
     let (Some(number), Some(named), Some(types)) = (at("oid"), at("proname"), at("proargtypes")) else {
         return Ok(None);
     };
-    let last = parts(called).pop().unwrap_or_default();
+    let mut names = parts(called);
+    let last = names.pop().unwrap_or_default();
+    // All functions are in one schema.
+    if names.pop().is_some_and(|schema| schema != "pg_catalog") {
+        return Ok(None);
+    }
     let has_types = |value: &Value| match (&wanted, value) {
         (None, _) => true,
         (Some(wanted), Value::Array(types)) => types.iter().map(Value::int).eq(wanted.iter().map(|id| Some(*id))),

@@ -64,12 +64,12 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
             known::BOOL
         }
         "pg_my_temp_schema" => known::OID,
-        "to_regclass" | "pg_partition_ancestors" => known::REGCLASS,
-        "to_regtype" | "pg_typeof" => known::REGTYPE,
-        "to_regnamespace" => known::REGNAMESPACE,
-        "to_regrole" => known::REGROLE,
-        "to_regproc" => known::REGPROC,
-        "to_regprocedure" => known::REGPROCEDURE,
+        "to_regclass" | "regclass" | "pg_partition_ancestors" => known::REGCLASS,
+        "to_regtype" | "regtype" | "pg_typeof" => known::REGTYPE,
+        "to_regnamespace" | "regnamespace" => known::REGNAMESPACE,
+        "to_regrole" | "regrole" => known::REGROLE,
+        "to_regproc" | "regproc" => known::REGPROC,
+        "to_regprocedure" | "regprocedure" => known::REGPROCEDURE,
         "pg_postmaster_start_time" | "pg_conf_load_time" | "pg_last_xact_replay_timestamp" => known::TIMESTAMPTZ,
         "pg_blocking_pids" => 1007,
         name if is_present_time(name) => known::TIMESTAMPTZ,

@@ -217,6 +217,7 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         let owner = SessionOwner { user: &user, database: &database_name, address: peer.address };
         let numbers = state.running().processes();
         let key = shared.sessions.register(numbers, secret, &owner, session.interrupt_handle());
+        session.set_process(key.process);
         Ok((settings, session, key))
     };
     let (settings, session, key) = match begun() {

@@ -7,6 +7,7 @@ use super::roles::Roles;
 use super::row::row;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::TransactionStatus;
+use atsdb::sql::{HeldLock, LockKey, LockMode};
 
 /// The rows of `pg_stat_activity`, for the database with this number and name.
 pub(super) fn backends(backends: &[Backend], database: (i64, &str), roles: &Roles) -> Vec<Row> {
@@ -50,6 +51,38 @@ fn of_backend(backend: &Backend, (number, database): (i64, &str), roles: &Roles)
 /// The rows of the function `pg_stat_get_activity`: numbers of processes and of the database.
 pub(super) fn processes(backends: &[Backend], database: i64) -> Vec<Row> {
     backends.iter().map(|backend| vec![Value::Int(i64::from(backend.process)), Value::Int(database)]).collect()
+}
+
+/// The rows of `pg_locks`: the advisory locks, in the database with this number.
+pub(super) fn locks(held: &[HeldLock], database: i64) -> Vec<Row> {
+    let of_lock = |lock: &HeldLock| {
+        // A number of 64 bits is shown as its two halves, without signs.
+        let half = |number: i64| Value::Int(number & 0xffff_ffff);
+        let (class, object, parts) = match lock.key {
+            LockKey::Number(number) => (half(number >> 32), half(number), 1),
+            LockKey::Pair(class, object) => (half(i64::from(class)), half(i64::from(object)), 2),
+        };
+        let mode = match lock.mode {
+            LockMode::Exclusive => "ExclusiveLock",
+            LockMode::Shared => "ShareLock",
+        };
+        row(
+            "pg_catalog",
+            "pg_locks",
+            &[
+                ("locktype", Value::text("advisory")),
+                ("database", Value::Int(database)),
+                ("classid", class),
+                ("objid", object),
+                ("objsubid", Value::Int(parts)),
+                ("pid", Value::maybe(lock.process.map(i64::from))),
+                ("mode", Value::text(mode)),
+                ("granted", Value::Bool(true)),
+                ("fastpath", Value::Bool(false)),
+            ],
+        )
+    };
+    held.iter().map(of_lock).collect()
 }
 
 /// The rows of `pg_prepared_statements`.

@@ -33,6 +33,7 @@ fn class(
 ) -> Row {
     let has_triggers = object.is_some_and(|(_, has_triggers)| has_triggers);
     let object = object.map(|(object, _)| object);
+    let has_replica_identity = matches!(kind, "r" | "m") && object.is_some_and(|object| object.table.is_some());
     // -1 means that the rows have not been counted.
     let row_count = Value::Float(-1.0);
     row(
@@ -71,7 +72,7 @@ fn class(
             ("relrowsecurity", Value::Bool(false)),
             ("relforcerowsecurity", Value::Bool(false)),
             ("relispopulated", Value::Bool(object.is_none_or(Object::is_populated))),
-            ("relreplident", Value::text("d")),
+            ("relreplident", Value::text(if has_replica_identity { "d" } else { "n" })),
             ("relispartition", Value::Bool(false)),
             ("relrewrite", Value::Int(0)),
             ("relfrozenxid", Value::Int(0)),

@@ -10,6 +10,7 @@ mod enumerations;
 mod indexes;
 mod keywords;
 mod objects;
+mod operators;
 mod procedures;
 mod rare_shapes;
 mod references;
@@ -120,6 +121,7 @@ impl<'a> Contents<'a> {
             ("function", "pg_stat_get_activity") => {
                 Ok(activity::processes(&self.activity.backends(), self.database_number()))
             }
+            ("pg_catalog", "pg_locks") => Ok(activity::locks(&self.session.advisory_locks(), self.database_number())),
             ("pg_catalog", "pg_prepared_statements") => Ok(activity::prepared(self.activity.prepared_statements())),
             ("pg_catalog" | "function", name) => Ok(server::rows(name, self.roles(), self.settings)),
             _ => Ok(Vec::new()),

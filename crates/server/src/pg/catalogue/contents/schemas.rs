@@ -28,7 +28,7 @@ const CREATED_NUMBERS: i64 = 1 << 27;
 /// The schemas with their numbers. That of temporary tables exists while the session has some. The number of a created
 /// schema follows from its name, so that it stays the same while others come and go.
 pub(super) fn numbered(created: Vec<String>, has_temporary: bool) -> Vec<(String, i64)> {
-    let fixed = [("pg_catalog", 11), (PUBLIC_SCHEMA, PUBLIC_NUMBER), ("information_schema", 13_000)];
+    let fixed = [("pg_catalog", 11), ("pg_toast", 99), (PUBLIC_SCHEMA, PUBLIC_NUMBER), ("information_schema", 13_000)];
     let fixed = fixed.into_iter().chain(has_temporary.then_some((TEMPORARY, TEMPORARY_NUMBER)));
     let mut all: Vec<(String, i64)> = fixed.map(|(name, number)| (name.to_owned(), number)).collect();
     for name in created {

@@ -5,15 +5,20 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::indexes::{OPCLASSES, OPFAMILIES};
 use super::keywords::keywords;
-use super::procedures::functions;
+use super::operators::operators;
+use super::procedures::{functions, named};
 use super::roles::{OWNER, Roles};
 use super::row::row;
-use super::shapes::texts;
 use crate::pg::setting_list::KnownSetting;
 use crate::pg::settings::Settings;
+use crate::shared::clock;
+use atsdb::sql::{ZoneAtInstant, zone_abbreviations, zones_at};
 
 /// The number of the first database. Those of the others are below it, because tables begin above.
 const FIRST_DATABASE: i64 = 16_383;
+
+/// The number of the encoding UTF8.
+const UTF8: i64 = 6;
 
 /// The number of a database in the catalogue.
 pub(super) fn number_of(database: &DatabaseEntry) -> i64 {
@@ -27,7 +32,7 @@ pub(super) fn databases(databases: &[DatabaseEntry]) -> Vec<Row> {
             ("oid", Value::Int(number_of(database))),
             ("datname", Value::text(&database.name)),
             ("datdba", Value::Int(OWNER)),
-            ("encoding", Value::Int(6)),
+            ("encoding", Value::Int(UTF8)),
             ("datlocprovider", Value::text("c")),
             ("datistemplate", Value::Bool(false)),
             ("datallowconn", Value::Bool(true)),
@@ -41,22 +46,47 @@ pub(super) fn databases(databases: &[DatabaseEntry]) -> Vec<Row> {
     databases.iter().map(of).collect()
 }
 
+/// A time zone, for `pg_timezone_names` and `pg_timezone_abbrevs`.
+fn zone(zone: &ZoneAtInstant) -> Vec<(&'static str, Value)> {
+    vec![
+        ("name", Value::text(zone.name)),
+        ("abbrev", Value::text(zone.abbreviation.as_str())),
+        ("utc_offset", Value::Interval(zone.ahead * 1_000_000)),
+        ("is_dst", Value::Bool(zone.is_summer)),
+    ]
+}
+
 pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
     let rows_of = |all: Vec<Vec<(&str, Value)>>| all.iter().map(|values| row("pg_catalog", name, values)).collect();
     match name {
         "pg_roles" | "pg_authid" | "pg_user" | "pg_shadow" | "pg_auth_members" => roles.rows(name),
         "pg_proc" => functions(),
+        "pg_operator" => operators(),
         "pg_am" => rows_of(vec![
-            vec![("oid", Value::Int(2)), ("amname", Value::text("heap")), ("amtype", Value::text("t"))],
-            vec![("oid", Value::Int(403)), ("amname", Value::text("btree")), ("amtype", Value::text("i"))],
+            vec![
+                ("oid", Value::Int(2)),
+                ("amname", Value::text("heap")),
+                ("amhandler", named((3, "heap_tableam_handler"))),
+                ("amtype", Value::text("t")),
+            ],
+            vec![
+                ("oid", Value::Int(403)),
+                ("amname", Value::text("btree")),
+                ("amhandler", named((330, "bthandler"))),
+                ("amtype", Value::text("i")),
+            ],
         ]),
-        "pg_tablespace" => rows_of(vec![vec![
-            ("oid", Value::Int(1_663)),
-            ("spcname", Value::text("pg_default")),
-            ("spcowner", Value::Int(OWNER)),
-        ]]),
+        "pg_tablespace" => {
+            let space = |(number, name): (i64, &'static str)| {
+                vec![("oid", Value::Int(number)), ("spcname", Value::text(name)), ("spcowner", Value::Int(OWNER))]
+            };
+            rows_of([(1_663, "pg_default"), (1_664, "pg_global")].map(space).into())
+        }
         "pg_collation" => {
-            let collation = |(number, name, provider): (i64, &'static str, &'static str)| {
+            let collation = |(number, name, locale): (i64, &'static str, Option<&'static str>)| {
+                // `default` is the database's, and has no locale of its own.
+                let provider = if locale.is_some() { "c" } else { "d" };
+                let encoding = if name == "ucs_basic" { UTF8 } else { -1 };
                 vec![
                     ("oid", Value::Int(number)),
                     ("collname", Value::text(name)),
@@ -64,10 +94,14 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
                     ("collowner", Value::Int(OWNER)),
                     ("collprovider", Value::text(provider)),
                     ("collisdeterministic", Value::Bool(true)),
-                    ("collencoding", Value::Int(-1)),
+                    ("collencoding", Value::Int(encoding)),
+                    ("collcollate", Value::maybe(locale)),
+                    ("collctype", Value::maybe(locale)),
                 ]
             };
-            rows_of([(100, "default", "d"), (950, "C", "c")].map(collation).into())
+            let posix = (951, "POSIX", Some("POSIX"));
+            let all = [(100, "default", None), (950, "C", Some("C")), posix, (962, "ucs_basic", Some("C"))];
+            rows_of(all.map(collation).into())
         }
         "pg_language" => rows_of(vec![vec![
             ("oid", Value::Int(12)),
@@ -124,10 +158,8 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             };
             rows_of(settings.all().map(setting).collect())
         }
-        "pg_timezone_names" => {
-            let [name, abbreviation] = texts(["UTC", "UTC"]);
-            rows_of(vec![vec![("name", name), ("abbrev", abbreviation), ("is_dst", Value::Bool(false))]])
-        }
+        "pg_timezone_names" => rows_of(zones_at(clock::wall_ns().div_euclid(1_000_000_000)).iter().map(zone).collect()),
+        "pg_timezone_abbrevs" => rows_of(zone_abbreviations().iter().map(zone).collect()),
         "pg_get_keywords" => keywords(),
         _ => Vec::new(),
     }

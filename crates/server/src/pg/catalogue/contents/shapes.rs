@@ -1,6 +1,5 @@
 //! The columns of the tables of the catalogue.
 
-use super::super::value::Value;
 use super::rare_shapes;
 use crate::pg::types::known;
 
@@ -466,9 +465,4 @@ pub(super) fn type_of(name: &str) -> u32 {
         Some(element) => known::by_name(element).map_or(known::TEXT, |element| element.array),
         None => known::by_name(name).map_or(known::TEXT, |known| known.id),
     }
-}
-
-/// Converts texts to values.
-pub(super) fn texts<const N: usize>(texts: [&str; N]) -> [Value; N] {
-    texts.map(Value::text)
 }

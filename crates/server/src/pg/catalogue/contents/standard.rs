@@ -2,7 +2,7 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::objects::{IndexObject, Object, Objects};
+use super::objects::{Attribute, IndexObject, Object, Objects};
 use super::references::{ReferenceObject, references};
 use super::row::row;
 use crate::pg::types::known;
@@ -26,6 +26,15 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
             });
             schemata.collect()
         }
+        "character_sets" => vec![of(vec![
+            ("character_set_name", Value::text("UTF8")),
+            ("character_repertoire", Value::text("UCS")),
+            ("form_of_use", Value::text("UTF8")),
+            ("default_collate_catalog", Value::text(database)),
+            ("default_collate_schema", Value::text("pg_catalog")),
+            // Texts are sorted by their bytes.
+            ("default_collate_name", Value::text("ucs_basic")),
+        ])],
         "tables" => tables()
             .map(|object| {
                 let is_table = object.kind == 'r';
@@ -66,15 +75,8 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 values.push(("nulls_distinct", Value::maybe(are_distinct)));
                 of(values)
             })
-            .chain(objects.checks().map(|(object, check)| {
-                let mut values = constraint(object, check.name, database);
-                values.extend(table_columns(object, database));
-                values.push(("constraint_type", Value::text("CHECK")));
-                values.push(("is_deferrable", Value::text("NO")));
-                values.push(("initially_deferred", Value::text("NO")));
-                values.push(("enforced", Value::text("YES")));
-                of(values)
-            }))
+            .chain(objects.checks().map(|(object, check)| of(condition(object, check.name, database))))
+            .chain(not_null_columns(objects).map(|(object, _, name)| of(condition(object, &name, database))))
             .chain(references(objects).map(|reference| {
                 let mut values = constraint(reference.child, &reference.key.name, database);
                 values.extend(table_columns(reference.child, database));
@@ -95,6 +97,11 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
                 values.push(("check_clause", Value::Text(format!("(({}))", check.condition))));
                 of(values)
             })
+            .chain(not_null_columns(objects).map(|(object, attribute, name)| {
+                let mut values = constraint(object, &name, database);
+                values.push(("check_clause", Value::Text(format!("{} IS NOT NULL", attribute.name))));
+                of(values)
+            }))
             .collect(),
         "key_column_usage" => {
             key_columns(objects, database).chain(reference_columns(objects, database)).map(of).collect()
@@ -105,6 +112,16 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The columns of tables that are never NULL, with the names that only this schema gives their constraints.
+fn not_null_columns(objects: &Objects) -> impl Iterator<Item = (&Object, &Attribute, String)> {
+    objects.own().filter(|object| object.kind == 'r').flat_map(|object| {
+        let columns = object.numbered_attributes().filter(|(_, attribute)| !attribute.is_nullable);
+        columns.map(move |(position, attribute)| {
+            (object, attribute, format!("{}_{}_{position}_not_null", object.namespace, object.number))
+        })
+    })
 }
 
 fn keys(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
@@ -201,6 +218,17 @@ fn constraint(object: &Object, name: &str, database: &str) -> Vec<(&'static str,
         ("constraint_schema", Value::text(object.schema.as_str())),
         ("constraint_name", Value::text(name)),
     ]
+}
+
+/// A condition of the rows of a table, as `table_constraints` shows it.
+fn condition(object: &Object, name: &str, database: &str) -> Vec<(&'static str, Value)> {
+    let mut values = constraint(object, name, database);
+    values.extend(table_columns(object, database));
+    values.push(("constraint_type", Value::text("CHECK")));
+    values.push(("is_deferrable", Value::text("NO")));
+    values.push(("initially_deferred", Value::text("NO")));
+    values.push(("enforced", Value::text("YES")));
+    values
 }
 
 fn columns(object: &Object, objects: &Objects, database: &str) -> Vec<Row> {
