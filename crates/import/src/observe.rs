@@ -243,7 +243,7 @@ fn detect_dialect(source: &Source, options: &Options, nulls: &NullTexts) -> Resu
     let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).map_or(head.len(), |end| end + 1) };
     let mut dialect = Dialect::of(&head[..end], options, nulls);
     if dialect.is_drawn {
-        let message = format!("{}: blanks align its columns, but not all lines are rows of one table", source.name);
+        let message = format!("{}: blanks align its columns, but its lines may not be rows of one table", source.name);
         return Err(Error::usage(message).with_hint(
             "--delimiter space separates at blanks, and --skip N leaves out the lines above a table; --format csv \
              reads whole lines",

@@ -59,9 +59,12 @@ fn with_clause_hint(error: Error, statement: &str) -> Error {
     let Some((_, found)) = error.message().split_once("Expected: end of statement, found: ") else { return error };
     let words: Vec<&str> = statement.split_whitespace().collect();
     let meant = |word: &str| nearest_name(word, CLAUSES).filter(|clause| !word.eq_ignore_ascii_case(clause));
-    let suggested = words.windows(2).filter(|pair| pair[1].starts_with(found)).find_map(|pair| {
-        let clause = meant(pair[0])?;
-        Some(format!("did you mean {clause} instead of {}?", pair[0]))
+    // A table may have such a name: `FROM orders`.
+    let is_of_table = |before: &str| ["FROM", "JOIN"].iter().any(|word| before.eq_ignore_ascii_case(word));
+    let stopped = words.windows(3).filter(|near| near[2].starts_with(found) && !is_of_table(near[0]));
+    let suggested = stopped.map(|near| near[1]).find_map(|word| {
+        let clause = meant(word)?;
+        Some(format!("did you mean {clause} instead of {word}?"))
     });
     match suggested {
         Some(hint) if error.hint().is_none() => error.with_hint(hint),
@@ -265,6 +268,7 @@ mod tests {
         assert_eq!(hint("SELECT value FROM t; SELECT", "SELECT"), None);
         assert_eq!(hint("select a from t where x b", "b"), None);
         assert_eq!(hint("select a b cat", "cat"), None);
+        assert_eq!(hint("select a from orders 5", "5"), None);
     }
 
     #[test]

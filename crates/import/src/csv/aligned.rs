@@ -30,9 +30,14 @@ pub(super) fn is_aligned(blanks: Separator, text: &[u8]) -> bool {
     is_first_right && number_count * 2 > count
 }
 
-/// Whether the lines are aligned for people, with several gaps in most of them, but are no records.
+/// Whether the lines are aligned for people, with several gaps in most of them, but are no records. The texts of one
+/// column may have gaps, too: in quotes, or below its name. So the first line has gaps, or is a title of several words
+/// above an empty line.
 pub(super) fn is_drawn(text: &[u8]) -> bool {
-    are_most_lines(text, |line| gap_count(line) > 1)
+    let mut lines = text.trim_ascii().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.next().unwrap_or_default();
+    let begins_drawn = gap_count(first) > 0 || (first.contains(&b' ') && lines.any(<[u8]>::is_empty));
+    begins_drawn && are_most_lines(text, |line| !line.starts_with(b"\"") && gap_count(line) > 1)
 }
 
 fn is_value(text: &[u8], field: &Field) -> bool {
@@ -79,6 +84,15 @@ mod tests {
     #[test]
     fn lines_with_several_gaps_are_drawn() {
         assert!(is_drawn(b"Size  Used  Mounted on\n  1G  0.5G  /\n"));
-        assert!(!is_drawn(b"Mar  1 12:30:05 a\nMar  1 12:30:06 b\n") && !is_drawn(b"a  b  c\n"));
+        assert!(is_drawn(b"disk usage\n\nSize  Used  Mounted\n  1G  0.5G  /a b\n"));
+        for text in [
+            "Mar  1 12:30:05 a\nMar  1 12:30:06 b\n",
+            "a  b  c\n",
+            "text\n\nOne.  Two.  Three.\nFour.  Five.  Six.\n",
+            "log message\nERROR   main   failed\nINFO    main   began\n",
+            "log  message\n\"ERROR   main   failed\"\n\"INFO    main   began\"\n",
+        ] {
+            assert!(!is_drawn(text.as_bytes()), "{text}");
+        }
     }
 }

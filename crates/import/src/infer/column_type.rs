@@ -3,6 +3,7 @@
 use crate::facts::{Facts, kind, orders};
 use crate::infer::number_notes::{sign_note, thousands_note, zone_note};
 use crate::options::Options;
+use crate::options::selection::flag_value;
 use crate::records::error::shown;
 use atsdb_core::time_text::DateOrder;
 use atsdb_core::{ColumnType, TimeUnit};
@@ -108,7 +109,9 @@ fn why_text(facts: &Facts) -> Option<String> {
     (is_only_text || typed * 10 > facts.value_count * 9).then(|| {
         let (what, value) = (if facts.number_count >= facts.time_count { "numbers" } else { "times" }, &seen.value);
         let shown = shown(value);
-        format!("not all of its values are {what}: line {} has {shown}; --null {shown} makes it NULL", seen.line)
+        let is_whole = shown.ends_with('"');
+        let null = if is_whole { format!("; --null {} makes it NULL", flag_value(value)) } else { String::new() };
+        format!("not all of its values are {what}: line {} has {shown}{null}", seen.line)
     })
 }
 

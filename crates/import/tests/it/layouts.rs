@@ -425,9 +425,10 @@ fn aligned_lines_that_are_not_one_table_are_refused() {
     assert_eq!(with(disk, &one).columns()[1], "tps float64");
     let whole = Options { format: Some(Format::Csv), ..Options::default() };
     assert_eq!(with(disk, &whole).columns().len(), 1);
-    // The lines of a log are rows, however they are aligned.
+    // The lines of a log are rows, however they are aligned, and so are texts with gaps below the name of a column.
     let log = "2024-03-01 12:30:05  INFO   main   began\n2024-03-01 12:30:06  ERROR  main   it ended\n";
     assert_eq!(csv(log).report.row_count, 2);
+    assert_eq!(csv("log message\nERROR   main  a\nINFO    pool  b\n").texts("log message")[1], "INFO    pool  b");
 }
 
 #[test]

@@ -157,7 +157,9 @@ fn percent_signs_currencies_units_and_single_words_are_reported() {
         assert!(imported.columns()[0] == "a text" && notes.contains(noted), "{numbers}: {notes}");
     }
     let few = csv("a;b\n1;x\nunavailable;y\n2;z\n").report.notes.join("\n");
-    assert!(few.contains("line 3 has \"unavailable\"; --null \"unavailable\" makes it NULL"), "{few}");
+    assert!(few.contains("line 3 has \"unavailable\"; --null unavailable makes it NULL"), "{few}");
+    let words = csv("a;b\n1;x\nno $value;y\n2;z\n").report.notes.join("\n");
+    assert!(words.contains("--null 'no $value' makes it NULL"), "{words}");
     let words = csv("a;b\n12%;x\nsome;y\n");
     assert!(!words.report.notes.join("\n").contains("sign"), "{:?}", words.report.notes);
 }

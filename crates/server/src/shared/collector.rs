@@ -39,8 +39,11 @@ impl Collector {
             if authority.is_empty() || authority.contains('@') || !is_plain(rest) {
                 return None;
             }
-            let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-            let authority = if has_port { authority.to_owned() } else { format!("{authority}:{PORT}") };
+            // The last colon of an address in brackets is in them.
+            let authority = match authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
+                Some((_, port)) => port.parse::<u16>().ok().map(|_| authority.to_owned())?,
+                None => format!("{authority}:{PORT}"),
+            };
             let path = if path.len() > 1 { path } else { PATH };
             Some(Self { authority, path: path.to_owned() })
         };
@@ -108,8 +111,17 @@ mod tests {
         ] {
             assert_eq!(Collector::parse(url).unwrap().to_string(), expected);
         }
-        for url in ["", "localhost:4318", "https://localhost", "http://", "http://a b", "http://a\r\nb", "http://u:p@a"]
-        {
+        for url in [
+            "",
+            "localhost:4318",
+            "https://localhost",
+            "http://",
+            "http://a b",
+            "http://a\r\nb",
+            "http://u:p@a",
+            "http://a:99999",
+            "http://a:port/v1/traces",
+        ] {
             let error = Collector::parse(url).unwrap_err();
             assert_eq!(error.kind(), atsdb::ErrorKind::Usage, "{url}");
         }
