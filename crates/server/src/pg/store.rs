@@ -10,8 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb::sql::{
     Answer, FileReader, FileRequest, HeldLock, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared,
-    PresentState,
-    Session, Skipped, TransactionSnapshot,
+    PresentState, Session, Skipped, TransactionSnapshot,
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
