@@ -163,9 +163,13 @@ impl ReadSnapshot {
 
 impl Inner {
     /// The descriptor of a chunk, checked against the store's list.
-    pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
+    pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<Arc<ChunkDescriptor>> {
         let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(location()))?;
+        let descriptor = match self.past_caches {
+            true => decode_descriptor(&entry.descriptor_bytes).map(Arc::new),
+            false => self.shared.cache.descriptor(&entry.descriptor_bytes),
+        };
+        let descriptor = descriptor.map_err(|error| error.context(location()))?;
         let same = descriptor.row_count == entry.row_count
             && descriptor.slice.start == entry.slice_start
             && descriptor.sealed == entry.sealed
