@@ -3,7 +3,7 @@
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::greatest_keys::Moment;
-use crate::shared::listed_tables::ListedTables;
+use crate::shared::listed_tables::{ListedTables, SharedTable};
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
@@ -142,6 +142,12 @@ impl ReadSnapshot {
     /// Looks a table, hidden or not, up by number.
     pub fn table_by_id(&self, id: TableId) -> Option<&Table> {
         self.tables().iter().chain(self.inner.hidden.iter()).find(|table| table.id == id)
+    }
+
+    /// The same table. It is not copied if it is one of the snapshot's.
+    pub fn shared_table(&self, table: &Table) -> SharedTable {
+        let mut lists = self.shown.iter().chain([&self.inner.tables, &self.inner.hidden]);
+        lists.find_map(|list| SharedTable::among(list, table)).unwrap_or_else(|| SharedTable::from(table.clone()))
     }
 
     /// The definitions that a change of a table's chunks relies on: the table's own, which also determines whether the

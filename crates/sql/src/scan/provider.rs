@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use atsdb_codec::{arrow_schema, stored_type};
 use atsdb_core::{Table, TableDefinition, TimeRange};
 use atsdb_dialect::text::identifiers::SharedSpellings;
-use atsdb_engine::{ReadSnapshot, ScanRequest};
+use atsdb_engine::{ReadSnapshot, ScanRequest, SharedTable};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) struct SnapshotTable {
     /// `None` in a cached plan.
     snapshot: Option<ReadSnapshot>,
-    table: Table,
+    table: SharedTable,
     schema: SchemaRef,
     /// The mapped columns whose indices follow the declared columns, by position in the table.
     indices: Vec<usize>,
@@ -39,8 +39,8 @@ impl SnapshotTable {
         let fields: Vec<_> =
             declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
         Self {
+            table: snapshot.shared_table(table),
             snapshot: Some(snapshot),
-            table: table.clone(),
             schema: Arc::new(Schema::new(fields)),
             indices: Vec::new(),
             latest_by: None,
@@ -100,7 +100,7 @@ impl SnapshotTable {
     }
 
     /// The snapshot and its table.
-    pub(crate) fn source(&self) -> (Option<&ReadSnapshot>, &Table) {
+    pub(crate) fn source(&self) -> (Option<&ReadSnapshot>, &SharedTable) {
         (self.snapshot.as_ref(), &self.table)
     }
 
@@ -213,7 +213,7 @@ impl TableProvider for SnapshotTable {
             Some(_) => 1,
             None => state.config().target_partitions().clamp(1, scan.chunks().len().max(1)),
         };
-        let scan = AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit);
+        let scan = AtsdbScan::new(scan, request, schema, partition_count, limit);
         Ok(Arc::new(match (self.latest_by, numbers) {
             (Some(column), _) => scan.latest_by(column),
             (None, Some(numbers)) => scan.numbered(numbers),
