@@ -8,7 +8,7 @@ use atsdb_codec::{arrow_schema, stored_type};
 use atsdb_core::{Table, TableDefinition, TimeRange};
 use atsdb_dialect::text::identifiers::SharedSpellings;
 use atsdb_engine::{ReadSnapshot, ScanRequest, SharedTable};
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -34,10 +34,11 @@ pub(crate) struct SnapshotTable {
 
 impl SnapshotTable {
     pub(crate) fn new(snapshot: ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> Self {
-        let declared = arrow_schema(&table.definition);
-        let respelled = |name: &String| spellings.spell(name).to_owned();
-        let fields: Vec<_> =
-            declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
+        let respelled = |field: &FieldRef| match spellings.spell(field.name()) {
+            name if name == field.name() => Arc::clone(field),
+            name => Arc::new(field.as_ref().clone().with_name(name)),
+        };
+        let fields: Vec<FieldRef> = arrow_schema(&table.definition).fields().iter().map(respelled).collect();
         Self {
             table: snapshot.shared_table(table),
             snapshot: Some(snapshot),
