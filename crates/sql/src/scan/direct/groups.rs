@@ -187,6 +187,7 @@ impl DirectGroups {
         Ok(Some(if named.num_rows() > 0 { vec![named] } else { Vec::new() }))
     }
 
+    /// Whether it is not even tried. To be asked once before each read.
     fn is_skipped(&self) -> bool {
         let skips = self.skips.load(Ordering::Relaxed);
         self.skips.store(skips.saturating_sub(1), Ordering::Relaxed);
