@@ -35,6 +35,28 @@ const INT_SUM: u8 = 1;
 const WIDE_SUM: u8 = 2;
 const FLOAT_SUM: u8 = 3;
 
+/// The size of format, checksum and name in bytes.
+const KEY_BYTES: usize = HEADER_BYTES + 16;
+
+/// What distinguishes an encoded descriptor from all others: its format, its checksum and the chunk's name. An index
+/// that is built over a chunk gives it another descriptor under the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DescriptorKey([u8; KEY_BYTES]);
+
+impl DescriptorKey {
+    /// The key of these bytes; `None` if they are damaged, or if a later version wrote them.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let key = bytes.first_chunk::<KEY_BYTES>()?;
+        let is_whole =
+            (1..=FORMAT).contains(&key[0]) && has_own_checksum(&key[1..HEADER_BYTES], &bytes[HEADER_BYTES..]);
+        is_whole.then_some(Self(*key))
+    }
+}
+
+fn has_own_checksum(checksum: &[u8], body: &[u8]) -> bool {
+    checksum == descriptor_checksum(body).to_le_bytes()
+}
+
 /// Encodes a descriptor, as a store keeps it.
 pub fn encode_descriptor(descriptor: &ChunkDescriptor) -> Vec<u8> {
     let mut out = vec![0; HEADER_BYTES];
@@ -64,7 +86,7 @@ pub fn decode_descriptor(bytes: &[u8]) -> Result<ChunkDescriptor> {
 
 fn read(format: u8, bytes: &[u8]) -> DecodeResult<ChunkDescriptor> {
     let (header, body) = bytes.split_at_checked(HEADER_BYTES).ok_or("it is cut short")?;
-    if header[1..] != descriptor_checksum(body).to_le_bytes() {
+    if !has_own_checksum(&header[1..], body) {
         return Err("its checksum does not match".into());
     }
     let mut reader = Reader::new(body);

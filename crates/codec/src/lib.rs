@@ -39,7 +39,7 @@ mod values;
 mod wire;
 
 pub use column_values::{ArrayValues, ColumnValues, timestamps};
-pub use descriptor::{decode_descriptor, encode_descriptor};
+pub use descriptor::{DescriptorKey, decode_descriptor, encode_descriptor};
 pub use encoding::{Effort, encoding_name};
 pub use membership::{Membership, TupleHashes, decode_membership, encode_membership, tuple_hashes};
 pub use order_codes::order_codes;

@@ -104,6 +104,18 @@ impl ChunkDescriptor {
         self.pages.binary_search_by_key(&column, |page| page.column).ok().map(|position| &self.pages[position])
     }
 
+    /// The size of the decoded descriptor in memory in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let of_bound = |bound: &Option<Bound>| match bound {
+            Some(Bound::Bytes(bytes)) => bytes.capacity(),
+            _ => 0,
+        };
+        let of_page = |page: &PageDescriptor| of_bound(&page.statistics.min) + of_bound(&page.statistics.max);
+        size_of::<Self>()
+            + self.pages.capacity() * size_of::<PageDescriptor>()
+            + self.pages.iter().map(of_page).sum::<usize>()
+    }
+
     /// The size of all pages in bytes.
     pub fn byte_count(&self) -> u64 {
         self.pages.iter().map(|page| u64::from(page.byte_count)).sum()

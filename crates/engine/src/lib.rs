@@ -55,6 +55,7 @@ pub use read::snapshot::ReadSnapshot;
 pub use shared::cache::CacheStats;
 pub use shared::environment::{Environment, SystemEnvironment};
 pub use shared::hold::SealingHold;
+pub use shared::listed_tables::SharedTable;
 pub use shared::machine::machine_memory_bytes;
 pub use shared::preload::PreloadStats;
 pub use shared::row_checks::RowCondition;

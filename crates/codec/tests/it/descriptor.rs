@@ -1,7 +1,7 @@
 //! Descriptors are read back as written, are small, and every damage to them is an error.
 
 use crate::samples::{Random, UID};
-use atsdb_codec::{decode_descriptor, encode_descriptor};
+use atsdb_codec::{DescriptorKey, decode_descriptor, encode_descriptor};
 use atsdb_core::{Bound, ChunkDescriptor, ColumnId, ColumnStatistics, ErrorKind, PageDescriptor, Slice, Sum};
 use twox_hash::XxHash3_64;
 
@@ -73,6 +73,27 @@ fn every_truncation_and_every_flipped_bit_is_an_error() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         let kind = decode_descriptor(&flipped).unwrap_err().kind();
         assert_eq!(kind == ErrorKind::NewerFormat, bit / 8 == 0 && flipped[0] > 2, "bit {bit}");
+    }
+}
+
+#[test]
+fn a_key_belongs_to_one_undamaged_descriptor() {
+    let (first, second) = (nine_columns(), odd());
+    // An index was built over the chunk.
+    let mut amended = nine_columns();
+    amended.pages.push(page(900, Some(Bound::UInt(7)), None));
+    let encoded: Vec<Vec<u8>> = [&first, &second, &amended].map(encode_descriptor).into();
+    let keys: Vec<DescriptorKey> = encoded.iter().map(|bytes| DescriptorKey::of(bytes).unwrap()).collect();
+    assert!(keys[0] != keys[1] && keys[0] != keys[2] && keys[1] != keys[2]);
+    assert_eq!(DescriptorKey::of(&encode_descriptor(&nine_columns())), Some(keys[0]));
+    let bytes = &encoded[0];
+    for length in 0..bytes.len() {
+        assert_eq!(DescriptorKey::of(&bytes[..length]), None);
+    }
+    for bit in 0..bytes.len() * 8 {
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(DescriptorKey::of(&flipped), None, "bit {bit}");
     }
 }
 

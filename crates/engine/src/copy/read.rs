@@ -10,6 +10,7 @@ use atsdb_codec::{Effort, check_page, decode_descriptor, decode_page, encode_pag
 use atsdb_core::{ChunkDescriptor, ChunkEntry, ColumnId, Error, NewChunk, Result, TableDefinition, TableId};
 use atsdb_resident::TableState;
 use std::ops::Range;
+use std::sync::Arc;
 
 impl Cut {
     /// Reads the chunks that `source` becomes in the copy, and checks every page. `owner` is the number of the table in
@@ -37,7 +38,7 @@ impl Cut {
 
     fn descriptor(&self, table: &CutTable, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
         if let CutSnapshot::Engine(snapshot) = &self.snapshot {
-            return snapshot.inner.descriptor(&table.table, entry);
+            return snapshot.inner.descriptor(&table.table, entry).map(Arc::unwrap_or_clone);
         }
         decode_descriptor(&entry.descriptor_bytes)
     }

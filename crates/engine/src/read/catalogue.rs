@@ -5,6 +5,7 @@ use crate::shared::origin::is_unchanged_copy;
 use crate::shared::temporary::is_temporary;
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Result, Table, TableId, TimeRange};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 impl ReadSnapshot {
     /// A table's chunks, ordered by slice, then by number.
@@ -22,7 +23,7 @@ impl ReadSnapshot {
     }
 
     /// The descriptor of a chunk, checked against the store's list.
-    pub fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
+    pub fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<Arc<ChunkDescriptor>> {
         self.inner.descriptor(table, entry)
     }
 

@@ -346,7 +346,7 @@ mod tests {
             time_max: 0,
             pages: Vec::new(),
         };
-        let chunk = ScanChunk { entry, descriptor };
+        let chunk = ScanChunk { entry, descriptor: Arc::new(descriptor) };
         let is_counted = |column_type: ColumnType, missing: Option<Value>, matching: Option<BooleanArray>| {
             let mut definition = TableDefinition::new("t").with_column("n", column_type, None);
             definition.columns[0].missing = missing;

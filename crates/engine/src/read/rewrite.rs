@@ -204,7 +204,7 @@ impl Successor<'_> {
             let stays = !index_positions(definition, index)?.into_iter().any(|position| self.is_set(position));
             wanted.extend(stays.then_some(index.id));
         }
-        let ChunkDescriptor { uid, .. } = self.chunk.descriptor;
+        let uid = self.chunk.descriptor.uid;
         let descriptors: Vec<_> = wanted.into_iter().filter_map(|id| self.chunk.descriptor.page(id)).collect();
         let ids: Vec<ColumnId> = descriptors.iter().map(|page| page.column).collect();
         let pages = self.scan.snapshot.pages(&self.scan.table, &self.chunk.entry, &self.chunk.descriptor, &ids)?;

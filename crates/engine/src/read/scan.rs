@@ -8,6 +8,7 @@ use crate::read::predicate::Predicate;
 use crate::read::scan_chunk::ScanChunk;
 use crate::read::snapshot::{Inner, ReadSnapshot};
 use crate::read::strings::{load_dictionary, with_strings};
+use crate::shared::listed_tables::SharedTable;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use atsdb_codec::{logical_field, stored_type, to_logical};
@@ -40,7 +41,7 @@ impl ScanRequest {
 /// A planned read of one table. It holds its snapshot.
 pub struct Scan {
     pub(crate) snapshot: Arc<Inner>,
-    pub(crate) table: Table,
+    pub(crate) table: SharedTable,
     request: ScanRequest,
     /// Whether each requested column is returned as indices.
     as_indices: Vec<bool>,
@@ -121,7 +122,7 @@ impl Scan {
         let index_pruned = pruning.apply(inner, table, &mut chunks, request.use_cache)?;
         let as_indices = vec![false; request.columns.len()];
         let schema = schema_of(definition, &request.columns);
-        let (table, request) = (table.clone(), request.clone());
+        let (table, request) = (snapshot.shared_table(table), request.clone());
         Ok(Self {
             snapshot: Arc::clone(inner),
             table,
@@ -180,6 +181,11 @@ impl Scan {
             return Err(Error::usage("the number of flags differs from the number of columns of the scan"));
         }
         Ok(Self { schema: Arc::new(Schema::new(fields)), as_indices, ..self })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
     }
 
     /// The request.

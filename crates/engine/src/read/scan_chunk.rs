@@ -1,6 +1,7 @@
 //! One chunk of a scan.
 
 use atsdb_core::{ChunkDescriptor, ChunkEntry};
+use std::sync::Arc;
 
 /// One chunk of a scan.
 #[derive(Debug, Clone)]
@@ -8,5 +9,5 @@ pub struct ScanChunk {
     /// The entry in the store's list.
     pub entry: ChunkEntry,
     /// The decoded descriptor.
-    pub descriptor: ChunkDescriptor,
+    pub descriptor: Arc<ChunkDescriptor>,
 }

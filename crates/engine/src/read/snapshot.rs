@@ -3,7 +3,7 @@
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::greatest_keys::Moment;
-use crate::shared::listed_tables::ListedTables;
+use crate::shared::listed_tables::{ListedTables, SharedTable};
 use crate::shared::temporary::TemporaryTables;
 use arrow::array::ArrayRef;
 use atsdb_codec::{decode_descriptor, decode_page, stored_type};
@@ -144,6 +144,12 @@ impl ReadSnapshot {
         self.tables().iter().chain(self.inner.hidden.iter()).find(|table| table.id == id)
     }
 
+    /// The same table. It is not copied if it is one of the snapshot's.
+    pub fn shared_table(&self, table: &Table) -> SharedTable {
+        let mut lists = self.shown.iter().chain([&self.inner.tables, &self.inner.hidden]);
+        lists.find_map(|list| SharedTable::among(list, table)).unwrap_or_else(|| SharedTable::from(table.clone()))
+    }
+
     /// The definitions that a change of a table's chunks relies on: the table's own, which also determines whether the
     /// change must be logged, and that of its change log.
     pub(crate) fn based_on(&self, table: &Table) -> Vec<DefinitionGuard> {
@@ -163,9 +169,13 @@ impl ReadSnapshot {
 
 impl Inner {
     /// The descriptor of a chunk, checked against the store's list.
-    pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<ChunkDescriptor> {
+    pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<Arc<ChunkDescriptor>> {
         let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let descriptor = decode_descriptor(&entry.descriptor_bytes).map_err(|error| error.context(location()))?;
+        let descriptor = match self.past_caches {
+            true => decode_descriptor(&entry.descriptor_bytes).map(Arc::new),
+            false => self.shared.cache.descriptor(&entry.descriptor_bytes),
+        };
+        let descriptor = descriptor.map_err(|error| error.context(location()))?;
         let same = descriptor.row_count == entry.row_count
             && descriptor.slice.start == entry.slice_start
             && descriptor.sealed == entry.sealed

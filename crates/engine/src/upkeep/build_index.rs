@@ -106,19 +106,19 @@ fn build_step(
     snapshot: &ReadSnapshot,
     table: &Table,
     index: &Index,
-    step: &[(ChunkEntry, ChunkDescriptor)],
+    step: &[(ChunkEntry, Arc<ChunkDescriptor>)],
     damaged: &mut DamagedChunks,
 ) -> Result<BuildReport> {
     let mut report = BuildReport::default();
     let mut amend = Vec::with_capacity(step.len());
-    let build = |(entry, descriptor): &(ChunkEntry, ChunkDescriptor)| {
+    let build = |(entry, descriptor): &(ChunkEntry, Arc<ChunkDescriptor>)| {
         // A chunk that cannot be read does not stop the others.
         Ok(build_page(snapshot, table, index, entry, descriptor))
     };
     let pages = parallel_map(shared.workers.thread_count(), step, build)?;
     for ((entry, descriptor), page) in step.iter().zip(pages) {
         let Some(page) = damaged.note(entry.id, page)? else { continue };
-        let mut descriptor = descriptor.clone();
+        let mut descriptor = ChunkDescriptor::clone(descriptor);
         report.chunks += 1;
         report.rows += u64::from(entry.row_count);
         report.bytes += page.bytes.len() as u64;
@@ -149,7 +149,7 @@ fn without_page(
     table: &Table,
     index: &Index,
     damaged: &mut DamagedChunks,
-) -> Result<Vec<(ChunkEntry, ChunkDescriptor)>> {
+) -> Result<Vec<(ChunkEntry, Arc<ChunkDescriptor>)>> {
     let mut todo = Vec::new();
     for entry in snapshot.inner.store.chunks(table.id, TimeRange::ALL)? {
         if damaged.chunks.contains(&entry.id) {
@@ -165,11 +165,11 @@ fn without_page(
 }
 
 /// Splits chunks into steps, each of which one commit amends.
-fn steps(todo: &[(ChunkEntry, ChunkDescriptor)]) -> impl Iterator<Item = &[(ChunkEntry, ChunkDescriptor)]> {
+fn steps(todo: &[(ChunkEntry, Arc<ChunkDescriptor>)]) -> impl Iterator<Item = &[(ChunkEntry, Arc<ChunkDescriptor>)]> {
     let mut rest = todo;
     std::iter::from_fn(move || {
         let mut rows = 0;
-        let fits = |(entry, _): &&(ChunkEntry, ChunkDescriptor)| {
+        let fits = |(entry, _): &&(ChunkEntry, Arc<ChunkDescriptor>)| {
             rows += u64::from(entry.row_count);
             rows <= STEP_ROWS_MAX
         };

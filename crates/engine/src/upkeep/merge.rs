@@ -20,6 +20,7 @@ use atsdb_core::{
     ChunkDescriptor, ChunkEntry, ChunkUid, Column, Index, NewChunk, Result, Slice, Table, TableDefinition,
 };
 use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// With fewer rows than this no series key is chosen.
 const KEY_ROWS_MIN: usize = 256;
@@ -34,7 +35,7 @@ enum PageSource<'a> {
 pub(crate) struct Merge<'a> {
     snapshot: &'a Inner,
     table: &'a Table,
-    sources: Vec<(&'a ChunkEntry, ChunkDescriptor)>,
+    sources: Vec<(&'a ChunkEntry, Arc<ChunkDescriptor>)>,
     /// The bytes that the long values of each row count for in a chunk's limit, in the order of the sources, as
     /// [`Group`] has them.
     row_bytes: &'a [u32],

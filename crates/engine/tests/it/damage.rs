@@ -46,6 +46,26 @@ fn a_damaged_page_is_named_and_the_others_stay_readable() {
     assert_eq!(engine.stats(None).unwrap()[0].fresh_chunks, 1, "the other slices are sealed all the same");
 }
 
+#[test]
+fn a_descriptor_that_is_damaged_after_it_was_read_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let engine = engine(sqlite(&path), SystemEnvironment);
+    let table = engine.create_table(&readings()).unwrap();
+    append(&engine, &table, &[row(0, "a", "ok", 7)]);
+    for _ in 0..2 {
+        assert_eq!(read_all(&engine, &table).unwrap().len(), 1);
+    }
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let mut bytes: Vec<u8> = file.query_row("SELECT descriptor FROM atsdb_chunk", [], |row| row.get(0)).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    file.execute("UPDATE atsdb_chunk SET descriptor = ?1", [bytes]).unwrap();
+    let error = read_all(&engine, &table).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("table readings, chunk"), "{error}");
+}
+
 /// A single flipped bit can cause this, and SQLite notices it only in its own integrity check.
 #[test]
 fn a_chunk_that_an_index_hides_is_missed_by_every_reader() {

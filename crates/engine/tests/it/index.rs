@@ -146,6 +146,25 @@ fn an_index_is_built_over_existing_rows_and_dropped_with_its_definition() {
 }
 
 #[test]
+fn an_index_that_another_process_builds_is_used_by_the_next_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let (own, other) = (engine(sqlite(&path), SystemEnvironment), engine(sqlite(&path), SystemEnvironment));
+    let mut table = own.create_table(&readings()).unwrap();
+    append(&own, &table, &spread_rows());
+    let chunk_count = |table: &Table| {
+        let snapshot = own.snapshot().unwrap();
+        snapshot.scan(table, &request(table, vec![equal(COUNT, 7_777)])).unwrap().chunks().len()
+    };
+    assert_eq!((chunk_count(&table), chunk_count(&table)), (10, 10));
+    let mut definition = table.definition.clone();
+    let by_count = index(&mut definition, "by_count", &[3]);
+    redefine(&other, &mut table, definition);
+    other.build_index(&table, &by_count).unwrap();
+    assert_eq!(chunk_count(&table), 1);
+}
+
+#[test]
 fn chunks_that_are_sealed_and_added_while_an_index_is_built_have_it_in_the_end() {
     let (_folder, engines) = engines();
     for engine in engines {

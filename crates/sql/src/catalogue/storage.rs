@@ -123,7 +123,7 @@ fn chunks(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuild
 fn pages(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {
     let definition = &table.definition;
     for chunk in request.snapshot.chunks(table)? {
-        for page in request.snapshot.descriptor(table, &chunk)?.pages {
+        for page in &request.snapshot.descriptor(table, &chunk)?.pages {
             let column = definition.column_by_id(page.column);
             let index = definition.indexes.iter().find(|index| index.id == page.column);
             // Pages of a dropped column or index are not listed, because they cannot be read.

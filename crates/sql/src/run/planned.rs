@@ -15,7 +15,7 @@ use crate::plan::unpopulated::refuse_unpopulated;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::scan::direct::{DirectConstants, DirectGroups, DirectRead, DirectRows, GroupsForm};
 use arrow::array::RecordBatch;
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 use atsdb_dialect::parse::headings::Headings;
 use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_dialect::text::identifiers::SharedSpellings;
@@ -45,6 +45,17 @@ impl Request {
             Self::WorkTable(_, snapshot) => snapshot,
         }
     }
+
+    /// The plan that was made for it before, if it is kept.
+    pub(super) fn kept_plan(&self, plans: &PlanCache) -> Option<Arc<CachedPlan>> {
+        let Self::Text(text) = self else { return None };
+        let query = &text.0;
+        let (of_values, _, scope) = keys_of(query)?;
+        match plans.get(&of_values, query.snapshot.tables(), scope)? {
+            CachedResult::Plan(kept) => Some(kept),
+            _ => None,
+        }
+    }
 }
 
 /// An optimized plan, and the use of its rows.
@@ -61,7 +72,14 @@ pub(super) struct Planned {
     pub(super) candidate: Option<Box<Candidate>>,
 }
 
-/// Plans a request. The state is only for this query.
+/// A plan that was kept, over the state that a query reads.
+pub(super) fn planned_before(kept: &CachedPlan, snapshot: &ReadSnapshot) -> Result<Planned> {
+    let plan = over(kept.plan.clone(), Some(snapshot)).map_err(from_datafusion)?;
+    let plan = plan.ok_or_else(|| Error::internal("a plan that is kept reads more than tables of the store"))?;
+    Ok(Planned { plan, headings: Arc::clone(&kept.headings), ..Planned::default() })
+}
+
+/// Plans a request of which no plan is kept. The state is only for this query.
 pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCache) -> Result<Planned> {
     let (query, focus) = match request {
         Request::WorkTable(query, snapshot) => {
@@ -73,9 +91,6 @@ pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCa
         }
         Request::Text(text) => *text,
     };
-    if let Some(planned) = kept_plan(&query, plans)? {
-        return Ok(planned);
-    }
     let statement_query = StatementQuery::of_text(&query, focus)?;
     let is_question = matches!(statement_query.statement, Ast::Query(_))
         && statement_query.insert.is_none()
@@ -121,13 +136,6 @@ pub(super) fn planned(request: Request, state: &mut SessionState, plans: &PlanCa
     let kept = CachedPlan { plan, headings: Arc::clone(&planned.headings) };
     plans.put(of_values, CachedResult::Plan(Arc::new(kept)), tables, scope);
     Ok(planned)
-}
-
-fn kept_plan(query: &Query, plans: &PlanCache) -> Result<Option<Planned>> {
-    let Some((of_values, _, scope)) = keys_of(query) else { return Ok(None) };
-    let Some(CachedResult::Plan(kept)) = plans.get(&of_values, query.snapshot.tables(), scope) else { return Ok(None) };
-    let plan = over(kept.plan.clone(), Some(&query.snapshot)).map_err(from_datafusion)?;
-    Ok(plan.map(|plan| Planned { plan, headings: Arc::clone(&kept.headings), ..Planned::default() }))
 }
 
 fn new_plan(statement_query: StatementQuery, snapshot: &ReadSnapshot, state: &mut SessionState) -> Result<Planned> {

@@ -2,8 +2,8 @@
 //! that run tasks, and the reader of the messages ([`worker`](super::worker)).
 
 use super::context::{BATCH_ROWS, task_context};
-use super::plan_cache::PlanCache;
-use super::planned::{Planned, Request, planned};
+use super::plan_cache::{CachedPlan, PlanCache};
+use super::planned::{Planned, Request, planned, planned_before};
 use super::running::RunningQuery;
 use super::threads::no_thread;
 use crate::dml::change::Change;
@@ -38,16 +38,18 @@ pub(super) enum Message {
     Finished,
 }
 
-/// Runs a query, and sends its messages but for the last one, which is returned. A panic is an error.
+/// Runs a query, and sends its messages but for the last one, which is returned. A panic is an error. With a kept plan,
+/// the state may be that of other queries, too.
 pub(super) async fn run_query(
     request: Request,
-    state: SessionState,
+    kept: Option<Arc<CachedPlan>>,
+    state: Arc<SessionState>,
     plans: &PlanCache,
     memory_bytes: usize,
     running: &RunningQuery,
     sender: &mpsc::Sender<Message>,
 ) -> Message {
-    let sending = send_messages(request, state, plans, memory_bytes, running, sender);
+    let sending = send_messages(request, kept, state, plans, memory_bytes, running, sender);
     match AssertUnwindSafe(sending).catch_unwind().await {
         Ok(Ok(())) => Message::Finished,
         Ok(Err(error)) => Message::Failed(error),
@@ -57,19 +59,26 @@ pub(super) async fn run_query(
 
 async fn send_messages(
     request: Request,
-    mut state: SessionState,
+    kept: Option<Arc<CachedPlan>>,
+    mut state: Arc<SessionState>,
     plans: &PlanCache,
     memory_bytes: usize,
     running: &RunningQuery,
     sender: &mpsc::Sender<Message>,
 ) -> Result<()> {
     let Planned { plan, headings, insert, mut change, spellings, work_table, mut more, explained, candidate } =
-        planned(request, &mut state, plans)?;
+        match kept {
+            Some(kept) => planned_before(&kept, request.snapshot())?,
+            None => planned(request, Arc::make_mut(&mut state), plans)?,
+        };
     let batch_rows = batch_rows(&plan, memory_bytes, BATCH_ROWS).map_err(from_datafusion)?;
-    *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
+    if state.config().batch_size() != batch_rows {
+        let state = Arc::make_mut(&mut state);
+        *state.config_mut() = state.config().clone().with_batch_size(batch_rows);
+    }
     let mut plan = match explained {
         Some(explained) => explained.physical_plan(&plan, &state).await?,
-        None => state.query_planner().create_physical_plan(&plan, &state).await.map_err(from_datafusion)?,
+        None => state.query_planner().create_physical_plan(&plan, &*state).await.map_err(from_datafusion)?,
     };
     if let Some(candidate) = candidate {
         plans.learn(*candidate, &plan, state.config().target_partitions());

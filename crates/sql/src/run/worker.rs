@@ -72,6 +72,8 @@ struct Resources {
 struct ThreadsAndContext {
     threads: Arc<Threads>,
     context: SessionContext,
+    /// The state with which kept plans are executed. They hold the functions that they call.
+    state: Arc<SessionState>,
 }
 
 /// The properties of a query that has started.
@@ -125,9 +127,9 @@ impl Worker {
         match started.as_mut() {
             None => {
                 let threads = Threads::start(self.options.threads.max(1))?;
-                let parts =
-                    ThreadsAndContext { threads, context: context(&self.options, &self.resources.temporary_space)? };
-                Ok(started.insert(parts).clone())
+                let context = context(&self.options, &self.resources.temporary_space)?;
+                let state = Arc::new(context.state());
+                Ok(started.insert(ThreadsAndContext { threads, context, state }).clone())
             }
             Some(parts) => {
                 if self.resources.has_stopped.swap(false, Ordering::Relaxed) && !parts.threads.has_free_thread() {
@@ -148,7 +150,7 @@ impl Worker {
         &self,
         work: impl FnOnce(&SessionState) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let ThreadsAndContext { threads, context } = self.parts()?;
+        let ThreadsAndContext { threads, context, .. } = self.parts()?;
         let state = context.state();
         block_on(threads.spawn(async move { work(&state) })?)
             .unwrap_or_else(|error| Err(Error::internal(format!("planning panicked: {error}"))))
@@ -175,18 +177,6 @@ impl Worker {
         scope: DefinitionScope,
     ) {
         self.plans.put(key, CachedResult::Described(Arc::new(described.clone())), tables, scope);
-    }
-
-    /// Answers a direct read of one table on the caller's thread; `None` if the query is not one, or was not run
-    /// before.
-    pub(crate) fn answer_directly(
-        &self,
-        query: &Query,
-        interrupt: &Interrupt,
-    ) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
-        let Some(direct) = self.plans.direct(query) else { return Ok(None) };
-        let batches = read_directly(&direct, &query.snapshot, &query.parameters, ReadLength::Any, interrupt)?;
-        Ok(batches.map(|batches| (direct.schema(), batches)))
     }
 
     /// The plans and other results that are kept.
@@ -236,17 +226,19 @@ impl Worker {
 
     fn begin(self: &Arc<Self>, request: Request, interrupt: &Interrupt) -> Result<Started> {
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES_MAX);
-        let ThreadsAndContext { threads, context } = self.parts()?;
+        let ThreadsAndContext { threads, context, state } = self.parts()?;
         let (memory_bytes, plans) = (self.options.memory_bytes, Arc::clone(&self.plans));
-        let mut state = context.state();
-        set_times(&mut state, interrupt.times())?;
-        set_session_functions(&mut state, interrupt, request.snapshot())?;
+        let kept = request.kept_plan(&plans);
+        let state = match kept {
+            Some(_) => state,
+            None => Arc::new(planning_state(&context, &request, interrupt)?),
+        };
         let lock_scope = interrupt.locks().and_then(|locks| locks.begin_statement());
         let limits = QueryLimits::begin(memory_bytes, interrupt.time_limit());
         let query = self.resources.running.begin(QueryMemory::new(&self.resources.memory));
         let running = Arc::clone(&query);
         let task = async move {
-            let last = run_query(request, state, &plans, memory_bytes, &running, &sender).await;
+            let last = run_query(request, kept, state, &plans, memory_bytes, &running, &sender).await;
             // The reader may have been dropped. Then the message is not needed.
             let _ = sender.send(last).await;
         };
@@ -275,6 +267,14 @@ impl Worker {
             }
         }
     }
+}
+
+/// The state with which a query is planned: with its times, and with the functions of its session.
+fn planning_state(context: &SessionContext, request: &Request, interrupt: &Interrupt) -> Result<SessionState> {
+    let mut state = context.state();
+    set_times(&mut state, interrupt.times())?;
+    set_session_functions(&mut state, interrupt, request.snapshot())?;
+    Ok(state)
 }
 
 /// Executes a direct read on the caller's thread, until it is interrupted or its time is over. `None` if a plan is

@@ -116,7 +116,7 @@ fn of_scan(scan: &TableScan, column: &Column) -> Result<Option<IndexedColumn>> {
     let Some(position) = position else { return Ok(None) };
     let Some(with_index) = table.with_index(position) else { return Ok(None) };
     let (snapshot, of) = table.source();
-    let text = TextOfIndex::new(snapshot.cloned(), of, &of.definition.columns[position]);
+    let text = TextOfIndex::new(snapshot.cloned(), of.clone(), &of.definition.columns[position]);
     let source = provider_as_source(Arc::new(with_index));
     let index = source.schema().fields().len() - 1;
     let name = source.schema().field(index).name().clone();

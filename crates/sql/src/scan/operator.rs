@@ -33,7 +33,6 @@ pub(crate) struct AtsdbScan {
     schema: SchemaRef,
     /// Rows after which a partition may stop.
     limit: Option<usize>,
-    table: Table,
     /// The schema's columns by position in the table.
     columns: Arc<[usize]>,
     /// The positions of chunks in the scan, in the order in which they are read.
@@ -55,7 +54,6 @@ pub(crate) struct AtsdbScan {
 impl AtsdbScan {
     pub(crate) fn new(
         scan: Scan,
-        table: &Table,
         request: ScanRequest,
         schema: SchemaRef,
         partition_count: usize,
@@ -68,10 +66,9 @@ impl AtsdbScan {
             Boundedness::Bounded,
         );
         Self {
-            description: describe(&scan, table, &request, limit),
-            statistics: Arc::new(statistics_of(&scan, table, &request, limit)),
+            description: describe(&scan, scan.table(), &request, limit),
+            statistics: Arc::new(statistics_of(&scan, scan.table(), &request, limit)),
             order: (0..scan.chunks().len()).collect(),
-            table: table.clone(),
             columns: request.columns.into(),
             latest_by: None,
             numbers: None,
@@ -87,7 +84,7 @@ impl AtsdbScan {
 
     /// The same scan, from the latest chunk on; `None` if `column` is not the time, or is not read.
     pub(crate) fn latest_first(&self, column: &str) -> Option<Self> {
-        let definition = &self.table.definition;
+        let definition = &self.table().definition;
         let at = self.schema.index_of(column).ok()?;
         let time = definition.time_column()?;
         if definition.columns[self.columns[at]].id != time.id {
@@ -164,12 +161,12 @@ impl AtsdbScan {
     }
 
     pub(crate) fn table(&self) -> &Table {
-        &self.table
+        self.scan.table()
     }
 
     /// Whether a column contains the indices of a mapped column.
     pub(crate) fn is_index(&self, column: usize) -> bool {
-        let of_table = self.columns.get(column).and_then(|position| self.table.definition.columns.get(*position));
+        let of_table = self.columns.get(column).and_then(|position| self.table().definition.columns.get(*position));
         let is_mapped = of_table.is_some_and(|column| column.map.is_some());
         is_mapped && self.schema.field(column).data_type().is_integer()
     }
@@ -191,7 +188,7 @@ impl AtsdbScan {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        let name = &self.table.definition.columns[column].name;
+        let name = &self.table().definition.columns[column].name;
         Self {
             order: LatestRows::order(&self.scan).into(),
             latest_by: Some(column),
@@ -205,7 +202,7 @@ impl AtsdbScan {
 
 impl DisplayAs for AtsdbScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, read) = (&self.table.definition.name, self.scan.chunks().len());
+        let (name, read) = (&self.table().definition.name, self.scan.chunks().len());
         let columns: Vec<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();
         // The other chunks are counted only for EXPLAIN; running the plan needs no list of them.
         let total = self.scan.chunk_count_total().map_or_else(|_| "?".to_owned(), |total| total.to_string());
@@ -237,7 +234,6 @@ impl ExecutionPlan for AtsdbScan {
         let reader = PartitionReader {
             scan: Arc::clone(&self.scan),
             schema: Arc::clone(&self.schema),
-            table: self.table.clone(),
             columns: Arc::clone(&self.columns),
             order: Arc::clone(&self.order),
             filter: RunningFilter::new(&self.running_filters, &self.schema),

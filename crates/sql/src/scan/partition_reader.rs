@@ -3,7 +3,6 @@
 use super::row_filter::FilteredReader;
 use super::row_numbers::RowNumbers;
 use super::running_filter::RunningFilter;
-use atsdb_core::Table;
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{LatestRows, Scan};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -39,7 +38,6 @@ pub(super) struct PartitionReader {
     pub(super) scan: Arc<Scan>,
     /// The schema of the batches.
     pub(super) schema: SchemaRef,
-    pub(super) table: Table,
     /// The schema's columns by position in the table.
     pub(super) columns: Arc<[usize]>,
     /// The positions of chunks in the scan, in the order in which they are read.
@@ -95,7 +93,7 @@ impl PartitionReader {
     /// Whether filters that change while the query runs show that no row of a chunk is needed.
     fn can_skip(&mut self, position: usize) -> Result<bool> {
         if let Some(filter) = &mut self.filter
-            && !filter.can_match(&self.scan.chunks()[position], &self.table.definition, &self.columns)?
+            && !filter.can_match(&self.scan.chunks()[position], &self.scan.table().definition, &self.columns)?
         {
             return Ok(true);
         }
@@ -123,7 +121,7 @@ impl PartitionReader {
         timer.done();
         self.next += self.step;
         self.metrics.chunks_read.add(1);
-        let is_stored = |column: &&usize| **column < self.table.definition.columns.len();
+        let is_stored = |column: &&usize| **column < self.scan.table().definition.columns.len();
         self.metrics.pages_read.add(match (&self.filtered, &read) {
             (Some(filtered), None) => filtered.column_count(),
             _ => self.columns.iter().filter(is_stored).count(),

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use atsdb_codec::{arrow_schema, stored_type};
 use atsdb_core::{Table, TableDefinition, TimeRange};
 use atsdb_dialect::text::identifiers::SharedSpellings;
-use atsdb_engine::{ReadSnapshot, ScanRequest};
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use atsdb_engine::{ReadSnapshot, ScanRequest, SharedTable};
+use datafusion::arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, Result, internal_datafusion_err};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) struct SnapshotTable {
     /// `None` in a cached plan.
     snapshot: Option<ReadSnapshot>,
-    table: Table,
+    table: SharedTable,
     schema: SchemaRef,
     /// The mapped columns whose indices follow the declared columns, by position in the table.
     indices: Vec<usize>,
@@ -34,13 +34,14 @@ pub(crate) struct SnapshotTable {
 
 impl SnapshotTable {
     pub(crate) fn new(snapshot: ReadSnapshot, table: &Table, spellings: &SharedSpellings) -> Self {
-        let declared = arrow_schema(&table.definition);
-        let respelled = |name: &String| spellings.spell(name).to_owned();
-        let fields: Vec<_> =
-            declared.fields().iter().map(|field| field.as_ref().clone().with_name(respelled(field.name()))).collect();
+        let respelled = |field: &FieldRef| match spellings.spell(field.name()) {
+            name if name == field.name() => Arc::clone(field),
+            name => Arc::new(field.as_ref().clone().with_name(name)),
+        };
+        let fields: Vec<FieldRef> = arrow_schema(&table.definition).fields().iter().map(respelled).collect();
         Self {
+            table: snapshot.shared_table(table),
             snapshot: Some(snapshot),
-            table: table.clone(),
             schema: Arc::new(Schema::new(fields)),
             indices: Vec::new(),
             latest_by: None,
@@ -100,7 +101,7 @@ impl SnapshotTable {
     }
 
     /// The snapshot and its table.
-    pub(crate) fn source(&self) -> (Option<&ReadSnapshot>, &Table) {
+    pub(crate) fn source(&self) -> (Option<&ReadSnapshot>, &SharedTable) {
         (self.snapshot.as_ref(), &self.table)
     }
 
@@ -213,7 +214,7 @@ impl TableProvider for SnapshotTable {
             Some(_) => 1,
             None => state.config().target_partitions().clamp(1, scan.chunks().len().max(1)),
         };
-        let scan = AtsdbScan::new(scan, &self.table, request, schema, partition_count, limit);
+        let scan = AtsdbScan::new(scan, request, schema, partition_count, limit);
         Ok(Arc::new(match (self.latest_by, numbers) {
             (Some(column), _) => scan.latest_by(column),
             (None, Some(numbers)) => scan.numbered(numbers),

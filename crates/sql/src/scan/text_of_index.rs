@@ -1,8 +1,8 @@
 //! A function that returns the strings for indices of a mapped column, for plans that work on indices.
 
 use atsdb_codec::{logical_field, logical_type};
-use atsdb_core::{Column, Table};
-use atsdb_engine::ReadSnapshot;
+use atsdb_core::Column;
+use atsdb_engine::{ReadSnapshot, SharedTable};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{
@@ -16,20 +16,20 @@ use std::sync::Arc;
 pub(crate) struct TextOfIndex {
     /// `None` in a cached plan.
     snapshot: Option<ReadSnapshot>,
-    table: Table,
+    table: SharedTable,
     column: Column,
     signature: Signature,
 }
 
 impl TextOfIndex {
-    pub(crate) fn new(snapshot: Option<ReadSnapshot>, table: &Table, column: &Column) -> Self {
+    pub(crate) fn new(snapshot: Option<ReadSnapshot>, table: SharedTable, column: &Column) -> Self {
         let signature = Signature::any(1, Volatility::Stable);
-        Self { snapshot, table: table.clone(), column: column.clone(), signature }
+        Self { snapshot, table, column: column.clone(), signature }
     }
 
     /// Returns this function over another snapshot, or over none.
     pub(crate) fn over(&self, snapshot: Option<ReadSnapshot>) -> Self {
-        Self::new(snapshot, &self.table, &self.column)
+        Self::new(snapshot, self.table.clone(), &self.column)
     }
 }
 

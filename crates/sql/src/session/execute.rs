@@ -21,7 +21,8 @@ use crate::run::answer::{Answer, AnswerRows};
 use crate::run::function_hints::with_function_hint;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
-use crate::run::worker::Started;
+use crate::run::worker::{Started, read_directly};
+use crate::scan::direct::ReadLength;
 use crate::write::insert::append_rows;
 use atsdb_core::{ErrorKind, Result, Table};
 use atsdb_dialect::functions::session::advisory_locks::is_lock_function;
@@ -108,11 +109,15 @@ impl Session {
         {
             return Ok(Answer::Rows(AnswerRows::fixed(rows)));
         }
-        if let Some((schema, batches)) = self.worker.answer_directly(&query, &self.interrupt)? {
-            self.interrupt.check()?;
-            return Ok(Answer::Rows(AnswerRows::read(schema, batches)));
+        let Some(direct) = self.worker.plans().direct(&query) else { return self.query_with_constants(query) };
+        match read_directly(&direct, &query.snapshot, &query.parameters, ReadLength::Any, &self.interrupt)? {
+            Some(batches) => {
+                self.interrupt.check()?;
+                Ok(Answer::Rows(AnswerRows::read(direct.schema(), batches)))
+            }
+            // The read that queries with its template are needs a plan with its constants, too.
+            None => self.run_query(query),
         }
-        self.query_with_constants(query)
     }
 
     pub(super) fn query(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {

@@ -248,6 +248,38 @@ mod tests {
     }
 
     #[test]
+    fn an_aggregate_of_many_chunks_is_planned_until_there_are_few() {
+        let session = session();
+        for sql in [
+            "CREATE TABLE days (time TIMESTAMP, n INT) WITH (slice = 'day')",
+            "INSERT INTO days SELECT TIMESTAMP '2024-01-01' + n * INTERVAL '1 day', n \
+             FROM generate_series(0, 99) AS s(n)",
+        ] {
+            run(&session, sql);
+        }
+        let answer = |sql: &str| {
+            let statement = session.statements(sql).next().unwrap().unwrap();
+            let Answer::Rows(rows) = session.execute(&statement, &[]).unwrap() else { panic!("{sql} has no rows") };
+            rows.map(|batch| batch.unwrap().columns().to_vec()).collect::<Vec<_>>()
+        };
+        let sql = "SELECT count(*), sum(n) FROM days WHERE n >= 0";
+        // A condition that a direct read cannot have.
+        let planned = "SELECT count(*), sum(n) FROM days WHERE n + 0 >= 0";
+        answer(sql);
+        let direct = session.worker.plans().direct(&query(&session, sql)).unwrap();
+        let read = || {
+            let (snapshot, _) = session.snapshot().unwrap();
+            direct.read(&snapshot, &Parameters::none(), ReadLength::Any, &|| Ok(())).unwrap()
+        };
+        assert!(read().is_none(), "100 chunks");
+        assert_eq!(answer(sql), answer(planned));
+        run(&session, "DELETE FROM days WHERE n > 2");
+        assert_eq!(answer(sql), answer(planned));
+        let again = (0..1_000).find_map(|_| read()).expect("3 chunks");
+        assert_eq!(vec![again[0].columns().to_vec()], answer(planned));
+    }
+
+    #[test]
     fn a_direct_read_stops_before_its_next_chunk() {
         let session = session();
         for form in ["SELECT n FROM t WHERE sensor = 's%'", "SELECT count(*), sum(n) FROM t WHERE sensor = 's%'"] {

@@ -12,8 +12,8 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use atsdb_codec::decode_descriptor;
 use atsdb_core::name::same_name;
 use atsdb_core::{
-    Amendment, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, ForeignKey, NewChunk, Result, Table, TableDefinition,
-    TableId, TimeRange,
+    Amendment, ChunkDescriptor, ChunkEntry, ChunkId, ColumnId, Error, ErrorKind, ForeignKey, NewChunk, Result, Table,
+    TableDefinition, TableId, TimeRange,
 };
 
 /// Rows of a child table.
@@ -275,7 +275,7 @@ impl Batch {
                 table: parent.id,
                 chunk: chunk.entry.id,
                 from: bytes.clone(),
-                descriptor: chunk.descriptor.clone(),
+                descriptor: ChunkDescriptor::clone(&chunk.descriptor),
                 descriptor_bytes: bytes.clone(),
                 pages: Vec::new(),
             });

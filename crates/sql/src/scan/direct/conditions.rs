@@ -24,6 +24,12 @@ impl OpenConditions {
         Self(conditions)
     }
 
+    /// Whether what they select depends on values of parameters.
+    pub(super) fn have_parameters(&self) -> bool {
+        let is_parameter = |expr: &Expr| Ok(matches!(expr, Expr::Placeholder(_)));
+        self.0.iter().any(|condition| condition.dyn_exists(is_parameter).unwrap_or(true))
+    }
+
     /// The conditions with values for their parameters, for the engine. `None` if the engine alone cannot evaluate them
     /// exactly.
     pub(super) fn pushdown(&self, parameters: &Parameters, definition: &TableDefinition) -> Result<Option<Pushdown>> {
