@@ -1,7 +1,7 @@
 //! `CREATE TYPE`, `ALTER TYPE` and `DROP TYPE`: enumerated types, and the copies of their labels in the columns.
 
+use super::dependents::require_same;
 use super::open_transaction::usable;
-use super::schemas::require_same;
 use super::state::Session;
 use crate::ddl::alter::drop_column;
 use crate::ddl::enumerations::{
