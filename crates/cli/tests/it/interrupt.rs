@@ -239,3 +239,15 @@ fn statements_run_as_they_arrive() {
     drop(stdin);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn a_closed_stderr_stops_no_work() {
+    let case = Case::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let sql = "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)";
+    let mut command = case.command(&["sql", "a.db", sql]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer).spawn().unwrap();
+    assert_eq!(ends(&mut child), 0);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "2");
+}

@@ -12,7 +12,7 @@ use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeRange};
+use atsdb_core::{Column, Error, Redefinition, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
