@@ -51,7 +51,8 @@ impl fmt::Display for Durability {
 }
 
 /// The id of a batch, chosen by the caller: a batch that is sent twice is stored once. A store remembers it for
-/// [`BATCH_ID_RETENTION_MS`](crate::limits::BATCH_ID_RETENTION_MS).
+/// [`BATCH_ID_RETENTION_MS`](crate::limits::BATCH_ID_RETENTION_MS), by the rules of
+/// [`ExpiredEntries`](crate::clock_skew::ExpiredEntries).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BatchId(String);
 
@@ -263,8 +264,8 @@ pub trait Store: Send + Sync + fmt::Debug {
 
     /// Opens a stage. [`reclaim`](Self::reclaim) discards a stage that is neither committed nor written to for
     /// [`STAGE_IDLE_MS_MAX`](crate::limits::STAGE_IDLE_MS_MAX), by the rules of
-    /// [`IdleStages`](crate::clock_skew::IdleStages): a wrong clock cannot discard a stage that its own process still
-    /// writes to.
+    /// [`ExpiredEntries`](crate::clock_skew::ExpiredEntries): a wrong clock cannot discard a stage that its own process
+    /// still writes to.
     fn open_stage(&self, now_ms: i64) -> Result<StageId>;
 
     /// Writes chunks that become visible with their stage. They need not be durable before.

@@ -237,8 +237,13 @@ impl Engine {
     /// Drops a table with all its rows, and frees its space.
     pub fn drop_table(&self, table: &Table) -> Result<()> {
         self.in_attempts(|batch| batch.drop_table(table))?;
-        self.shared().give_back();
+        self.free_dropped();
         Ok(())
+    }
+
+    /// Frees the space of dropped tables. Failures are ignored: background maintenance retries.
+    pub fn free_dropped(&self) {
+        self.shared().give_back();
     }
 
     /// Runs work in a separate batch, and retries it if definitions change in the meantime.

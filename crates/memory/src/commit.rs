@@ -20,6 +20,9 @@ pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<
         return Err(refusal::part_exists(part));
     }
     check(state, change)?;
+    if change.batch.is_some() || !change.parts.is_empty() {
+        stage::reset_expiry(state, now_ms);
+    }
     for id in change.batch.iter().chain(&change.parts) {
         state.batches.insert(id.as_str().to_owned(), now_ms);
     }

@@ -2,18 +2,19 @@
 //! contains them.
 
 use crate::state::State;
-use atsdb_core::clock_skew::IdleStages;
-use atsdb_core::limits::BATCH_ID_RETENTION_MS;
+use atsdb_core::clock_skew::{ExpiredEntries, OldestEntries};
 use atsdb_core::store::Reclaimed;
 
 /// Runs one step: deletes idle stages until the budget is spent, and all old batch names.
 pub(crate) fn reclaim(state: &mut State, byte_budget: u64, now_ms: i64) -> Reclaimed {
-    let batch_cutoff = now_ms.saturating_sub(BATCH_ID_RETENTION_MS);
-    state.batches.retain(|_, committed_ms| *committed_ms >= batch_cutoff);
-    let oldest = state.stages.values().map(|stage| stage.touched_ms).min();
-    let seen = IdleStages::observe(state.idle_since_ms, oldest, now_ms);
-    let idle: Vec<_> =
-        state.stages.iter().filter(|(_, stage)| stage.touched_ms < seen.cutoff_ms).map(|(id, _)| *id).collect();
+    let oldest = OldestEntries {
+        stage_touched_ms: state.stages.values().map(|stage| stage.touched_ms).min(),
+        batch_committed_ms: state.batches.values().copied().min(),
+    };
+    let seen = ExpiredEntries::observe(state.expired_since_ms, oldest, now_ms);
+    state.batches.retain(|_, committed_ms| *committed_ms >= seen.batch_cutoff_ms);
+    let stages = state.stages.iter();
+    let idle: Vec<_> = stages.filter(|(_, stage)| stage.touched_ms < seen.stage_cutoff_ms).map(|(id, _)| *id).collect();
     let mut byte_count = 0;
     for (position, id) in idle.iter().enumerate() {
         if position > 0 && byte_count >= byte_budget {
@@ -24,6 +25,6 @@ pub(crate) fn reclaim(state: &mut State, byte_budget: u64, now_ms: i64) -> Recla
         byte_count +=
             stage.iter().flat_map(|stage| stage.chunks.values()).map(|chunk| chunk.entry.byte_count).sum::<u64>();
     }
-    state.idle_since_ms = seen.since_ms;
+    state.expired_since_ms = seen.since_ms;
     Reclaimed { byte_count, more: false }
 }

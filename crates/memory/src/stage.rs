@@ -13,21 +13,21 @@ use std::sync::Arc;
 
 /// Opens a stage.
 pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
-    reset_idle_observation(state, now_ms);
+    reset_expiry(state, now_ms);
     state.stage_last += 1;
     let id = StageId(state.stage_last);
     state.stages.insert(id, Stage { touched_ms: now_ms, tables: BTreeMap::new(), chunks: BTreeMap::new() });
     id
 }
 
-/// Drops an observation of idle stages by a clock that is ahead of one that writes to stages.
-fn reset_idle_observation(state: &mut State, now_ms: i64) {
-    state.idle_since_ms = state.idle_since_ms.filter(|since_ms| *since_ms <= now_ms);
+/// Drops an observation of expired entries by a clock that is ahead of one that writes.
+pub(crate) fn reset_expiry(state: &mut State, now_ms: i64) {
+    state.expired_since_ms = state.expired_since_ms.filter(|since_ms| *since_ms <= now_ms);
 }
 
 /// Writes chunks into a stage.
 pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
-    reset_idle_observation(state, now_ms);
+    reset_expiry(state, now_ms);
     let open = state.stages.get_mut(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     let is_stray =
         |chunk: &&NewChunk| !state.view.tables.contains_key(&chunk.table) && !open.tables.contains_key(&chunk.table);

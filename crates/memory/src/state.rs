@@ -77,8 +77,8 @@ pub(crate) struct State {
     pub(crate) stages: BTreeMap<StageId, Stage>,
     pub(crate) batches: HashMap<String, i64>,
     pub(crate) leases: HashMap<String, Lease>,
-    /// The time at which idle stages were first observed.
-    pub(crate) idle_since_ms: Option<i64>,
+    /// The time at which idle stages or old batch ids were first observed.
+    pub(crate) expired_since_ms: Option<i64>,
     pub(crate) table_last: i64,
     pub(crate) chunk_last: i64,
     pub(crate) stage_last: i64,

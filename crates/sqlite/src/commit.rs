@@ -2,6 +2,7 @@
 
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
+use crate::expiry;
 use crate::split::placed_pages::PlacedPages;
 use crate::writer::{SyncMode, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
@@ -71,6 +72,9 @@ fn commit_one(
     placed: &PlacedPages,
     now_ms: i64,
 ) -> Attempt<CommitOutcome> {
+    if change.batch.is_some() || !change.parts.is_empty() {
+        expiry::reset(transaction, now_ms)?;
+    }
     if let Some(batch) = &change.batch {
         if is_committed(transaction, batch)? {
             if let Some(stage) = change.stage {

@@ -18,6 +18,7 @@ mod counter;
 mod create;
 mod drop_table;
 mod error;
+mod expiry;
 mod full_disk;
 mod lease;
 mod list_rows;

@@ -2,11 +2,12 @@
 //! files.
 
 use crate::error::Attempt;
+use crate::expiry;
 use crate::schema::COLUMN_BITS;
 use crate::split::page_location::PAGE_LOCATION_MIN;
 use crate::stage;
 use crate::writer::{SyncMode, WriteTransaction, Writer};
-use atsdb_core::limits::BATCH_ID_RETENTION_MS;
+use atsdb_core::clock_skew::ExpiredEntries;
 use atsdb_core::store::Reclaimed;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -66,8 +67,8 @@ pub(crate) fn reclaim_step(writer: &mut Writer, extent: Extent, byte_budget: u64
 /// Runs one step in the usual order.
 fn reclaim(writer: &mut Writer, extent: Extent, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     let (garbage, is_news) = writer.read(|connection| {
-        let (before, seen) = stage::find_idle_stages(connection, now_ms)?;
-        Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
+        let (before, seen) = expiry::find(connection, now_ms)?;
+        Ok((has_garbage(connection, &seen)?, before != seen.since_ms))
     })?;
     if garbage || is_news {
         writer.transaction(SyncMode::Deferred, |connection| delete(connection, byte_budget, now_ms))?;
@@ -92,23 +93,19 @@ fn reclaim(writer: &mut Writer, extent: Extent, byte_budget: u64, now_ms: i64) -
 
 /// Whether there is anything to delete now.
 fn is_due(connection: &Connection, now_ms: i64) -> Attempt<bool> {
-    let (_, seen) = stage::find_idle_stages(connection, now_ms)?;
-    has_garbage(connection, seen.cutoff_ms, now_ms)
+    let (_, seen) = expiry::find(connection, now_ms)?;
+    has_garbage(connection, &seen)
 }
 
-fn has_garbage(connection: &Connection, stage_cutoff: i64, now_ms: i64) -> Attempt<bool> {
+fn has_garbage(connection: &Connection, seen: &ExpiredEntries) -> Attempt<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM atsdb_garbage WHERE payload < ?3)
                    OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < ?1)
                    OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < ?2)";
-    let cutoffs = params![stage_cutoff, batch_cutoff(now_ms), PAGE_LOCATION_MIN];
+    let cutoffs = params![seen.stage_cutoff_ms, seen.batch_cutoff_ms, PAGE_LOCATION_MIN];
     if connection.prepare_cached(sql)?.query_row(cutoffs, |row| row.get(0))? {
         return Ok(true);
     }
     Ok(orphaned_dictionary(connection)?.is_some())
-}
-
-fn batch_cutoff(now_ms: i64) -> i64 {
-    now_ms.saturating_sub(BATCH_ID_RETENTION_MS)
 }
 
 fn orphaned_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
@@ -117,14 +114,19 @@ fn orphaned_dictionary(connection: &Connection) -> Attempt<Option<i64>> {
 
 /// Deletes rows until about the budget is spent, at least something each time.
 fn delete(connection: &WriteTransaction<'_>, byte_budget: u64, now_ms: i64) -> Attempt<()> {
-    stage::abandon_idle_stages(connection, now_ms)?;
-
+    let (before, seen) = expiry::find(connection, now_ms)?;
+    stage::abandon_idle(connection, seen.stage_cutoff_ms)?;
     let mut left = delete_pages(connection, byte_budget.max(1))?;
     let batches = "DELETE FROM atsdb_batch WHERE id IN (SELECT id FROM atsdb_batch WHERE committed_ms < ?1 LIMIT ?2)";
     let row_limit = |left: u64| (left / SMALL_ROW_BYTES).clamp(1, 1 << 20) as i64;
     if left > 0 {
-        let gone = connection.prepare_cached(batches)?.execute(params![batch_cutoff(now_ms), row_limit(left)])?;
+        let gone = connection.prepare_cached(batches)?.execute(params![seen.batch_cutoff_ms, row_limit(left)])?;
         left = left.saturating_sub(gone as u64 * SMALL_ROW_BYTES);
+    }
+    // If ids are left, the next step decides as this one.
+    let old = "SELECT 1 FROM atsdb_batch WHERE committed_ms < ?1 LIMIT 1";
+    if !connection.prepare_cached(old)?.exists([seen.batch_cutoff_ms])? {
+        expiry::record(connection, before, seen.since_ms)?;
     }
     if let Some(table) = orphaned_dictionary(connection)?.filter(|_| left > 0) {
         let sql = "DELETE FROM atsdb_map WHERE table_id = ?1 AND (column_id, id) IN

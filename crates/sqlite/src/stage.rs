@@ -3,61 +3,30 @@
 use crate::chunk_write;
 use crate::counter;
 use crate::error::{Attempt, Failure};
+use crate::expiry;
 use crate::list_rows;
 use crate::split::placed_pages::PlacedPages;
 use crate::table;
 use crate::writer::WriteTransaction;
-use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::refusal;
 use atsdb_core::{ChunkId, Error, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
-/// The row of `atsdb_lease` that records when idle stages were first observed. It is not a lease.
-const IDLE_STAGES_ROW: &str = "idle stages";
-
 /// Opens a stage.
 pub(crate) fn open(connection: &Connection, now_ms: i64) -> Attempt<StageId> {
-    reset_idle_observation(connection, now_ms)?;
+    expiry::reset(connection, now_ms)?;
     connection.prepare_cached("INSERT INTO atsdb_stage (touched_ms) VALUES (?1)")?.execute([now_ms])?;
     Ok(StageId(connection.last_insert_rowid()))
 }
 
-/// Deletes an observation of idle stages by a clock that is ahead of one that writes to stages.
-fn reset_idle_observation(connection: &Connection, now_ms: i64) -> Attempt<()> {
-    let sql = "DELETE FROM atsdb_lease WHERE name = ?1 AND expires_ms > ?2";
-    connection.prepare_cached(sql)?.execute(params![IDLE_STAGES_ROW, now_ms])?;
-    Ok(())
-}
-
-/// Returns when idle stages were first observed, and the decision about them.
-pub(crate) fn find_idle_stages(connection: &Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
-    let since = "SELECT expires_ms FROM atsdb_lease WHERE name = ?1";
-    let since_ms = connection.prepare_cached(since)?.query_row([IDLE_STAGES_ROW], |row| row.get(0)).optional()?;
-    let oldest = "SELECT min(touched_ms) FROM atsdb_stage";
-    let oldest_ms = connection.prepare_cached(oldest)?.query_row([], |row| row.get(0))?;
-    Ok((since_ms, IdleStages::observe(since_ms, oldest_ms, now_ms)))
-}
-
-/// Discards idle stages, and records when they were first observed.
-pub(crate) fn abandon_idle_stages(connection: &WriteTransaction<'_>, now_ms: i64) -> Attempt<()> {
-    let (before, seen) = find_idle_stages(connection, now_ms)?;
+/// Discards the stages whose last write is before a time.
+pub(crate) fn abandon_idle(connection: &WriteTransaction<'_>, cutoff_ms: i64) -> Attempt<()> {
     let idle = connection
         .prepare_cached("SELECT id FROM atsdb_stage WHERE touched_ms < ?1")?
-        .query_map([seen.cutoff_ms], |row| row.get(0).map(StageId))?
+        .query_map([cutoff_ms], |row| row.get(0).map(StageId))?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    idle.into_iter().try_for_each(|stage| abandon(connection, stage))?;
-    match seen.since_ms {
-        since_ms if since_ms == before => {}
-        Some(since_ms) => {
-            let sql = "INSERT OR REPLACE INTO atsdb_lease (name, holder, expires_ms) VALUES (?1, '', ?2)";
-            connection.prepare_cached(sql)?.execute(params![IDLE_STAGES_ROW, since_ms])?;
-        }
-        None => {
-            connection.prepare_cached("DELETE FROM atsdb_lease WHERE name = ?1")?.execute([IDLE_STAGES_ROW])?;
-        }
-    }
-    Ok(())
+    idle.into_iter().try_for_each(|stage| abandon(connection, stage))
 }
 
 /// Returns the open stages.
@@ -89,7 +58,7 @@ pub(crate) fn write(
     if touched == 0 {
         return Err(refusal::no_stage(stage).into());
     }
-    reset_idle_observation(transaction, now_ms)?;
+    expiry::reset(transaction, now_ms)?;
     chunk_write::insert(transaction, chunks, placed, Some(stage))
 }
 

@@ -5,6 +5,7 @@ use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::drop_table::drop_table;
 use crate::error::{Attempt, Failure};
+use crate::expiry;
 use crate::number_allocation::ChangeLock;
 use crate::{amend, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
@@ -37,6 +38,9 @@ pub(crate) fn commit(
         work.push((change, payloads, sent));
     }
     let savepoints = changes.len() > 1 && server.has_savepoints();
+    if changes.iter().any(|change| change.batch.is_some() || !change.parts.is_empty()) {
+        expiry::reset(connection, now_ms)?;
+    }
     let mut lock = ChangeLock::acquire(connection)?;
     let mut outcomes = Vec::with_capacity(changes.len());
     for (position, (change, payloads, sent)) in work.iter().enumerate() {

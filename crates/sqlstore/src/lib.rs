@@ -19,6 +19,7 @@ mod definition;
 mod directory;
 mod drop_table;
 mod error;
+mod expiry;
 mod fault;
 mod insert;
 mod lease;

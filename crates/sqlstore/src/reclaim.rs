@@ -2,9 +2,11 @@
 
 use crate::connection::{Connection, Server, Value};
 use crate::error::Attempt;
+use crate::expiry;
 use crate::pool::Pool;
 use crate::{pages, stage};
-use atsdb_core::limits::{BATCH_ID_RETENTION_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::clock_skew::ExpiredEntries;
+use atsdb_core::limits::STAGE_IDLE_MS_MAX;
 use atsdb_core::store::Reclaimed;
 
 /// The assumed size of a small row (a batch name, a dictionary string) with its index entry, in bytes.
@@ -13,8 +15,8 @@ const SMALL_ROW_BYTES: u64 = 128;
 /// Runs one step.
 pub(crate) fn reclaim(pool: &Pool, byte_budget: u64, now_ms: i64) -> Attempt<Reclaimed> {
     let look = |connection: &mut dyn Connection| {
-        let (before, seen) = stage::find_idle_stages(connection, now_ms)?;
-        Ok((has_garbage(connection, seen.cutoff_ms, now_ms)?, before != seen.since_ms))
+        let (before, seen) = expiry::find(connection, now_ms)?;
+        Ok((has_garbage(connection, &seen)?, before != seen.since_ms))
     };
     let (has_garbage, is_news) = pool.read(look)?;
     if !has_garbage && !is_news {
@@ -49,26 +51,32 @@ fn delete_idle_writers(pool: &Pool, cutoff: i64) -> Attempt<()> {
     })
 }
 
-fn has_garbage(connection: &mut dyn Connection, stage_cutoff: i64, now_ms: i64) -> Attempt<bool> {
+fn has_garbage(connection: &mut dyn Connection, seen: &ExpiredEntries) -> Attempt<bool> {
     let sql = "SELECT 1 FROM atsdb_number WHERE name = 'reclaim' AND (EXISTS (SELECT 1 FROM atsdb_garbage)
                    OR EXISTS (SELECT 1 FROM atsdb_dropped)
                    OR EXISTS (SELECT 1 FROM atsdb_stage WHERE touched_ms < $1)
                    OR EXISTS (SELECT 1 FROM atsdb_batch WHERE committed_ms < $2))";
-    connection.exists(sql, &[stage_cutoff.into(), batch_cutoff(now_ms).into()])
-}
-
-fn batch_cutoff(now_ms: i64) -> i64 {
-    now_ms.saturating_sub(BATCH_ID_RETENTION_MS)
+    connection.exists(sql, &[seen.stage_cutoff_ms.into(), seen.batch_cutoff_ms.into()])
 }
 
 /// Deletes rows until about the budget is spent, at least something each time. Returns the size of the deleted pages in
 /// bytes.
 fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64, now_ms: i64) -> Attempt<u64> {
-    stage::abandon_idle_stages(connection, now_ms)?;
+    let (before, seen) = expiry::find(connection, now_ms)?;
+    // If another process was faster, its clock may be behind.
+    let is_decided = expiry::record(connection, before, seen.since_ms)?;
+    if is_decided {
+        stage::abandon_idle(connection, seen.stage_cutoff_ms)?;
+    }
     let freed = delete_pages(connection, server, byte_budget)?;
     let mut left = byte_budget.saturating_sub(freed);
-    if left > 0 {
-        left = left.saturating_sub(delete_batches(connection, left, now_ms)? * SMALL_ROW_BYTES);
+    if left > 0 && is_decided {
+        left = left.saturating_sub(delete_batches(connection, left, seen.batch_cutoff_ms)? * SMALL_ROW_BYTES);
+    }
+    let old = "SELECT 1 FROM atsdb_batch WHERE committed_ms < $1 LIMIT 1";
+    if is_decided && connection.exists(old, &[seen.batch_cutoff_ms.into()])? {
+        // Ids are left: the next step decides as this one.
+        expiry::record(connection, seen.since_ms, before)?;
     }
     if left > 0 {
         delete_dictionary(connection, left)?;
@@ -108,13 +116,12 @@ fn delete_pages(connection: &mut dyn Connection, server: &dyn Server, byte_budge
 }
 
 /// Deletes old batch names, oldest first, and returns at least how many.
-fn delete_batches(connection: &mut dyn Connection, left: u64, now_ms: i64) -> Attempt<u64> {
+fn delete_batches(connection: &mut dyn Connection, left: u64, cutoff_ms: i64) -> Attempt<u64> {
     let limit = row_limit(left);
     let sql = "SELECT committed_ms FROM atsdb_batch WHERE committed_ms < $1 ORDER BY committed_ms LIMIT 1 OFFSET $2";
-    let cutoff = batch_cutoff(now_ms);
-    let last = connection.query_first(sql, &[cutoff.into(), limit.into()])?.map(|row| row.int(0)).transpose()?;
+    let last = connection.query_first(sql, &[cutoff_ms.into(), limit.into()])?.map(|row| row.int(0)).transpose()?;
     let sql = "DELETE FROM atsdb_batch WHERE committed_ms <= $1";
-    connection.execute(sql, &[last.unwrap_or(cutoff.saturating_sub(1)).into()])
+    connection.execute(sql, &[last.unwrap_or(cutoff_ms.saturating_sub(1)).into()])
 }
 
 /// Deletes strings of a dropped table, the last ones first.

@@ -4,82 +4,33 @@ use crate::chunk_write::{self, Payloads};
 use crate::connection::{Connection, Server, Value};
 use crate::counter;
 use crate::error::Attempt;
+use crate::expiry;
 use crate::list_rows;
 use crate::number_allocation::{self, ChangeLock};
 use crate::table;
-use atsdb_core::clock_skew::IdleStages;
 use atsdb_core::list::{ListChanges, ListKey};
 use atsdb_core::refusal;
 use atsdb_core::{ChunkId, NewChunk, StageId, TableId};
 
-/// The row of `atsdb_lease` that records when idle stages were first observed. It is not a lease.
-const IDLE_STAGES_ROW: &[u8] = b"idle stages";
-
 /// Opens a stage.
 pub(crate) fn open(connection: &mut dyn Connection, now_ms: i64) -> Attempt<StageId> {
-    reset_idle_observation(connection, now_ms)?;
+    expiry::reset(connection, now_ms)?;
     let id = number_allocation::next(connection, "stage")?;
     connection.execute("INSERT INTO atsdb_stage (id, touched_ms) VALUES ($1, $2)", &[id.into(), now_ms.into()])?;
     Ok(StageId(id))
 }
 
-/// Deletes an observation of idle stages by a clock that is ahead of one that writes to stages.
-fn reset_idle_observation(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
-    let sql = "SELECT 1 FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
-    // It locks nothing if there is nothing to delete.
-    if connection.exists(sql, &[Value::Bytes(IDLE_STAGES_ROW), now_ms.into()])? {
-        let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
-        connection.execute(sql, &[Value::Bytes(IDLE_STAGES_ROW), now_ms.into()])?;
-    }
-    Ok(())
-}
-
-/// Returns when idle stages were first observed, and the decision about them.
-pub(crate) fn find_idle_stages(connection: &mut dyn Connection, now_ms: i64) -> Attempt<(Option<i64>, IdleStages)> {
-    let since = "SELECT expires_ms FROM atsdb_lease WHERE name = $1";
-    let since = connection.query_first(since, &[Value::Bytes(IDLE_STAGES_ROW)])?.map(|row| row.int(0)).transpose()?;
-    let oldest = "SELECT touched_ms FROM atsdb_stage ORDER BY touched_ms LIMIT 1";
-    let oldest = connection.query_first(oldest, &[])?.map(|row| row.int(0)).transpose()?;
-    Ok((since, IdleStages::observe(since, oldest, now_ms)))
-}
-
-/// Discards idle stages, and records when they were first observed.
-pub(crate) fn abandon_idle_stages(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
-    let (before, seen) = find_idle_stages(connection, now_ms)?;
-    if !record_idle_since(connection, before, seen.since_ms)? {
-        return Ok(());
-    }
-    let idle = connection.query("SELECT id FROM atsdb_stage WHERE touched_ms < $1", &[seen.cutoff_ms.into()])?;
+/// Discards the stages whose last write is before a time.
+pub(crate) fn abandon_idle(connection: &mut dyn Connection, cutoff_ms: i64) -> Attempt<()> {
+    let idle = connection.query("SELECT id FROM atsdb_stage WHERE touched_ms < $1", &[cutoff_ms.into()])?;
     for row in idle {
         // The stage may have been written to while this waited for it.
         let sql = "SELECT 1 FROM atsdb_stage WHERE id = $1 AND touched_ms < $2 FOR UPDATE";
-        if connection.exists(sql, &[row.int(0)?.into(), seen.cutoff_ms.into()])? {
+        if connection.exists(sql, &[row.int(0)?.into(), cutoff_ms.into()])? {
             abandon(connection, StageId(row.int(0)?))?;
         }
     }
     Ok(())
-}
-
-/// Records when idle stages were first observed. Returns false if another process was faster. Its clock may be behind.
-fn record_idle_since(connection: &mut dyn Connection, before: Option<i64>, since: Option<i64>) -> Attempt<bool> {
-    let name = Value::Bytes(IDLE_STAGES_ROW);
-    let changed = match (before, since) {
-        (before, since) if before == since => return Ok(true),
-        (Some(before), Some(since)) => {
-            let sql = "UPDATE atsdb_lease SET expires_ms = $1 WHERE name = $2 AND expires_ms = $3";
-            connection.execute(sql, &[since.into(), name, before.into()])?
-        }
-        (Some(before), None) => {
-            let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms = $2";
-            connection.execute(sql, &[name, before.into()])?
-        }
-        (None, Some(since)) => {
-            let sql = "INSERT INTO atsdb_lease (name, holder, expires_ms) VALUES ($1, $2, $3)";
-            connection.execute(sql, &[name, Value::Bytes(b""), since.into()])?
-        }
-        (None, None) => return Ok(true),
-    };
-    Ok(changed > 0)
 }
 
 /// Returns the open stages.
@@ -114,7 +65,7 @@ pub(crate) fn write(
     chunk_write::insert_pages(connection, server, chunks, payloads)?;
     let sql = "UPDATE atsdb_stage SET touched_ms = greatest(touched_ms, $1) WHERE id = $2";
     found(connection.execute(sql, &[now_ms.into(), stage.0.into()])? > 0, stage)?;
-    reset_idle_observation(connection, now_ms)?;
+    expiry::reset(connection, now_ms)?;
     chunk_write::insert(connection, chunks, payloads, payloads.first(), Some(stage))
 }
 

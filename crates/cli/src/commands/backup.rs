@@ -6,6 +6,7 @@ use crate::args::{BackupArgs, ReportFormat};
 use crate::console::clock;
 use crate::console::failure::warn;
 use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
+use crate::console::stderr::inform;
 use crate::session::settings::{self, Access};
 use atsdb::{Archive, BackupOptions, BackupReport, CopyOptions, Database, Error, Result, Selection};
 use serde::Serialize;
@@ -29,7 +30,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
         let copy =
             |store: &Database, options: CopyOptions| database.copy_into(store, &CopyOptions { selection, ..options });
         let report = into_target(target, &args.store, &args.write, &args.into, copy)?;
-        eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
+        inform!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
         return Ok(());
     }
     if args.into.overwrite || args.into.allow_non_empty {
@@ -45,7 +46,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     for finding in &report.findings {
         warn(&format!("{}: {}; what it may need is not deleted", finding.location, finding.problem));
     }
-    eprintln!("{} in {:.1} s", describe(&report), started.elapsed().as_secs_f64());
+    inform!("{} in {:.1} s", describe(&report), started.elapsed().as_secs_f64());
     report::write_text(&format!("{}\n", report.id))
 }
 

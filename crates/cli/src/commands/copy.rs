@@ -3,6 +3,7 @@
 use crate::args::{CopyArgs, StoreArgs, TargetArgs, WriteArgs};
 use crate::console::progress::Progress;
 use crate::console::quantity::{show_bytes, show_count, show_many, show_rows};
+use crate::console::stderr::inform;
 use crate::console::{clock, interrupt};
 use crate::session::settings::{self, Access};
 use atsdb::{
@@ -22,7 +23,7 @@ pub(super) fn run(args: &CopyArgs) -> Result<()> {
         |target: &Database, options: CopyOptions| source.copy_into(target, &CopyOptions { selection, ..options });
     let report = into_target(&args.target, &args.store, &args.write, &args.into, copy)
         .map_err(|error| with_backup_hint(error, &args.target))?;
-    eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
+    inform!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use crate::args::sql_text::begins_as_sql;
 use crate::console::interrupt::Watch;
 use crate::console::progress::Progress;
 use crate::console::quantity::{show_bytes, show_rows};
+use crate::console::stderr::inform;
 use crate::output::destination::{Compression, Destination};
 use crate::output::{Format, format_of, write_result};
 use crate::session::settings::{self, Access};
@@ -111,7 +112,7 @@ fn with_progress(
 pub(super) fn report_written(path: Option<&Path>, row_count: u64) {
     let Some(path) = path else { return };
     let bytes = path.metadata().map_or(0, |metadata| if metadata.is_file() { metadata.len() } else { 0 });
-    eprintln!("{} written to {}, {}", show_rows(row_count), path.display(), show_bytes(bytes));
+    inform!("{} written to {}, {}", show_rows(row_count), path.display(), show_bytes(bytes));
 }
 
 /// Opens the file of `-o`, or stdout. A file that exists is replaced only if an option says so.

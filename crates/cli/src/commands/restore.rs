@@ -4,6 +4,7 @@ use super::copy::{in_words, into_target};
 use crate::args::RestoreArgs;
 use crate::console::clock;
 use crate::console::failure::warn;
+use crate::console::stderr::inform;
 use crate::session::settings::{self, Access};
 use atsdb::{BackupSelector, CopyOptions, Database, Error, Moment, Result, Selection};
 use std::path::Path;
@@ -29,8 +30,8 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
             target.restore(&args.source, &chosen, &CopyOptions { selection, ..options })
         };
         let (backup, report) = into_target(&args.target, &args.store, &args.write, &args.into, restore)?;
-        eprintln!("backup {} of {}, taken {}", backup.id, backup.url, backup.taken);
-        eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
+        inform!("backup {} of {}, taken {}", backup.id, backup.url, backup.taken);
+        inform!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
         return Ok(());
     }
     if which != BackupSelector::Latest {
@@ -41,7 +42,7 @@ pub(super) fn run(args: &RestoreArgs) -> Result<()> {
     let copy =
         |target: &Database, options: CopyOptions| source.copy_into(target, &CopyOptions { selection, ..options });
     let report = into_target(&args.target, &args.store, &args.write, &args.into, copy)?;
-    eprintln!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
+    inform!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use super::export::{open_output, report_written};
 use crate::args::sql_text::is_sql;
 use crate::args::{Cli, ShellArgs, SqlArgs};
 use crate::console::running::RunningLine;
+use crate::console::stderr::inform;
 use crate::output::destination::Compression;
 use crate::output::{Format, format_of};
 use crate::session::script::{Changes, PieceReader, Reports, Runner};
@@ -137,7 +138,7 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     out.complete()?;
     report_written(path, row_count);
     if !is_store_named && !database.engine().tables()?.is_empty() {
-        eprintln!(
+        inform!(
             "note: no store was named, so nothing of this is kept; name one first to keep it: atsdb sql air.db \"...\""
         );
     }

@@ -2,6 +2,7 @@
 //! for the error's kind.
 
 use crate::console::excerpt::Excerpt;
+use crate::console::stderr::inform;
 use crate::console::stdout::is_closed;
 use atsdb::{Error, ErrorKind};
 use std::io::IsTerminal;
@@ -36,28 +37,28 @@ pub(crate) fn print(error: &Error) {
         false => ("", "", ""),
     };
     if error.kind() == ErrorKind::Interrupted {
-        eprintln!("{}", error.message());
+        inform!("{}", error.message());
         return;
     }
-    eprintln!("{red}error:{plain} {}", error.message());
+    inform!("{red}error:{plain} {}", error.message());
     if let Some(hint) = error.hint() {
-        eprintln!("{bold}hint:{plain} {hint}");
+        inform!("{bold}hint:{plain} {hint}");
     }
     if let Some(excerpt) = Excerpt::of(error) {
-        eprintln!("{excerpt}");
+        inform!("{excerpt}");
     }
 }
 
 /// Prints a warning.
 pub(crate) fn warn(text: &str) {
     let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    eprintln!("{bold}warning:{plain} {text}");
+    inform!("{bold}warning:{plain} {text}");
 }
 
 /// Prints what a person should know about something that was done.
 pub(crate) fn note(text: &str) {
     let (bold, plain) = if is_coloured() { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
-    eprintln!("{bold}note:{plain} {text}");
+    inform!("{bold}note:{plain} {text}");
 }
 
 /// Whether messages may have colours: stderr is a terminal, and `NO_COLOR` is not set.

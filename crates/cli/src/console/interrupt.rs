@@ -4,6 +4,7 @@
 //!
 //! SIGXFSZ does not end the process, so that a file beyond the limit of `ulimit -f` is an error like a full disk.
 
+use crate::console::stderr::inform;
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -85,7 +86,7 @@ fn end() -> ! {
         let _ = std::fs::remove_file(path);
     }
     crate::console::progress::clear();
-    eprintln!("interrupted");
+    inform!("interrupted");
     std::process::exit(EXIT_CODE);
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod program;
 pub(crate) mod progress;
 pub(crate) mod quantity;
 pub(crate) mod running;
+pub(crate) mod stderr;
 pub(crate) mod stdin;
 pub(crate) mod stdout;
 pub(crate) mod version;

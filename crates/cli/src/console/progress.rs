@@ -3,6 +3,7 @@
 
 use crate::console::clock;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
+use crate::console::stderr::inform_partly;
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ static BUSY: AtomicUsize = AtomicUsize::new(0);
 
 fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::SeqCst);
-    eprint!("\r\x1b[K{line}");
+    inform_partly!("\r\x1b[K{line}");
     // If the terminal is closed, the progress is not needed.
     let _ = std::io::stderr().flush();
 }
@@ -41,7 +42,7 @@ pub(crate) fn show_unless_busy(line: &str) {
 /// Removes the line, if there is one, so that a message can replace it.
 pub(crate) fn clear() {
     if IS_SHOWN.swap(false, Ordering::SeqCst) {
-        eprint!("\r\x1b[K");
+        inform_partly!("\r\x1b[K");
     }
 }
 

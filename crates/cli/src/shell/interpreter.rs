@@ -4,6 +4,7 @@ use super::dot::{self, Chart, DotCommand};
 use crate::args;
 use crate::commands;
 use crate::console::quantity::show_rows;
+use crate::console::stderr::inform;
 use crate::output::Format;
 use crate::output::destination::Destination;
 use crate::output::screen::Expanded;
@@ -114,15 +115,15 @@ impl Shell {
                 let screen = &mut self.terminal(".expanded")?.screen;
                 let other = if screen.expanded == Expanded::On { Expanded::Auto } else { Expanded::On };
                 screen.expanded = mode.unwrap_or(other);
-                eprintln!("expanded: {}", screen.expanded.name());
+                inform!("expanded: {}", screen.expanded.name());
             }
             DotCommand::Limit(limit) => {
                 self.terminal(".limit")?.screen.row_limit = limit;
-                eprintln!("limit: {}", limit.map_or("off".to_owned(), |limit| show_rows(limit as u64)));
+                inform!("limit: {}", limit.map_or("off".to_owned(), |limit| show_rows(limit as u64)));
             }
             DotCommand::Pager(on) => {
                 self.terminal(".pager")?.has_pager = on;
-                eprintln!("pager: {}", if on { "on" } else { "off" });
+                inform!("pager: {}", if on { "on" } else { "off" });
             }
             DotCommand::Edit => return Err(only_on_terminals(".edit")),
             DotCommand::Ask(query) => self.runner.run(&query, 1, None, &mut self.out)?,
@@ -154,11 +155,11 @@ impl Shell {
             DotCommand::Timing(on) => {
                 self.runner.timing = on.unwrap_or(!self.runner.timing);
                 if on.is_none() {
-                    eprintln!("timing: {}", if self.runner.timing { "on" } else { "off" });
+                    inform!("timing: {}", if self.runner.timing { "on" } else { "off" });
                 }
             }
-            DotCommand::Save(url) => eprintln!("{}", commands::copy::save(&self.database, &url)?),
-            DotCommand::Load(url) => eprintln!("{}", commands::copy::load(&self.database, &url)?),
+            DotCommand::Save(url) => inform!("{}", commands::copy::save(&self.database, &url)?),
+            DotCommand::Load(url) => inform!("{}", commands::copy::load(&self.database, &url)?),
             DotCommand::Read(path) => {
                 if depth == READ_DEPTH_MAX {
                     return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));

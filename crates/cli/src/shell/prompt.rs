@@ -5,6 +5,7 @@ use super::editor::{self, LineHelper};
 use super::interpreter::{AfterLine, Shell};
 use super::words::Words;
 use super::{dot, history};
+use crate::console::stderr::inform;
 use crate::console::{failure, pager};
 use atsdb::{Error, ErrorKind, Result};
 use rustyline::Editor;
@@ -33,7 +34,7 @@ pub(super) fn run(shell: &mut Shell) -> Result<()> {
     }
     // The store reports its URL without a password.
     let url = shell.database.engine().store().url();
-    eprintln!("atsdb {}, {url}; .help lists the commands", crate::console::version::text());
+    inform!("atsdb {}, {url}; .help lists the commands", crate::console::version::text());
     let mut typed = String::new();
     loop {
         refresh(shell, &mut editor, &typed);
@@ -112,7 +113,7 @@ fn edited(shell: &Shell) -> Result<Option<String>> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    eprintln!("{}", text.trim_end());
+    inform!("{}", text.trim_end());
     Ok(Some(text))
 }
 

@@ -74,6 +74,25 @@ fn a_killed_export_leaves_nothing_in_its_folder() {
     assert!(case.names().is_empty(), "{:?}", case.names());
 }
 
+/// With some of these limits no thread can be started, with others the query runs.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_that_is_short_of_memory_ends_at_a_sigterm() {
+    let case = Case::new();
+    let mut is_running = 0;
+    for mebibytes in (120..=600).step_by(60) {
+        let mut command = case.command_with_memory(mebibytes << 10, &["sql", "memory:", LONG_QUERY]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        if child.try_wait().unwrap().is_none() {
+            is_running += 1;
+            signal("-TERM", &child);
+        }
+        ends(&mut child);
+    }
+    assert!(is_running > 0, "no limit was high enough");
+}
+
 #[test]
 fn a_long_query_stops_with_130() {
     let case = Case::new();
@@ -219,4 +238,16 @@ fn statements_run_as_they_arrive() {
     assert_eq!(&answer, b"a\n42\n");
     drop(stdin);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_closed_stderr_stops_no_work() {
+    let case = Case::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let sql = "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2)";
+    let mut command = case.command(&["sql", "a.db", sql]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer).spawn().unwrap();
+    assert_eq!(ends(&mut child), 0);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "2");
 }

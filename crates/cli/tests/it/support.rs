@@ -133,6 +133,12 @@ impl Case {
         self.run_with_limit("-v", count, arguments)
     }
 
+    /// A command that runs the program with at most this many KiB of memory.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn command_with_memory<A: AsRef<OsStr>>(&self, count: u32, arguments: &[A]) -> Command {
+        self.command_with_limit("-v", count, arguments)
+    }
+
     /// Runs the program where no thread can be started, unless its stack has a size of its own: all others would need
     /// more address space than there is.
     #[cfg(target_os = "linux")]
@@ -143,6 +149,11 @@ impl Case {
     }
 
     fn run_with_limit<A: AsRef<OsStr>>(&self, flag: &str, count: u32, arguments: &[A]) -> Run {
+        let mut command = self.command_with_limit(flag, count, arguments);
+        Run::new(command.stdin(Stdio::null()).output().expect("the program runs"))
+    }
+
+    fn command_with_limit<A: AsRef<OsStr>>(&self, flag: &str, count: u32, arguments: &[A]) -> Command {
         let own = self.command(arguments);
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit \"$1\" \"$2\"; shift 2; exec \"$@\"", "sh", flag, &count.to_string()]);
@@ -153,7 +164,7 @@ impl Case {
             };
         }
         command.arg(own.get_program()).args(own.get_args()).current_dir(&self.folder);
-        Run::new(command.stdin(Stdio::null()).output().expect("the program runs"))
+        command
     }
 
     /// Runs the program with nothing on stdin.

@@ -1,5 +1,6 @@
 //! The definitions that a table's definition refers to: the entry of its schema, the parents of its foreign keys, and
-//! the sequences of its columns.
+//! the sequences of its columns. The tables that a view reads are known to `sql` only, which names them
+//! ([`begin_to_name`](Batch::begin_to_name)).
 //!
 //! A batch that starts to refer to a definition also gives it a new version. If another batch drops or renames it at
 //! the same time, the later commit is a conflict: neither a schema nor a sequence that a table needs can disappear.
@@ -47,8 +48,9 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives an unchanged definition a new version, unless the batch does so already.
-    pub(super) fn begin_to_name(&mut self, named: &Table) -> Result<()> {
+    /// Gives an unchanged definition a new version, unless the batch does so already. If another batch drops or changes
+    /// it at the same time, the later commit is a [`Conflict`](ErrorKind::Conflict).
+    pub fn begin_to_name(&mut self, named: &Table) -> Result<()> {
         if !self.changes.has_created(named.id) && !self.changes.has_redefined(named.id) {
             self.redefine(named, named.definition.clone())?;
         }

@@ -12,7 +12,7 @@ use crate::shared::temporary::{OnCommit, TemporaryTable, TemporaryTables, check_
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use atsdb_codec::{stored_schema, to_stored};
 use atsdb_core::limits::CHUNK_ROWS_MAX;
-use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId, TimeRange};
+use atsdb_core::{Column, Error, Redefinition, Result, Table, TableDefinition, TableId, TimeRange};
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
@@ -89,6 +89,9 @@ impl Batch {
     /// Gives the rows of a table in memory a new definition. Rows that this process has not loaded get the definition
     /// that the table has when they are loaded.
     pub(crate) fn redefine_resident(&mut self, table: &Table, to: &TableDefinition) -> Result<()> {
+        if table.definition == *to {
+            return Ok(());
+        }
         let is_used = || self.handle.shared.residents.snapshot().get(table.id).is_some();
         match table.definition.is_in_memory() && (self.drafts.has(table.id) || is_used()) {
             true => {
@@ -110,7 +113,8 @@ impl Batch {
     /// commit then fails if they have changed the rows, which were not compared with the definition. It also fails if
     /// others begin to use one until it holds the lock of tables in memory.
     pub(crate) fn draft_redefined(&mut self) -> Result<()> {
-        let redefined = self.changes.redefined_mut().filter(|change| change.to.is_in_memory());
+        let is_other = |change: &&mut Redefinition| change.to.is_in_memory() && change.from != change.to;
+        let redefined = self.changes.redefined_mut().filter(is_other);
         let redefined: Vec<(TableId, TableDefinition)> =
             redefined.map(|change| (change.table, change.to.clone())).collect();
         let residents = self.handle.shared.residents.snapshot();

@@ -263,11 +263,11 @@ fn append(
             CommitOutcome::Duplicate => Answer::Duplicate,
         });
     };
-    // Rows without keys are appended without reading the store, except for those of tables in memory.
+    // Rows without keys are appended without reading the store.
     if !open.has_looked && !open.has_failed {
         let table = engine.table(name);
         let is_unknown = table.as_ref().is_err_and(|error| error.kind() != ErrorKind::NotFound);
-        if is_unknown || table.as_ref().is_ok_and(|table| is_appended_unseen(&table.definition)) {
+        if is_unknown || table.as_ref().is_ok_and(|table| table.definition.unique.is_empty()) {
             let done = table.and_then(|table| put(&mut open.batch, &table));
             open.has_failed = done.is_err();
             return done.map(|()| Answer::Done);
@@ -278,10 +278,6 @@ fn append(
         put(batch, &table)?;
         batch.settle_keys().map(|()| Answer::Done)
     })
-}
-
-fn is_appended_unseen(definition: &TableDefinition) -> bool {
-    definition.unique.is_empty() && !definition.is_in_memory()
 }
 
 fn create(engine: &Engine, session: &mut Session, definition: &TableDefinition) -> Result<Answer> {

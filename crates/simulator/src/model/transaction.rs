@@ -133,9 +133,12 @@ impl Transaction {
         if self.has_failed {
             return vec![failed()];
         }
-        // In SQL, a statement may read the store even if it does not need to.
+        // In SQL, a statement may read the store even if it does not need to. So may rows that are added to a table in
+        // memory, whose definition may have changed since the transaction added others.
         let unlooked = self.without_a_look(database, action, is_sql);
-        if !is_sql && let Some(next) = unlooked {
+        let table = action.table().and_then(|table| database.table(table_name(table)));
+        let may_look = is_sql || table.is_some_and(TableModel::is_in_memory);
+        if !may_look && let Some(next) = unlooked {
             return vec![(Verdict::Done, next)];
         }
         let (mut next, mut may_conflict) = (self.clone(), false);
@@ -194,10 +197,6 @@ impl Transaction {
         match action {
             Action::Append { table, policy, rows, .. } => {
                 let table = database.table(table_name(*table)).filter(|table| !table.definition.has_unique())?;
-                // Rows are added to a table in memory as it was at the transaction's first read.
-                if table.is_in_memory() && !is_sql {
-                    return None;
-                }
                 let pending = Pending::new(table, *policy, rows);
                 // If rows do not fit, their own statement reports it.
                 pending.append_to(&mut database.clone())?;

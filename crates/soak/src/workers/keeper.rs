@@ -8,8 +8,8 @@ use atsdb_engine::Environment;
 
 const PAUSE_MS: u64 = 3_000;
 const STEP_BYTES: u64 = 8 << 20;
-/// How long the store remembers batch names in this run, in which 30 days do not pass.
-const BATCH_MEMORY_HERE_MS: i64 = 4 * 3_600_000;
+/// How far a wrong clock is ahead.
+const AHEAD_MS: i64 = 2 * BATCH_ID_RETENTION_MS;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {
     while !worker.is_over() {
@@ -29,8 +29,8 @@ fn keep(worker: &mut Worker, task: u64) -> Result<()> {
         0 => worker.engine.recompress(None).map(drop),
         1 => worker.engine.retain(None).map(drop),
         2 => reclaim(worker, 0),
-        // A stage is idle only if a process with a right clock agrees.
-        3 => reclaim(worker, BATCH_ID_RETENTION_MS - BATCH_MEMORY_HERE_MS),
+        // A stage is idle, and a batch id old, only if no process with a right clock disagrees.
+        3 => reclaim(worker, AHEAD_MS),
         4 => query(&worker.session, "REFRESH ROLLUP summary").map(drop),
         5 => {
             let width = ["hour", "day"][worker.random.below(2) as usize];

@@ -26,9 +26,10 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Whether all rows that are removed are deleted: none of them gets other values.
+    /// Whether the statement only deletes rows: none gets other values, and none is added, which might have the key of a
+    /// deleted one.
     pub(crate) fn deletes(&self) -> bool {
-        let is_deletion = |action: &MergeAction| !matches!(action, MergeAction::Update { .. });
+        let is_deletion = |action: &MergeAction| matches!(action, MergeAction::Nothing | MergeAction::Delete);
         match &self.merge {
             Some(merge) => merge.actions.iter().all(is_deletion),
             None => matches!(self.kind, ChangeKind::Delete | ChangeKind::Empty),

@@ -206,7 +206,7 @@ impl Session {
         self.check_sequence_names(&definition)?;
         let is_new = |index: &&Index| !table.definition.indexes.contains(index);
         let new = definition.indexes.iter().filter(is_new).cloned().collect();
-        Ok((self.redefine_with_views(table, definition, views)?, new))
+        Ok((self.redefine_with_views(table, definition, views, &[])?, new))
     }
 
     /// Turns the text that older rows have in a new mapped column into its index.

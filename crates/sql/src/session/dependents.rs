@@ -5,18 +5,19 @@ use super::state::Session;
 use crate::ddl::view_columns::{ColumnChange, with_former_names};
 use crate::plan::names::query_columns;
 use crate::plan::rollups::Focus;
-use atsdb_core::{Column, Error, Result, Table, TableDefinition, TableId};
+use atsdb_core::{Column, DefinitionVersion, Error, ErrorKind, Result, Table, TableDefinition, TableId};
 use atsdb_dialect::parse::query_text::relations_of;
 use atsdb_dialect::parse::statement::parse_answer;
 use atsdb_dialect::text::errors::sql_error;
 use atsdb_dialect::text::relation_kind::RelationKind;
 use atsdb_dialect::text::table_names::TableName;
-use atsdb_engine::ReadSnapshot;
+use atsdb_engine::{Batch, ReadSnapshot, TemporaryTables};
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::{Optimizer, OptimizerRule};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Session {
@@ -231,6 +232,46 @@ fn is_renamed(column: &Column, from: &TableDefinition) -> bool {
     from.columns.iter().any(|before| before.id == column.id && before.name != column.name)
 }
 
+/// Gives the tables that a new view reads another version: a session that drops or changes one of them at the same time
+/// has not seen the view, and one of the two cannot commit. `seen` are the tables with which the view was planned.
+///
+/// # Errors
+///
+/// [`Conflict`](ErrorKind::Conflict) if the batch sees other tables.
+pub(super) fn hold_read(batch: &mut Batch, view: &TableDefinition, seen: &[Table]) -> Result<()> {
+    let seen: Vec<Table> = seen.iter().filter(|table| !TemporaryTables::contain(table)).cloned().collect();
+    let read = named_in(view, &seen);
+    let is_read = |table: &&Table| read.contains(&table.id);
+    let present = batch.tables()?;
+    require_same(seen.iter().filter(is_read), present.iter().filter(is_read))?;
+    present.iter().filter(is_read).try_for_each(|table| batch.begin_to_name(table))
+}
+
+/// Refuses to drop or change tables if the batch sees other versions of them than the statement did.
+///
+/// # Errors
+///
+/// [`Conflict`](ErrorKind::Conflict), after which the statement looks again.
+pub(super) fn require_unchanged(batch: &mut Batch, tables: &[Table]) -> Result<()> {
+    let present = batch.tables()?;
+    let is_one = |other: &&Table| tables.iter().any(|table| table.id == other.id);
+    require_same(tables.iter(), present.iter().filter(is_one))
+}
+
+/// Refuses work on tables if the batch sees others than the statement did: a [`Conflict`](ErrorKind::Conflict), after
+/// which the statement looks again.
+pub(super) fn require_same<'a>(
+    seen: impl Iterator<Item = &'a Table>,
+    now: impl Iterator<Item = &'a Table>,
+) -> Result<()> {
+    let seen: BTreeMap<TableId, DefinitionVersion> = seen.map(|table| (table.id, table.version)).collect();
+    let now: BTreeMap<TableId, DefinitionVersion> = now.map(|table| (table.id, table.version)).collect();
+    match seen == now {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Conflict, "another session has changed what the statement depends on")),
+    }
+}
+
 fn depended_on(change: &str, view: &Table) -> Error {
     let (kind, name) = (RelationKind::of(&view.definition).noun(), &view.definition.name);
     sql_error(format!("cannot {change} because other objects depend on it: {kind} {name}"))
@@ -238,11 +279,13 @@ fn depended_on(change: &str, view: &Table) -> Error {
 
 /// The tables that the stored query of a view names.
 fn named_by(view: &Table, snapshot: &ReadSnapshot) -> Vec<TableId> {
-    match query_of(&view.definition).and_then(parse_answer) {
-        Some(Ast::Query(query)) => {
-            let seen = snapshot.seen_by(view);
-            relations_of(&query).iter().filter_map(|name| Some(name.find(seen.tables())?.id)).collect()
-        }
+    named_in(&view.definition, snapshot.seen_by(view).tables())
+}
+
+/// Those of the tables that the stored query of a view names.
+fn named_in(view: &TableDefinition, tables: &[Table]) -> Vec<TableId> {
+    match query_of(view).and_then(parse_answer) {
+        Some(Ast::Query(query)) => relations_of(&query).iter().filter_map(|name| Some(name.find(tables)?.id)).collect(),
         _ => Vec::new(),
     }
 }

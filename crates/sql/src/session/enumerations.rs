@@ -1,12 +1,13 @@
 //! `CREATE TYPE`, `ALTER TYPE` and `DROP TYPE`: enumerated types, and the copies of their labels in the columns.
 
+use super::dependents::require_same;
 use super::open_transaction::usable;
-use super::schemas::require_same;
 use super::state::Session;
 use crate::ddl::alter::drop_column;
 use crate::ddl::enumerations::{
     EnumerationChange, EnumerationStatement, check_default, names_type, unknown_type, with_label, with_renamed_label,
 };
+use crate::ddl::view_columns::ColumnChange;
 use crate::run::answer::Answer;
 use atsdb_core::search_path::is_public;
 use atsdb_core::{Enumeration, Error, QualifiedName, Result, Table, TableDefinition};
@@ -108,6 +109,8 @@ impl Session {
             }
             if definition != table.definition {
                 self.check_rollups(&table, &definition)?;
+                let columns = ColumnChange::between(&table.definition, &definition);
+                changed.extend(self.views_after(&table, &definition, &columns)?);
                 changed.push((table, definition));
             }
         }

@@ -82,7 +82,8 @@ impl Session {
             "INSERT" | "REPLACE" if may_have_conflict_clause(statement.text()) => {
                 self.insert_on_conflict(statement, parameters)
             }
-            "INSERT" | "REPLACE" => self.query(statement, parameters),
+            // Its rows may have been read before the definition of the table changed.
+            "INSERT" | "REPLACE" => self.retried(|| self.query(statement, parameters)),
             "UPDATE" | "DELETE" | "MERGE" => self.change(statement, parameters),
             "SELECT" => self.select(statement, parameters),
             "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, parameters),
@@ -353,6 +354,17 @@ impl Session {
         kind: RelationKind,
         cascade: bool,
     ) -> Result<Answer> {
+        self.retried(|| self.drop_relations_once(names, if_exists, kind, cascade))?;
+        Ok(Answer::Done { verb: kind.drop_verb(), row_count: None })
+    }
+
+    fn drop_relations_once(
+        &self,
+        names: &[ObjectName],
+        if_exists: bool,
+        kind: RelationKind,
+        cascade: bool,
+    ) -> Result<()> {
         let mut tables: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
@@ -367,8 +379,7 @@ impl Session {
             }
         }
         let tables = self.with_views(self.with_rollups(tables, cascade)?, cascade)?;
-        self.drop_referenced(&tables, cascade)?;
-        Ok(Answer::Done { verb: kind.drop_verb(), row_count: None })
+        self.drop_referenced(&tables, cascade)
     }
 
     pub(super) fn table(&self, name: &ObjectName) -> Result<Table> {

@@ -2,6 +2,7 @@
 //! Readers see the rows before or those after it. Not owned: other statements about it, which are those of a table or
 //! of a view.
 
+use super::dependents::hold_read;
 use super::schemas::require_schema;
 use super::state::Session;
 use crate::ddl::from_query::{check_names, definition_of, with_room};
@@ -45,6 +46,16 @@ impl Session {
             return Err(sql_error("CREATE MATERIALIZED VIEW without a query"));
         };
         refuse_clauses(&create)?;
+        self.retried(|| self.create_materialized_once(text, position, &create, with_data))
+    }
+
+    fn create_materialized_once(
+        &self,
+        text: &str,
+        position: SourcePosition,
+        create: &CreateView,
+        with_data: bool,
+    ) -> Result<Answer> {
         let new = self.new_name(&create.name, false)?;
         if let Some(other) = self.of_same_kind(&new, false)? {
             if create.if_not_exists {
@@ -59,13 +70,15 @@ impl Session {
         if self.temporary_read_by(&create.query)?.is_some() {
             return Err(sql_error("materialized views must not use temporary tables or views"));
         }
-        let (query, schema) = self.query_of_materialized(text, position, &create)?;
+        let seen = self.tables()?;
+        let (query, schema) = self.query_of_materialized(text, position, create)?;
         let definition = new.give(definition_of(&new.shown(), &schema)?);
         let definition = materialized_definition(definition, query, with_data);
         definition.check().map_err(as_sql_error)?;
-        let row_count = self.with_batch_retried(|batch| {
+        let row_count = self.with_batch(|batch| {
             require_schema(batch, &definition)?;
             let snapshot = batch.snapshot()?;
+            hold_read(batch, &definition, &seen)?;
             let table = batch.create_table(&definition)?;
             match with_data {
                 true => self.fill(batch, &table, &snapshot).map(Some),

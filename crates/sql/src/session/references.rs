@@ -1,6 +1,7 @@
 //! Foreign keys: looking up the parents that a declaration names, changing when they are checked, and what `DROP` and
 //! `TRUNCATE` of a parent mean for its children.
 
+use super::dependents::require_unchanged;
 use super::state::Session;
 use crate::ddl::alter_constraint::AlterConstraints;
 use crate::run::answer::Answer;
@@ -75,7 +76,8 @@ impl Session {
         if !cascade || self.without_references(tables, Vec::new())?.is_empty() {
             return self.drop_all(tables).map_err(as_sql_error);
         }
-        self.with_batch_retried(|batch| {
+        self.with_batch(|batch| {
+            require_unchanged(batch, tables)?;
             let changed = unreferenced(&batch.tables()?, tables, Vec::new());
             changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
             batch.drop_tables(tables)

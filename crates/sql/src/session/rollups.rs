@@ -56,14 +56,23 @@ impl Session {
     }
 
     fn create_rollup(&self, create: &CreateRollup) -> Result<Answer> {
-        let done = Answer::Done { verb: "CREATE ROLLUP", row_count: None };
+        if let Some(rollup) = self.retried(|| self.create_rollup_once(create))? {
+            let worker = Arc::clone(&self.worker);
+            let refresh = Refresh { engine: &self.engine, worker: &worker, interrupt: &self.interrupt };
+            refresh.run(rollup.id, Effort::Ended, &|| true)?;
+        }
+        Ok(Answer::Done { verb: "CREATE ROLLUP", row_count: None })
+    }
+
+    /// Creates an empty rollup; `None` if there is one, and the statement accepts that.
+    fn create_rollup_once(&self, create: &CreateRollup) -> Result<Option<Table>> {
         let new = self.new_name(&create.name, false)?;
         let (name, tables, path) = (new.shown(), self.tables()?, self.search_path());
         if let Some(table) = self.of_same_kind(&new, false)? {
             return match (create.if_not_exists, &table.definition.rollup) {
                 (true, Some(_)) => {
                     self.skip_existing(&create.name);
-                    Ok(done)
+                    Ok(None)
                 }
                 (_, Some(_)) => {
                     Err(exists("rollup", &name).with_hint("CREATE ROLLUP IF NOT EXISTS leaves it as it is"))
@@ -86,11 +95,7 @@ impl Session {
         let described = described.map_err(|error| error.context(format_args!("rollup {name}")))?;
         let definition = new.give(rollup_definition(&name, create, query, &described, &source)?);
         definition.check().map_err(as_sql_error)?;
-        let rollup = self.with_batch_retried(|batch| batch.create_rollup(&source, definition.clone()))?;
-        let worker = Arc::clone(&self.worker);
-        let refresh = Refresh { engine: &self.engine, worker: &worker, interrupt: &self.interrupt };
-        refresh.run(rollup.id, Effort::Ended, &|| true)?;
-        Ok(done)
+        self.with_batch(|batch| batch.create_rollup(&source, definition)).map(Some)
     }
 
     /// The name that a rollup has in the store.
@@ -107,6 +112,11 @@ impl Session {
     }
 
     fn drop_rollups(&self, names: &[ObjectName], if_exists: bool) -> Result<Answer> {
+        self.retried(|| self.drop_rollups_once(names, if_exists))?;
+        Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
+    }
+
+    fn drop_rollups_once(&self, names: &[ObjectName], if_exists: bool) -> Result<()> {
         let mut rollups: Vec<Table> = Vec::new();
         for name in names {
             match self.table(name) {
@@ -121,8 +131,7 @@ impl Session {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_all(&self.with_views(rollups, false)?)?;
-        Ok(Answer::Done { verb: "DROP ROLLUP", row_count: None })
+        self.drop_all(&self.with_views(rollups, false)?)
     }
 
     /// Adds the rollups of tables that are to be dropped, before the tables. Without `cascade`, rollups that are not

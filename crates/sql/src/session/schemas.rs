@@ -1,5 +1,6 @@
 //! `CREATE SCHEMA`, `ALTER SCHEMA`, `DROP SCHEMA` and `SET SCHEMA`, the search path, and the schema of a new table.
 
+use super::dependents::{require_same, require_unchanged};
 use super::open_transaction::{flushed, usable};
 use super::state::Session;
 use crate::ddl::schemas::{SchemaChange, SchemaMove};
@@ -7,16 +8,13 @@ use crate::run::answer::{Answer, AnswerRows};
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb_core::name::{check_name, same_name, unknown_name};
 use atsdb_core::search_path::is_public;
-use atsdb_core::{
-    DefinitionVersion, Error, ErrorKind, PUBLIC_SCHEMA, Result, SearchPath, Table, TableDefinition, TableId,
-};
+use atsdb_core::{Error, ErrorKind, PUBLIC_SCHEMA, Result, SearchPath, Table, TableDefinition};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::relation_kind::RelationKind;
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_engine::Batch;
 use datafusion::sql::sqlparser::ast::{ContextModifier, Expr, ObjectName, SchemaName};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The schemas of the catalogue.
@@ -225,6 +223,7 @@ impl Session {
         self.with_batch(|batch| {
             let present = batch.tables()?;
             require_same(own.iter(), present.iter().filter(|table| in_one(table)))?;
+            require_unchanged(batch, &tables)?;
             changed.iter().try_for_each(|(table, to)| batch.redefine(table, to.clone()).map(drop))?;
             batch.drop_tables(&tables)?;
             let entries = batch.entries()?;
@@ -346,20 +345,6 @@ pub(super) fn require_schema(batch: &mut Batch, definition: &TableDefinition) ->
     match schemas.iter().any(|other| same_name(other, schema)) {
         true => Ok(()),
         false => Err(no_schema(schema, &schemas)),
-    }
-}
-
-/// Refuses to drop tables if the batch sees others than the statement did: a [`Conflict`](ErrorKind::Conflict), after
-/// which the statement looks again.
-pub(super) fn require_same<'a>(
-    seen: impl Iterator<Item = &'a Table>,
-    now: impl Iterator<Item = &'a Table>,
-) -> Result<()> {
-    let seen: BTreeMap<TableId, DefinitionVersion> = seen.map(|table| (table.id, table.version)).collect();
-    let now: BTreeMap<TableId, DefinitionVersion> = now.map(|table| (table.id, table.version)).collect();
-    match seen == now {
-        true => Ok(()),
-        false => Err(Error::new(ErrorKind::Conflict, "another session has changed what the statement drops")),
     }
 }
 

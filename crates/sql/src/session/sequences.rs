@@ -1,6 +1,6 @@
 //! `CREATE SEQUENCE`, `DROP SEQUENCE` and new names of sequences, and the columns that take their numbers.
 
-use super::schemas::require_same;
+use super::dependents::require_same;
 use super::state::Session;
 use crate::ddl::sequences::{CreateSequence, SequenceStatement};
 use crate::run::answer::Answer;

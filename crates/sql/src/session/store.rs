@@ -1,5 +1,6 @@
 //! Changes of the store by declarations, each in its own commit or in the open transaction.
 
+use super::dependents::{hold_read, require_unchanged};
 use super::schemas::{NewName, require_schema};
 use super::state::Session;
 use atsdb_core::{Error, Result, Table, TableDefinition};
@@ -30,19 +31,33 @@ impl Session {
         }
     }
 
+    /// Creates a view. `seen` are the tables with which its query was planned.
+    pub(super) fn create_stored_view(&self, definition: &TableDefinition, seen: &[Table]) -> Result<Table> {
+        self.refuse_name_of_type(definition)?;
+        self.with_batch(|batch| {
+            require_schema(batch, definition)?;
+            hold_read(batch, definition, seen)?;
+            batch.create_table(definition)
+        })
+    }
+
     /// Finds a table or view of this name among those that a new one would replace: the temporary ones, or the others.
     pub(super) fn of_same_kind(&self, name: &NewName, is_temporary: bool) -> Result<Option<Table>> {
         let is_it = |table: &Table| TemporaryTables::contain(table) == is_temporary && name.is_of(table);
         Ok(self.tables()?.into_iter().find(is_it))
     }
 
-    /// Drops tables, all or none.
+    /// Drops tables, all or none, and frees their space at once. If one of them has another version now, this is a
+    /// conflict: something may have begun to depend on it.
     pub(super) fn drop_all(&self, tables: &[Table]) -> Result<()> {
-        match tables {
-            // This also frees the space at once.
-            [table] if !self.in_transaction() && !TemporaryTables::contain(table) => self.engine.drop_table(table),
-            _ => self.with_batch_retried(|batch| batch.drop_tables(tables)),
+        self.with_batch(|batch| {
+            require_unchanged(batch, tables)?;
+            batch.drop_tables(tables)
+        })?;
+        if !self.in_transaction() && !tables.iter().all(TemporaryTables::contain) {
+            self.engine.free_dropped();
         }
+        Ok(())
     }
 
     /// Forgets the numbers that the session has drawn: `currval` and `lastval` then fail until it draws others.
@@ -70,14 +85,17 @@ impl Session {
         self.with_batch(|batch| batch.redefine(table, to))
     }
 
-    /// Replaces the definition of a table, and with it those of views that read the table.
+    /// Replaces the definition of a table, and with it those of views that read the table. `seen` are the tables with
+    /// which a new query of a view was planned.
     pub(super) fn redefine_with_views(
         &self,
         table: &Table,
         to: TableDefinition,
         views: Vec<(Table, TableDefinition)>,
+        seen: &[Table],
     ) -> Result<Table> {
         self.with_batch(|batch| {
+            hold_read(batch, &to, seen)?;
             for (view, definition) in views {
                 batch.redefine(&view, definition)?;
             }

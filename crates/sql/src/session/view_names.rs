@@ -46,7 +46,7 @@ impl Session {
                 return Ok(());
             }
             let views = self.views_after(&table, &to, &columns)?;
-            self.redefine_with_views(&table, to, views).map(drop)
+            self.redefine_with_views(&table, to, views, &[]).map(drop)
         })?;
         Ok(Answer::Done { verb: kind.alter_verb(), row_count: None })
     }

@@ -21,6 +21,10 @@ impl Session {
     /// `CREATE VIEW`. The query is planned once, so that a view that cannot be read is refused.
     pub(super) fn create_view(&self, statement: &Statement, create: &CreateView) -> Result<Answer> {
         refuse_clauses_of_view(create)?;
+        self.retried(|| self.create_view_once(statement, create))
+    }
+
+    fn create_view_once(&self, statement: &Statement, create: &CreateView) -> Result<Answer> {
         let new = self.new_name(&create.name, create.temporary)?;
         let name = new.shown();
         let tables = self.tables()?;
@@ -51,7 +55,8 @@ impl Session {
                     check_replacement(&before, &columns)?;
                     views = self.views_after(table, &definition, &ColumnChange::extending(&before, &columns))?;
                 }
-                self.redefine_with_views(table, definition, views)?;
+                let seen: &[Table] = if create.temporary { &[] } else { &tables };
+                self.redefine_with_views(table, definition, views, seen)?;
             }
             Some(_) if create.if_not_exists => self.skip_existing(&create.name),
             Some(table) => {
@@ -65,7 +70,11 @@ impl Session {
             }
             None => {
                 definition.check().map_err(as_sql_error)?;
-                self.create_kept(&definition, create.temporary.then(OnCommit::default))?;
+                if create.temporary {
+                    self.create_kept(&definition, Some(OnCommit::default()))?;
+                } else {
+                    self.create_stored_view(&definition, &tables)?;
+                }
             }
         }
         Ok(Answer::Done { verb: "CREATE VIEW", row_count: None })

@@ -189,6 +189,10 @@ impl<'a> ChangeWriter<'a> {
             self.batch.note_moved(&self.change.table, (scan, position), &pieces)?;
             self.moved.extend(pieces.into_iter().map(|(_, rows)| rows));
         }
+        if self.change.kind == ChangeKind::Delete && !self.change.deletes() {
+            let mut deleted = chunk.numbers.iter();
+            deleted.try_for_each(|numbers| self.batch.note_deleted(&self.change.table, (scan, position), numbers))?;
+        }
         let change = self.change;
         let rewrite = move || chunk.successor(change, scan, position);
         let handle = Builder::new().spawn_scoped(scope, rewrite).map_err(Error::no_thread)?;

@@ -152,7 +152,7 @@ fn check(path: &Path, case: &str) -> Option<u64> {
     assert!(at.is_some() || snapshot.chunks(table, TimeRange::ALL).unwrap().is_empty(), "{case}: half a step");
     drop(snapshot);
     // Only leftovers are removed. Idle stages are abandoned after they have been observed as idle for a while.
-    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     assert_eq!(store.verify().unwrap(), [], "{case}");

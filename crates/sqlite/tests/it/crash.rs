@@ -75,7 +75,7 @@ fn kill_writers(layout: usize) {
     drop(snapshot);
     // The stages of killed writers are reclaimed in the end. A stage is abandoned after it was found idle twice, some
     // time apart.
-    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     reclaim_all(&store);
@@ -134,7 +134,7 @@ fn kill_rolling_writers(layout: usize) {
     let store = reopen(&path);
     assert_eq!(store.verify().unwrap(), []);
     // A stage is abandoned after it was found idle twice, some time apart.
-    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     assert_eq!(rolling::check(&store), last);

@@ -65,7 +65,7 @@ fn fill_the_disk(layout: usize) {
     append(&store, table, &Plan::new(999));
     assert_eq!(visible(&store, table).len(), acknowledged.len() + 1);
     // A stage is abandoned after it was found idle twice, some time apart.
-    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     reclaim_all(&store);
@@ -103,7 +103,7 @@ fn fill_the_disk_with_changes(layout: usize) {
     disk.resize(100 << 20);
     assert_eq!(rolling::step(&store).unwrap(), last + 1);
     // A stage is abandoned after it was found idle twice, some time apart.
-    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
         while store.reclaim(1 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     assert_eq!(rolling::check(&store), last + 1);

@@ -72,7 +72,7 @@ pub fn a_full_disk_is_reported_and_loses_nothing_acknowledged(subject: Subject) 
     acknowledged.push(COMMITS);
     check(&*store, table, &acknowledged);
     // Idle stages are discarded after they have been observed as idle for a while.
-    for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+    for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
         while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
     }
     server.kill();

@@ -87,7 +87,7 @@ fn nothing_acknowledged_is_lost(subject: Subject, urls: &[String], kills: u64, m
         let store = subject.opened(url);
         check(&*store, table, &log);
         // Idle stages are discarded after they have been observed as idle for a while.
-        for earlier_ms in [atsdb_core::limits::STAGE_IDLE_CONFIRM_MS, 0] {
+        for earlier_ms in [atsdb_core::limits::EXPIRY_CONFIRM_MS, 0] {
             while store.reclaim(8 << 20, i64::MAX - earlier_ms).unwrap().more {}
         }
         check(&*store, table, &log);

@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::Plan;
-use atsdb_core::limits::BATCH_ID_RETENTION_MS;
+use atsdb_core::limits::{BATCH_ID_RETENTION_MS, EXPIRY_CONFIRM_MS};
 use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, ErrorKind, Store, TableId};
 
 pub(super) fn committed_chunks_are_read_back_unchanged(store: &dyn Store) {
@@ -138,8 +138,58 @@ pub(super) fn a_batch_is_remembered_for_its_time(store: &dyn Store) {
     assert_eq!(send(NOW_MS), CommitOutcome::Committed);
     reclaim_all(store, 1 << 20, NOW_MS + BATCH_ID_RETENTION_MS);
     assert_eq!(send(NOW_MS + BATCH_ID_RETENTION_MS), CommitOutcome::Duplicate);
-    reclaim_all(store, 1 << 20, NOW_MS + BATCH_ID_RETENTION_MS + 1_000);
-    assert_eq!(send(NOW_MS + BATCH_ID_RETENTION_MS + 1_000), CommitOutcome::Committed);
+    // It is found old, and is still old an hour later.
+    let later_ms = NOW_MS + BATCH_ID_RETENTION_MS + 1_000;
+    for passed_ms in [0, EXPIRY_CONFIRM_MS / 2, EXPIRY_CONFIRM_MS - 1] {
+        reclaim_all(store, 1 << 20, later_ms + passed_ms);
+        assert_eq!(send(later_ms + passed_ms), CommitOutcome::Duplicate);
+    }
+    reclaim_all(store, 1 << 20, later_ms + EXPIRY_CONFIRM_MS);
+    assert_eq!(send(later_ms + EXPIRY_CONFIRM_MS), CommitOutcome::Committed);
+}
+
+/// A process whose clock is months ahead checks repeatedly, for longer than old ids must be observed. Others commit, or
+/// check, by a right clock.
+pub(super) fn a_clock_that_is_ahead_forgets_no_batch(store: &dyn Store) {
+    let table = create(store, "t");
+    let send = |name: &str, now_ms| {
+        let change = named(name, adding(vec![Plan::new(1).chunk(table)]));
+        store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
+    };
+    let ahead = 3 * BATCH_ID_RETENTION_MS;
+    assert_eq!(send("batch", NOW_MS), CommitOutcome::Committed);
+    for hour in 0..4 {
+        let now_ms = NOW_MS + hour * EXPIRY_CONFIRM_MS;
+        assert_eq!(send(&format!("batch {hour}"), now_ms), CommitOutcome::Committed);
+        reclaim_all(store, 1 << 20, now_ms + ahead);
+        reclaim_all(store, 1 << 20, now_ms + ahead + EXPIRY_CONFIRM_MS - 1);
+    }
+    for hour in 4..8 {
+        let now_ms = NOW_MS + hour * EXPIRY_CONFIRM_MS;
+        reclaim_all(store, 1 << 20, now_ms);
+        reclaim_all(store, 1 << 20, now_ms + ahead);
+    }
+    assert_eq!(send("batch", NOW_MS + 8 * EXPIRY_CONFIRM_MS), CommitOutcome::Duplicate);
+}
+
+/// However many old ids there are, one confirmation is enough for all.
+pub(super) fn old_batches_are_forgotten_in_steps(store: &dyn Store) {
+    let table = create(store, "t");
+    let send = |name: &str, now_ms| {
+        let change = named(name, adding(vec![Plan::new(1).chunk(table)]));
+        store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
+    };
+    let names: Vec<String> = (0..5).map(|number| format!("batch {number}")).collect();
+    for (passed_ms, name) in names.iter().enumerate() {
+        assert_eq!(send(name, NOW_MS + passed_ms as i64), CommitOutcome::Committed);
+    }
+    let later_ms = NOW_MS + BATCH_ID_RETENTION_MS + 1_000;
+    for passed_ms in [0, EXPIRY_CONFIRM_MS] {
+        reclaim_all(store, 1, later_ms + passed_ms);
+    }
+    for name in &names {
+        assert_eq!(send(name, later_ms + EXPIRY_CONFIRM_MS), CommitOutcome::Committed);
+    }
 }
 
 pub(super) fn later_commits_have_higher_numbers(store: &dyn Store) {

@@ -106,6 +106,8 @@ pub fn cases() -> Vec<Case> {
             a_duplicate_drops_its_stage,
             a_batch_that_failed_may_be_sent_again,
             a_batch_is_remembered_for_its_time,
+            a_clock_that_is_ahead_forgets_no_batch,
+            old_batches_are_forgotten_in_steps,
             later_commits_have_higher_numbers,
             numbers_of_chunks_are_not_used_again,
             a_dropped_table_takes_no_chunks,

@@ -2,7 +2,7 @@
 
 use super::helpers::*;
 use crate::sample::{Plan, series_table};
-use atsdb_core::limits::{STAGE_IDLE_CONFIRM_MS, STAGE_IDLE_MS_MAX};
+use atsdb_core::limits::{EXPIRY_CONFIRM_MS, STAGE_IDLE_MS_MAX};
 use atsdb_core::{Change, CommitOutcome, ErrorKind, StageId, Store, TableId};
 
 pub(super) fn staged_chunks_appear_together_at_commit(store: &dyn Store) {
@@ -90,7 +90,7 @@ pub(super) fn an_idle_stage_is_abandoned_and_a_touched_one_is_not(store: &dyn St
     reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX / 2);
     store.stage(idle, vec![Plan::new(3).chunk(table)], NOW_MS).unwrap();
     // It is found idle, and is still idle an hour later.
-    for later in [1, STAGE_IDLE_CONFIRM_MS / 2, STAGE_IDLE_CONFIRM_MS, STAGE_IDLE_CONFIRM_MS + 1] {
+    for later in [1, EXPIRY_CONFIRM_MS / 2, EXPIRY_CONFIRM_MS, EXPIRY_CONFIRM_MS + 1] {
         assert_eq!(store.stages().unwrap(), [idle, touched]);
         reclaim_all(store, 1 << 20, NOW_MS + STAGE_IDLE_MS_MAX + later);
     }
@@ -107,13 +107,13 @@ pub(super) fn a_clock_that_is_ahead_takes_no_stage_that_is_written_to(store: &dy
     let stage = store.open_stage(NOW_MS).unwrap();
     let ahead = 3 * STAGE_IDLE_MS_MAX;
     for hour in 0..6 {
-        let now_ms = NOW_MS + hour * STAGE_IDLE_CONFIRM_MS;
+        let now_ms = NOW_MS + hour * EXPIRY_CONFIRM_MS;
         store.stage(stage, vec![Plan::new(hour as u64).chunk(table)], now_ms).unwrap();
         reclaim_all(store, 1 << 20, now_ms + ahead);
-        reclaim_all(store, 1 << 20, now_ms + ahead + STAGE_IDLE_CONFIRM_MS - 1);
+        reclaim_all(store, 1 << 20, now_ms + ahead + EXPIRY_CONFIRM_MS - 1);
     }
     // A reader with a right clock is not misled either.
-    let now_ms = NOW_MS + 6 * STAGE_IDLE_CONFIRM_MS;
+    let now_ms = NOW_MS + 6 * EXPIRY_CONFIRM_MS;
     for minute in 0..180 {
         reclaim_all(store, 1 << 20, now_ms + minute * 60_000);
         reclaim_all(store, 1 << 20, now_ms + minute * 60_000 + ahead);

@@ -18,6 +18,7 @@ use crate::console::clock;
 use crate::console::interrupt::{self, Watch};
 use crate::console::progress::Progress;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_many, show_rows};
+use crate::console::stderr::inform;
 use crate::output::destination::Destination;
 use crate::session::paths;
 use crate::session::settings::{self, Access};
@@ -176,7 +177,7 @@ fn note_unused(table: &Table, options: &Options, declared: &DeclaredTable) -> Re
     unused.extend(declared.unused(&table.definition)?);
     if !unused.is_empty() {
         let name = &table.definition.name;
-        eprintln!("note: table {name} exists and stays as it is; ignored: {}", unused.join(", "));
+        inform!("note: table {name} exists and stays as it is; ignored: {}", unused.join(", "));
     }
     Ok(())
 }
@@ -207,13 +208,13 @@ fn unseen(
         batch_name = BatchName::None;
     }
     for (copy, first) in &found.repeated {
-        eprintln!("note: {} has the content of {}, and is stored once", copy.shown(), first.shown());
+        inform!("note: {} has the content of {}, and is stored once", copy.shown(), first.shown());
     }
     if !found.known.is_empty() && !found.new.is_empty() {
         let names: Vec<String> = found.known.iter().take(NAMES_SHOWN).map(SourceFile::shown).collect();
         let more = if found.known.len() > NAMES_SHOWN { ", ..." } else { "" };
         let (count, names) = (show_many(found.known.len() as u64, "file"), names.join(", "));
-        eprintln!("note: left out {count} that this table got before (--again imports them): {names}{more}");
+        inform!("note: left out {count} that this table got before (--again imports them): {names}{more}");
     }
     Ok((found.new, batch_name))
 }
@@ -259,7 +260,7 @@ fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, re
         let table = engine.create_table(&engine.placed(&declared.apply(&report.definition)?)?)?;
         out.put(statement(&table.definition).as_bytes())?;
     } else {
-        eprintln!("table {} already exists; nothing is changed", report.definition.name);
+        inform!("table {} already exists; nothing is changed", report.definition.name);
     }
     out.complete()
 }

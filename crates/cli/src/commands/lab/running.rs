@@ -5,6 +5,7 @@ use crate::console::clock;
 use crate::console::interrupt::Watch;
 use crate::console::program;
 use crate::console::quantity::{show_bytes, show_duration};
+use crate::console::stderr::{inform, inform_partly};
 use crate::output::destination::{Compression, Destination};
 use atsdb::{Durability, Result};
 use atsdb_export::value::calendar::write_time;
@@ -63,29 +64,27 @@ fn show_progress(progress: Progress<'_>, last: &mut u32) {
         Progress::Removed { folder } => tell_removed(folder),
         Progress::Bound { disk_bytes, time } => {
             let (bytes, time) = (show_bytes(disk_bytes), show_duration(time));
-            eprintln!(
-                "at most {bytes} on disk and {time}; a contestant that takes longer is stopped; most take a tenth"
-            );
+            inform!("at most {bytes} on disk and {time}; a contestant that takes longer is stopped; most take a tenth");
         }
         Progress::Step { step, steps, workload, contestant, doing } if is_terminal => {
-            eprint!("\r\x1b[K[{step}/{steps}] {workload}, {contestant}: {doing}");
+            inform_partly!("\r\x1b[K[{step}/{steps}] {workload}, {contestant}: {doing}");
             let _ = std::io::stderr().flush();
         }
         Progress::Step { step, steps, workload, contestant, .. } if step != *last => {
             *last = step;
-            eprintln!("[{step}/{steps}] {workload}, {contestant}");
+            inform!("[{step}/{steps}] {workload}, {contestant}");
         }
         Progress::Step { .. } => {}
     }
 }
 
 pub(super) fn tell_removed(folder: &Path) {
-    eprintln!("removed {}, which a lab that was killed had left", folder.display());
+    inform!("removed {}, which a lab that was killed had left", folder.display());
 }
 
 fn clear_line() {
     if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K");
+        inform_partly!("\r\x1b[K");
     }
 }
 

@@ -12,6 +12,7 @@ use crate::console::failure::{note, warn};
 use crate::console::interrupt::Watch;
 use crate::console::quantity::{show_many, show_rows};
 use crate::console::running::{RunningLine, RunningStatement};
+use crate::console::stderr::inform;
 use crate::console::{clock, pager};
 use crate::output::destination::Destination;
 use crate::output::screen::Screen;
@@ -134,7 +135,7 @@ impl Runner {
         let Changes { statement_count, row_count } = self.changes;
         if self.reports == Reports::Total && statement_count > 0 {
             let (rows, statements) = (show_rows(row_count), show_many(statement_count, "statement"));
-            eprintln!("{statements} executed, {rows} changed");
+            inform!("{statements} executed, {rows} changed");
         }
         if self.session.in_transaction() {
             warn("the transaction was not committed: its changes are not stored");
@@ -187,10 +188,10 @@ impl Runner {
             }
         };
         if self.reports == Reports::Everything || (is_change && self.reports == Reports::Changes) {
-            eprintln!("{acknowledgement}");
+            inform!("{acknowledgement}");
         }
         if self.timing {
-            eprintln!("{}", time_line(started.elapsed()));
+            inform!("{}", time_line(started.elapsed()));
         }
         Ok(())
     }
