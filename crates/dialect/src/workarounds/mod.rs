@@ -43,6 +43,7 @@ mod times;
 mod untyped;
 
 pub use aggregates::percentiles::{Fraction, PERCENTILE};
+pub(crate) use arrays::items::{appended, prepended};
 pub use casts::postgres::{array_texts, with_postgres_casts};
 pub use declared::results::declare_columns;
 pub use numbers::decimals::literals::write_numbers;
@@ -116,6 +117,7 @@ pub fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
         Arc::new(untyped::texts::UntypedTexts),
         Arc::new(texts::functions_of_bytes::FormsWithWords),
         Arc::new(arrays::subscripts::Subscripts),
+        Arc::new(arrays::items::AddedItems),
         Arc::new(times::intervals::arithmetic::LengthArithmetic),
         Arc::new(numbers::decimals::arithmetic::DecimalArithmetic),
         Arc::new(times::date_part::Extract),
@@ -229,6 +231,7 @@ pub fn register_functions(context: &SessionContext, memory_bytes: usize) {
     texts::functions_of_bytes::register(context);
     casts::row_texts::register(context);
     arrays::members::register(context);
+    arrays::items::register(context);
     arrays::elements::register(context);
     arrays::empty_arrays::register(context);
     numbers::round_places::register(context);
