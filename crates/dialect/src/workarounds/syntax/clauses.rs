@@ -7,11 +7,13 @@
 use super::forms::composed_functions::composed_function;
 use super::forms::hypothetical_ranks::hypothetical_rank;
 use super::forms::like_escape::write_backslashes;
+use super::forms::like_lists::match_each;
 use super::forms::line_ends::match_line_ends;
-use super::forms::other_forms::{match_each, other_forms};
+use super::forms::other_forms::other_forms;
 use super::forms::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::forms::row_members::compare_rows;
 use super::forms::units_of_rows::part_of_rows;
+use super::forms::variadic::spread_array;
 use super::literals::instants::{mark_instants, mark_returned_instants};
 use super::literals::integers::{in_columns, in_expression, in_rows, of_function};
 use super::literals::intervals::{keep_sign, read_interval};
@@ -197,7 +199,8 @@ impl VisitorMut for Clauses {
             return ControlFlow::Break(error);
         }
         of_function(expr);
-        match other_functions(expr)
+        match spread_array(expr)
+            .and_then(|()| other_functions(expr))
             .and_then(|()| hypothetical_rank(expr))
             .and_then(|()| collect_json(expr))
             .and_then(|()| composed_function(expr))

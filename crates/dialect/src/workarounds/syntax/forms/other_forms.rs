@@ -1,7 +1,7 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
-//! of a list; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR
-//! escape`; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway; the types `name` and `oid`.
+//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
+//! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; `IS NORMALIZED`; `COLLATE` of
+//! the order that texts have anyway; the types `name` and `oid`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -12,11 +12,11 @@ use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
-use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
+use crate::workarounds::syntax::{any_of, expression, set_arguments, set_first_argument};
 use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Subscript, UnaryOperator, Value, ValueWithSpan,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, ObjectName,
+    Subscript, UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Collations that compare texts by their code points, as everything here does.
@@ -174,7 +174,7 @@ fn complete_slice(access: &mut AccessExpr) -> Result<()> {
 }
 
 /// The items of a text that is an array, `'{a,b}'`, as texts; none of them if it is not written like that.
-fn items_of_text(text: &str) -> Option<Vec<Expr>> {
+pub(super) fn items_of_text(text: &str) -> Option<Vec<Expr>> {
     let items = array_text::parse(text).ok()?;
     let value = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
     Some(items.into_iter().map(value).collect())
@@ -326,49 +326,5 @@ fn declared_length(data_type: &DataType) -> Option<(u64, bool)> {
     match length {
         CharacterLength::IntegerLength { length, .. } => Some((length, is_padded)),
         CharacterLength::Max => None,
-    }
-}
-
-/// Turns `x LIKE ANY (ARRAY[a, b])` into `x LIKE a OR x LIKE b`, and `ALL` into `AND`. The parts are rewritten
-/// afterwards.
-pub(crate) fn match_each(expr: &mut Expr) -> Result<()> {
-    let (Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. }) = &*expr else { return Ok(()) };
-    let list: Vec<Expr> = match pattern.as_ref() {
-        Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. })
-            if !any && name.to_string().eq_ignore_ascii_case("all") =>
-        {
-            let value = |arg: &FunctionArg| match arg {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
-                _ => None,
-            };
-            list.args.iter().filter_map(value).collect()
-        }
-        Expr::Nested(inner) if *any => vec![inner.as_ref().clone()],
-        Expr::Tuple(values) if *any => values.clone(),
-        other if *any => vec![other.clone()],
-        _ => return Ok(()),
-    };
-    let patterns = match list.as_slice() {
-        [Expr::Array(Array { elem, .. })] => elem.clone(),
-        items if items.iter().all(is_text) => items.to_vec(),
-        _ => Vec::new(),
-    };
-    let op = if *any { BinaryOperator::Or } else { BinaryOperator::And };
-    let one = |item: Expr| {
-        let mut one = expr.clone();
-        if let Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. } = &mut one {
-            *any = false;
-            **pattern = item;
-        }
-        one
-    };
-    let all = patterns.into_iter().map(one).reduce(|left, right| binary(left, op.clone(), right));
-    match all {
-        Some(all) => {
-            *expr = Expr::Nested(Box::new(all));
-            Ok(())
-        }
-        None => Err(not_supported("LIKE ANY or ALL of anything but a list of patterns")
-            .with_hint("write EXISTS (SELECT 1 FROM unnest(patterns) AS p(x) WHERE name LIKE p.x)")),
     }
 }

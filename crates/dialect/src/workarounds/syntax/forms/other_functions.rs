@@ -65,6 +65,9 @@ const OF_ONE_DOUBLE: [&str; 32] = [
     "sqrt", "tan", "tand", "tanh",
 ];
 
+/// Functions of bytes, which read a text in the statement as bytes.
+const OF_BYTES: [&str; 7] = ["convert_from", "get_byte", "set_byte", "sha224", "sha256", "sha384", "sha512"];
+
 /// Functions of two numbers, which read such texts as DOUBLEs.
 const OF_TWO_DOUBLES: [&str; 4] = ["atan2", "atan2d", "pow", "power"];
 
@@ -141,6 +144,8 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
         texts_as_doubles(call, 1)?;
     } else if OF_TWO_DOUBLES.contains(&name.as_str()) {
         texts_as_doubles(call, 2)?;
+    } else if OF_BYTES.contains(&name.as_str()) {
+        text_as_bytes(call)?;
     }
     match name.as_str() {
         "strftime" => {
@@ -213,6 +218,17 @@ fn texts_as_doubles(call: &mut Function, count: usize) -> Result<()> {
 fn text_as_double(value: &mut Expr) -> Result<()> {
     if matches!(value, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. })) {
         *value = filled("CAST(a AS DOUBLE PRECISION)", &[&*value])?;
+    }
+    Ok(())
+}
+
+/// A text in the statement becomes bytes if it is the first argument, as in `convert_from('\xc3b1', 'UTF8')`.
+fn text_as_bytes(call: &mut Function) -> Result<()> {
+    let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
+    if let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(bytes))) = list.args.first_mut()
+        && matches!(bytes, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }))
+    {
+        *bytes = filled("CAST(a AS BYTEA)", &[&*bytes])?;
     }
     Ok(())
 }

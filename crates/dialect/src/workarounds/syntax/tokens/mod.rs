@@ -13,4 +13,5 @@ pub(crate) mod operand_names;
 pub(crate) mod row_fields;
 pub(crate) mod statement_words;
 pub(crate) mod texts;
+pub(crate) mod variadic;
 pub(crate) mod words;

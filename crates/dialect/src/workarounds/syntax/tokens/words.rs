@@ -17,6 +17,9 @@ use std::ops::Range;
 /// The words that a window begins with if it is not based on another.
 const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
 
+/// The sides of `trim`, and the functions that trim them.
+const SIDES: [(&str, &str); 3] = [("BOTH", "btrim"), ("LEADING", "ltrim"), ("TRAILING", "rtrim")];
+
 /// Removes words without effect, and marks the windows with an exclusion.
 pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     // The open parentheses. One that has an exclusion has no other.
@@ -64,17 +67,38 @@ pub(crate) fn weaken_locks(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// `trim(both FROM x)` as `trim(both x)`, and `trim(FROM x)` as `trim(x)`.
+/// `trim(both FROM x)` as `trim(both x)`, `trim(FROM x)` as `trim(x)`, and `trim(leading FROM x, y)` as `ltrim(x, y)`,
+/// because the parser forgets the side before two arguments.
 fn drop_from_of_trim(tokens: &mut [TokenWithSpan], at: usize) {
     let Some(mut previous) = before(tokens, at) else { return };
-    if ["BOTH", "LEADING", "TRAILING"].iter().any(|side| is_word(&tokens[previous], side)) {
+    let side = SIDES.iter().find(|(side, _)| is_word(&tokens[previous], side)).map(|(_, name)| (previous, *name));
+    if side.is_some() {
         let Some(opening) = before(tokens, previous) else { return };
         previous = opening;
     }
-    let is_opening = tokens[previous].token == Token::LParen;
-    if is_opening && before(tokens, previous).is_some_and(|name| is_word(&tokens[name], "TRIM")) {
-        blank(&mut tokens[at]);
+    let name = before(tokens, previous).filter(|name| is_word(&tokens[*name], "TRIM"));
+    let Some(name) = name.filter(|_| tokens[previous].token == Token::LParen) else { return };
+    blank(&mut tokens[at]);
+    if let Some((side, function)) = side.filter(|_| has_comma(&tokens[at..])) {
+        blank(&mut tokens[side]);
+        let word = Word { value: function.to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
+        tokens[name].token = Token::Word(word);
     }
+}
+
+/// Whether a comma comes before the parenthesis that closes the ones around these tokens.
+fn has_comma(tokens: &[TokenWithSpan]) -> bool {
+    let mut depth = 0_usize;
+    for token in tokens {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket if depth == 0 => return false,
+            Token::RParen | Token::RBracket => depth -= 1,
+            Token::Comma if depth == 0 => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
