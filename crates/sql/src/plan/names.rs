@@ -24,7 +24,7 @@ use atsdb_dialect::text::source_position::SourcePosition;
 use atsdb_dialect::text::table_names::{Scope, TableName, refuse_sequence, unknown_table};
 use atsdb_dialect::workarounds::{
     checked, compute_sets, declare_columns, has_time_words, read_time_words, refuse_repeated_parts, relation_planners,
-    type_planner, with_postgres_casts, write_array_constants, write_numbers,
+    show_rows, type_planner, with_postgres_casts, write_array_constants, write_numbers,
 };
 use atsdb_engine::ReadSnapshot;
 use datafusion::arrow::array::RecordBatch;
@@ -66,7 +66,7 @@ pub(crate) fn logical_plan(
 ) -> Result<LogicalPlan> {
     let names = SnapshotNames::new(state, snapshot, spellings, given, Expansion::default(), focus, parameters);
     let planned = names.open_plan(statement)?;
-    if planned.has_parameters { close_parameters(planned.plan, parameters) } else { Ok(planned.plan) }
+    show_rows(if planned.has_parameters { close_parameters(planned.plan, parameters)? } else { planned.plan })
 }
 
 /// Plans a statement whose parameters stay placeholders.
@@ -80,7 +80,7 @@ pub(crate) fn open_plan(
 ) -> Result<LogicalPlan> {
     let focus = &Focus::default();
     let names = SnapshotNames::new(state, snapshot, spellings, given, Expansion::default(), focus, parameters);
-    names.open_plan(statement).map(|planned| planned.plan)
+    show_rows(names.open_plan(statement)?.plan)
 }
 
 /// The columns of a view, determined by planning its query over the tables that it sees; `None` if that fails.
