@@ -7,7 +7,7 @@ use super::row_texts::texts_of;
 use crate::functions::base::plain::Plain;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use datafusion::arrow::datatypes::{DataType, Field, Fields};
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, Result, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub fn show_rows(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !plan.schema().fields().iter().any(|field| shown(field.data_type()).is_some()) {
         return Ok(plan);
     }
-    let column = |(qualifier, field): (Option<&_>, &Arc<Field>)| {
+    let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         match shown(field.data_type()) {
             Some(texts) => texts.call(vec![column]).alias_qualified(qualifier.cloned(), field.name()),

@@ -1,7 +1,7 @@
 //! Literals that are cast to `NUMERIC` without numbers, as in `'1e-12'::numeric`, and arrays of them, as in
 //! `ARRAY[1, 2.5]::numeric[]`. Such a type has ten digits after the point here, and a literal has its own. So the cast
 //! gets those of the literals, and a literal with more digits than a decimal has is refused. An array of arrays gets the
-//! dimensions that it has: `ARRAY[ARRAY[1]]::numeric[]` has two, as in PostgreSQL, where every array type has any number.
+//! dimensions that it has: `ARRAY[ARRAY[1]]::numeric[]` has two, as in PostgreSQL, where an array type has any number.
 //!
 //! No upstream issue known.
 
@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
     let (data_type, literals) = match expr {
         Expr::Cast { data_type, expr, .. } if is_array(data_type) => {
-            add_dimensions(data_type, expr);
+            set_dimensions(data_type, expr);
             (data_type, elements_of(expr))
         }
         Expr::Cast { data_type, expr, .. } => (data_type, literal_of(expr).map(|literal| vec![literal.to_owned()])),
@@ -67,28 +67,27 @@ fn element_type(data_type: &mut DataType) -> &mut DataType {
     }
 }
 
-/// Gives an array type as many dimensions as `ARRAY[ARRAY[...], ...]` has.
-fn add_dimensions(data_type: &mut DataType, array: &Expr) {
-    let (mut has, wanted) = (dimensions_of(data_type), dimensions_in(array));
-    while has < wanted {
-        let element = std::mem::replace(data_type, DataType::Unspecified);
-        *data_type = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(element), None));
-        has += 1;
+/// Gives an array type the dimensions of an array that is written out: `ARRAY[ARRAY[...], ...]` has two.
+fn set_dimensions(data_type: &mut DataType, array: &Expr) {
+    let Some(dimensions) = dimensions_in(array).filter(|dimensions| *dimensions > 0) else { return };
+    let mut written = element_type(data_type).clone();
+    for _ in 0..dimensions {
+        written = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(written), None));
     }
+    *data_type = written;
 }
 
-fn dimensions_of(data_type: &DataType) -> usize {
-    match data_type {
-        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => 1 + dimensions_of(element),
-        _ => 0,
-    }
-}
-
-fn dimensions_in(array: &Expr) -> usize {
+/// The dimensions of an array that is written out, and 0 of a value; `None` if they are not known.
+fn dimensions_in(array: &Expr) -> Option<usize> {
     match array {
         Expr::Nested(inner) => dimensions_in(inner),
-        Expr::Array(Array { elem, .. }) => 1 + elem.first().map_or(0, dimensions_in),
-        _ => 0,
+        Expr::Array(Array { elem, .. }) => match elem.first() {
+            Some(first) => dimensions_in(first).map(|inner| inner + 1),
+            None => Some(1),
+        },
+        Expr::Cast { expr, data_type, .. } if is_array(data_type) => dimensions_in(expr).filter(|inner| *inner > 0),
+        Expr::Cast { .. } | Expr::Value(_) | Expr::UnaryOp { .. } => Some(0),
+        _ => None,
     }
 }
 

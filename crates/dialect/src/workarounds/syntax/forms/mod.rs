@@ -2,6 +2,7 @@
 
 pub(super) mod composed_functions;
 pub(crate) mod constant_in;
+pub(super) mod flat_arrays;
 pub(super) mod hypothetical_ranks;
 pub(super) mod like_escape;
 pub(super) mod like_lists;
