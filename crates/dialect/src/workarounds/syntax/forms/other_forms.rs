@@ -1,7 +1,8 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
-//! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; `IS NORMALIZED`; `COLLATE` of
-//! the order that texts have anyway; the types `name` and `oid`.
+//! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
+//! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway;
+//! the types `name` and `oid`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -12,7 +13,7 @@ use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
-use crate::workarounds::syntax::{any_of, expression, set_arguments, set_first_argument};
+use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
 use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, ObjectName,
@@ -91,6 +92,29 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = similar_part(text, &pattern, &escape)?;
             Ok(())
         }
+        // Without an escape character, or with one of several bytes, which the planner refuses.
+        Expr::SimilarTo { negated, expr: text, pattern, escape_char: Some(escape) }
+            if let Some(pattern) = text_in(pattern)
+                && let Value::SingleQuotedString(escape) = &escape.value
+                && escape.len() != 1 =>
+        {
+            let regular = regular_expression(&pattern, escape_in(escape)?)?;
+            let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
+            let found = binary((**text).clone(), op, Expr::value(Value::SingleQuotedString(regular)));
+            *expr = Expr::Nested(Box::new(found));
+            Ok(())
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            as_boolean(left)?;
+            as_boolean(right)
+        }
+        Expr::UnaryOp { op: UnaryOperator::Not, expr: operand }
+        | Expr::IsTrue(operand)
+        | Expr::IsNotTrue(operand)
+        | Expr::IsFalse(operand)
+        | Expr::IsNotFalse(operand)
+        | Expr::IsUnknown(operand)
+        | Expr::IsNotUnknown(operand) => as_boolean(operand),
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
             *expr = in_list(left, list, false);
             Ok(())
@@ -127,13 +151,26 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     }
 }
 
+/// The escape character of a pattern of `SIMILAR TO`; `None` of an empty text.
+fn escape_in(escape: &str) -> Result<Option<char>> {
+    let mut letters = escape.chars();
+    match (letters.next(), letters.next()) {
+        (escape, None) => Ok(escape),
+        _ => Err(sql_error("invalid escape string").with_hint("the escape string must be empty or one character")),
+    }
+}
+
+/// A text in quotes where a boolean stands is one.
+fn as_boolean(operand: &mut Expr) -> Result<()> {
+    if is_text(operand) {
+        *operand = filled("CAST(a AS BOOLEAN)", &[&*operand])?;
+    }
+    Ok(())
+}
+
 /// `substring(text FROM pattern FOR escape)`, whose pattern is one of `SIMILAR TO`.
 fn similar_part(text: &Expr, pattern: &str, escape: &str) -> Result<Expr> {
-    let mut letters = escape.chars();
-    let (escape, None) = (letters.next(), letters.next()) else {
-        return Err(sql_error("invalid escape string").with_hint("the escape string must be empty or one character"));
-    };
-    let regular = Expr::value(Value::SingleQuotedString(regular_expression(pattern, escape)?));
+    let regular = Expr::value(Value::SingleQuotedString(regular_expression(pattern, escape_in(escape)?)?));
     let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
     if let Expr::CompoundFieldAccess { root, .. } = &mut found
         && let Expr::Nested(call) = root.as_mut()
