@@ -1,7 +1,7 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
 //! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
-//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, and `EXCLUDE ...` of a window's frame,
-//! which becomes a mark among the expressions of `PARTITION BY`
+//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, the alias of `t.*`, and `EXCLUDE ...` of a
+//! window's frame, which becomes a mark among the expressions of `PARTITION BY`
 //! ([`exclusions`](crate::workarounds::syntax::windows::exclusions)).
 //!
 //! [#1147](https://github.com/apache/datafusion-sqlparser-rs/issues/1147) of the parser (`MATERIALIZED`) is fixed for
@@ -36,6 +36,8 @@ pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
             marks.extend(mark_of_exclusion(tokens, at, open.last_mut())?);
         } else if is_word(&tokens[at], "FROM") {
             drop_from_of_trim(tokens, at);
+        } else if is_word(&tokens[at], "AS") {
+            drop_alias_of_star(tokens, at);
         }
     }
     marks.sort_by_key(|(place, _)| place.start);
@@ -99,6 +101,18 @@ fn has_comma(tokens: &[TokenWithSpan]) -> bool {
         }
     }
     false
+}
+
+/// `t.* AS x` as `t.*`: PostgreSQL ignores the alias, as the columns have their own names.
+fn drop_alias_of_star(tokens: &mut [TokenWithSpan], at: usize) {
+    let Some(star) = before(tokens, at).filter(|star| tokens[*star].token == Token::Mul) else { return };
+    let is_qualified = before(tokens, star).is_some_and(|period| tokens[period].token == Token::Period);
+    if let Some(alias) = after(tokens, at).filter(|alias| matches!(tokens[*alias].token, Token::Word(_)))
+        && is_qualified
+    {
+        blank(&mut tokens[at]);
+        blank(&mut tokens[alias]);
+    }
 }
 
 fn drop_materialized(tokens: &mut [TokenWithSpan], at: usize) {
