@@ -77,7 +77,8 @@ impl TimeBucket {
         }
     }
 
-    /// The buckets for constant arguments; `None` if the width is NULL, or the origin of `date_bin`. A constant for the time is ignored.
+    /// The buckets for constant arguments; `None` if the width is NULL, or the origin of `date_bin`. A constant for the
+    /// time is ignored.
     pub fn cut(&self, answer: &DataType, constants: &[Option<&ScalarValue>]) -> Result<Option<Cut>, Error> {
         let constant = |place: usize| constants.get(place).copied().flatten().filter(|value| !value.is_null());
         let mut arguments = Arguments { width: constant(0), origin: constant(3), offset: constant(4), zone: None };

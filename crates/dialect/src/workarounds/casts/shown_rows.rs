@@ -1,5 +1,5 @@
-//! Rows among the columns of an answer, shown as PostgreSQL does: `(1,a)`, and arrays of them, `{"(1,a)"}`. DataFusion has
-//! structs, which it shows in a form of its own.
+//! Rows among the columns of an answer, shown as PostgreSQL does: `(1,a)`, and arrays of them, `{"(1,a)"}`. DataFusion
+//! has structs, which it shows in a form of its own.
 //!
 //! Part of [`row_texts`](super::row_texts). No upstream issue known.
 

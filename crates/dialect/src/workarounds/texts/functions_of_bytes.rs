@@ -205,8 +205,8 @@ impl ScalarUDFImpl for OfBytes {
         &self.signature
     }
 
-    /// The types of the arguments. Beside bytes, a text in quotes may stand for bytes or for a number. Small integers are
-    /// positions, too.
+    /// The types of the arguments. Beside bytes, a text in quotes may stand for bytes or for a number. Small integers
+    /// are positions, too.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         if !types.first().is_some_and(DataType::is_binary) {
             let field = |(at, of): (usize, &DataType)| {

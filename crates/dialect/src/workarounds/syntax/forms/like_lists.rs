@@ -1,6 +1,6 @@
 //! `LIKE ANY` and `LIKE ALL`, also as `~~ ANY`. Of patterns that are written out, the comparisons are joined by `OR` or
-//! `AND`. Those of a subquery or of another array become rows, which an aggregate compares: a pattern that is NULL makes
-//! the answer NULL, unless another pattern decides it.
+//! `AND`. Those of a subquery or of another array become rows, which an aggregate compares: a pattern that is NULL
+//! makes the answer NULL, unless another pattern decides it.
 //!
 //! No upstream issue known.
 
@@ -23,7 +23,7 @@ const ROW: &str = "like_pattern";
 enum Patterns {
     List(Vec<Expr>),
     Query(Box<Query>),
-    Array(Expr),
+    Array(Box<Expr>),
 }
 
 /// Replaces `x LIKE ANY (...)` and `x LIKE ALL (...)`. The parts are rewritten afterwards.
@@ -47,14 +47,14 @@ pub(crate) fn match_each(expr: &mut Expr) -> Result<()> {
                     let alias = alias.take();
                     *rows = TableFactor::UNNEST {
                         alias,
-                        array_exprs: vec![array.clone()],
+                        array_exprs: vec![array.as_ref().clone()],
                         with_offset: false,
                         with_offset_alias: None,
                         with_ordinality: false,
                     };
                 }
             })?;
-            filled("CASE WHEN a IS NOT NULL THEN b END", &[&array, &compared])?
+            filled("CASE WHEN a IS NOT NULL THEN b END", &[array.as_ref(), &compared])?
         }
     };
     *expr = replaced;
@@ -110,7 +110,7 @@ fn patterns_in(mut values: Vec<Expr>) -> Option<Patterns> {
             Value::SingleQuotedString(text) if let Some(items) = items_of_text(text) => Patterns::List(items),
             _ => Patterns::List(vec![Expr::Value(value)]),
         },
-        array => Patterns::Array(array),
+        array => Patterns::Array(Box::new(array)),
     })
 }
 

@@ -18,7 +18,9 @@ use std::ops::ControlFlow;
 
 /// Adds the names that aliases leave out.
 pub(crate) fn complete_aliases(statement: &mut Statement, tables: &[Table]) -> Result<()> {
-    match visit_mut(statement, &mut Completing { tables: NamedTables::new(tables), parts: Vec::new() }) {
+    let mut completing =
+        Completing { tables: NamedTables::new(tables), parts: Vec::new(), outer_counts: Vec::new() };
+    match visit_mut(statement, &mut completing) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -28,6 +30,8 @@ struct Completing<'a> {
     tables: NamedTables<'a>,
     /// The names of common table expressions, and their columns as far as the statement names them.
     parts: Vec<(String, Option<Vec<String>>)>,
+    /// How many of them were known outside of each query that the visitor is inside of.
+    outer_counts: Vec<usize>,
 }
 
 impl VisitorMut for Completing<'_> {
@@ -35,6 +39,7 @@ impl VisitorMut for Completing<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.tables.hide(query);
+        self.outer_counts.push(self.parts.len());
         for part in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
             let columns = columns_of(&part.query.body);
             if let Some(columns) = &columns {
@@ -42,6 +47,13 @@ impl VisitorMut for Completing<'_> {
             }
             let named = part.alias.columns.iter().map(|column| column.name.value.clone()).collect::<Vec<_>>();
             self.parts.push((part.alias.name.value.clone(), if named.is_empty() { columns } else { Some(named) }));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        if let Some(count) = self.outer_counts.pop() {
+            self.parts.truncate(count);
         }
         ControlFlow::Continue(())
     }

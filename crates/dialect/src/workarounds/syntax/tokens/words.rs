@@ -1,7 +1,7 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
 //! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
-//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, the alias of `t.*`, and `EXCLUDE ...` of a
-//! window's frame, which becomes a mark among the expressions of `PARTITION BY`
+//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, the alias of `t.*`, and `EXCLUDE ...`
+//! of a window's frame, which becomes a mark among the expressions of `PARTITION BY`
 //! ([`exclusions`](crate::workarounds::syntax::windows::exclusions)).
 //!
 //! [#1147](https://github.com/apache/datafusion-sqlparser-rs/issues/1147) of the parser (`MATERIALIZED`) is fixed for
