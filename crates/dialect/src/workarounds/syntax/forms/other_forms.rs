@@ -95,10 +95,10 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
         // Without an escape character, or with one of several bytes, which the planner refuses.
         Expr::SimilarTo { negated, expr: text, pattern, escape_char: Some(escape) }
             if let Some(pattern) = text_in(pattern)
-                && let Value::SingleQuotedString(escape) = &escape.value
+                && let Value::SingleQuotedString(escape) = escape.value.clone()
                 && escape.len() != 1 =>
         {
-            let regular = regular_expression(&pattern, escape_in(escape)?)?;
+            let regular = regular_expression(&pattern, escape_in(&escape)?)?;
             let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
             let found = binary((**text).clone(), op, Expr::value(Value::SingleQuotedString(regular)));
             *expr = Expr::Nested(Box::new(found));

@@ -18,8 +18,7 @@ use std::ops::ControlFlow;
 
 /// Adds the names that aliases leave out.
 pub(crate) fn complete_aliases(statement: &mut Statement, tables: &[Table]) -> Result<()> {
-    let mut completing =
-        Completing { tables: NamedTables::new(tables), parts: Vec::new(), outer_counts: Vec::new() };
+    let mut completing = Completing { tables: NamedTables::new(tables), parts: Vec::new(), outer_counts: Vec::new() };
     match visit_mut(statement, &mut completing) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
