@@ -45,7 +45,7 @@ mod untyped;
 pub use aggregates::percentiles::{Fraction, PERCENTILE};
 pub(crate) use arrays::items::{appended, prepended};
 pub use casts::postgres::{array_texts, with_postgres_casts};
-pub use casts::shown_rows::show_rows;
+pub use casts::shown_rows::{has_structs, show_rows};
 pub use declared::results::declare_columns;
 pub use numbers::decimals::literals::write_numbers;
 pub use numbers::overflow::{AVERAGE, IntegerOperation, WIDE_SUM, average, checked, fitting_sum, sums_as};

@@ -1,15 +1,27 @@
 //! Rows among the columns of an answer, shown as PostgreSQL does: `(1,a)`, and arrays of them, `{"(1,a)"}`. DataFusion
-//! has structs, which it shows in a form of its own.
+//! has structs for them and for `struct(1, 'a')`, which it shows in a form of its own.
 //!
 //! Part of [`row_texts`](super::row_texts). No upstream issue known.
 
 use super::row_texts::texts_of;
 use crate::functions::base::plain::Plain;
+use crate::text::tree_walk::visit_expressions;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use datafusion::arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::{Column, Result, TableReference};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+use datafusion::sql::sqlparser::ast::{Expr, Statement};
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// Whether a statement makes structs, which stay structs in the answer.
+pub fn has_structs(statement: &Statement) -> bool {
+    let found = visit_expressions(statement, |expr| match expr {
+        Expr::Struct { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
 
 /// Adds a step to the plan of a statement that writes the rows among its columns as texts, if there are any.
 pub fn show_rows(plan: LogicalPlan) -> Result<LogicalPlan> {
@@ -17,13 +29,13 @@ pub fn show_rows(plan: LogicalPlan) -> Result<LogicalPlan> {
         return Ok(plan);
     }
     let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
-        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let column = Planned::Column(Column::new(qualifier.cloned(), field.name()));
         match shown(field.data_type()) {
             Some(texts) => texts.call(vec![column]).alias_qualified(qualifier.cloned(), field.name()),
             None => column,
         }
     };
-    let columns: Vec<Expr> = plan.schema().iter().map(column).collect();
+    let columns: Vec<Planned> = plan.schema().iter().map(column).collect();
     LogicalPlanBuilder::from(plan).project(columns)?.build()
 }
 
