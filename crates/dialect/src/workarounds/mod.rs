@@ -93,6 +93,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
     syntax::tokens::variadic::open_variadic(tokens);
+    syntax::tokens::nested_queries::name_first_queries(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)
 }
