@@ -10,6 +10,9 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 /// Words between two queries.
 const SET_OPERATORS: [&str; 3] = ["UNION", "INTERSECT", "EXCEPT"];
 
+/// Words before such a query that is no value.
+const BEFORE_QUERIES: [&str; 3] = ["FROM", "ALL", "DISTINCT"];
+
 /// Writes `SELECT * FROM` before the first query in such parentheses.
 pub(crate) fn name_first_queries(tokens: &mut Vec<TokenWithSpan>) {
     let mut written: Vec<TokenReplacement> = Vec::new();
@@ -46,7 +49,10 @@ pub(crate) fn name_first_queries(tokens: &mut Vec<TokenWithSpan>) {
 fn is_first_query(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
     let is_operator = |at: usize| SET_OPERATORS.iter().any(|word| is_word(&tokens[at], word));
     let Some(outer) = before(tokens, open).filter(|outer| tokens[*outer].token == Token::LParen) else { return false };
-    let is_operand = before(tokens, outer).is_some_and(|at| !is_operator(at) && precedes_operand(&tokens[at].token));
+    let is_operand = before(tokens, outer).is_some_and(|at| {
+        let begins_query = BEFORE_QUERIES.iter().any(|word| is_word(&tokens[at], word));
+        precedes_operand(&tokens[at].token) && tokens[at].token != Token::LParen && !begins_query && !is_operator(at)
+    });
     let mut inner = after(tokens, open);
     while let Some(at) = inner.filter(|at| tokens[*at].token == Token::LParen) {
         inner = after(tokens, at);
