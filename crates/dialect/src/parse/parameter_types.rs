@@ -10,9 +10,9 @@ use crate::text::decimals;
 use crate::text::params::Parameters;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::text::tree_walk::visit_expressions_mut;
+use crate::workarounds::{appended, prepended};
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, plan_datafusion_err};
-use datafusion::functions_nested::expr_fn::{array_append, array_prepend};
 use datafusion::logical_expr::expr::Placeholder;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, lit};
@@ -106,8 +106,8 @@ pub fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transf
         Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
         Planned::ScalarFunction(call) if call.name() == "array_concat" => Ok(match call.args.as_slice() {
             // The parameter of `array || $1` was mistaken for an array, but has the type of an element.
-            [array, element] if is_element(element) => Transformed::yes(array_append(array.clone(), element.clone())),
-            [element, array] if is_element(element) => Transformed::yes(array_prepend(element.clone(), array.clone())),
+            [array, element] if is_element(element) => Transformed::yes(appended(array.clone(), element.clone())),
+            [element, array] if is_element(element) => Transformed::yes(prepended(element.clone(), array.clone())),
             _ => Transformed::no(expr),
         }),
         _ => Ok(Transformed::no(expr)),

@@ -43,7 +43,9 @@ mod times;
 mod untyped;
 
 pub use aggregates::percentiles::{Fraction, PERCENTILE};
+pub(crate) use arrays::items::{appended, prepended};
 pub use casts::postgres::{array_texts, with_postgres_casts};
+pub use casts::shown_rows::{has_structs, show_rows};
 pub use declared::results::declare_columns;
 pub use numbers::decimals::literals::write_numbers;
 pub use numbers::overflow::{AVERAGE, IntegerOperation, WIDE_SUM, average, checked, fitting_sum, sums_as};
@@ -90,6 +92,8 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
+    syntax::tokens::variadic::open_variadic(tokens);
+    syntax::tokens::nested_queries::name_first_queries(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)
 }
@@ -116,6 +120,7 @@ pub fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
         Arc::new(untyped::texts::UntypedTexts),
         Arc::new(texts::functions_of_bytes::FormsWithWords),
         Arc::new(arrays::subscripts::Subscripts),
+        Arc::new(arrays::items::AddedItems),
         Arc::new(times::intervals::arithmetic::LengthArithmetic),
         Arc::new(numbers::decimals::arithmetic::DecimalArithmetic),
         Arc::new(times::date_part::Extract),
@@ -231,6 +236,7 @@ pub fn register_functions(context: &SessionContext, memory_bytes: usize) {
     texts::functions_of_bytes::register(context);
     casts::row_texts::register(context);
     arrays::members::register(context);
+    arrays::items::register(context);
     arrays::elements::register(context);
     arrays::empty_arrays::register(context);
     numbers::round_places::register(context);

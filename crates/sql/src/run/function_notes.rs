@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 62] = [
+pub(super) const INTERNAL: [&str; 63] = [
     "as_instant",
     "asof_match",
     "cidr_of",
@@ -24,6 +24,7 @@ pub(super) const INTERNAL: [&str; 62] = [
     "in_range",
     "inet_not",
     "inet_of",
+    "join_delimited",
     "json_elements",
     "json_elements_text",
     "json_get",

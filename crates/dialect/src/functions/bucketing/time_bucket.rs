@@ -8,6 +8,8 @@ use crate::functions::times::interval::interval_of;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Error;
+use datafusion::arrow::array::{Array, ArrayRef, new_empty_array, new_null_array};
+use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions::datetime::date_bin;
@@ -75,11 +77,13 @@ impl TimeBucket {
         }
     }
 
-    /// The buckets for constant arguments; `None` if the width is NULL. A constant for the time is ignored.
+    /// The buckets for constant arguments; `None` if the width is NULL, or the origin of `date_bin`. A constant for the
+    /// time is ignored.
     pub fn cut(&self, answer: &DataType, constants: &[Option<&ScalarValue>]) -> Result<Option<Cut>, Error> {
         let constant = |place: usize| constants.get(place).copied().flatten().filter(|value| !value.is_null());
         let mut arguments = Arguments { width: constant(0), origin: constant(3), offset: constant(4), zone: None };
         match (self.name, constant(2)) {
+            (Name::DateBin, None) if constants.get(2).is_some_and(Option::is_some) => return Ok(None),
             (Name::DateBin, origin) => arguments.origin = Some(origin.unwrap_or(&EPOCH)),
             (Name::TimeBucket, None) => {}
             (Name::TimeBucket, Some(third)) if constants.len() == 3 => arguments.guess(third),
@@ -151,10 +155,14 @@ impl ScalarUDFImpl for TimeBucket {
             return date_bin().invoke_with_args(args);
         }
         let constants: Vec<Option<&ScalarValue>> = args.args.iter().map(scalar).collect();
-        if constants.iter().enumerate().any(|(place, value)| place != 1 && value.is_none()) {
-            return Err(external(sql_error(format!("{}: all but the time must be constants", self.name()))));
+        let varies = constants.iter().enumerate().any(|(place, value)| place != 1 && value.is_none());
+        match self.name {
+            Name::TimeBucket if varies => {
+                Err(external(sql_error(format!("{}: all but the time must be constants", self.name()))))
+            }
+            Name::DateBin if varies => self.invoke_by_rows(&args),
+            Name::TimeBucket | Name::DateBin => self.invoke(&args, &constants),
         }
-        self.invoke(&args, &constants)
     }
 
     /// Turns `time_bucket('1 day', t) = '2024-03-01'` into a range of `t`, with which chunks are skipped.
@@ -184,6 +192,36 @@ impl ScalarUDFImpl for TimeBucket {
 }
 
 impl TimeBucket {
+    /// The same if another argument than the time differs from row to row: in runs of rows in which none does.
+    fn invoke_by_rows(&self, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let (answer, row_count) = (args.return_field.data_type(), args.number_rows);
+        let columns = args.args.iter().map(|arg| arg.to_array(row_count)).collect::<Result<Vec<ArrayRef>>>()?;
+        let others = |row: usize| {
+            let other = |(place, column): (usize, &ArrayRef)| match place {
+                1 => Ok(ScalarValue::Null),
+                _ => ScalarValue::try_from_array(column, row),
+            };
+            columns.iter().enumerate().map(other).collect::<Result<Vec<ScalarValue>>>()
+        };
+        let (mut runs, mut first) = (vec![new_empty_array(answer)], 0);
+        while first < row_count {
+            let values = others(first)?;
+            let mut end = first + 1;
+            while end < row_count && others(end)? == values {
+                end += 1;
+            }
+            let constants: Vec<Option<&ScalarValue>> = values.iter().map(Some).collect();
+            let cut = self.cut(answer, &constants).map_err(|error| external(self.named(error)))?;
+            runs.push(match cut {
+                Some(cut) => cut.starts(&columns[1].slice(first, end - first), answer)?,
+                None => new_null_array(answer, end - first),
+            });
+            first = end;
+        }
+        let runs: Vec<&dyn Array> = runs.iter().map(|run| run.as_ref()).collect();
+        Ok(ColumnarValue::Array(concat(&runs)?))
+    }
+
     fn named(&self, error: Error) -> Error {
         let named = sql_error(format!("{}: {}", self.name(), error.message()));
         match error.hint() {

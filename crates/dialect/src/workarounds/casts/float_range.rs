@@ -33,12 +33,21 @@ pub(super) fn narrowed(array: &ArrayRef, options: &CastOptions<'_>) -> Result<Ar
     }
 }
 
-/// Texts as floats. A number that becomes infinite or zero is an error, or NULL if the options say so.
+/// Texts as floats. A number that becomes infinite or zero is an error, or NULL if the options say so. SQL has one NaN,
+/// without a sign.
 pub(super) fn floats_of(texts: &StringArray, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
     let floats = cast_with_options(texts, target, options)?;
     match target {
-        DataType::Float32 => in_range::<Float32Type>(texts, floats.as_primitive(), "real", options),
-        _ => in_range::<Float64Type>(texts, floats.as_primitive(), "double precision", options),
+        DataType::Float32 => {
+            let floats = floats.as_primitive::<Float32Type>();
+            let floats = floats.unary::<_, Float32Type>(|value| if value.is_nan() { f32::NAN } else { value });
+            in_range(texts, &floats, "real", options)
+        }
+        _ => {
+            let floats = floats.as_primitive::<Float64Type>();
+            let floats = floats.unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value });
+            in_range(texts, &floats, "double precision", options)
+        }
     }
 }
 

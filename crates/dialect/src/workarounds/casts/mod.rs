@@ -9,5 +9,6 @@ mod float_range;
 mod half_even;
 pub(super) mod postgres;
 pub(super) mod row_texts;
+pub(super) mod shown_rows;
 mod text_times;
 pub(super) mod time_of_day;

@@ -38,10 +38,14 @@ fn row_texts(columns: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 /// The values of a column as texts.
-fn texts_of(column: &ArrayRef) -> Result<ArrayRef> {
+pub(super) fn texts_of(column: &ArrayRef) -> Result<ArrayRef> {
     match column.data_type() {
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => array_texts(column),
-        DataType::Struct(_) => row_texts(column.as_struct().columns()),
+        DataType::Struct(_) => {
+            let texts = row_texts(column.as_struct().columns())?;
+            let texts = texts.as_string::<i32>().iter().enumerate();
+            Ok(Arc::new(texts.map(|(row, text)| text.filter(|_| column.is_valid(row))).collect::<StringArray>()))
+        }
         DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
             let values = cast(column, &DataType::Binary)?;
             let texts = values.as_binary::<i32>().iter().map(|value| value.map(digits_of));

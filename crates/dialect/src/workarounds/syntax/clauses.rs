@@ -5,16 +5,20 @@
 //! one of them, `FETCH`.
 
 use super::forms::composed_functions::composed_function;
+use super::forms::flat_arrays::{flatten, flatten_operands};
 use super::forms::hypothetical_ranks::hypothetical_rank;
 use super::forms::like_escape::write_backslashes;
+use super::forms::like_lists::match_each;
 use super::forms::line_ends::match_line_ends;
-use super::forms::other_forms::{match_each, other_forms};
+use super::forms::other_forms::other_forms;
 use super::forms::other_functions::{other_functions, plain_call, plain_calls_of_rows};
 use super::forms::row_members::compare_rows;
 use super::forms::units_of_rows::part_of_rows;
+use super::forms::variadic::spread_array;
 use super::literals::instants::{mark_instants, mark_returned_instants};
 use super::literals::integers::{in_columns, in_expression, in_rows, of_function};
 use super::literals::intervals::{keep_sign, read_interval};
+use super::literals::rows_of_times::unite_times;
 use super::literals::session_words::call_session_word;
 use super::literals::times::settle_times;
 use super::literals::types_of_text::{bind_operators, types_of_text, unite_rows};
@@ -133,6 +137,13 @@ impl VisitorMut for Clauses {
         {
             return ControlFlow::Break(error);
         }
+        // The rows of an INSERT get the types of the columns, each for itself.
+        if let SetExpr::Values(values) = query.body.as_mut()
+            && (self.depth > 0 || self.answers || self.declares)
+            && let Err(error) = unite_times(values)
+        {
+            return ControlFlow::Break(error);
+        }
         if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
             in_rows(values);
         }
@@ -164,6 +175,7 @@ impl VisitorMut for Clauses {
         plain_operator(expr);
         bind_operators(expr);
         either_order(expr);
+        flatten_operands(expr);
         if let Err(error) = match_each(expr).and_then(|()| collect_rows(expr)) {
             return ControlFlow::Break(error);
         }
@@ -197,7 +209,8 @@ impl VisitorMut for Clauses {
             return ControlFlow::Break(error);
         }
         of_function(expr);
-        match other_functions(expr)
+        match spread_array(expr)
+            .and_then(|()| other_functions(expr))
             .and_then(|()| hypothetical_rank(expr))
             .and_then(|()| collect_json(expr))
             .and_then(|()| composed_function(expr))
@@ -261,6 +274,9 @@ impl VisitorMut for Clauses {
     }
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        if let TableFactor::UNNEST { array_exprs, .. } = factor {
+            array_exprs.iter_mut().for_each(flatten);
+        }
         if let Err(error) =
             select_json_rows(factor, false).and_then(|()| unnest_lists(factor)).and_then(|()| number_rows(factor))
         {

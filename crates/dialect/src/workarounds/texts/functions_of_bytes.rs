@@ -206,10 +206,14 @@ impl ScalarUDFImpl for OfBytes {
         &self.signature
     }
 
-    /// The types of the arguments. Beside bytes, a text in quotes may stand for bytes or for a number.
+    /// The types of the arguments. Beside bytes, a text in quotes may stand for bytes or for a number. Small integers
+    /// are positions, too.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         if !types.first().is_some_and(DataType::is_binary) {
-            let field = |(at, of): (usize, &DataType)| Field::new(format!("{at}"), of.clone(), true);
+            let field = |(at, of): (usize, &DataType)| {
+                let of = if at > 0 && of.is_integer() { DataType::Int64 } else { of.clone() };
+                Field::new(format!("{at}"), of, true)
+            };
             let fields: Vec<FieldRef> = types.iter().enumerate().map(|of| Arc::new(field(of))).collect();
             let fields = fields_with_udf(&fields, self.inner.as_ref())?;
             return Ok(fields.iter().map(|field| field.data_type().clone()).collect());

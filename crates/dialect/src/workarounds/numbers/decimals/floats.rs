@@ -124,32 +124,58 @@ fn to_reals(exprs: Vec<&mut Expr>, types: &[DataType]) -> bool {
     is_changed
 }
 
+/// The types of numbers and of lists of numbers if their items have one type; `None` if there are no decimals among
+/// them, or if they are no numbers. `float` is the type of decimals beside `REAL`s.
+fn item_types(types: &[DataType], float: DataType) -> Option<Vec<DataType>> {
+    let items: Vec<DataType> = types.iter().map(item_of).collect();
+    let common = match items.iter().any(DataType::is_floating) && items.iter().any(is_decimal) {
+        true if items.contains(&DataType::Float64) => DataType::Float64,
+        true => float,
+        false => common_decimal(&items)?,
+    };
+    let united = types.iter().zip(&items).map(|(data_type, item)| match data_type {
+        _ if *item == common || item.is_null() => data_type.clone(),
+        DataType::List(_) | DataType::FixedSizeList(..) => DataType::new_list(common.clone(), true),
+        DataType::LargeList(_) => DataType::new_large_list(common.clone(), true),
+        _ => common.clone(),
+    });
+    Some(united.collect())
+}
+
+fn item_of(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => item.data_type().clone(),
+        other => other.clone(),
+    }
+}
+
+/// The types of a list and of items for it, which PostgreSQL converts to one type; `None` if they stay.
+pub(crate) fn types_of_items(types: &[DataType]) -> Option<Vec<DataType>> {
+    item_types(types, DataType::Float32)
+}
+
 /// Converts numbers, and the items of lists of numbers, to one type if there are decimals among them. Returns whether
 /// something changed.
 pub(super) fn unite_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    let item_of = |data_type: &DataType| match data_type {
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => item.data_type().clone(),
-        other => other.clone(),
-    };
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
-    let items: Vec<DataType> = types.iter().map(item_of).collect();
-    let common = match items.iter().any(DataType::is_floating) && items.iter().any(is_decimal) {
-        true => Some(DataType::Float64),
-        false => common_decimal(&items),
-    };
-    let Some(common) = common else { return false };
+    cast_all(exprs, &types, types_of_items(&types))
+}
+
+/// The same of numbers that are compared with each other, where a `REAL` beside a decimal becomes a `DOUBLE`.
+pub(super) fn unite_compared_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let types = types_of(exprs.iter().map(|expr| &**expr), schema);
+    cast_all(exprs, &types, item_types(&types, DataType::Float64))
+}
+
+/// Converts expressions of some types to others. Returns whether something changed.
+fn cast_all(exprs: Vec<&mut Expr>, types: &[DataType], wanted: Option<Vec<DataType>>) -> bool {
+    let Some(wanted) = wanted else { return false };
     let mut is_changed = false;
-    for (expr, (data_type, item)) in exprs.into_iter().zip(types.iter().zip(&items)) {
-        if *item == common || item.is_null() {
-            continue;
+    for (expr, (data_type, wanted)) in exprs.into_iter().zip(types.iter().zip(wanted)) {
+        if *data_type != wanted {
+            *expr = cast(std::mem::take(expr), wanted);
+            is_changed = true;
         }
-        let wanted = match data_type {
-            DataType::List(_) | DataType::FixedSizeList(..) => DataType::new_list(common.clone(), true),
-            DataType::LargeList(_) => DataType::new_large_list(common.clone(), true),
-            _ => common.clone(),
-        };
-        *expr = cast(std::mem::take(expr), wanted);
-        is_changed = true;
     }
     is_changed
 }

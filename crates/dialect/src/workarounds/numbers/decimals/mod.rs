@@ -8,7 +8,7 @@
 
 pub(crate) mod arithmetic;
 mod comparison;
-mod floats;
+pub(crate) mod floats;
 pub(crate) mod literals;
 mod operation;
 mod quotient_scale;

@@ -3,8 +3,8 @@
 use super::arithmetic::operation;
 use super::comparison::compared;
 use super::floats::{
-    double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_elements, unite_items,
-    unite_numbers,
+    double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_compared_items,
+    unite_elements, unite_items, unite_numbers,
 };
 use super::operation::{Operation, Sign};
 use super::reals;
@@ -57,6 +57,9 @@ const OF_LISTS: [(&str, usize); 14] = [
     ("array_except", 2),
     ("array_intersect", 2),
 ];
+
+/// Those among them that stand for operators, which compare a `REAL` with a decimal as `DOUBLE`s.
+const COMPARING: [&str; 1] = ["array_has"];
 
 /// Runs before types are made equal.
 #[derive(Debug)]
@@ -127,7 +130,11 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             unite_elements(call.args.iter_mut().collect(), schema)
         }
         Expr::ScalarFunction(call) if let Some(count) = items_of(call.func.name()) => {
-            unite_items(call.args.iter_mut().take(count).collect(), schema)
+            let args = call.args.iter_mut().take(count).collect();
+            match COMPARING.contains(&call.func.name()) {
+                true => unite_compared_items(args, schema),
+                false => unite_items(args, schema),
+            }
         }
         Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
             unite(call.args.iter_mut().collect(), schema, is_float)

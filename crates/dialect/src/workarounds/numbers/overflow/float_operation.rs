@@ -138,24 +138,29 @@ fn is_zero(value: &ScalarValue) -> bool {
     }
 }
 
-/// Whether the division is allowed: no value other than NULL is divided by zero.
+fn is_nan(values: &ArrayRef, row: usize) -> bool {
+    match values.data_type() {
+        DataType::Float64 => values.as_primitive::<Float64Type>().value(row).is_nan(),
+        DataType::Float32 => values.as_primitive::<Float32Type>().value(row).is_nan(),
+        _ => false,
+    }
+}
+
+/// Whether the division is allowed: no value other than NULL and NaN is divided by zero.
 fn may_divide(left: &ColumnarValue, right: &ColumnarValue) -> Result<bool> {
     let dividends = match left {
-        ColumnarValue::Scalar(value) if value.is_null() => return Ok(true),
-        ColumnarValue::Scalar(_) => None,
-        ColumnarValue::Array(values) => values.logical_nulls(),
+        ColumnarValue::Scalar(value) => value.to_array()?,
+        ColumnarValue::Array(values) => Arc::clone(values),
+    };
+    let is_constant = matches!(left, ColumnarValue::Scalar(_));
+    let is_number = |row: usize| {
+        let row = if is_constant { 0 } else { row };
+        dividends.is_valid(row) && !is_nan(&dividends, row)
     };
     let divisors = match right {
-        ColumnarValue::Scalar(value) => {
-            let has_dividend = match left {
-                ColumnarValue::Array(values) => values.len() > values.logical_null_count(),
-                ColumnarValue::Scalar(_) => true,
-            };
-            return Ok(!has_dividend || !is_zero(value));
-        }
+        ColumnarValue::Scalar(value) => return Ok(!is_zero(value) || !(0..dividends.len()).any(is_number)),
         ColumnarValue::Array(values) => values,
     };
-    let is_null = |row: usize| dividends.as_ref().is_some_and(|nulls| nulls.is_null(row));
     let zeros: Vec<usize> = match divisors.data_type() {
         DataType::Float64 => {
             let divisors = divisors.as_primitive::<Float64Type>();
@@ -167,5 +172,5 @@ fn may_divide(left: &ColumnarValue, right: &ColumnarValue) -> Result<bool> {
         }
         _ => Vec::new(),
     };
-    Ok(zeros.into_iter().all(|row| divisors.is_null(row) || is_null(row)))
+    Ok(zeros.into_iter().all(|row| divisors.is_null(row) || !is_number(row)))
 }

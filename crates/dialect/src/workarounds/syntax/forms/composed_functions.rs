@@ -9,7 +9,8 @@ use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Value, ValueWithSpan,
+    AccessExpr, Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Value,
+    ValueWithSpan,
 };
 use std::ops::ControlFlow;
 
@@ -27,8 +28,13 @@ const ROWS_OF_LISTS: [(&str, &str, Option<&str>); 10] = [
     ("jsonb_path_query_tz", "jsonb_path_elements_tz", Some("declared_jsonb")),
 ];
 
-/// Functions whose rows have several columns.
-const ROWS_WITH_COLUMNS: [&str; 4] = ["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"];
+/// Functions whose rows are pairs, and the texts of such rows. The keys and the values are unnested side by side.
+const PAIRS: [(&str, &str); 4] = [
+    ("json_each", "row_text(unnest(json_keys(a)), declared_json(unnest(json_values(a))))"),
+    ("json_each_text", "row_text(unnest(json_keys(a)), unnest(json_values_text(a)))"),
+    ("jsonb_each", "row_text(unnest(jsonb_keys(a)), declared_jsonb(unnest(jsonb_values(a))))"),
+    ("jsonb_each_text", "row_text(unnest(jsonb_keys(a)), unnest(jsonb_values_text(a)))"),
+];
 
 /// Whether it is the name of a function that returns rows, and becomes an `unnest` here.
 pub(crate) fn returns_rows_of_list(name: &ObjectName) -> bool {
@@ -39,6 +45,10 @@ pub(crate) fn returns_rows_of_list(name: &ObjectName) -> bool {
 
 /// Replaces a call whose arguments have been rewritten already.
 pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
+    if let Some(column) = column_of_pair(expr).cloned() {
+        *expr = column;
+        return Ok(());
+    }
     if let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr
         && returns_rows_of_list(name)
     {
@@ -96,9 +106,8 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("string_to_table", [text, separator, null]) => {
             filled("unnest(string_to_array(a, b, c))", &[text, separator, null])?
         }
-        (name, _) if ROWS_WITH_COLUMNS.contains(&name) => {
-            let error = not_supported(format_args!("{name} outside of FROM"));
-            return Err(error.with_hint(format!("write SELECT key, value FROM t, {name}(t.doc)")));
+        (name, [document]) if let Some((_, pairs)) = PAIRS.iter().find(|(pairs, _)| *pairs == name) => {
+            filled(pairs, &[document])?
         }
         (name, arguments) => match ROWS_OF_LISTS.iter().find(|(rows, ..)| *rows == name) {
             Some((_, list, declaration)) => rows_of_list(list, *declaration, arguments)?,
@@ -107,6 +116,26 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
     };
     *expr = composed;
     Ok(())
+}
+
+/// `(json_each(x)).key` and `.value`, whose function has been replaced already.
+fn column_of_pair(expr: &Expr) -> Option<&Expr> {
+    let Expr::CompoundFieldAccess { root, access_chain } = expr else { return None };
+    let Expr::Nested(row) = root.as_ref() else { return None };
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = row.as_ref() else { return None };
+    let (
+        [AccessExpr::Dot(Expr::Identifier(column))],
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(key)), FunctionArg::Unnamed(FunctionArgExpr::Expr(value))],
+    ) = (access_chain.as_slice(), list.args.as_slice())
+    else {
+        return None;
+    };
+    let is_pair = name.to_string() == "row_text" && key.to_string().starts_with("unnest(json");
+    match column.value.to_ascii_lowercase().as_str() {
+        "key" if is_pair => Some(key),
+        "value" if is_pair => Some(value),
+        _ => None,
+    }
 }
 
 /// The elements of an array that is written as one. An empty one has a type, as in `ARRAY[]::int[]`.

@@ -1,36 +1,115 @@
-//! Literals that are cast to `NUMERIC` without numbers, as in `'1e-12'::numeric`. Such a type has ten digits after the
-//! point here, and a literal has its own. So the cast gets those of the literal, and a literal with more digits than a
-//! decimal has is refused.
+//! Literals that are cast to `NUMERIC` without numbers, as in `'1e-12'::numeric`, and arrays of them, as in
+//! `ARRAY[1, 2.5]::numeric[]`. Such a type has ten digits after the point here, and a literal has its own. So the cast
+//! gets those of the literals, and a literal with more digits than a decimal has is refused. An array of arrays gets
+//! the dimensions that it has: `ARRAY[ARRAY[1]]::numeric[]` has two, as in PostgreSQL, where an array type has any
+//! number.
 //!
 //! No upstream issue known.
 
 use crate::text::decimals;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, array_text};
 use datafusion::common::ScalarValue;
-use datafusion::sql::sqlparser::ast::{DataType, ExactNumberInfo, Expr, UnaryOperator, Value, ValueWithSpan};
+use datafusion::sql::sqlparser::ast::{
+    Array, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, UnaryOperator, Value, ValueWithSpan,
+};
 
-/// Gives the type of a cast the digits that its literal has.
+/// Gives the type of a cast the digits that its literals have, and the dimensions.
 pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
-    let (data_type, literal) = match expr {
-        Expr::Cast { data_type, expr, .. } => (data_type, literal_of(expr)),
-        Expr::TypedString(typed) => (&mut typed.data_type, text_of(&typed.value)),
+    let (data_type, literals) = match expr {
+        Expr::Cast { data_type, expr, .. } if is_array(data_type) => {
+            set_dimensions(data_type, expr);
+            (data_type, elements_of(expr))
+        }
+        Expr::Cast { data_type, expr, .. } => (data_type, literal_of(expr).map(|literal| vec![literal.to_owned()])),
+        Expr::TypedString(typed) => {
+            (&mut typed.data_type, text_of(&typed.value).map(|literal| vec![literal.to_owned()]))
+        }
         _ => return Ok(()),
     };
-    let (DataType::Numeric(digits) | DataType::Decimal(digits) | DataType::Dec(digits)) = data_type else {
+    let (DataType::Numeric(digits) | DataType::Decimal(digits) | DataType::Dec(digits)) = element_type(data_type)
+    else {
         return Ok(());
     };
-    let Some(literal) = literal.filter(|literal| *digits == ExactNumberInfo::None && is_number(literal)) else {
+    let is_some = |literals: &Vec<String>| !literals.is_empty() && literals.iter().all(|literal| is_number(literal));
+    let Some(literals) = literals.filter(|literals| *digits == ExactNumberInfo::None && is_some(literals)) else {
         return Ok(());
     };
-    if let Some(number) = decimals::read(literal)
-        && let ScalarValue::Decimal128(_, precision, scale) = decimals::scalar(number)
-    {
-        *digits = ExactNumberInfo::PrecisionAndScale(precision.into(), scale.into());
-        return Ok(());
+    let (mut before, mut behind) = (0_u8, 0_u8);
+    for literal in &literals {
+        let Some(ScalarValue::Decimal128(_, precision, scale)) = decimals::read(literal).map(decimals::scalar) else {
+            return Err(out_of_range(literal));
+        };
+        before = before.max(precision.saturating_sub(scale.unsigned_abs()));
+        behind = behind.max(scale.unsigned_abs());
     }
+    // No decimal has room for the digits of all elements: the type keeps its own.
+    let precision = before.saturating_add(behind);
+    if precision <= DECIMAL_DIGITS_MAX {
+        *digits = ExactNumberInfo::PrecisionAndScale(precision.into(), behind.into());
+    }
+    Ok(())
+}
+
+fn out_of_range(literal: &str) -> Error {
     let message = format!("'{literal:.60}' is out of range of NUMERIC, which has {DECIMAL_DIGITS_MAX} digits");
-    Err(Error::invalid(message).with_hint("write NUMERIC(38, 20) to round it, or DOUBLE"))
+    Error::invalid(message).with_hint("write NUMERIC(38, 20) to round it, or DOUBLE")
+}
+
+fn is_array(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Array(ArrayElemTypeDef::SquareBracket(..)))
+}
+
+/// The type of the elements of arrays of any dimensions, or the type itself.
+fn element_type(data_type: &mut DataType) -> &mut DataType {
+    match data_type {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => element_type(element),
+        other => other,
+    }
+}
+
+/// Gives an array type the dimensions of an array that is written out: `ARRAY[ARRAY[...], ...]` has two.
+fn set_dimensions(data_type: &mut DataType, array: &Expr) {
+    let Some(dimensions) = dimensions_in(array).filter(|dimensions| *dimensions > 0) else { return };
+    let mut written = element_type(data_type).clone();
+    for _ in 0..dimensions {
+        written = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(written), None));
+    }
+    *data_type = written;
+}
+
+/// The dimensions of an array that is written out, and 0 of a value; `None` if they are not known.
+fn dimensions_in(array: &Expr) -> Option<usize> {
+    match array {
+        Expr::Nested(inner) => dimensions_in(inner),
+        Expr::Array(Array { elem, .. }) => match elem.first() {
+            Some(first) => dimensions_in(first).map(|inner| inner + 1),
+            None => Some(1),
+        },
+        Expr::Cast { expr, data_type, .. } if is_array(data_type) => dimensions_in(expr).filter(|inner| *inner > 0),
+        Expr::Cast { .. } | Expr::Value(_) | Expr::UnaryOp { .. } => Some(0),
+        _ => None,
+    }
+}
+
+/// The texts of the numbers in an array in the statement; `None` if it has other elements.
+fn elements_of(array: &Expr) -> Option<Vec<String>> {
+    let mut elements = Vec::new();
+    match array {
+        Expr::Nested(inner) => return elements_of(inner),
+        Expr::Array(Array { elem, .. }) => {
+            for element in elem {
+                match element {
+                    Expr::Array(_) => elements.extend(elements_of(element)?),
+                    Expr::Value(value) if value.value == Value::Null => {}
+                    other => elements.push(literal_of(other)?.to_owned()),
+                }
+            }
+        }
+        Expr::Value(value) => elements.extend(array_text::parse(text_of(value)?).ok()?.into_iter().flatten()),
+        _ => return None,
+    }
+    Some(elements)
 }
 
 /// The text of a number or a text in the statement. A sign has no digits.

@@ -2,8 +2,10 @@
 
 pub(super) mod composed_functions;
 pub(crate) mod constant_in;
+pub(super) mod flat_arrays;
 pub(super) mod hypothetical_ranks;
 pub(super) mod like_escape;
+pub(super) mod like_lists;
 pub(super) mod line_ends;
 mod literal_numerics;
 pub(super) mod other_forms;
@@ -11,3 +13,4 @@ pub(super) mod other_functions;
 mod percentile_lists;
 pub(super) mod row_members;
 pub(super) mod units_of_rows;
+pub(super) mod variadic;

@@ -1,7 +1,8 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `LIKE ANY` and `ALL` over a list; `= ANY` and `<> ALL`
-//! of a list; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR
-//! escape`; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway; the types `name` and `oid`.
+//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
+//! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
+//! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have
+//! anyway; the types `name` and `oid`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -16,8 +17,8 @@ use crate::text::similar_pattern::regular_expression;
 use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
 use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Subscript, UnaryOperator, Value, ValueWithSpan,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, ObjectName,
+    Subscript, UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Collations that compare texts by their code points, as everything here does.
@@ -89,6 +90,29 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = similar_part(text, &pattern, &escape)?;
             Ok(())
         }
+        // Without an escape character, or with one of several bytes, which the planner refuses.
+        Expr::SimilarTo { negated, expr: text, pattern, escape_char: Some(escape) }
+            if let Some(pattern) = text_in(pattern)
+                && let Value::SingleQuotedString(escape) = escape.value.clone()
+                && escape.len() != 1 =>
+        {
+            let regular = regular_expression(&pattern, escape_in(&escape)?)?;
+            let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
+            let found = binary((**text).clone(), op, Expr::value(Value::SingleQuotedString(regular)));
+            *expr = Expr::Nested(Box::new(found));
+            Ok(())
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            as_boolean(left)?;
+            as_boolean(right)
+        }
+        Expr::UnaryOp { op: UnaryOperator::Not, expr: operand }
+        | Expr::IsTrue(operand)
+        | Expr::IsNotTrue(operand)
+        | Expr::IsFalse(operand)
+        | Expr::IsNotFalse(operand)
+        | Expr::IsUnknown(operand)
+        | Expr::IsNotUnknown(operand) => as_boolean(operand),
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
             *expr = in_list(left, list, false);
             Ok(())
@@ -125,13 +149,26 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     }
 }
 
+/// The escape character of a pattern of `SIMILAR TO`; `None` of an empty text.
+fn escape_in(escape: &str) -> Result<Option<char>> {
+    let mut letters = escape.chars();
+    match (letters.next(), letters.next()) {
+        (escape, None) => Ok(escape),
+        _ => Err(sql_error("invalid escape string").with_hint("the escape string must be empty or one character")),
+    }
+}
+
+/// A text in quotes where a boolean stands is one.
+fn as_boolean(operand: &mut Expr) -> Result<()> {
+    if is_text(operand) {
+        *operand = filled("CAST(a AS BOOLEAN)", &[&*operand])?;
+    }
+    Ok(())
+}
+
 /// `substring(text FROM pattern FOR escape)`, whose pattern is one of `SIMILAR TO`.
 fn similar_part(text: &Expr, pattern: &str, escape: &str) -> Result<Expr> {
-    let mut letters = escape.chars();
-    let (escape, None) = (letters.next(), letters.next()) else {
-        return Err(sql_error("invalid escape string").with_hint("the escape string must be empty or one character"));
-    };
-    let regular = Expr::value(Value::SingleQuotedString(regular_expression(pattern, escape)?));
+    let regular = Expr::value(Value::SingleQuotedString(regular_expression(pattern, escape_in(escape)?)?));
     let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
     if let Expr::CompoundFieldAccess { root, .. } = &mut found
         && let Expr::Nested(call) = root.as_mut()
@@ -172,7 +209,7 @@ fn complete_slice(access: &mut AccessExpr) -> Result<()> {
 }
 
 /// The items of a text that is an array, `'{a,b}'`, as texts; none of them if it is not written like that.
-fn items_of_text(text: &str) -> Option<Vec<Expr>> {
+pub(super) fn items_of_text(text: &str) -> Option<Vec<Expr>> {
     let items = array_text::parse(text).ok()?;
     let value = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
     Some(items.into_iter().map(value).collect())
@@ -311,48 +348,4 @@ fn cut_to_length(expr: &mut Expr) -> Result<()> {
     }
     *expr = cut;
     Ok(())
-}
-
-/// Turns `x LIKE ANY (ARRAY[a, b])` into `x LIKE a OR x LIKE b`, and `ALL` into `AND`. The parts are rewritten
-/// afterwards.
-pub(crate) fn match_each(expr: &mut Expr) -> Result<()> {
-    let (Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. }) = &*expr else { return Ok(()) };
-    let list: Vec<Expr> = match pattern.as_ref() {
-        Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. })
-            if !any && name.to_string().eq_ignore_ascii_case("all") =>
-        {
-            let value = |arg: &FunctionArg| match arg {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
-                _ => None,
-            };
-            list.args.iter().filter_map(value).collect()
-        }
-        Expr::Nested(inner) if *any => vec![inner.as_ref().clone()],
-        Expr::Tuple(values) if *any => values.clone(),
-        other if *any => vec![other.clone()],
-        _ => return Ok(()),
-    };
-    let patterns = match list.as_slice() {
-        [Expr::Array(Array { elem, .. })] => elem.clone(),
-        items if items.iter().all(is_text) => items.to_vec(),
-        _ => Vec::new(),
-    };
-    let op = if *any { BinaryOperator::Or } else { BinaryOperator::And };
-    let one = |item: Expr| {
-        let mut one = expr.clone();
-        if let Expr::Like { any, pattern, .. } | Expr::ILike { any, pattern, .. } = &mut one {
-            *any = false;
-            **pattern = item;
-        }
-        one
-    };
-    let all = patterns.into_iter().map(one).reduce(|left, right| binary(left, op.clone(), right));
-    match all {
-        Some(all) => {
-            *expr = Expr::Nested(Box::new(all));
-            Ok(())
-        }
-        None => Err(not_supported("LIKE ANY or ALL of anything but a list of patterns")
-            .with_hint("write EXISTS (SELECT 1 FROM unnest(patterns) AS p(x) WHERE name LIKE p.x)")),
-    }
 }

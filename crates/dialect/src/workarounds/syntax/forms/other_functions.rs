@@ -6,12 +6,15 @@
 use super::composed_functions::filled;
 use super::percentile_lists::each_percentile;
 use crate::text::sequence_names::is_of_sequences;
+use crate::text::tree_walk::visit_expressions;
 use crate::workarounds::syntax::{binary, expression, set_first_argument};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    Ident, ObjectName, OrderByExpr, OrderByOptions, Select, SelectItem, TableFactor, Value, ValueWithSpan,
+    BinaryOperator, DataType, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, Ident, ObjectName, OrderByExpr, OrderByOptions, Select, SelectItem, TableFactor, Value,
+    ValueWithSpan,
 };
+use std::ops::ControlFlow;
 
 /// Names in other databases, and DataFusion's name of the same function.
 const OTHER_NAMES: [(&str, &str); 8] = [
@@ -64,6 +67,9 @@ const OF_ONE_DOUBLE: [&str; 32] = [
     "cosh", "cot", "cotd", "degrees", "exp", "ln", "log", "log10", "radians", "round", "sign", "sin", "sind", "sinh",
     "sqrt", "tan", "tand", "tanh",
 ];
+
+/// Functions of bytes, which read a text in the statement as bytes.
+const OF_BYTES: [&str; 7] = ["convert_from", "get_byte", "set_byte", "sha224", "sha256", "sha384", "sha512"];
 
 /// Functions of two numbers, which read such texts as DOUBLEs.
 const OF_TWO_DOUBLES: [&str; 4] = ["atan2", "atan2d", "pow", "power"];
@@ -142,6 +148,8 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
         texts_as_doubles(call, 1)?;
     } else if OF_TWO_DOUBLES.contains(&name.as_str()) {
         texts_as_doubles(call, 2)?;
+    } else if OF_BYTES.contains(&name.as_str()) {
+        text_as_bytes(call)?;
     }
     match name.as_str() {
         "strftime" => {
@@ -151,6 +159,7 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
         "arg_max" | "max_by" => value_of_extreme(call, false),
         "arg_min" | "min_by" => value_of_extreme(call, true),
         "regr_r2" => fit_of_equals(expr),
+        "string_agg" => with_delimiters(expr),
         "percentile_cont" | "percentile_disc" => each_percentile(expr),
         // DataFusion divides two logarithms, which makes 2.9999999999999996 of log(1000).
         "log" => {
@@ -218,6 +227,17 @@ fn text_as_double(value: &mut Expr) -> Result<()> {
     Ok(())
 }
 
+/// A text in the statement becomes bytes if it is the first argument, as in `convert_from('\xc3b1', 'UTF8')`.
+fn text_as_bytes(call: &mut Function) -> Result<()> {
+    let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
+    if let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(bytes))) = list.args.first_mut()
+        && matches!(bytes, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }))
+    {
+        *bytes = filled("CAST(a AS BYTEA)", &[&*bytes])?;
+    }
+    Ok(())
+}
+
 /// `year(time)` as an integer.
 fn part_of_time(expr: &mut Expr, name: &str) -> Result<()> {
     let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &*expr else { return Ok(()) };
@@ -266,6 +286,35 @@ fn separate_by_comma(call: &mut Function) {
     if list.args.len() == 1 {
         list.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::value(separator))));
     }
+}
+
+/// Turns `string_agg(x, y)` with a delimiter of each row, which DataFusion refuses, into an array that is joined.
+fn with_delimiters(expr: &mut Expr) -> Result<()> {
+    let Expr::Function(call) = &*expr else { return Ok(()) };
+    let FunctionArguments::List(list) = &call.args else { return Ok(()) };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), FunctionArg::Unnamed(FunctionArgExpr::Expr(delimiter))] =
+        list.args.as_slice()
+    else {
+        return Ok(());
+    };
+    let has_column = visit_expressions(delimiter, |part| match part {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    if has_column.is_continue() || list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
+        return Ok(());
+    }
+    let element = "CAST(octet_length(coalesce(b, '')) AS TEXT) || ':' || coalesce(b, '') || CAST(a AS TEXT)";
+    let element = filled(element, &[value, delimiter])?;
+    let mut collected = call.clone();
+    rename(&mut collected, "array_agg");
+    if let FunctionArguments::List(list) = &mut collected.args {
+        list.args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(element))];
+    }
+    let mut joined = expression("join_delimited(NULL)")?;
+    set_first_argument(&mut joined, Expr::Function(collected));
+    *expr = joined;
+    Ok(())
 }
 
 /// Turns `arg_max(x, by)` into the first `x` in descending order of `by` where `by` is not NULL; `arg_min` is

@@ -1,21 +1,25 @@
 //! `t AS u(x)` with fewer names than columns: the others keep theirs, with a number if it is one of the names.
-//! DataFusion wants a name for each column, and no name twice. A subquery or a view still needs all names. More names
-//! than columns are an error that counts both.
+//! DataFusion wants a name for each column, and no name twice. A view, and a subquery that selects `*`, still need all
+//! names. More names than columns are an error that counts both.
 //!
 //! No upstream issue known.
 
 use super::named_tables::NamedTables;
+use super::output_names::name_of;
 use crate::text::errors::too_many_names;
 use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
-use atsdb_core::name::with_free_names;
+use atsdb_core::name::{same_name, with_free_names};
 use atsdb_core::{Error, Result, Table};
-use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement, TableAliasColumnDef, TableFactor, VisitorMut};
+use datafusion::sql::sqlparser::ast::{
+    ObjectName, Query, SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, VisitorMut,
+};
 use std::ops::ControlFlow;
 
 /// Adds the names that aliases leave out.
 pub(crate) fn complete_aliases(statement: &mut Statement, tables: &[Table]) -> Result<()> {
-    match visit_mut(statement, &mut Completing { tables: NamedTables::new(tables) }) {
+    let mut completing = Completing { tables: NamedTables::new(tables), parts: Vec::new(), outer_counts: Vec::new() };
+    match visit_mut(statement, &mut completing) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -23,6 +27,10 @@ pub(crate) fn complete_aliases(statement: &mut Statement, tables: &[Table]) -> R
 
 struct Completing<'a> {
     tables: NamedTables<'a>,
+    /// The names of common table expressions, and their columns as far as the statement names them.
+    parts: Vec<(String, Option<Vec<String>>)>,
+    /// How many of them were known outside of each query that the visitor is inside of.
+    outer_counts: Vec<usize>,
 }
 
 impl VisitorMut for Completing<'_> {
@@ -30,6 +38,22 @@ impl VisitorMut for Completing<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
         self.tables.hide(query);
+        self.outer_counts.push(self.parts.len());
+        for part in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
+            let columns = columns_of(&part.query.body);
+            if let Some(columns) = &columns {
+                complete(&mut part.alias, columns)?;
+            }
+            let named = part.alias.columns.iter().map(|column| column.name.value.clone()).collect::<Vec<_>>();
+            self.parts.push((part.alias.name.value.clone(), if named.is_empty() { columns } else { Some(named) }));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        if let Some(count) = self.outer_counts.pop() {
+            self.parts.truncate(count);
+        }
         ControlFlow::Continue(())
     }
 
@@ -37,27 +61,54 @@ impl VisitorMut for Completing<'_> {
         let (names, alias) = match factor {
             TableFactor::Table { name, alias: Some(alias), args: None, .. } => {
                 let columns = self.tables.columns_of(name);
-                (columns.map(|columns| columns.into_iter().map(str::to_owned).collect::<Vec<_>>()), alias)
+                let columns = columns.map(|columns| columns.into_iter().map(str::to_owned).collect::<Vec<_>>());
+                (columns.or_else(|| self.columns_of_part(name)), alias)
             }
-            TableFactor::Derived { subquery, alias: Some(alias), .. } => {
-                let names = match subquery.body.as_ref() {
-                    SetExpr::Values(values) => Some(columns_of_values(values)),
-                    _ => None,
-                };
-                (names, alias)
-            }
+            TableFactor::Derived { subquery, alias: Some(alias), .. } => (columns_of(&subquery.body), alias),
             _ => return ControlFlow::Continue(()),
         };
-        let Some(names) = names else { return ControlFlow::Continue(()) };
-        if alias.columns.len() > names.len() {
-            return ControlFlow::Break(too_many_names(&alias.name.value, names.len(), alias.columns.len()));
-        }
-        if !alias.columns.is_empty() {
-            let given = alias.columns.iter().map(|column| column.name.value.clone()).collect();
-            let all = with_free_names(given, names.iter().map(String::as_str));
-            let missing = all.into_iter().skip(alias.columns.len());
-            alias.columns.extend(missing.map(TableAliasColumnDef::from_name));
-        }
-        ControlFlow::Continue(())
+        names.map_or(ControlFlow::Continue(()), |names| complete(alias, &names))
     }
+}
+
+impl Completing<'_> {
+    fn columns_of_part(&self, name: &ObjectName) -> Option<Vec<String>> {
+        let [name] = name.0.as_slice() else { return None };
+        let name = &name.as_ident()?.value;
+        self.parts.iter().rev().find(|(part, _)| same_name(part, name))?.1.clone()
+    }
+}
+
+/// The names of a query's columns; `None` if the statement does not name them all.
+fn columns_of(body: &SetExpr) -> Option<Vec<String>> {
+    match body {
+        SetExpr::Values(values) => Some(columns_of_values(values)),
+        SetExpr::Select(select) => {
+            let name = |item: &SelectItem| match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    Some(name_of(expr).map_or_else(|| "?column?".to_owned(), |name| name.value))
+                }
+                SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+                _ => None,
+            };
+            select.projection.iter().map(name).collect()
+        }
+        SetExpr::Query(query) => columns_of(&query.body),
+        SetExpr::SetOperation { left, .. } => columns_of(left),
+        _ => None,
+    }
+}
+
+/// Gives an alias as many names as there are columns, if it has some.
+fn complete(alias: &mut TableAlias, columns: &[String]) -> ControlFlow<Error> {
+    if alias.columns.len() > columns.len() {
+        return ControlFlow::Break(too_many_names(&alias.name.value, columns.len(), alias.columns.len()));
+    }
+    if !alias.columns.is_empty() {
+        let given = alias.columns.iter().map(|column| column.name.value.clone()).collect();
+        let all = with_free_names(given, columns.iter().map(String::as_str));
+        let missing = all.into_iter().skip(alias.columns.len());
+        alias.columns.extend(missing.map(TableAliasColumnDef::from_name));
+    }
+    ControlFlow::Continue(())
 }

@@ -18,7 +18,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 
 /// Names the columns of natural joins of tables, subqueries and common table expressions. Joins with a view, or with a
-/// subquery that selects `*`, stay as they are.
+/// subquery that selects the columns of one by `*`, stay as they are.
 pub(crate) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) {
     let mut joins = NaturalJoins { tables: NamedTables::new(tables), ctes: Vec::new(), outer_counts: Vec::new() };
     let _ = visit_mut(statement, &mut joins);
@@ -41,7 +41,7 @@ impl VisitorMut for NaturalJoins<'_> {
             let name = ObjectName::from(vec![alias.name.clone()]);
             // In its own query such a name may mean what it hides elsewhere.
             let hides = self.tables.columns_of(&name).is_some() || self.columns_of_cte(&name).is_some();
-            let columns = columns_of_subquery(query, Some(alias)).filter(|_| !hides);
+            let columns = self.columns_of_subquery(query, Some(alias)).filter(|_| !hides);
             self.ctes.push((alias.name.clone(), columns));
         }
         self.outer_counts.push(outer_count);
@@ -131,7 +131,7 @@ impl NaturalJoins<'_> {
 
     fn names_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
         match relation {
-            TableFactor::Derived { subquery, alias, .. } => columns_of_subquery(subquery, alias.as_ref()),
+            TableFactor::Derived { subquery, alias, .. } => self.columns_of_subquery(subquery, alias.as_ref()),
             TableFactor::Table { name, alias, args: None, .. } => match self.columns_of_cte(name) {
                 Some(_) if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) => None,
                 Some(columns) => Some(columns.to_vec()),
@@ -147,15 +147,41 @@ impl NaturalJoins<'_> {
         let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(&cte.value, &name.name))?;
         columns.as_deref()
     }
-}
 
-/// The columns of a subquery; `None` if neither its SELECT nor its alias names each of them.
-fn columns_of_subquery(query: &Query, alias: Option<&TableAlias>) -> Option<Vec<Ident>> {
-    let columns = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
-    let columns: Vec<Ident> = columns.collect();
-    match columns.len() {
-        0 => columns_of_body(&query.body),
-        count => (count_of_columns(&query.body)? == count).then_some(columns),
+    /// The columns of a subquery; `None` if neither its SELECT nor its alias names each of them.
+    fn columns_of_subquery(&self, query: &Query, alias: Option<&TableAlias>) -> Option<Vec<Ident>> {
+        let columns = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
+        let columns: Vec<Ident> = columns.collect();
+        match columns.len() {
+            0 => self.columns_of_body(&query.body, query.with.is_none()),
+            count => (count_of_columns(&query.body)? == count).then_some(columns),
+        }
+    }
+
+    /// The columns that a query selects. A `WITH` of its own may give names other meanings than they have here.
+    fn columns_of_body(&self, body: &SetExpr, has_same_names: bool) -> Option<Vec<Ident>> {
+        match body {
+            SetExpr::Select(select) => {
+                let mut names = Vec::with_capacity(select.projection.len());
+                for item in &select.projection {
+                    match item {
+                        SelectItem::UnnamedExpr(expr) => names.push(name_of(expr)?),
+                        SelectItem::ExprWithAlias { alias, .. } => names.push(alias.clone()),
+                        SelectItem::Wildcard(options) if *options == Default::default() && has_same_names => {
+                            for from in &select.from {
+                                names.extend(self.name(&mut from.clone())?.into_iter().map(|column| column.name));
+                            }
+                        }
+                        _ => return None,
+                    }
+                }
+                Some(names)
+            }
+            SetExpr::Values(values) => Some(columns_of_values(values).into_iter().map(Ident::new).collect()),
+            SetExpr::Query(query) => self.columns_of_body(&query.body, has_same_names && query.with.is_none()),
+            SetExpr::SetOperation { left, .. } => self.columns_of_body(left, has_same_names),
+            _ => None,
+        }
     }
 }
 
@@ -166,21 +192,6 @@ fn count_of_columns(body: &SetExpr) -> Option<usize> {
         SetExpr::Values(values) => Some(columns_of_values(values).len()),
         SetExpr::Query(query) => count_of_columns(&query.body),
         SetExpr::SetOperation { left, .. } => count_of_columns(left),
-        _ => None,
-    }
-}
-
-fn columns_of_body(body: &SetExpr) -> Option<Vec<Ident>> {
-    let name = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(expr) => name_of(expr),
-        SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
-        _ => None,
-    };
-    match body {
-        SetExpr::Select(select) => select.projection.iter().map(name).collect(),
-        SetExpr::Values(values) => Some(columns_of_values(values).into_iter().map(Ident::new).collect()),
-        SetExpr::Query(query) => columns_of_body(&query.body),
-        SetExpr::SetOperation { left, .. } => columns_of_body(left),
         _ => None,
     }
 }

@@ -6,8 +6,10 @@
 use super::rows_of_functions::named;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::names::output_names::distinct;
 use crate::workarounds::syntax::tokens::statement_words::ROWS_FROM;
 use crate::workarounds::syntax::{expression, set_first_argument};
+use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Statement, TableAliasColumnDef,
@@ -59,7 +61,12 @@ impl VisitorMut for RowsFrom {
             (*name, *args) = (only.clone(), list.args.clone());
             return ControlFlow::Continue(());
         }
-        let names: Vec<Ident> = calls.iter().map(|call| name_of(&call.name)).collect();
+        let mut names: Vec<Ident> = Vec::with_capacity(calls.len());
+        for (position, call) in calls.iter().enumerate() {
+            let name = name_of(&call.name);
+            let is_taken = names.iter().any(|other| same_name(&other.value, &name.value));
+            names.push(if is_taken { distinct(&name.value, position) } else { name });
+        }
         let array_exprs = match calls.into_iter().map(list).collect::<Result<Vec<_>>>() {
             Ok(lists) => lists,
             Err(error) => return ControlFlow::Break(error),

@@ -1,7 +1,7 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
 //! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
-//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, and `EXCLUDE ...` of a window's frame,
-//! which becomes a mark among the expressions of `PARTITION BY`
+//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, the alias of `t.*`, and `EXCLUDE ...`
+//! of a window's frame, which becomes a mark among the expressions of `PARTITION BY`
 //! ([`exclusions`](crate::workarounds::syntax::windows::exclusions)).
 //!
 //! [#1147](https://github.com/apache/datafusion-sqlparser-rs/issues/1147) of the parser (`MATERIALIZED`) is fixed for
@@ -16,6 +16,9 @@ use std::ops::Range;
 
 /// The words that a window begins with if it is not based on another.
 const CLAUSES: [&str; 5] = ["PARTITION", "ORDER", "ROWS", "RANGE", "GROUPS"];
+
+/// The sides of `trim`, and the functions that trim them.
+const SIDES: [(&str, &str); 3] = [("BOTH", "btrim"), ("LEADING", "ltrim"), ("TRAILING", "rtrim")];
 
 /// Removes words without effect, and marks the windows with an exclusion.
 pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
@@ -33,6 +36,8 @@ pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
             marks.extend(mark_of_exclusion(tokens, at, open.last_mut())?);
         } else if is_word(&tokens[at], "FROM") {
             drop_from_of_trim(tokens, at);
+        } else if is_word(&tokens[at], "AS") {
+            drop_alias_of_star(tokens, at);
         }
     }
     marks.sort_by_key(|(place, _)| place.start);
@@ -64,16 +69,49 @@ pub(crate) fn weaken_locks(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// `trim(both FROM x)` as `trim(both x)`, and `trim(FROM x)` as `trim(x)`.
+/// `trim(both FROM x)` as `trim(both x)`, `trim(FROM x)` as `trim(x)`, and `trim(leading FROM x, y)` as `ltrim(x, y)`,
+/// because the parser forgets the side before two arguments.
 fn drop_from_of_trim(tokens: &mut [TokenWithSpan], at: usize) {
     let Some(mut previous) = before(tokens, at) else { return };
-    if ["BOTH", "LEADING", "TRAILING"].iter().any(|side| is_word(&tokens[previous], side)) {
+    let side = SIDES.iter().find(|(side, _)| is_word(&tokens[previous], side)).map(|(_, name)| (previous, *name));
+    if side.is_some() {
         let Some(opening) = before(tokens, previous) else { return };
         previous = opening;
     }
-    let is_opening = tokens[previous].token == Token::LParen;
-    if is_opening && before(tokens, previous).is_some_and(|name| is_word(&tokens[name], "TRIM")) {
+    let name = before(tokens, previous).filter(|name| is_word(&tokens[*name], "TRIM"));
+    let Some(name) = name.filter(|_| tokens[previous].token == Token::LParen) else { return };
+    blank(&mut tokens[at]);
+    if let Some((side, function)) = side.filter(|_| has_comma(&tokens[at..])) {
+        blank(&mut tokens[side]);
+        let word = Word { value: function.to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
+        tokens[name].token = Token::Word(word);
+    }
+}
+
+/// Whether a comma comes before the parenthesis that closes the ones around these tokens.
+fn has_comma(tokens: &[TokenWithSpan]) -> bool {
+    let mut depth = 0_usize;
+    for token in tokens {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket if depth == 0 => return false,
+            Token::RParen | Token::RBracket => depth -= 1,
+            Token::Comma if depth == 0 => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// `t.* AS x` as `t.*`: PostgreSQL ignores the alias, as the columns have their own names.
+fn drop_alias_of_star(tokens: &mut [TokenWithSpan], at: usize) {
+    let Some(star) = before(tokens, at).filter(|star| tokens[*star].token == Token::Mul) else { return };
+    let is_qualified = before(tokens, star).is_some_and(|period| tokens[period].token == Token::Period);
+    if let Some(alias) = after(tokens, at).filter(|alias| matches!(tokens[*alias].token, Token::Word(_)))
+        && is_qualified
+    {
         blank(&mut tokens[at]);
+        blank(&mut tokens[alias]);
     }
 }
 
