@@ -1,7 +1,7 @@
 //! Stages: chunks and tables that wait for their commit. A writer that changes a stage holds a lock on its row.
 
 use crate::chunk_write::{self, Payloads};
-use crate::connection::{Connection, Server, Value};
+use crate::connection::{Connection, Server};
 use crate::counter;
 use crate::error::Attempt;
 use crate::expiry;
