@@ -160,7 +160,7 @@ impl Backups {
         let mut meant: BTreeMap<&str, &str> = stores.clone();
         meant.retain(|source, url| is_meant(source, url));
         let names = if meant.is_empty() { &stores } else { &meant };
-        let hint = format!("there are: {}", show(names));
+        let hint = format!("available: {}", show(names));
         match meant.len() {
             1 => Ok(meant.keys().next().copied()),
             0 => Err(Error::not_found(format!("{} has no backup of a store {store}", self.location)).with_hint(hint)),

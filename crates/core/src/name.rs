@@ -89,7 +89,7 @@ pub fn unknown_name<'a>(what: &str, name: &str, candidates: impl IntoIterator<It
         None => {
             let more = if candidates.len() > 12 { ", ..." } else { "" };
             let shown = &candidates[..candidates.len().min(12)];
-            error.with_hint(format!("there are: {}{more}", shown.join(", ")))
+            error.with_hint(format!("available: {}{more}", shown.join(", ")))
         }
     }
 }

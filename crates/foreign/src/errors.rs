@@ -18,7 +18,7 @@ pub(crate) fn no_table_named(location: &str, tables: &[String]) -> Error {
     };
     let shown = tables[..tables.len().min(TABLES_SHOWN)].join(", ");
     Error::usage(format!("{location} names no table"))
-        .with_hint(format!("name one behind the URL: {location}#{first}; there are: {shown}{more}"))
+        .with_hint(format!("name one behind the URL: {location}#{first}; available: {shown}{more}"))
 }
 
 /// There is no such table; the hint is the nearest name, or the list of tables.

@@ -30,7 +30,7 @@ pub(crate) fn translate(error: mysql::Error, location: &str, in_cluster: bool) -
             .with_hint("check the user; it must use the login method mysql_native_password or, on MySQL, caching_sha2_password"),
         ),
         mysql::Error::DriverError(DriverError::PacketTooLarge) => Failure::Server(
-            Error::new(ErrorKind::Limit, format!("a value is larger than the server of {location} takes"))
+            Error::new(ErrorKind::Limit, format!("a value is larger than the server of {location} accepts"))
                 .with_hint("raise max_allowed_packet there"),
         ),
         mysql::Error::IoError(_) | mysql::Error::CodecError(_) | mysql::Error::DriverError(_) => lost(&error, location),
@@ -96,7 +96,7 @@ fn by_code(reported: &MySqlError, location: &str, in_cluster: bool) -> Failure {
         // Permission denied, read-only server or transaction.
         1142 | 1143 | 1227 | 1290 | 1792 | 1836 => Fault::ReadOnly.at(location, reason),
         1153 => Failure::Server(
-            Error::new(ErrorKind::Limit, format!("a value is larger than the server of {location} takes"))
+            Error::new(ErrorKind::Limit, format!("a value is larger than the server of {location} accepts"))
                 .with_hint("raise max_allowed_packet there"),
         ),
         // Damaged table or index.

@@ -38,7 +38,7 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
     }
     let packet_bytes = ask(connection, "max_allowed_packet")?.parse().unwrap_or(0);
     if packet_bytes < PACKET_BYTES_MIN {
-        let message = format!("the server of {location} takes packets of {packet_bytes} bytes only");
+        let message = format!("the server of {location} accepts packets of at most {packet_bytes} bytes");
         return Err(Error::usage(message).with_hint("set max_allowed_packet there to 16M or more").into());
     }
     let mut warnings = Vec::new();

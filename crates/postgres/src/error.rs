@@ -47,7 +47,7 @@ fn lost(error: tokio_postgres::Error, location: &str) -> Failure {
 /// The failure of a server that has not answered for this long.
 pub(crate) fn silent(location: &str, waited: Duration) -> Failure {
     let message = format!("the server of {location} has not answered for {} s", waited.as_secs());
-    let hint = "check whether it hangs, and the network between; it is not known whether this call stored anything";
+    let hint = "check whether the server hangs, and the network; it is not known whether this call stored anything";
     Failure::Lost(Error::new(ErrorKind::Unavailable, message).with_hint(hint))
 }
 

@@ -107,7 +107,7 @@ fn unreached(shown: &str, is_s3: bool, cause: &str) -> Error {
         text if text.contains("refused") || text.contains("lookup") || text.contains("dns") => {
             "check the name of the server, its port and the network".to_owned()
         }
-        _ => "nothing was stored; try again".to_owned(),
+        _ => "nothing was stored; retry".to_owned(),
     };
     Error::new(ErrorKind::Unavailable, format!("cannot read {shown}: {cause}")).with_hint(hint)
 }

@@ -40,7 +40,7 @@ impl Fault {
         match self {
             Self::NoConnection => Failure::Lost(
                 unavailable(format!("no connection to {location}: {reason}"))
-                    .with_hint("check that the server runs and listens there, and the network between"),
+                    .with_hint("check that the server runs and listens there, and that this machine can reach it"),
             ),
             Self::NoEncryption => Failure::Server(
                 unavailable(format!("cannot open an encrypted connection to {location}: {reason}")).with_hint(

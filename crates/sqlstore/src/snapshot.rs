@@ -49,7 +49,7 @@ impl ServerSnapshot {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
                 let reclaimed = self.read(|connection| self.pool.has_reclaimed_since(connection, waiting))?;
                 if reclaimed {
-                    Err(Error::new(ErrorKind::Busy, PAGES_RECLAIMED).with_hint("ask again"))
+                    Err(Error::new(ErrorKind::Busy, PAGES_RECLAIMED).with_hint("retry the query"))
                 } else {
                     Err(error)
                 }
@@ -62,7 +62,7 @@ impl ServerSnapshot {
         let mut held = self.session.lock();
         let session = held.as_mut().ok_or_else(|| {
             let message = format!("the connection to {} broke while reading", self.pool.server().location());
-            Error::new(ErrorKind::Unavailable, message).with_hint("ask again")
+            Error::new(ErrorKind::Unavailable, message).with_hint("retry the query")
         })?;
         work(session.connection()).map_err(|failure| {
             if !matches!(failure, Failure::Refused(_)) {

@@ -68,7 +68,7 @@ pub(super) fn no_verb(command: &Command, name: &str, word: &str) -> Error {
     match nearest_name(word, verbs.iter().copied()) {
         Some(near) => error.with_hint(format!("did you mean {name} {near}?")),
         None if verbs.is_empty() => error.with_hint(format!("{name} has no commands")),
-        None => error.with_hint(format!("there are: {}", verbs.join(", "))),
+        None => error.with_hint(format!("available: {}", verbs.join(", "))),
     }
 }
 

@@ -50,7 +50,8 @@ pub(crate) struct ImportArgs {
     /// number of rows]
     #[arg(long, value_name = "hour|day|week|month|year")]
     pub(crate) slice: Option<String>,
-    /// The key of a new table: no two rows have the same values, together with the time if there is one
+    /// The series key of a new table, by which sealed rows are sorted. If it includes the time, or if the table has no
+    /// time, it is the primary key: no two rows have the same values
     #[arg(long, value_name = "COL,...", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
     /// Where the rows of a new table are: memory keeps them in this program, with a copy in the store

@@ -92,7 +92,7 @@ fn usage_error(arguments: &[OsString], error: &clap::Error) -> Error {
         ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ClapErrorKind::MissingSubcommand => {
             let verbs: Vec<&str> = innermost.get_subcommands().map(clap::Command::get_name).collect();
             Error::usage(format!("{name} needs a command"))
-                .with_hint(format!("there are: {}; {name} --help shows more", verbs.join(", ")))
+                .with_hint(format!("available: {}; {name} --help shows more", verbs.join(", ")))
         }
         ClapErrorKind::InvalidSubcommand => {
             no_verb(innermost, &name, &context(error, ContextKind::InvalidSubcommand).unwrap_or_default())

@@ -19,7 +19,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<()> {
     let path = (args.output != Path::new("-")).then_some(args.output.as_path());
     let (format, compression) = format_of(path, args.format)?;
     if let Some(table) = args.table.as_deref().filter(|table| begins_as_sql(table)) {
-        return Err(Error::usage(format!("this is SQL, not a table: {table}")).with_hint("a query follows -q"));
+        return Err(Error::usage(format!("this is SQL, not a table: {table}")).with_hint("write -q before a query"));
     }
     let destination = || open_output(path, compression, args.overwrite);
     let database = settings::open(&args.url, Access::Read, &args.store, None)?;
@@ -64,7 +64,7 @@ fn export_query(
     let session = settings::session(database, Access::Read, &args.store, &args.query_limits)?;
     let statements = session.statements(query).collect::<Result<Vec<_>>>()?;
     let [statement] = statements.as_slice() else {
-        return Err(Error::usage(format!("-q takes one query, and this is {} statements", statements.len()))
+        return Err(Error::usage(format!("-q takes one query, not {} statements", statements.len()))
             .with_hint("use atsdb sql for a script"));
     };
     let handle = session.interrupt_handle();
@@ -78,7 +78,7 @@ fn export_query(
             report_written(path, row_count);
             Ok(())
         }
-        Answer::Done { verb, .. } => Err(Error::usage(format!("-q takes a query, and {verb} has no rows"))),
+        Answer::Done { verb, .. } => Err(Error::usage(format!("-q takes a query, and {verb} returns no rows"))),
     }
 }
 

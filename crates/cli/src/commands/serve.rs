@@ -57,7 +57,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     };
     if options.pg.is_none() && options.http.is_none() && options.grpc.is_none() {
         return Err(Error::usage("--pg, --http and --grpc are all off: no client could connect")
-            .with_hint("leave at least one address"));
+            .with_hint("give at least one of them an address, such as --http 127.0.0.1:8086"));
     }
     let stores = served_stores(&args.url)?;
     // The addresses are opened before a store is created.

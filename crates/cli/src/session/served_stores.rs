@@ -19,7 +19,9 @@ pub(crate) fn served_stores(texts: &[String]) -> Result<Vec<ServedStore>> {
     // A variable in a shell may have been empty.
     if let Some(store) = stores.iter().find(|store| store.url.trim().is_empty() || store.url.starts_with('=')) {
         let text = store.name.as_ref().map_or_else(|| store.url.clone(), |name| format!("{name}={}", store.url));
-        return Err(Error::usage(format!("\"{text}\" has no name, or no store")).with_hint("write NAME=URL"));
+        return Err(
+            Error::usage(format!("\"{text}\" lacks the name or the URL of a store")).with_hint("write NAME=URL")
+        );
     }
     if stores.len() > 1 {
         for store in stores.iter_mut().filter(|store| store.name.is_none()) {
@@ -75,7 +77,7 @@ fn name_of(url: &str) -> Result<String> {
         _ => Path::new(plain).file_stem().and_then(|stem| stem.to_str()),
     };
     name.map(str::to_owned)
-        .ok_or_else(|| Error::usage(format!("no name for the database follows from {url}")).with_hint("write NAME=URL"))
+        .ok_or_else(|| Error::usage(format!("cannot derive a database name from {url}")).with_hint("write NAME=URL"))
 }
 
 #[cfg(test)]

@@ -75,8 +75,8 @@ pub(crate) fn open_for(
         ));
     }
     if is_sql(url) {
-        return Err(Error::usage(format!("a store's name of several words needs its folder: {url}"))
-            .with_hint(format!("write ./{url}")));
+        return Err(Error::usage(format!("this looks like SQL, not like a store: {url}"))
+            .with_hint(format!("write ./{url} if it is a file")));
     }
     if matches!(access, Access::Create | Access::CreateQuietly) {
         refuse_rows_as_store(url)?;
@@ -117,8 +117,9 @@ fn refuse_rows_as_store(url: &str) -> Result<()> {
     if url.contains(':') || path.exists() || !ENDINGS.contains(&ending.as_str()) {
         return Ok(());
     }
-    Err(Error::usage(format!("{url} would be a store, and is named like a file of rows"))
-        .with_hint(format!("write rows with atsdb export STORE TABLE -o {url}; a store has a name such as air.db")))
+    Err(Error::usage(format!("{url} has the name of a data file, not of a store")).with_hint(format!(
+        "name the store air.db or similar; to write rows to this file: atsdb export STORE TABLE -o {url}"
+    )))
 }
 
 /// Explains what to do with a file of rows that was named as the store.

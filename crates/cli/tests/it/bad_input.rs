@@ -32,7 +32,7 @@ fn misspelt_flags_and_commands_get_the_nearest() {
     case.run(&["sql", "memory:", "SELECT 1", "--tming"]).failed(1, &["--tming", "did you mean --timing?"]);
     case.run(&["improt", "a.db", "t", "x.csv"]).failed(1, &["no command named improt", "did you mean atsdb import?"]);
     case.run(&["tabels"]).failed(1, &["did you mean atsdb tables?"]);
-    case.run(&["listen", "a.db"]).failed(1, &["no command named listen", "there are: sql, import"]);
+    case.run(&["listen", "a.db"]).failed(1, &["no command named listen", "available: sql, import"]);
     case.run(&["sql"]).failed(1, &["no statements", "URL"]);
     let run = case.run(&["export", "a.db", "t", "--format", "xml"]);
     assert!(!run.stderr.contains("For more information"), "{}", run.stderr);
@@ -112,10 +112,10 @@ fn a_parameter_without_a_value_says_how_to_give_one() {
 #[test]
 fn an_error_of_an_argument_names_the_help_that_explains_it() {
     let case = Case::new().with_store();
-    case.run(&["lab"]).failed(1, &["atsdb lab needs a command", "there are: list, run", "atsdb lab --help"]);
+    case.run(&["lab"]).failed(1, &["atsdb lab needs a command", "available: list, run", "atsdb lab --help"]);
     case.run(&["user", "lst", "a.db"]).failed(1, &["no command named lst", "did you mean atsdb user list?"]);
-    case.run(&["lab", "everything"]).failed(1, &["no command named everything", "there are: list, run"]);
-    case.run(&["help", "lab", "everything"]).failed(1, &["no command named everything", "there are: list, run"]);
+    case.run(&["lab", "everything"]).failed(1, &["no command named everything", "available: list, run"]);
+    case.run(&["help", "lab", "everything"]).failed(1, &["no command named everything", "available: list, run"]);
     case.run(&["import", "a.db", "t", "x.csv", "--skip", "two"])
         .failed(1, &["invalid value 'two' for '--skip <LINES>': write a whole number", "atsdb import --help"]);
     case.run(&["completions", "x"]).failed(1, &["possible values: bash", "atsdb completions --help"]);

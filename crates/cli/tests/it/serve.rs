@@ -88,6 +88,6 @@ fn errors_name_what_cannot_be_served() {
     case.run(&["serve", "missing.db", "--pg", "off", "--http", "127.0.0.1:0", "--read-only"])
         .failed(2, &["missing.db"]);
     case.run(&["serve", "ftp://air", "--pg", "off", "--http", "127.0.0.1:0"]).failed(1, &["unknown kind of store"]);
-    case.run(&["serve", "other.db", "--pg", "off", "--http", "off"]).failed(1, &["all off", "at least one address"]);
+    case.run(&["serve", "other.db", "--pg", "off", "--http", "off"]).failed(1, &["all off", "at least one of them"]);
     assert!(!case.names().contains(&"other.db".to_owned()));
 }

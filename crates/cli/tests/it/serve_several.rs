@@ -39,7 +39,7 @@ fn databases_are_named_after_their_stores() {
     let case = Case::new();
     let served = Served::start(&case, &["air.db", "sqlite:machines.sqlite"], &[]);
     let wrong = served.post("/api/sql?db=nowhere", "", "SELECT 1");
-    assert!(wrong.starts_with("HTTP/1.1 404") && wrong.contains("(there is: air, machines)"), "{wrong}");
+    assert!(wrong.starts_with("HTTP/1.1 404") && wrong.contains("(available: air, machines)"), "{wrong}");
     drop(served);
     let serve = |stores: [&str; 2]| {
         let addresses = ["serve", "--pg", "127.0.0.1:0", "--http", "127.0.0.1:0"];

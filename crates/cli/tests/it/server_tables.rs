@@ -260,7 +260,7 @@ fn what_cannot_be_read_is_explained_without_the_password() {
             assert!(case.names().is_empty(), "{:?}", case.names());
             run
         };
-        import(&url).failed(1, &["names no table", "#empty_one; there are: empty_one, readings"]);
+        import(&url).failed(1, &["names no table", "#empty_one; available: empty_one, readings"]);
         import(&format!("{url}#")).failed(1, &["names no table"]);
         import(&format!("{url}#readingz")).failed(2, &["no table named readingz", "did you mean readings?"]);
         import(&format!("{url}#x\"; DROP TABLE readings; --`")).failed(2, &["no table named x\"; DROP"]);

@@ -24,7 +24,7 @@ fn a_sheet_is_imported_once_under_each_of_its_names() {
     assert_eq!(import(&["several.xlsx#Feb #2"]).code, 0);
     assert!(import(&["several.xlsx", "--sheet", "Feb #2"]).text().contains("imported into this table before"));
     assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM t"), "6,309");
-    import(&["several.xlsx#Mar"]).failed(2, &["no sheet named Mar", "there are: Lists, Empty, Jan, Feb #2"]);
+    import(&["several.xlsx#Mar"]).failed(2, &["no sheet named Mar", "available: Lists, Empty, Jan, Feb #2"]);
     case.write("d.csv", "time,v\n2024-01-01,1\n");
     import(&["d.csv", "--sheet", "Jan"]).failed(1, &["d.csv has no sheet or file \"Jan\""]);
 }
@@ -37,7 +37,7 @@ fn queries_read_sheets() {
     assert_eq!(query("SELECT sum(v) FROM 'several.xlsx#Feb #2'"), "303");
     assert_eq!(query("SELECT sum(several.v) FROM read_xlsx('several.xlsx', sheet = 'Feb #2')"), "303");
     let run = case.run(&["sql", "SELECT 1 FROM read_xlsx('several.xlsx', sheet = 'Mar')"]);
-    run.failed(3, &["no sheet named Mar", "hint: there are: Lists, Empty, Jan, Feb #2\n"]);
+    run.failed(3, &["no sheet named Mar", "hint: available: Lists, Empty, Jan, Feb #2\n"]);
     case.write("d.csv", "v\n1\n");
     case.run(&["sql", "SELECT 1 FROM read_xlsx('d.csv')"]).failed(1, &["d.csv is not a workbook"]);
     let script = "CREATE TABLE t (time TIMESTAMP, v INT); COPY t FROM 'several.xlsx#Feb #2'";

@@ -115,7 +115,9 @@ pub fn refused(statement: &Ast) -> Error {
             let verb: Vec<&str> = text.split_whitespace().take(2).collect();
             let error = not_supported(verb.join(" "));
             match verb.as_slice() {
-                ["SHOW", ..] => error.with_hint("there are SHOW TABLES, COLUMNS FROM, FUNCTIONS and CREATE TABLE"),
+                ["SHOW", ..] => {
+                    error.with_hint("use SHOW TABLES, SHOW COLUMNS FROM, SHOW FUNCTIONS or SHOW CREATE TABLE")
+                }
                 ["PRAGMA", ..] => {
                     error.with_hint("DESCRIBE t shows the columns of a table, SHOW TABLES lists the tables")
                 }

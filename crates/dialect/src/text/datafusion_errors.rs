@@ -166,7 +166,7 @@ fn from_schema(error: &SchemaError) -> Error {
         }
         None => {
             let more = if names.len() > 12 { ", ..." } else { "" };
-            error.with_hint(format!("there are: {}{more}", names[..names.len().min(12)].join(", ")))
+            error.with_hint(format!("available: {}{more}", names[..names.len().min(12)].join(", ")))
         }
     }
 }

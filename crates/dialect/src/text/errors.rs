@@ -233,14 +233,14 @@ mod tests {
     #[test]
     fn an_unknown_column_in_double_quotes_may_be_a_text() {
         let hint = |statement: &str| {
-            let error = sql_error("no column named UA").with_hint("there are: at, n");
+            let error = sql_error("no column named UA").with_hint("available: at, n");
             with_quotes_hint(error, statement).hint().map(str::to_owned)
         };
         assert_eq!(
             hint("SELECT * FROM t WHERE carrier = \"UA\"").as_deref(),
-            Some("a text is in single quotes: 'UA'; there are: at, n")
+            Some("a text is in single quotes: 'UA'; available: at, n")
         );
-        assert_eq!(hint("SELECT UA FROM t").as_deref(), Some("there are: at, n"));
+        assert_eq!(hint("SELECT UA FROM t").as_deref(), Some("available: at, n"));
     }
 
     #[test]

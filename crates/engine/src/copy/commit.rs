@@ -140,7 +140,7 @@ fn explain(error: Error, target: &dyn Store) -> Error {
     match error.kind() {
         ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Exists => {
             Error::new(ErrorKind::Conflict, format!("{} was changed during the copy", target.url()))
-                .with_hint("copy again while nothing else writes there: what was transferred is used")
+                .with_hint("stop other writers there, and copy again: the copy resumes with what was transferred")
                 .with_source(error)
         }
         _ => error,

@@ -65,7 +65,7 @@ impl Lease {
         match self.is_lost.load(Ordering::SeqCst) {
             false => Ok(()),
             true => Err(Error::new(ErrorKind::Conflict, "another copy to the same store has taken over")
-                .with_hint("copy again: what was transferred is used")),
+                .with_hint("copy again: the copy resumes with what was transferred")),
         }
     }
 }

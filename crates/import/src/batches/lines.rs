@@ -281,7 +281,7 @@ impl<R: Read> LineBlocks<R> {
                     ErrorKind::Limit,
                     format!("{file}, line {line}: a line is longer than {most} MiB"),
                 )
-                .with_hint("a text may not be closed"));
+                .with_hint("maybe a closing quote is missing"));
             }
             target = (bytes.len() * 2).min(LINE_BYTES_MAX);
         }

@@ -180,7 +180,7 @@ impl<'a> BlockReader<'a> {
         let name = &self.source.name;
         let most = RECORD_BYTES_MAX >> 20;
         Error::new(ErrorKind::Limit, format!("{name}, line {line}: a record is longer than {most} MiB"))
-            .with_hint("a quote may not be closed, or the file may not be text")
+            .with_hint("maybe a closing quote is missing, or the file is not text")
     }
 }
 

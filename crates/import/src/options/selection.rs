@@ -106,7 +106,7 @@ pub(crate) fn names_by_position(
     if names.len() != width {
         let message =
             format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, of_files.len());
-        return Err(Error::usage(message).with_hint("say which they are of: --columns NAME,..."));
+        return Err(Error::usage(message).with_hint("name the column of each field: --columns NAME,..."));
     }
     let note = format!("no header: the fields are taken as the columns of {} in their order", existing.name);
     Ok((Some(names), Some(note)))

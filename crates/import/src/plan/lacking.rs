@@ -29,7 +29,9 @@ impl<'a> LackingColumns<'a> {
             let needs = format!("table {} needs it", definition.name);
             let is_time = definition.time_column().is_some_and(|time| time.id == column.id);
             return Err(match near.hint() {
-                _ if is_time => error.with_hint(format!("{needs}; for a time of another name pass --time")),
+                _ if is_time => {
+                    error.with_hint(format!("{needs}; if the time has another name in the files: --time NAME"))
+                }
                 Some(hint) => error.with_hint(format!("{needs}; {hint}")),
                 None => error.with_hint(needs),
             });

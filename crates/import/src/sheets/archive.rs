@@ -170,7 +170,7 @@ impl<'a> Archive<'a> {
                     .with_hint("fetch or write the archive again"));
             };
             return Err(Error::usage(format!("{name} is a zip archive of {} files", files.len()))
-                .with_hint(format!("name one of them: {name}#{first}; there are: {}", listed(&files))));
+                .with_hint(format!("name one of them: {name}#{first}; available: {}", listed(&files))));
         };
         let exact = files.iter().find(|(_, entry)| *entry == wanted);
         let found = exact.or_else(|| files.iter().find(|(_, entry)| is_named(entry, &wanted)));

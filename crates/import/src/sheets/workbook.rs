@@ -164,7 +164,7 @@ impl<'a> Workbook<'a> {
         let error = unknown_name("sheet", wanted, names.iter().copied()).context(&self.name);
         let near = error.hint().filter(|hint| hint.starts_with("did you mean")).map(str::to_owned);
         let near = near.map_or(String::new(), |near| format!("{near} "));
-        error.with_hint(format!("{near}there are: {}", listed(&names)))
+        error.with_hint(format!("{near}available: {}", listed(&names)))
     }
 
     fn sheets(&self) -> &[Sheet] {

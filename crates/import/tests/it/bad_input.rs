@@ -228,7 +228,7 @@ fn long_values_are_shortened() {
 fn a_record_beyond_the_limit_names_its_line() {
     let error = refused(format!("a,b\n1,2\n3,{}\n", "x".repeat(65 << 20)));
     assert_eq!((error.kind(), error.message()), (ErrorKind::Limit, "a.csv, line 3: a record is longer than 64 MiB"));
-    assert!(error.hint().is_some_and(|hint| hint.contains("a quote may not be closed")), "{error:?}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("a closing quote is missing")), "{error:?}");
 }
 
 #[test]

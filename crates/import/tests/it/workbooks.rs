@@ -171,7 +171,7 @@ fn the_first_sheet_with_rows_is_read_unless_one_is_named() {
     assert_eq!(run(vec![input("several.xlsx")], &options("Feb #2"), None).unwrap().texts("v")[0], "100");
     let error = refused(vec![input("several.xlsx")], &options("Fab #2"));
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert!(error.hint().unwrap().contains("there are: Lists, Empty, Jan, Feb #2"), "{error}");
+    assert!(error.hint().unwrap().contains("available: Lists, Empty, Jan, Feb #2"), "{error}");
     let error = refused(vec![text("a.csv", "a\n1\n")], &options("Jan"));
     assert!(error.message().contains("a.csv has no sheet or file \"Jan\""), "{error}");
 }
@@ -213,7 +213,7 @@ fn a_zip_archive_of_several_files_needs_the_name_of_one() {
         assert_eq!(run(vec![part(two(), name)], &Options::default(), None).unwrap().texts("v"), ["2"]);
     }
     let error = refused(vec![two()], &Options::default());
-    assert!(error.hint().unwrap().contains("a.zip#x/jan.csv; there are: x/jan.csv, x/feb.csv"), "{error}");
+    assert!(error.hint().unwrap().contains("a.zip#x/jan.csv; available: x/jan.csv, x/feb.csv"), "{error}");
     let error = refused(vec![part(two(), "mar.csv")], &Options::default());
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     let nested = zip(&[("b.zip", &zip(&[("a.csv", b"v\n1\n")]))]);

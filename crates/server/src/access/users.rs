@@ -42,8 +42,8 @@ impl Users {
         let mut users = Self { key: random_32()?, ..Self::default() };
         let is_known = |row: &AccessRow| row.kind == RowKind::Format.name() && row.value == FORMAT;
         if !rows.is_empty() && !rows.iter().any(is_known) {
-            let message = "users are kept in a format that this program does not know";
-            return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("use the newer program"));
+            let message = "a newer program has written the users of this store";
+            return Err(Error::new(ErrorKind::NewerFormat, message).with_hint("upgrade atsdb"));
         }
         let of_kind = |kind: RowKind| rows.iter().filter(move |row| row.kind == kind.name());
         if let Some(unknown) = rows.iter().find(|row| RowKind::parse(&row.kind).is_none()) {

@@ -97,6 +97,6 @@ impl Services {
         };
         let credentials = credentials::of_header_alone(headers);
         let known = self.databases.authenticate(None, credentials, peer).await.map_err(refused)?;
-        Err(Status::new(code, format!("{message} (there is: {})", known.names())))
+        Err(Status::new(code, format!("{message} (available: {})", known.names())))
     }
 }

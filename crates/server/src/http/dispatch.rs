@@ -52,7 +52,7 @@ pub(crate) async fn dispatch(State(dispatch): State<Dispatch>, request: Request)
     let credentials = credentials::of_request(request.headers(), request.uri());
     match databases.authenticate(None, credentials, peer).await {
         Ok(known) => {
-            let message = format!("{message} (there is: {})", known.names());
+            let message = format!("{message} (available: {})", known.names());
             refusal::with_retry(refuse(status, code, &message))
         }
         Err(refusal) => refused(refusal),

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
 /// The hint for an address that other machines can reach.
-const HOW_TO_LISTEN_OUTSIDE: &str = "without users and TLS the server listens on 127.0.0.1 or [::1] alone: add a user by atsdb user add, and name a \
+const HOW_TO_LISTEN_OUTSIDE: &str = "without users and TLS the server listens on 127.0.0.1 or [::1] only: add a user by atsdb user add, and name a \
      certificate by --tls-cert and --tls-key; or reach it through a tunnel";
 
 /// Listens on `HOST:PORT`. Without TLS the host must be this machine.
@@ -16,7 +16,7 @@ pub(super) fn listen(flag: &str, address: &str, has_tls: bool) -> Result<TcpList
         .map_err(|error| wrong(error.to_string()).with_hint("write HOST:PORT, as 127.0.0.1:8086"))?
         .collect();
     if let Some(outside) = found.iter().find(|address| !address.ip().is_loopback() && !has_tls) {
-        let message = format!("{} is not an address of this machine alone, and there is no TLS", outside.ip());
+        let message = format!("other machines can reach {}, and there is no TLS", outside.ip());
         return Err(wrong(message).with_hint(HOW_TO_LISTEN_OUTSIDE));
     }
     let listener = TcpListener::bind(found.as_slice()).map_err(|error| {
@@ -39,7 +39,7 @@ pub(super) fn outside_address(listener: &TcpListener) -> Option<SocketAddr> {
 /// The error for an address that other machines can reach if a database has no users.
 pub(super) fn without_users(flag: &str, address: SocketAddr, database: Option<&str>) -> Error {
     let store = database.map_or_else(|| "the store".to_owned(), |name| format!("the database {name}"));
-    let message = format!("{flag} {address} is not an address of this machine alone, and {store} has no users");
+    let message = format!("{flag} {address}: other machines can reach this address, and {store} has no users");
     Error::usage(message).with_hint(HOW_TO_LISTEN_OUTSIDE)
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn hint(schema: Option<&str>, name: &str) -> Option<String> {
         let names = relations.iter().map(|relation| relation.name);
         return Some(match nearest_name(name, names.clone()) {
             Some(near) => format!("did you mean {near}?"),
-            None => format!("there are: {}", names.collect::<Vec<_>>().join(", ")),
+            None => format!("available: {}", names.collect::<Vec<_>>().join(", ")),
         });
     }
     if schema.is_none() && is_one_of(&STATEMENTS, name) {

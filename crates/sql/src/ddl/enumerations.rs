@@ -113,7 +113,7 @@ fn alter(parser: &mut Parser<'_>) -> Result<Result<EnumerationStatement>, Parser
     } else if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
         EnumerationChange::Move { schema: parser.parse_identifier()?.value }
     } else {
-        let hint = "there are ADD VALUE, RENAME VALUE, RENAME TO and SET SCHEMA";
+        let hint = "use ADD VALUE, RENAME VALUE, RENAME TO or SET SCHEMA";
         return Ok(Err(not_supported("this form of ALTER TYPE").with_hint(hint)));
     };
     end(parser)?;

@@ -63,7 +63,7 @@ impl TableOptions {
             let Some(name) = NAMES.into_iter().find(|name| same_name(name, &key.value)) else {
                 let hint = match nearest_name(&key.value, NAMES) {
                     Some(near) => format!("did you mean {near}?"),
-                    None => format!("there are: {}", NAMES.join(", ")),
+                    None => format!("available: {}", NAMES.join(", ")),
                 };
                 return Err(sql_error(format!("no table option named {}", key.value)).with_hint(hint));
             };

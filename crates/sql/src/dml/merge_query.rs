@@ -113,7 +113,7 @@ impl ClauseReading<'_> {
             MergeClauseKind::NotMatched => false,
             MergeClauseKind::NotMatchedBySource | MergeClauseKind::NotMatchedByTarget => {
                 return Err(not_supported(format_args!("WHEN {}", clause.clause_kind))
-                    .with_hint("there are WHEN MATCHED and WHEN NOT MATCHED; for other rows write UPDATE or DELETE"));
+                    .with_hint("use WHEN MATCHED or WHEN NOT MATCHED; for other rows write UPDATE or DELETE"));
             }
         };
         let mut condition = clause.predicate.take();

@@ -55,7 +55,7 @@ impl ExplainOptions {
                 }
                 other => {
                     return Err(sql_error(format!("unrecognized EXPLAIN option \"{other}\"")).with_hint(
-                        "there are ANALYZE, VERBOSE, TIMING and FORMAT; BUFFERS, COSTS, SETTINGS, SUMMARY and WAL have \
+                        "use ANALYZE, VERBOSE, TIMING or FORMAT; BUFFERS, COSTS, SETTINGS, SUMMARY and WAL have \
                          no effect",
                     ));
                 }

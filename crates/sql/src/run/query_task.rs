@@ -134,6 +134,7 @@ fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     let text = text.unwrap_or("no message");
     no_thread(text).unwrap_or_else(|| {
-        Error::internal(format!("the query panicked: {text}")).with_hint("please report it with the statement")
+        Error::internal(format!("the query panicked: {text}"))
+            .with_hint("this is a bug of atsdb: please report it with the statement")
     })
 }

@@ -265,7 +265,7 @@ impl Session {
                 done => return done,
             }
         }
-        Err(Error::new(ErrorKind::Conflict, "other writers keep changing the table").with_hint("try again"))
+        Err(Error::new(ErrorKind::Conflict, "other writers keep changing the table").with_hint("retry"))
     }
 
     /// Adds pages of new indexes to existing chunks: now, or after the transaction is committed.

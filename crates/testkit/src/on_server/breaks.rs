@@ -63,6 +63,6 @@ pub fn a_connection_that_breaks_is_replaced(subject: Subject) {
     proxy.set(AtCommit::BreakNow);
     let error = held.tables().unwrap_err();
     assert_eq!(error.kind(), atsdb_core::ErrorKind::Unavailable, "{error}");
-    assert!(held.tables().unwrap_err().to_string().contains("ask again"));
+    assert!(held.tables().unwrap_err().to_string().contains("retry the query"));
     assert_eq!(count(&*store, table), 5);
 }

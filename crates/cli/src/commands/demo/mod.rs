@@ -48,7 +48,7 @@ const CHART: &str = "SELECT date_trunc('month', time_hour) AS since, avg(temp) A
 pub(super) fn run(args: &DemoArgs) -> Result<()> {
     if !args.weather.is_file() {
         return Err(Error::not_found(format!("there is no file {}", args.weather.display()))
-            .with_hint("it is examples/weather.csv.gz of the source"));
+            .with_hint("run the demo in a clone of the repository, or name its examples/weather.csv.gz"));
     }
     let folder = args.dir.as_path();
     let store = folder.join("demo.db").display().to_string();

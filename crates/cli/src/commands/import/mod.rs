@@ -250,7 +250,8 @@ fn existing_table(engine: &Engine, name: &str) -> Result<Option<Table>> {
         None if definition.sequence => "a sequence".to_owned(),
         None => return Ok(Some(table)),
     };
-    Err(Error::usage(format!("{name} is {what}: no rows go into it")).with_hint("import into another table"))
+    Err(Error::usage(format!("{name} is {what}: rows cannot be imported into it"))
+        .with_hint("import into another table"))
 }
 
 fn create(engine: &Engine, existing: Option<Table>, declared: &DeclaredTable, report: Report) -> Result<()> {

@@ -81,7 +81,7 @@ pub(super) fn unused(options: &Options, definition: &TableDefinition) -> Result<
 pub(super) fn inputs(files: &[SourceFile], options: &Options) -> Result<Vec<Input>> {
     let is_stdin = |file: &&SourceFile| matches!(file, SourceFile::Local(path) if path.as_path() == Path::new("-"));
     if files.iter().filter(is_stdin).count() > 1 {
-        return Err(Error::usage("stdin (-) can be read once").with_hint("leave out all - but one"));
+        return Err(Error::usage("stdin (-) can only be read once").with_hint("name - once"));
     }
     let input = |file: &SourceFile| match file {
         file if is_stdin(&file) => Ok(Input::Reader("stdin".to_owned(), Box::new(Stdin::default()))),

@@ -54,7 +54,7 @@ pub(super) fn input(path: &Path, options: &Options, is_only: bool) -> Result<Inp
         (None, []) => return Err(Error::not_found(format!("{file} has no tables"))),
         (None, tables) => {
             return Err(Error::usage(format!("{file} has several tables")).with_hint(format!(
-                "name one of them: 'sqlite:{file}#{}'; there are: {}",
+                "name one of them: 'sqlite:{file}#{}'; available: {}",
                 tables[0],
                 tables.join(", ")
             )));

@@ -28,7 +28,7 @@ pub(super) fn outcome(url: &str, findings: &[FindingJson], hint: &str) -> Result
         (0, None) => Ok(()),
         (0, Some(FindingJson { location, problem, .. })) => {
             Err(Error::new(ErrorKind::Unavailable, format!("{url} could not be checked: {location}: {problem}"))
-                .with_hint("no damage is known: provide what was missing, and check again"))
+                .with_hint("no damage was found up to there: make what is named above readable, and run verify again"))
         }
         (count, rest) => {
             let rest = if rest.is_some() { ", and could not be checked to its end" } else { "" };

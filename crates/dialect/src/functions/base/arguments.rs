@@ -144,7 +144,7 @@ fn unknown_parameter(known: &NamedFunction, name: &str) -> Error {
         Some(near) => error.with_hint(format!("did you mean {near}?")),
         None => {
             let names: Vec<&str> = known.parameters.iter().map(|names| names[0]).collect();
-            error.with_hint(format!("there are: {}", names.join(", ")))
+            error.with_hint(format!("available: {}", names.join(", ")))
         }
     }
 }

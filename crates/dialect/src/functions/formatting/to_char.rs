@@ -240,7 +240,7 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
     );
     if of.is_interval && is_of_calendar {
         return Err(sql_error("to_char: an interval has no name of a month or day, no week and no zone")
-            .with_hint("there are YYYY MM DD HH24 HH12 MI SS MS US"));
+            .with_hint("use YYYY MM DD HH24 HH12 MI SS MS US"));
     }
     let name = |name: &str, width: usize| {
         let width = if pattern.is_bare { 0 } else { width };

@@ -55,7 +55,7 @@ impl Connection {
         match self.may_see(backend.user.as_deref()) {
             true => Ok(true),
             false => Err(PgError::error("42501", format!("permission denied to {what}"))
-                .with_hint("users end what is their own, users with the role admin everything")),
+                .with_hint("only the role admin may end sessions and statements of other users")),
         }
     }
 }

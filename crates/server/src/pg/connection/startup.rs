@@ -78,7 +78,7 @@ async fn introduced(io: &mut Io, peer: Peer, shared: &PgShared, has_place: bool)
     }
     let is_encrypted = identity.is_some();
     if !peer.is_local && !is_encrypted {
-        let error = PgError::fatal("28000", "no encryption: this address is for connections with TLS alone");
+        let error = PgError::fatal("28000", "no encryption: this address accepts only connections with TLS");
         return Err(error.with_hint("connect with sslmode=require, or better verify-full").into());
     }
     let last = |wanted: &str| parameters.iter().rfind(|(name, value)| name == wanted && !value.is_empty());
@@ -121,7 +121,7 @@ async fn without_database(
     match authenticate(io, user, peer, &authority.access, end_point).await {
         Ok(caller) => {
             let there = names(&databases.visible(&caller, authority, peer));
-            error.with_hint(format!("there is: {there}")).into()
+            error.with_hint(format!("available: {there}")).into()
         }
         Err(Failure::Error(wrong)) if wrong.code == WRONG_PASSWORD && !databases.are_all_open() => {
             refused(Refusal::Unverifiable).into()

@@ -120,7 +120,8 @@ impl BinaryReader {
                 }
             }
             if at > ROW_BYTES_MAX {
-                return Err(PgError::error("54000", "a row is too long").with_hint("is the format right?"));
+                return Err(PgError::error("54000", "a row is too long")
+                    .with_hint("check that the data have the FORMAT that COPY names"));
             }
         }
         Ok((at <= bytes.len()).then_some(at))

@@ -56,7 +56,8 @@ impl TextReader {
         self.rest.extend(piece);
         let row_count = self.read(columns, false)?;
         if self.rest.len() > ROW_BYTES_MAX {
-            return Err(PgError::error("54000", "a row is too long").with_hint("is the format right?"));
+            return Err(PgError::error("54000", "a row is too long")
+                .with_hint("check that the data have the FORMAT that COPY names"));
         }
         Ok(row_count)
     }

@@ -93,9 +93,9 @@ fn nobody_learns_of_a_database_that_is_not_theirs() {
         assert_ne!(listed("anna", "a-pass", path).0, 401, "{path}");
     }
     let (status, text) = listed("anna", "a-pass", "/api/sql?db=nowhere&sql=SELECT+1");
-    assert!(status == 404 && text.contains("(there is: air)"), "{text}");
+    assert!(status == 404 && text.contains("(available: air)"), "{text}");
     let (status, text) = listed("boss", "b-pass", "/api/sql?sql=SELECT+1");
-    assert!(status == 400 && text.contains("(there is: machines)"), "{text}");
+    assert!(status == 400 && text.contains("(available: machines)"), "{text}");
     let metrics = listed("anna", "a-pass", "/metrics").1;
     assert!(metrics.contains("lines_stored_total{database=\"air\"}"), "{metrics}");
     assert!(!metrics.contains("lines_stored_total{database=\"machines\"}"), "{metrics}");
@@ -137,7 +137,7 @@ fn roles_hold_over_postgresqls_protocol() {
     // That a database does not exist is for users only.
     let unknown = several.connect("user=anna password=a-pass dbname=nowhere").map(drop).unwrap_err();
     assert_eq!(unknown.code(), Some(&SqlState::INVALID_CATALOG_NAME), "{unknown}");
-    assert_eq!(unknown.as_db_error().unwrap().hint(), Some("there is: air"));
+    assert_eq!(unknown.as_db_error().unwrap().hint(), Some("available: air"));
     for keywords in ["user=anna password=wrong dbname=nowhere", "user=nobody password=x dbname=nowhere"] {
         let error = several.connect(keywords).map(drop).unwrap_err();
         assert_eq!(error.code(), Some(&SqlState::INVALID_PASSWORD), "{keywords}: {error}");
@@ -181,7 +181,7 @@ fn flight_sql_checks_the_users_of_the_database() {
         assert_eq!(error.code(), Code::Unauthenticated, "{database} {user}: {error}");
     }
     let unnamed = client("", "anna", "a-pass").info("SELECT 1").unwrap_err();
-    assert!(unnamed.message().ends_with("(there is: air)"), "{unnamed}");
+    assert!(unnamed.message().ends_with("(available: air)"), "{unnamed}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_database_without_users_is_open_beside_one_with_users() {
     let listed = several.send("GET", "/api/databases", &[], "");
     assert_eq!((listed.status, listed.text()), (200, "{\"databases\":[\"air\"]}"));
     let unknown = several.connect("user=me dbname=nowhere").map(drop).unwrap_err();
-    assert_eq!(unknown.as_db_error().unwrap().hint(), Some("there is: air"));
+    assert_eq!(unknown.as_db_error().unwrap().hint(), Some("available: air"));
     // A page under a host name of its own could otherwise use the open one.
     let mut stream = TcpStream::connect(several.server.http_address().unwrap()).unwrap();
     write!(stream, "GET /api/databases HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n").unwrap();

@@ -33,7 +33,7 @@ fn an_unknown_database_is_an_error_with_the_names_of_those_that_exist() {
     for keywords in ["user=me dbname=nowhere", "user=me"] {
         let error = several.connect(keywords).map(drop).unwrap_err();
         assert_eq!(error.code(), Some(&SqlState::INVALID_CATALOG_NAME), "{error}");
-        assert_eq!(error.as_db_error().unwrap().hint(), Some("there is: air, machines"));
+        assert_eq!(error.as_db_error().unwrap().hint(), Some("available: air, machines"));
     }
     let mut air = several.connect("user=me dbname=air").unwrap();
     let names = "SELECT datname, datname = current_database() FROM pg_database ORDER BY 1";
@@ -72,7 +72,7 @@ fn lines_reach_the_database_that_they_name() {
     assert_eq!(several.table_count("air"), 0);
     let missing = several.post("/write?db=nowhere", line);
     assert_eq!(missing.status, 404);
-    assert!(missing.text().contains("database not found: \\\"nowhere\\\" (there is: air, machines)"), "{missing:?}");
+    assert!(missing.text().contains("database not found: \\\"nowhere\\\" (available: air, machines)"), "{missing:?}");
     let unnamed = several.post("/write", line);
     assert_eq!(unnamed.status, 400);
     assert!(unnamed.text().contains("names no database") && unnamed.text().contains("air, machines"), "{unnamed:?}");
@@ -145,7 +145,7 @@ fn flight_sql_names_a_database_in_a_header() {
     let unknown = client("nowhere").info("SELECT 1").unwrap_err();
     assert_eq!(
         (unknown.code(), unknown.message()),
-        (Code::NotFound, "database not found: \"nowhere\" (there is: air, machines)")
+        (Code::NotFound, "database not found: \"nowhere\" (available: air, machines)")
     );
     let unnamed = client("").info("SELECT 1").unwrap_err();
     assert_eq!(unnamed.code(), Code::InvalidArgument);
