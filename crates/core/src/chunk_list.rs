@@ -36,7 +36,7 @@ impl ChunkList {
         if !keys.is_sorted_by(|a, b| order(a) < order(b)) {
             let list = ListKey::chunks(None, table);
             return Err(Error::corrupt(format!("{list} is in disorder"))
-                .with_hint("run verify to find what is affected, and restore that from a backup"));
+                .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup"));
         }
         let mut list = Self { table, keys, latest: Vec::new(), sums: ChunkSums::default(), newest };
         list.keys.iter().for_each(|key| list.sums.add(key));

@@ -59,7 +59,7 @@ impl ListKey {
     pub fn damaged(&self, found: ListState, recorded: ListState) -> Error {
         let problem = describe_mismatch(found, recorded);
         Error::corrupt(format!("{self} is damaged: {problem}"))
-            .with_hint("run verify to find what is affected, and restore that from a backup")
+            .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
     }
 
     /// Returns [`damaged`](Self::damaged) unless the list equals its record.

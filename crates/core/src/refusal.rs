@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use crate::id::{ColumnId, TableId};
 use crate::store::{BatchId, StageId};
 
-const VERIFY: &str = "run verify to find what is affected, and restore that from a backup";
+const VERIFY: &str = "run atsdb verify to list all damage, and restore what is damaged from a backup";
 
 /// No table has this number.
 pub fn no_table(table: TableId) -> Error {

@@ -114,7 +114,7 @@ impl Bucket {
         }
         found.sort();
         if found.is_empty() {
-            return Err(Error::new(ErrorKind::NotFound, format!("no object fits {shown}"))
+            return Err(Error::new(ErrorKind::NotFound, format!("no object matches {shown}"))
                 .with_hint("a folder ends with a slash; * does not match a slash, ** matches folders"));
         }
         Ok(found)

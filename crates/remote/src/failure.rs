@@ -78,7 +78,7 @@ pub(crate) fn explain(shown: &str, failure: &Failure) -> Error {
         Some(412) => changed(shown),
         Some(status) => {
             Error::new(ErrorKind::Unavailable, format!("{shown}: its server answers with status {status}{cause}"))
-                .with_hint("try again later, or check the address")
+                .with_hint("retry later, or check the address")
         }
         None => unreached(shown, is_s3, cause),
     }

@@ -139,11 +139,11 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
     let location = path.display();
     if is_damage(&error) {
         let (message, hint) = if primary_code(&error) == Some(ffi::SQLITE_CORRUPT) {
-            let hint = "look for read errors in the system's log; run verify to find what is affected, and restore that \
-                        from a backup";
+            let hint = "look for read errors in the system's log; run atsdb verify to list all damage, and restore \
+                        what is damaged from a backup";
             (format!("the store {location} is damaged, or the disk could not read it: {error}"), hint)
         } else {
-            let hint = "run verify to find what is affected, and restore that from a backup";
+            let hint = "run atsdb verify to list all damage, and restore what is damaged from a backup";
             (format!("the store {location} is damaged: {error}"), hint)
         };
         return Error::corrupt(message).with_hint(hint).with_source(error);

@@ -257,7 +257,7 @@ fn staged_chunks(
 }
 
 fn damaged(problem: &str) -> Error {
-    Error::corrupt(problem).with_hint("run verify to find what is affected, and restore that from a backup")
+    Error::corrupt(problem).with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
 }
 
 fn chunk_key_of(entry: &ChunkEntry) -> ChunkKey {

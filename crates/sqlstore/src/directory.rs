@@ -68,7 +68,7 @@ impl PageDirectory {
         match rest.is_empty() && places.iter().all(|location| location.first <= i64::MAX as u64 / 2) {
             true => Ok(Self(places)),
             false => Err(Error::corrupt("a chunk's list of pages is damaged")
-                .with_hint("run verify to find what is affected, and restore that from a backup")),
+                .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")),
         }
     }
 }

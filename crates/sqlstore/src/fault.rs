@@ -84,7 +84,7 @@ impl Fault {
             ),
             Self::Damaged => Failure::Server(
                 Error::corrupt(format!("the store {location} is damaged: {reason}"))
-                    .with_hint("run verify to find what is affected, and restore that from a backup"),
+                    .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup"),
             ),
         }
     }

@@ -85,7 +85,7 @@ pub(crate) struct PageLocation {
 impl PageLocation {
     fn missing(&self, column: ColumnId) -> Error {
         refusal::page_missing(ChunkId(self.chunk), column)
-            .with_hint("run verify to find what is affected, and restore that from a backup")
+            .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
     }
 }
 

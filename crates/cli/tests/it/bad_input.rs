@@ -45,7 +45,7 @@ fn an_import_without_a_table_does_not_take_the_first_file_for_its_name() {
     let case = Case::new();
     case.write("feb.csv", "time,a\n2024-02-01,1\n");
     case.write("jan.csv", "time,a\n2024-01-01,1\n");
-    let message = "feb.csv is a file, and stands where the table is named";
+    let message = "feb.csv is a file, but this argument names the table";
     for flags in [&["import", "a.db", "feb.csv", "jan.csv"][..], &["import", "a.db", "feb.csv", "jan.csv", "--dry-run"]]
     {
         case.run(flags).failed(1, &[message, "atsdb import URL TABLE FILE"]);

@@ -267,7 +267,7 @@ fn objects_of_a_bucket_are_imported() {
     assert_eq!(case.query("a.db", "SELECT count(*), sum(v) FROM p"), "60000,2970000");
     let before = case.names();
     import("new", "s3://bucket/logs/none.csv", &[]).failed(2, &["s3://bucket/logs/none.csv does not exist, NoSuchKey"]);
-    import("new", "s3://bucket/none/*.csv", &[]).failed(2, &["no object fits s3://bucket/none/*.csv"]);
+    import("new", "s3://bucket/none/*.csv", &[]).failed(2, &["no object matches s3://bucket/none/*.csv"]);
     let run = import("new", "s3://no-such-bucket/x.csv", &[]).failed(2, &["NoSuchBucket"]);
     assert!(!run.stderr.contains("the-secret"), "{}", run.stderr);
     assert_eq!(case.names(), before);

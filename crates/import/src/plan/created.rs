@@ -91,7 +91,7 @@ impl Planner<'_> {
         let is_field = |name: &str| self.merged.iter().any(|column| same_name(&column.name, name));
         let time = definition.time_column().map_or("time", |column| column.name.as_str());
         match self.options.key.iter().find(|name| !is_column(name) && is_field(name)) {
-            Some(name) => Err(Error::usage(format!("--key: {name} is a part of the time, and no column of its own"))
+            Some(name) => Err(Error::usage(format!("--key: {name} is a part of the time, not a separate column"))
                 .with_hint(format!("name the time in its place: {time}; --time names one column as the time instead"))),
             None => Ok(()),
         }

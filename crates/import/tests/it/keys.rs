@@ -30,7 +30,7 @@ fn a_key_with_the_time_or_of_a_plain_table_is_the_primary_key() {
 fn a_part_of_the_time_in_a_key_is_named_as_such() {
     let text = "symbol,date,time,v\nA,2024-01-01,10:00,1\nB,2024-01-01,10:01,2\n";
     let error = refused_with(text, &key(&["symbol", "Date"]));
-    assert_eq!(error.message(), "--key: Date is a part of the time, and no column of its own");
+    assert_eq!(error.message(), "--key: Date is a part of the time, not a separate column");
     assert!(error.hint().is_some_and(|hint| hint.starts_with("name the time in its place: time;")), "{error:?}");
     assert_eq!(with(text, &key(&["symbol", "time"])).report.definition.unique.len(), 1);
     let apart = Options { time: vec!["date".to_owned()], ..key(&["symbol", "date"]) };

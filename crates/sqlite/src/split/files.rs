@@ -202,7 +202,7 @@ impl PageFiles {
             PageFileError::Io(error) => unavailable("read", &path, error),
             PageFileError::Damaged(problem) => {
                 Error::corrupt(format!("{what}: its page file {} {problem}", path.display()))
-                    .with_hint("run verify to find what is affected, and restore that from a backup")
+                    .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
             }
             PageFileError::Newer(version) => {
                 let message = format!("the page file {} has format {version}, which is newer", path.display());

@@ -62,8 +62,8 @@ fn refuse_file_as_table(name: &str, existing: Option<&Table>) -> Result<()> {
     if existing.is_some() || path.extension().is_none() || !path.is_file() {
         return Ok(());
     }
-    Err(Error::usage(format!("{name} is a file, and stands where the table is named")).with_hint(
-        "the table comes before the files: atsdb import URL TABLE FILE...; in the shell behind it: .import FILE TABLE",
+    Err(Error::usage(format!("{name} is a file, but this argument names the table")).with_hint(
+        "the table comes before the files: atsdb import URL TABLE FILE...; in the shell after them: .import FILE TABLE",
     ))
 }
 

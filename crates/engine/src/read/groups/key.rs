@@ -190,7 +190,7 @@ impl Packing {
             };
             if !is_within {
                 return Err(Error::corrupt("a chunk has values beyond the bounds that its descriptor states")
-                    .with_hint("run verify to find what is affected, and restore that from a backup"));
+                    .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup"));
             }
         }
         // Without keys, all rows have the same.

@@ -98,7 +98,7 @@ impl<'a> Evaluation<'a> {
         let column = &self.table.definition.columns[position];
         if self.unique.columns.contains(&column.id) && distinct(old, new)?.has_true() {
             return Err(not_supported(format_args!(
-                "DO UPDATE of {}, which belongs to the key that decides",
+                "DO UPDATE of {}, which belongs to the key of ON CONFLICT",
                 column.name
             ))
             .with_hint("UPDATE changes keys"));
