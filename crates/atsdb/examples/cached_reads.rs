@@ -1,4 +1,4 @@
-//! How fast the same rows are read from a SQLite file, from servers, and from servers through this machine's page
+//! How fast the same rows are read from an SQLite file, from servers, and from servers through this machine's page
 //! cache; also with a network between that takes its time. And the
 //! last hours: from the file, preloaded, and from a plain SQLite table with an index on the time.
 //!

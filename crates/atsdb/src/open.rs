@@ -17,7 +17,7 @@ use std::time::Duration;
 /// Opens the store at a URL with the defaults of [`OpenOptions::new`]: it is created if it does not exist, with full
 /// durability.
 ///
-/// A plain path is a SQLite file. `sqlite:PATH` is the same, and with `?split=slice` or `?shards=N` it is a folder of
+/// A plain path is an SQLite file. `sqlite:PATH` is the same, and with `?split=slice` or `?shards=N` it is a folder of
 /// many files. `memory:` is a store in the memory of this process. `postgresql://user@host/database` and
 /// `mariadb://user@host/database` (or `mysql://`) are stores in a database of a server; `docs/reference/stores.md`
 /// describes their options.

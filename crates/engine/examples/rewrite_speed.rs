@@ -1,4 +1,4 @@
-//! Prints how fast one integer column of every row is changed, and how fast an index is built and probed, in a SQLite
+//! Prints how fast one integer column of every row is changed, and how fast an index is built and probed, in an SQLite
 //! file: the cost of `UPDATE t SET i2 = i2 + 2` and `CREATE INDEX` below SQL.
 //!
 //! `cargo run --release -p atsdb-engine --example rewrite_speed [ROWS]`

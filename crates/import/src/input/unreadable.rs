@@ -32,7 +32,7 @@ pub(crate) fn refuse_unreadable(
             ("is a tar archive".to_owned(), format!("unpack it on the way: tar -xOf {name} | atsdb import URL TABLE -"))
         }
         head if head.starts_with(b"SQLite format 3\0") => (
-            "is a SQLite database".to_owned(),
+            "is an SQLite database".to_owned(),
             format!("name a table of it: atsdb import URL TABLE 'sqlite:{name}#TABLE'"),
         ),
         head => {

@@ -242,7 +242,7 @@ fn files_with_nothing_in_common_are_refused() {
 fn files_that_are_not_tables_are_refused_with_a_hint() {
     for (content, message) in [
         (b"\xff\xfe\0\0a\0\0\0".to_vec(), "a.csv is UTF-32"),
-        (b"SQLite format 3\0....".to_vec(), "a.csv is a SQLite database"),
+        (b"SQLite format 3\0....".to_vec(), "a.csv is an SQLite database"),
         (b"".to_vec(), "a.csv: no columns: there is nothing in it"),
     ] {
         assert_eq!(refused(content).message(), message);

@@ -7,7 +7,7 @@
 //! cargo run --release -p atsdb-server --example server_speed -- answer [ROWS]
 //! ```
 //!
-//! The server is a process of its own, with a SQLite file and durability full.
+//! The server is a process of its own, with an SQLite file and durability full.
 
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]

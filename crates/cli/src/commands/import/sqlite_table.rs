@@ -1,4 +1,4 @@
-//! `sqlite:FILE#TABLE`: the rows of a table of a SQLite file, as JSON objects for the importer. A table without rows
+//! `sqlite:FILE#TABLE`: the rows of a table of an SQLite file, as JSON objects for the importer. A table without rows
 //! has its declared columns.
 
 use crate::console::prefetch::{Prefetch, PrefetchedBytes};
@@ -14,10 +14,10 @@ use std::path::Path;
 /// The size in bytes of what is handed over at once.
 const PART_BYTES: usize = 256 << 10;
 
-/// The table that every store in a SQLite file has.
+/// The table that every store in an SQLite file has.
 const STORE_TABLE: &str = "atsdb_store";
 
-/// Whether an argument names a table of a SQLite file.
+/// Whether an argument names a table of an SQLite file.
 pub(super) fn is_sqlite(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("sqlite:"))
 }
