@@ -125,7 +125,10 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Attempt<StoreFacts>
             Error::corrupt(format!("the store {location} lacks its table atsdb_store"))
         } else {
             Error::new(ErrorKind::NotAStore, format!("{location} is an SQLite database, but not an atsdb store"))
-                .with_hint("name a file that does not exist yet, or import from this one")
+                .with_hint(
+                    "name a new file as the store, and import the tables of this one: atsdb import STORE TABLE \
+                     sqlite:FILE#TABLE",
+                )
         }));
     }
     let format: i64 =

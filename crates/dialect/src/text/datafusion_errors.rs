@@ -179,7 +179,8 @@ fn from_plan(message: &str) -> Error {
         && let Some((column, _)) = rest.split_once("\" must appear in the GROUP BY")
     {
         return sql_error(format!("{column} is neither in GROUP BY nor in an aggregate function")).with_hint(
-            "in GROUP BY a name means the table's column rather than an alias: repeat the expression, or GROUP BY 1",
+            "add it to GROUP BY, or use an aggregate of it; in GROUP BY a name means the table's column, not an alias: \
+             GROUP BY 1 groups by the first item of SELECT",
         );
     }
     if let Some(table) = message.strip_prefix("Invalid qualifier ") {

@@ -246,7 +246,6 @@ const OF_VALUES: &[Rule] = &[
     (&["' is not a time"], "22007"),
     (&["interval amount"], "22007"),
     (&["cannot be converted to"], "42804"),
-    (&["does not become"], "42804"),
     (&["verflow"], "22003"),
     (&["too large to store"], "22003"),
     (&["too small to store"], "22003"),

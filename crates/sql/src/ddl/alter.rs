@@ -368,13 +368,13 @@ fn widen(column: &mut Column, to: ColumnType) -> Result<()> {
     };
     if from != to && !wider && !has_more_digits {
         return Err(sql_error(format!(
-            "column {} of type {} does not become {}",
+            "column {} of type {} cannot be converted to {}",
             column.name,
             from.sql_name(),
             to.sql_name()
         ))
         .with_hint(
-            "a column takes a wider type of its family; for another one ADD COLUMN, UPDATE it, and DROP the old",
+            "a column can get a wider type of its family; for any other type ADD COLUMN, UPDATE, and DROP COLUMN",
         ));
     }
     if let (T::Float32, T::Float64, Some(Value::Float(value))) = (from, to, &mut column.missing) {

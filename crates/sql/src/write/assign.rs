@@ -58,7 +58,7 @@ impl Assignment<'_> {
                 self.times(unit)
             }
             (DataType::Timestamp(..) | DataType::Date32, other) if other != ColumnType::Date => {
-                Err(Error::invalid(format!("a time does not become {}", other.sql_name()))
+                Err(Error::invalid(format!("a time cannot be converted to {}", other.sql_name()))
                     .with_hint("choose what it counts: CAST(extract(epoch FROM time) AS BIGINT)"))
             }
             (DataType::Float64, ColumnType::Float32) => self.narrow_floats(),
