@@ -59,13 +59,12 @@ fn which(args: &RestoreArgs) -> Result<BackupSelector> {
 }
 
 fn milliseconds(at: &str) -> Result<i64> {
-    match Moment::parse(at)? {
+    const HOW_TO_WRITE: &str = "write it as '2024-03-01 12:00:00', UTC";
+    match Moment::parse(at).map_err(|error| error.with_hint(HOW_TO_WRITE))? {
         Moment::Nanoseconds(nanoseconds) => {
             let milliseconds = nanoseconds.div_euclid(1_000_000);
             Ok(i64::try_from(milliseconds).unwrap_or(if milliseconds < 0 { i64::MIN } else { i64::MAX }))
         }
-        Moment::Count(_) => {
-            Err(Error::usage(format!("cannot read the time {at}")).with_hint("write it as '2024-03-01 12:00:00', UTC"))
-        }
+        Moment::Count(_) => Err(Error::usage(format!("cannot read the time {at:?}")).with_hint(HOW_TO_WRITE)),
     }
 }

@@ -76,6 +76,11 @@ fn backups_are_made_listed_checked_and_restored() {
     assert_eq!(hash(&case, "c.db"), before);
     case.run(&["backup", "--list", "backup"]).failed(2, &["there is no backup in "]);
     case.run(&["restore", "backups", "a.db"]).failed(2, &["already", "--overwrite"]);
+    // A count of a table's unit is no time of a backup.
+    for at in ["yesterday", "1709294400"] {
+        let refused = ["cannot read the time", at, "hint: write it as '2024-03-01 12:00:00', UTC"];
+        case.run(&["restore", "backups", "d.db", "--at", at]).failed(1, &refused);
+    }
     case.run(&["restore", "backups", "d.db", "--at", "2001-01-01"])
         .failed(2, &["no backup of that time", "the oldest is of"]);
     for more in [&[][..], &["--at", "2001-01-01"]] {
