@@ -184,8 +184,8 @@ impl<'a> CopyStage<'a> {
             let mut first = there.min(strings.len());
             for part in strings[first..].chunks(STRINGS_PER_CALL) {
                 let values: Vec<&[u8]> = part.iter().map(Vec::as_slice).collect();
-                let given = self.store.map_values(id, column.id, capacity, &values)?;
-                if !given.iter().map(|index| *index as usize).eq(first..first + part.len()) {
+                let indices = self.store.map_values(id, column.id, capacity, &values)?;
+                if !indices.iter().map(|index| *index as usize).eq(first..first + part.len()) {
                     let label = format!("table {}, column {}", table.table.definition.name, column.name);
                     let message =
                         format!("{label}: another program added strings to the dictionary of {}", self.store.url());
