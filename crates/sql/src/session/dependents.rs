@@ -162,7 +162,7 @@ impl Session {
         snapshot: &ReadSnapshot,
     ) -> Result<[Option<PlannedQuery>; 2]> {
         // A table in memory is planned as a stored one where definitions are given.
-        let present = as_if.iter().filter_map(|given| snapshot.tables().iter().find(|table| table.id == given.id));
+        let present = as_if.iter().filter_map(|changed| snapshot.tables().iter().find(|table| table.id == changed.id));
         let both = [(query.to_owned(), present.cloned().collect()), (written.to_owned(), as_if)];
         let snapshot = snapshot.clone();
         self.worker.plan(move |state| Ok(both.map(|(query, as_if)| PlannedQuery::of(&query, as_if, state, &snapshot))))

@@ -1,7 +1,7 @@
 //! The statement `COPY`: what is copied, and from or to where.
 
 use super::option_words::{names_up_to_parenthesis, quoted_text, read, unknown_format};
-use super::options::{CopyFormat, CopyOptions, GivenOptions, check_names};
+use super::options::{CopyFormat, CopyOptions, ParsedOptions, check_names};
 use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::words::{Word, Words};
 
@@ -58,7 +58,7 @@ impl CopyStatement {
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let mut words = Words::new(text);
         words.accept("copy");
-        let mut given = GivenOptions::default();
+        let mut parsed = ParsedOptions::default();
         let source = match words.accept_symbol('(') {
             true => CopySource::Query(query(&mut words)?),
             false => {
@@ -70,7 +70,7 @@ impl CopyStatement {
                     && !ahead.accept("to")
                 {
                     words = ahead;
-                    given.format = Some(CopyFormat::Binary);
+                    parsed.format = Some(CopyFormat::Binary);
                 }
                 table(&mut words)?
             }
@@ -93,19 +93,19 @@ impl CopyStatement {
                 let next = words.next();
                 return Err(words.unexpected(next));
             }
-            given.delimiter = Some(quoted_text(&mut words, false)?);
+            parsed.delimiter = Some(quoted_text(&mut words, false)?);
         } else {
             words = before;
         }
-        read(&mut words, &mut given, is_in)?;
+        read(&mut words, &mut parsed, is_in)?;
         let condition = words.accept("where").then(|| condition(&words));
         match condition {
             Some(_) if !is_in => return Err(StatementError::syntax("WHERE clause not allowed with COPY TO")),
             Some(_) => {}
             None => words.end()?,
         }
-        let (has_options, may_replace) = (!given.is_empty(), given.overwrite.unwrap_or(false));
-        let file_format = given.file_format;
+        let (has_options, may_replace) = (!parsed.is_empty(), parsed.overwrite.unwrap_or(false));
+        let file_format = parsed.file_format;
         if let Some(format) = file_format {
             if !matches!(target, CopyTarget::File(_) | CopyTarget::Parameter(_)) {
                 return Err(unknown_format(format));
@@ -115,7 +115,7 @@ impl CopyStatement {
                 return Err(StatementError::invalid_option(message));
             }
         }
-        let options = given.options(is_in)?;
+        let options = parsed.options(is_in)?;
         Ok(Self { source, is_in, target, options, file_format, has_options, may_replace, condition })
     }
 

@@ -58,7 +58,7 @@ impl DirectRows {
     pub(crate) fn of(plan: &LogicalPlan, headings: &Headings) -> Option<Self> {
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
         let outputs = plan.schema().iter().map(Column::from).collect();
-        let mut form = Form::new(outputs);
+        let mut form = DirectRowsBuilder::new(outputs);
         let mut plan = plan;
         loop {
             plan = match plan {
@@ -306,7 +306,7 @@ impl DirectRows {
 }
 
 /// The parts of a plan that were found on the way down to its table.
-struct Form {
+struct DirectRowsBuilder {
     /// The columns of the answer, with the names in the next lower step of the plan.
     outputs: Vec<Column>,
     order: Vec<(Column, SortOptions)>,
@@ -316,7 +316,7 @@ struct Form {
     counts: bool,
 }
 
-impl Form {
+impl DirectRowsBuilder {
     fn new(outputs: Vec<Column>) -> Self {
         Self {
             outputs,
