@@ -81,21 +81,9 @@ impl CopyStatement {
             other => return Err(words.unexpected(other)),
         };
         let target = target(&mut words)?;
-        let before = words.clone();
-        let is_table = matches!(source, CopySource::Table { .. });
-        // The oldest form, which a query never had.
-        let names_delimiters = |words: &mut Words<'_>| {
-            let is_short = matches!(words.peek(), Some(Word::Name(name)) if name == "delimiters");
-            is_short || words.accept("using")
-        };
-        if is_table && names_delimiters(&mut words) {
-            if !words.accept("delimiters") {
-                let next = words.next();
-                return Err(words.unexpected(next));
-            }
-            parsed.delimiter = Some(quoted_text(&mut words, false)?);
-        } else {
-            words = before;
+        // A query never had the oldest form.
+        if matches!(source, CopySource::Table { .. }) {
+            parsed.delimiter = oldest_delimiter(&mut words)?;
         }
         read(&mut words, &mut parsed, is_in)?;
         let condition = words.accept("where").then(|| condition(&words));
@@ -145,6 +133,19 @@ fn table(words: &mut Words<'_>) -> Result<CopySource, StatementError> {
     }
     let columns = if words.accept_symbol('(') { names_up_to_parenthesis(words)? } else { Vec::new() };
     Ok(CopySource::Table { name, columns })
+}
+
+/// The delimiter in PostgreSQL's oldest form, `USING DELIMITERS 'text'`, if the next words are that.
+fn oldest_delimiter(words: &mut Words<'_>) -> Result<Option<String>, StatementError> {
+    let has_using = words.accept("using");
+    if words.accept("delimiters") {
+        return quoted_text(words, false).map(Some);
+    }
+    if has_using {
+        let next = words.next();
+        return Err(words.unexpected(next));
+    }
+    Ok(None)
 }
 
 fn target(words: &mut Words<'_>) -> Result<CopyTarget, StatementError> {
