@@ -2,7 +2,7 @@
 
 use crate::index_spec::IndexSpec;
 use crate::merge::RowVersions;
-use crate::part::Part;
+use crate::part::TablePart;
 use crate::state::{TableMatches, TableState};
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::util::display::array_value_to_string;
@@ -31,7 +31,7 @@ impl TableState {
 }
 
 /// Compares new rows with each other and with the rows of the table.
-pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -> Result<ConflictResolution> {
+pub(crate) fn resolve(state: &TableState, part: &TablePart, policy: ConflictPolicy) -> Result<ConflictResolution> {
     let keys: Vec<usize> = (0..state.indexes().len()).filter(|index| state.indexes()[*index].is_key).collect();
     let mut found = Vec::with_capacity(keys.len());
     for key in &keys {
@@ -103,7 +103,7 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
 /// Merges each kept row with the new rows before it and the row of the table that have its key. There is one key.
 fn merge(
     state: &TableState,
-    part: &Part,
+    part: &TablePart,
     kept: &[bool],
     heads: &[Vec<u32>],
     found: &[TableMatches],
@@ -127,7 +127,7 @@ fn merge(
     versions.merge(&[part.columns.clone(), stored])
 }
 
-fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) -> Result<Error> {
+fn duplicate_key(state: &TableState, part: &TablePart, spec: &IndexSpec, row: usize) -> Result<Error> {
     let definition = state.definition();
     let names: Vec<&str> = spec.positions.iter().map(|at| definition.columns[*at].name.as_str()).collect();
     let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(Error::from);
