@@ -85,14 +85,14 @@ pub fn typed_table(
 fn refuse_unused(sources: &[ImportFile], options: &Options) -> Result<()> {
     const SEPARATED: (&str, &[Format]) = ("separated values", &[Format::Csv, Format::Text, Format::Sheet]);
     const NAMED: (&str, &[Format]) = ("JSON and line protocol", &[Format::Json, Format::Lines]);
-    let given = [
+    let flags = [
         ("--path", options.path.is_some(), NAMED),
         ("--delimiter", options.delimiter.is_some(), SEPARATED),
         ("--skip", options.skip.is_some(), SEPARATED),
         ("--no-quotes", options.no_quotes, SEPARATED),
     ];
-    for (flag, is_given, (what, formats)) in given {
-        if is_given && !sources.iter().any(|source| formats.contains(&source.format)) {
+    for (flag, is_set, (what, formats)) in flags {
+        if is_set && !sources.iter().any(|source| formats.contains(&source.format)) {
             return Err(Error::usage(format!("{flag} is for {what}, and {} is not in that format", sources[0].name))
                 .with_hint(format!("leave {flag} out, or name the format of the files with --format")));
         }
