@@ -343,7 +343,8 @@ fn begins_function(line: &str) -> bool {
 
 #[test]
 fn lines_of_functions_are_counted() {
-    let code = "fn a() {\n    b();\n}\n\nimpl C {\n    pub(crate) fn d(\n        &self,\n    ) -> u8 {\n        1\n    }\n}\n";
+    let code =
+        "fn a() {\n    b();\n}\n\nimpl C {\n    pub(crate) fn d(\n        &self,\n    ) -> u8 {\n        1\n    }\n}\n";
     assert_eq!(function_lengths(code), [(1, 3), (6, 5)]);
     let others = "trait A {\n    fn b(\n        &self,\n    ) -> u8;\n    fn c(&self) {}\n    // fn d() {\n}\n";
     assert!(function_lengths(others).is_empty());
