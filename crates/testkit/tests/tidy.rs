@@ -278,20 +278,15 @@ const FUNCTION_LINES: usize = 60;
 
 /// The number of functions that are longer, by crate, without tests. A ratchet: the numbers may only shrink. Split a
 /// function by its concerns instead.
-const LONG_FUNCTIONS: [(&str, usize); 13] = [
+const LONG_FUNCTIONS: [(&str, usize); 8] = [
     ("crates/cli", 7),
     ("crates/dialect", 14),
-    ("crates/export", 1),
     ("crates/import", 14),
     ("crates/lab", 2),
-    ("crates/mysql", 1),
     ("crates/prom", 3),
-    ("crates/resident", 1),
     ("crates/server", 26),
     ("crates/simulator", 5),
-    ("crates/sqlite", 1),
     ("crates/testkit", 1),
-    ("python", 1),
 ];
 
 #[test]
