@@ -78,10 +78,10 @@ impl BoundStatement {
 /// The column of the data for each parameter, by number.
 fn columns_of(statement: &NumberedText, data: &Schema, by_name: bool, count: usize) -> Result<Vec<usize>> {
     if !by_name {
-        let given = data.fields().len();
-        return match given == count {
+        let bound = data.fields().len();
+        return match bound == count {
             true => Ok((0..count).collect()),
-            false => Err(invalid(format!("{given} columns are bound, but the statement has {count} parameters"))),
+            false => Err(invalid(format!("{bound} columns are bound, but the statement has {count} parameters"))),
         };
     }
     let column = |number: usize| {

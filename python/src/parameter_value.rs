@@ -30,9 +30,7 @@ pub(crate) fn parameter_value(value: &Bound<'_, PyAny>) -> PyResult<ParameterVal
 /// A value that is within `depth` others.
 fn value_within(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterValue> {
     if depth > DEPTH_MAX {
-        let name = value.get_type().name()?;
-        let message = format!("a value of type {name} contains itself, or is within more than {DEPTH_MAX} others");
-        return Err(PyValueError::new_err(message));
+        return Err(too_deep(value)?);
     }
     if let Some(value) = member_value(value)? {
         return value_within(&value, depth + 1);
@@ -70,16 +68,7 @@ fn value_within(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterVal
         return time_of_day(value);
     }
     if let Ok(delta) = value.cast::<PyDelta>() {
-        let seconds = i64::from(delta.get_days()) * 86_400 + i64::from(delta.get_seconds());
-        let microseconds = seconds * 1_000_000 + i64::from(delta.get_microseconds());
-        let too_long = || PyValueError::new_err(format!("{delta} is longer than 292 years"));
-        // A `pandas.Timedelta` is a `timedelta` with nanoseconds.
-        let more = match value.getattr_opt("nanoseconds")? {
-            Some(nanoseconds) => nanoseconds.extract::<i64>()?,
-            None => 0,
-        };
-        let nanoseconds = microseconds.checked_mul(1_000).and_then(|nanoseconds| nanoseconds.checked_add(more));
-        return duration(nanoseconds.ok_or_else(too_long)?);
+        return timedelta(delta);
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return array(value, depth);
@@ -100,11 +89,31 @@ fn value_within(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterVal
     }
 }
 
+/// The error for a value that is within too many others.
+fn too_deep(value: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    let name = value.get_type().name()?;
+    let message = format!("a value of type {name} contains itself, or is within more than {DEPTH_MAX} others");
+    Ok(PyValueError::new_err(message))
+}
+
 /// An array of the items of an iterable that is within `depth` others.
 fn array(items: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterValue> {
     let elements = items.try_iter()?.map(|element| value_within(&element?, depth + 1));
     let elements = elements.collect::<PyResult<Vec<_>>>()?;
     ParameterValue::array(elements).map_err(|error| PyTypeError::new_err(error.to_string()))
+}
+
+fn timedelta(delta: &Bound<'_, PyDelta>) -> PyResult<ParameterValue> {
+    let seconds = i64::from(delta.get_days()) * 86_400 + i64::from(delta.get_seconds());
+    let microseconds = seconds * 1_000_000 + i64::from(delta.get_microseconds());
+    let too_long = || PyValueError::new_err(format!("{delta} is longer than 292 years"));
+    // A `pandas.Timedelta` is a `timedelta` with nanoseconds.
+    let more = match delta.as_any().getattr_opt("nanoseconds")? {
+        Some(nanoseconds) => nanoseconds.extract::<i64>()?,
+        None => 0,
+    };
+    let nanoseconds = microseconds.checked_mul(1_000).and_then(|nanoseconds| nanoseconds.checked_add(more));
+    duration(nanoseconds.ok_or_else(too_long)?)
 }
 
 fn duration(nanoseconds: i64) -> PyResult<ParameterValue> {

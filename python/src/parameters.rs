@@ -28,7 +28,7 @@ impl BoundText {
 
 /// Binds values to the parameters of a text. A sequence has the values of `?` and `$1`, a mapping those of `$name`.
 pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>>) -> PyResult<BoundText> {
-    let given = match values.filter(|values| !values.is_none()) {
+    let passed = match values.filter(|values| !values.is_none()) {
         None => PassedValues::None,
         Some(values) if values.is_instance_of::<PyTuple>() || values.is_instance_of::<PyList>() => {
             PassedValues::Sequence(values.cast::<PySequence>()?.clone())
@@ -42,9 +42,9 @@ pub(crate) fn bound(py: Python<'_>, text: &str, values: Option<&Bound<'_, PyAny>
         },
     };
     let NumberedText { text, names } = NumberedText::new(text).map_err(|error| exception(py, &error))?;
-    given.check_used(py, names.len())?;
+    passed.check_used(py, names.len())?;
     let value = |(at, name): (usize, &Option<String>)| {
-        let value = given.value(py, at, name.as_deref())?;
+        let value = passed.value(py, at, name.as_deref())?;
         parameter_value(&value).map_err(|error| unfit(py, at, name.as_deref(), error))
     };
     let values = names.iter().enumerate().map(value).collect::<PyResult<_>>()?;

@@ -87,8 +87,8 @@ impl<'py> RowSource<'py> {
             return Ok(None);
         }
         let arrays = self.builders.iter_mut().map(ColumnBuilder::finish).zip(&self.columns).enumerate();
-        let given = arrays.filter(|(position, _)| !lacking.contains(position));
-        let (fields, arrays): (Vec<_>, Vec<_>) = given
+        let present = arrays.filter(|(position, _)| !lacking.contains(position));
+        let (fields, arrays): (Vec<_>, Vec<_>) = present
             .map(|(_, (array, column))| (Field::new(&column.name, array.data_type().clone(), true), array))
             .unzip();
         let options = RecordBatchOptions::new().with_row_count(Some(count));
@@ -104,8 +104,8 @@ impl<'py> RowSource<'py> {
         let Ok(row) = row.cast::<PyDict>() else { return Ok(Vec::new()) };
         let mut lacking = self.filled.clone();
         for (key, _) in row {
-            let given = self.position(row.py(), key.cast::<PyString>()?.to_str()?)?;
-            lacking.retain(|position| *position != given);
+            let present = self.position(row.py(), key.cast::<PyString>()?.to_str()?)?;
+            lacking.retain(|position| *position != present);
         }
         Ok(lacking)
     }

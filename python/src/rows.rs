@@ -172,9 +172,9 @@ impl Rows {
         }
         let session = taken.as_ref().map(|reading| Arc::clone(&reading.session));
         let source = match taken {
-            None => Source::Empty,
-            Some(reading) if is_main_thread() => Source::pumped(reading).map_err(|error| exception(py, &error))?,
-            Some(reading) => Source::direct(reading),
+            None => BatchSource::Empty,
+            Some(reading) if is_main_thread() => BatchSource::pumped(reading).map_err(|error| exception(py, &error))?,
+            Some(reading) => BatchSource::direct(reading),
         };
         let failure = Arc::clone(&self.failure);
         export_stream(py, Box::new(StreamReader { schema, durations, source, session, failure }))
@@ -218,7 +218,7 @@ struct StreamReader {
     schema: SchemaRef,
     /// Whether the schema has durations in place of intervals.
     durations: bool,
-    source: Source,
+    source: BatchSource,
     session: Option<Arc<Session>>,
     failure: Arc<Mutex<Option<StreamFailure>>>,
 }
@@ -243,13 +243,13 @@ impl Drop for StreamReader {
     /// other statements, it ends with its next rows.
     fn drop(&mut self) {
         let is_alone = self.session.as_ref().is_some_and(|session| !session.in_transaction());
-        if is_alone && matches!(self.source, Source::Pumped(_)) {
+        if is_alone && matches!(self.source, BatchSource::Pumped(_)) {
             Self::interrupt(self.session.as_ref());
         }
     }
 }
 
-enum Source {
+enum BatchSource {
     Empty,
     /// The calling thread reads the rows.
     Direct(Box<UnreadRows>),
@@ -258,7 +258,7 @@ enum Source {
     Pumped(Mutex<Receiver<Result<RecordBatch>>>),
 }
 
-impl Source {
+impl BatchSource {
     fn direct(reading: UnreadRows) -> Self {
         Self::Direct(Box::new(reading))
     }
@@ -286,9 +286,9 @@ impl Iterator for StreamReader {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.source {
-            Source::Empty => return None,
-            Source::Direct(reading) => reading.ahead.pop_front().map(Ok).or_else(|| reading.rows.next()),
-            Source::Pumped(batches) => {
+            BatchSource::Empty => return None,
+            BatchSource::Direct(reading) => reading.ahead.pop_front().map(Ok).or_else(|| reading.rows.next()),
+            BatchSource::Pumped(batches) => {
                 let batches = batches.get_mut();
                 match crate::waiting::receive(batches, || Self::interrupt(self.session.as_ref())) {
                     Ok(next) => next,
@@ -304,7 +304,7 @@ impl Iterator for StreamReader {
             other => other,
         };
         if !matches!(next, Some(Ok(_))) {
-            self.source = Source::Empty;
+            self.source = BatchSource::Empty;
         }
         next.map(|batch| batch.map_err(|error| self.failed(error)))
     }

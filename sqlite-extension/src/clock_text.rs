@@ -1,6 +1,6 @@
 //! Times of day as SQLite has them: texts, of which that of a later time is greater.
 
-use crate::time_format::{Side, StoredBounds, between};
+use crate::time_format::{BoundSide, StoredBounds, between};
 use atsdb_core::time_of_day::DAY_MICROSECONDS;
 use rusqlite::types::ValueRef;
 
@@ -17,7 +17,7 @@ pub(crate) fn clock_text(time: i64) -> String {
 
 /// The times of day that satisfy `time side operand`, a comparison of texts byte by byte. `None` if there are none, and
 /// the outer `None` if the operand sets no bounds.
-pub(crate) fn clock_bounds(side: Side, operand: ValueRef<'_>) -> Option<Option<StoredBounds>> {
+pub(crate) fn clock_bounds(side: BoundSide, operand: ValueRef<'_>) -> Option<Option<StoredBounds>> {
     let ValueRef::Text(text) = operand else { return None };
     let not_less = first_time(|own| own >= text);
     let greater = first_time(|own| own > text);
@@ -61,21 +61,27 @@ mod tests {
             ["", "0", "00:00:00.", "00:00:00.5", "00:00:00.5000", "12:30", "12:30:00.2500", "23:59:60", "noon"];
         let texts = TIMES.map(clock_text);
         for operand in texts.iter().map(String::as_str).chain(others) {
-            for side in [Side::Equal, Side::Greater, Side::GreaterOrEqual, Side::Less, Side::LessOrEqual] {
+            for side in [
+                BoundSide::Equal,
+                BoundSide::Greater,
+                BoundSide::GreaterOrEqual,
+                BoundSide::Less,
+                BoundSide::LessOrEqual,
+            ] {
                 let bounds = clock_bounds(side, ValueRef::Text(operand.as_bytes())).unwrap();
                 for (time, text) in TIMES.iter().zip(&texts) {
                     let expected = match side {
-                        Side::Equal => text.as_str() == operand,
-                        Side::Greater => text.as_str() > operand,
-                        Side::GreaterOrEqual => text.as_str() >= operand,
-                        Side::Less => text.as_str() < operand,
-                        Side::LessOrEqual => text.as_str() <= operand,
+                        BoundSide::Equal => text.as_str() == operand,
+                        BoundSide::Greater => text.as_str() > operand,
+                        BoundSide::GreaterOrEqual => text.as_str() >= operand,
+                        BoundSide::Less => text.as_str() < operand,
+                        BoundSide::LessOrEqual => text.as_str() <= operand,
                     };
                     let is_within = bounds.is_some_and(|bounds| bounds.first <= *time && *time <= bounds.last);
                     assert_eq!(is_within, expected, "{text} {side:?} {operand}");
                 }
             }
         }
-        assert_eq!(clock_bounds(Side::Greater, ValueRef::Integer(12)), None);
+        assert_eq!(clock_bounds(BoundSide::Greater, ValueRef::Integer(12)), None);
     }
 }

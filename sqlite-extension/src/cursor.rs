@@ -125,14 +125,14 @@ unsafe impl VTabCursor for TableCursor {
 
 /// The operands of the plan's terms.
 fn operands(plan: &Plan, values: &Filters<'_>) -> Result<Vec<Operands>> {
-    let mut given = values.iter().enumerate();
+    let mut numbered = values.iter().enumerate();
     let mut operands = Vec::with_capacity(plan.terms.len());
     for term in &plan.terms {
         if !term.operator.has_operand() {
             operands.push(Operands::None);
             continue;
         }
-        let (number, value) = given.next().ok_or_else(|| module_error("the plan has more terms than values"))?;
+        let (number, value) = numbered.next().ok_or_else(|| module_error("the plan has more terms than values"))?;
         operands.push(match term.operator {
             Operator::In => {
                 let mut list = Vec::new();

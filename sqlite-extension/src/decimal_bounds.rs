@@ -5,7 +5,7 @@
 //! without a type, every text is greater. A virtual table does not get to know which, so the bounds allow for all.
 
 use crate::decimal_text::Number;
-use crate::time_format::Side;
+use crate::time_format::BoundSide;
 use rusqlite::types::ValueRef;
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ const FLOAT_DIGITS_END: i128 = 10_i128.pow(FLOAT_DIGITS);
 
 /// The decimals that can satisfy `decimal side operand`, or more: from the first to the last one inclusive, as integers
 /// without their point, after which there are `scale` digits. `None` if the operand sets no bounds.
-pub(crate) fn decimal_bounds(side: Side, operand: ValueRef<'_>, scale: u8) -> Option<(i128, i128)> {
-    let is_lower = matches!(side, Side::Greater | Side::GreaterOrEqual);
+pub(crate) fn decimal_bounds(side: BoundSide, operand: ValueRef<'_>, scale: u8) -> Option<(i128, i128)> {
+    let is_lower = matches!(side, BoundSide::Greater | BoundSide::GreaterOrEqual);
     let written = match operand {
         ValueRef::Integer(_) | ValueRef::Real(_) if is_lower => return None,
         ValueRef::Text(text) => Cow::Borrowed(std::str::from_utf8(text).ok()?),
@@ -43,30 +43,30 @@ mod tests {
     fn bounds_are_exact_where_floating_point_numbers_are() {
         let bounds = |side, operand| decimal_bounds(side, operand, 2);
         for same in [ValueRef::Real(10.5), ValueRef::Text(b"10.50"), ValueRef::Text(b"105e-1")] {
-            assert_eq!(bounds(Side::Equal, same), Some((1_050, 1_050)));
-            assert_eq!(bounds(Side::LessOrEqual, same), Some((i128::MIN, 1_050)));
+            assert_eq!(bounds(BoundSide::Equal, same), Some((1_050, 1_050)));
+            assert_eq!(bounds(BoundSide::LessOrEqual, same), Some((i128::MIN, 1_050)));
         }
-        assert_eq!(bounds(Side::Greater, ValueRef::Text(b"10.50")), Some((1_051, i128::MAX)));
-        assert_eq!(bounds(Side::GreaterOrEqual, ValueRef::Text(b"-3")), Some((-300, i128::MAX)));
+        assert_eq!(bounds(BoundSide::Greater, ValueRef::Text(b"10.50")), Some((1_051, i128::MAX)));
+        assert_eq!(bounds(BoundSide::GreaterOrEqual, ValueRef::Text(b"-3")), Some((-300, i128::MAX)));
         // The texts of all decimals are greater than a number that stays one.
-        assert_eq!(bounds(Side::Greater, ValueRef::Real(10.5)), None);
-        assert_eq!(bounds(Side::GreaterOrEqual, ValueRef::Integer(-3)), None);
-        let (first, last) = bounds(Side::Equal, ValueRef::Text(b"10.505")).unwrap();
+        assert_eq!(bounds(BoundSide::Greater, ValueRef::Real(10.5)), None);
+        assert_eq!(bounds(BoundSide::GreaterOrEqual, ValueRef::Integer(-3)), None);
+        let (first, last) = bounds(BoundSide::Equal, ValueRef::Text(b"10.505")).unwrap();
         assert!(first > last, "no decimal with two digits after the point is 10.505");
         for other in [ValueRef::Text(b"ten"), ValueRef::Text(b""), ValueRef::Real(f64::INFINITY), ValueRef::Blob(b"1")]
         {
-            assert_eq!(bounds(Side::Less, other), None);
+            assert_eq!(bounds(BoundSide::Less, other), None);
         }
     }
 
     #[test]
     fn what_is_equal_as_floating_point_numbers_is_within_the_bounds() {
         // 0.1 + 0.2 has the text 0.3 in SQLite.
-        let (first, last) = decimal_bounds(Side::Equal, ValueRef::Real(0.1 + 0.2), 20).unwrap();
+        let (first, last) = decimal_bounds(BoundSide::Equal, ValueRef::Real(0.1 + 0.2), 20).unwrap();
         assert!(first <= 30_000_000_000_000_000_000 && 30_000_000_000_000_000_000 <= last);
-        let (first, last) = decimal_bounds(Side::Equal, ValueRef::Integer((1 << 53) + 1), 0).unwrap();
+        let (first, last) = decimal_bounds(BoundSide::Equal, ValueRef::Integer((1 << 53) + 1), 0).unwrap();
         assert!(first <= 1 << 53 && 1 << 53 <= last);
-        let (first, _) = decimal_bounds(Side::GreaterOrEqual, ValueRef::Text(b"1e38"), 0).unwrap();
+        let (first, _) = decimal_bounds(BoundSide::GreaterOrEqual, ValueRef::Text(b"1e38"), 0).unwrap();
         assert!(first < 10_i128.pow(38));
     }
 }

@@ -6,7 +6,7 @@
 use crate::clock_text::clock_bounds;
 use crate::decimal_bounds::decimal_bounds;
 use crate::plan::{Operator, Plan, Term};
-use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
+use crate::time_format::{BoundSide, StoredBounds, TimeFormat, TimeScale, number_bounds};
 use atsdb_core::{ColumnType, Table, TimeRange, Value, decimal};
 use atsdb_engine::{Comparison, Predicate, ScanRequest};
 use rusqlite::types::{Value as Operand, ValueRef};
@@ -57,11 +57,11 @@ impl Request {
             }
             // A comparison with NULL is never true.
             (_, Operands::One(Operand::Null)) => return None,
-            (Operator::Equal | Operator::Is, _) => Side::Equal,
-            (Operator::Greater, _) => Side::Greater,
-            (Operator::GreaterOrEqual, _) => Side::GreaterOrEqual,
-            (Operator::Less, _) => Side::Less,
-            (Operator::LessOrEqual, _) => Side::LessOrEqual,
+            (Operator::Equal | Operator::Is, _) => BoundSide::Equal,
+            (Operator::Greater, _) => BoundSide::Greater,
+            (Operator::GreaterOrEqual, _) => BoundSide::GreaterOrEqual,
+            (Operator::Less, _) => BoundSide::Less,
+            (Operator::LessOrEqual, _) => BoundSide::LessOrEqual,
             (Operator::In, _) => return Some(()),
         };
         let Operands::One(operand) = operands else { return Some(()) };
@@ -81,11 +81,11 @@ impl Request {
             && !may_exceed_numbers(column.column_type, side, &value)
         {
             let comparison = match side {
-                Side::Equal => Comparison::Equal,
-                Side::Greater => Comparison::Greater,
-                Side::GreaterOrEqual => Comparison::GreaterOrEqual,
-                Side::Less => Comparison::Less,
-                Side::LessOrEqual => Comparison::LessOrEqual,
+                BoundSide::Equal => Comparison::Equal,
+                BoundSide::Greater => Comparison::Greater,
+                BoundSide::GreaterOrEqual => Comparison::GreaterOrEqual,
+                BoundSide::Less => Comparison::Less,
+                BoundSide::LessOrEqual => Comparison::LessOrEqual,
             };
             self.scan.predicates.push(Predicate::new(position, comparison, value));
         }
@@ -104,7 +104,7 @@ impl Request {
         Some(())
     }
 
-    fn narrow_rowids(&mut self, side: Side, operand: ValueRef<'_>) -> Option<()> {
+    fn narrow_rowids(&mut self, side: BoundSide, operand: ValueRef<'_>) -> Option<()> {
         if let Some(bounds) = number_bounds(side, operand) {
             let StoredBounds { first, last } = bounds?;
             self.rowids = *self.rowids.start().max(&first)..=*self.rowids.end().min(&last);
@@ -118,7 +118,7 @@ impl Request {
         let (mut hull, mut values): (Option<StoredBounds>, Vec<Value>) = (None, Vec::new());
         for operand in operands.iter().filter(|operand| **operand != Operand::Null) {
             if is_time(table, position)
-                && let Some(Some(bounds)) = bounds_of(column.column_type, Side::Equal, operand.into(), format)
+                && let Some(Some(bounds)) = bounds_of(column.column_type, BoundSide::Equal, operand.into(), format)
             {
                 let joined = |hull: StoredBounds| StoredBounds {
                     first: hull.first.min(bounds.first),
@@ -126,7 +126,7 @@ impl Request {
                 };
                 hull = Some(hull.map_or(bounds, joined));
             }
-            match range_of(column.column_type, Side::Equal, operand.into(), format) {
+            match range_of(column.column_type, BoundSide::Equal, operand.into(), format) {
                 Some(Some(range)) => match range.only_value() {
                     Some(value) => values.push(value),
                     // An IN list cannot contain ranges of several values.
@@ -190,7 +190,12 @@ impl ValueRange {
 
 /// The stored values of a column of integers, times or decimals for which a comparison can be true. `None` if there are
 /// none. The outer `None` means that the column has another type, or that the operand sets no bound.
-fn range_of(column: ColumnType, side: Side, operand: ValueRef<'_>, format: TimeFormat) -> Option<Option<ValueRange>> {
+fn range_of(
+    column: ColumnType,
+    side: BoundSide,
+    operand: ValueRef<'_>,
+    format: TimeFormat,
+) -> Option<Option<ValueRange>> {
     if let ColumnType::Decimal { precision, scale } = column {
         let (first, last) = decimal_bounds(side, operand, scale)?;
         let greatest = 10_i128.pow(precision.into()) - 1;
@@ -218,7 +223,7 @@ fn is_time(table: &Table, position: usize) -> bool {
 /// `None` means that the column has another type, or that the operand sets no bound.
 fn bounds_of(
     column: ColumnType,
-    side: Side,
+    side: BoundSide,
     operand: ValueRef<'_>,
     format: TimeFormat,
 ) -> Option<Option<StoredBounds>> {
@@ -273,7 +278,7 @@ fn value_of(column: ColumnType, operand: &Operand) -> Option<Value> {
 /// Whether texts can be less than the operand although they are greater as texts. If the operand is a text in a column
 /// of numbers, SQLite compares texts that are numbers as numbers, which are less than any text. They all begin with a
 /// character before the colon.
-fn may_exceed_numbers(column: ColumnType, side: Side, operand: &Value) -> bool {
+fn may_exceed_numbers(column: ColumnType, side: BoundSide, operand: &Value) -> bool {
     let Value::Text(text) = operand else { return false };
-    column == ColumnType::Text && matches!(side, Side::Less | Side::LessOrEqual) && text.as_str() < ":"
+    column == ColumnType::Text && matches!(side, BoundSide::Less | BoundSide::LessOrEqual) && text.as_str() < ":"
 }

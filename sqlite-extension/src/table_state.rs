@@ -5,7 +5,7 @@ use crate::estimate::{Estimate, TableFigures, TimeBounds};
 use crate::plan::{Operator, OrderBy, Plan, ScanOrder, Term};
 use crate::shape::{ColumnShape, declaration, find, shape_of};
 use crate::stores::{StoreFile, Stores};
-use crate::time_format::{Side, StoredBounds, TimeFormat, TimeScale, number_bounds};
+use crate::time_format::{BoundSide, StoredBounds, TimeFormat, TimeScale, number_bounds};
 use crate::{decimal_bounds, decimal_text, time_text};
 use atsdb_core::{ColumnType, Table};
 use parking_lot::Mutex;
@@ -106,11 +106,11 @@ impl TableState {
         let (mut known, mut unknown) = (None::<StoredBounds>, 0);
         for (term, constraint) in plan.terms.iter().zip(constraints).filter(|(term, _)| term.column == Some(time)) {
             let side = match term.operator {
-                Operator::Equal | Operator::Is => Side::Equal,
-                Operator::Greater => Side::Greater,
-                Operator::GreaterOrEqual => Side::GreaterOrEqual,
-                Operator::Less => Side::Less,
-                Operator::LessOrEqual => Side::LessOrEqual,
+                Operator::Equal | Operator::Is => BoundSide::Equal,
+                Operator::Greater => BoundSide::Greater,
+                Operator::GreaterOrEqual => BoundSide::GreaterOrEqual,
+                Operator::Less => BoundSide::Less,
+                Operator::LessOrEqual => BoundSide::LessOrEqual,
                 Operator::In | Operator::IsNull | Operator::IsNotNull => continue,
             };
             let bounds = info.rhs_value(*constraint).ok().flatten().and_then(|value| {
@@ -127,7 +127,7 @@ impl TableState {
                         last: known.last.min(bounds.last),
                     }));
                 }
-                None if side == Side::Equal => unknown += 2,
+                None if side == BoundSide::Equal => unknown += 2,
                 None => unknown += 1,
             }
         }

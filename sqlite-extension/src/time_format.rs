@@ -123,7 +123,7 @@ pub(crate) struct StoredBounds {
 
 /// A comparison with one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum BoundSide {
     Equal,
     Greater,
     GreaterOrEqual,
@@ -131,7 +131,7 @@ pub(crate) enum Side {
     LessOrEqual,
 }
 
-impl Side {
+impl BoundSide {
     /// The integers that satisfy the comparison with an operand between two adjacent integers, or at one: from the
     /// first to the last one inclusive.
     pub(crate) fn of_exact(self, below: i128, above: i128) -> (i128, i128) {
@@ -196,7 +196,12 @@ impl TimeScale {
 
     /// The stored values that can satisfy `value side operand` in this format, or more. `None` if there are none, and
     /// the outer `None` if the operand sets no bounds.
-    pub(crate) fn bounds(self, side: Side, operand: ValueRef<'_>, format: TimeFormat) -> Option<Option<StoredBounds>> {
+    pub(crate) fn bounds(
+        self,
+        side: BoundSide,
+        operand: ValueRef<'_>,
+        format: TimeFormat,
+    ) -> Option<Option<StoredBounds>> {
         match (format, operand) {
             (TimeFormat::Text, ValueRef::Text(text)) => {
                 let instant = time_text::parse(std::str::from_utf8(text).ok()?)?;
@@ -234,7 +239,7 @@ fn real(operand: ValueRef<'_>) -> Option<f64> {
 }
 
 /// The integers that can satisfy `integer side operand`, or more.
-pub(crate) fn number_bounds(side: Side, operand: ValueRef<'_>) -> Option<Option<StoredBounds>> {
+pub(crate) fn number_bounds(side: BoundSide, operand: ValueRef<'_>) -> Option<Option<StoredBounds>> {
     match as_number(operand) {
         ValueRef::Integer(value) => Some(between(side, i128::from(value), i128::from(value))),
         ValueRef::Real(value) => near(side, value),
@@ -243,11 +248,11 @@ pub(crate) fn number_bounds(side: Side, operand: ValueRef<'_>) -> Option<Option<
 }
 
 /// The same for an operand that was computed in floating point.
-fn near(side: Side, value: f64) -> Option<Option<StoredBounds>> {
+fn near(side: BoundSide, value: f64) -> Option<Option<StoredBounds>> {
     widened(side, value, 0.0)
 }
 
-fn widened(side: Side, value: f64, slack: f64) -> Option<Option<StoredBounds>> {
+fn widened(side: BoundSide, value: f64, slack: f64) -> Option<Option<StoredBounds>> {
     // Three units in the last place, plus the inexactness that the caller knows of.
     let slack = slack + value.abs() * 1e-15 + 1.0;
     let (low, high) = ((value - slack).floor(), (value + slack).ceil());
@@ -256,7 +261,7 @@ fn widened(side: Side, value: f64, slack: f64) -> Option<Option<StoredBounds>> {
 }
 
 /// The integers for an operand between two adjacent integers, or at one.
-pub(crate) fn between(side: Side, below: i128, above: i128) -> Option<StoredBounds> {
+pub(crate) fn between(side: BoundSide, below: i128, above: i128) -> Option<StoredBounds> {
     clamped(side.of_exact(below, above))
 }
 
@@ -272,7 +277,7 @@ mod tests {
 
     const MS: ColumnType = ColumnType::Timestamp(TimeUnit::Millisecond);
 
-    fn bounds(column: ColumnType, side: Side, text: &str) -> Option<Option<(i64, i64)>> {
+    fn bounds(column: ColumnType, side: BoundSide, text: &str) -> Option<Option<(i64, i64)>> {
         let scale = TimeScale::of(column).unwrap();
         let found = scale.bounds(side, ValueRef::Text(text.as_bytes()), TimeFormat::Text);
         found.map(|found| found.map(|found| (found.first, found.last)))
@@ -280,20 +285,20 @@ mod tests {
 
     #[test]
     fn a_written_time_bounds_the_stored_ones_exactly() {
-        assert_eq!(bounds(MS, Side::GreaterOrEqual, "1970-01-01T00:00:01.5Z"), Some(Some((1_500, i64::MAX))));
-        assert_eq!(bounds(MS, Side::Greater, "1970-01-01T00:00:01.5Z"), Some(Some((1_501, i64::MAX))));
-        assert_eq!(bounds(MS, Side::Less, "1970-01-01 00:00:01.5004"), Some(Some((i64::MIN, 1_500))));
-        assert_eq!(bounds(MS, Side::Equal, "1970-01-01 00:00:01.5004"), Some(None));
-        assert_eq!(bounds(MS, Side::Equal, "1969-12-31 23:59:59.999"), Some(Some((-1, -1))));
-        assert_eq!(bounds(ColumnType::Date, Side::LessOrEqual, "1970-01-02 12:00"), Some(Some((i64::MIN, 1))));
-        assert_eq!(bounds(ColumnType::Date, Side::GreaterOrEqual, "1970-01-02 12:00"), Some(Some((2, i64::MAX))));
-        assert_eq!(bounds(MS, Side::Less, "yesterday"), None);
-        assert_eq!(bounds(ColumnType::Timestamp(TimeUnit::Nanosecond), Side::Greater, "2500-01-01"), Some(None));
+        assert_eq!(bounds(MS, BoundSide::GreaterOrEqual, "1970-01-01T00:00:01.5Z"), Some(Some((1_500, i64::MAX))));
+        assert_eq!(bounds(MS, BoundSide::Greater, "1970-01-01T00:00:01.5Z"), Some(Some((1_501, i64::MAX))));
+        assert_eq!(bounds(MS, BoundSide::Less, "1970-01-01 00:00:01.5004"), Some(Some((i64::MIN, 1_500))));
+        assert_eq!(bounds(MS, BoundSide::Equal, "1970-01-01 00:00:01.5004"), Some(None));
+        assert_eq!(bounds(MS, BoundSide::Equal, "1969-12-31 23:59:59.999"), Some(Some((-1, -1))));
+        assert_eq!(bounds(ColumnType::Date, BoundSide::LessOrEqual, "1970-01-02 12:00"), Some(Some((i64::MIN, 1))));
+        assert_eq!(bounds(ColumnType::Date, BoundSide::GreaterOrEqual, "1970-01-02 12:00"), Some(Some((2, i64::MAX))));
+        assert_eq!(bounds(MS, BoundSide::Less, "yesterday"), None);
+        assert_eq!(bounds(ColumnType::Timestamp(TimeUnit::Nanosecond), BoundSide::Greater, "2500-01-01"), Some(None));
     }
 
     #[test]
     fn a_text_that_is_a_number_bounds_numbers() {
-        let bounds = |text: &str| number_bounds(Side::Equal, ValueRef::Text(text.as_bytes()));
+        let bounds = |text: &str| number_bounds(BoundSide::Equal, ValueRef::Text(text.as_bytes()));
         let is_seven = |text: &str| bounds(text).unwrap().is_some_and(|found| found.first <= 7 && 7 <= found.last);
         for text in ["7", " +7\t", "7.0", "70e-1", "7."] {
             assert!(is_seven(text), "{text}");
@@ -332,7 +337,7 @@ mod tests {
                         TimeValue::Real(value) => ValueRef::Real(value),
                         TimeValue::Text(text) => ValueRef::Text(text),
                     };
-                    for side in [Side::Equal, Side::GreaterOrEqual, Side::LessOrEqual] {
+                    for side in [BoundSide::Equal, BoundSide::GreaterOrEqual, BoundSide::LessOrEqual] {
                         let found = scale.bounds(side, operand, format).unwrap().unwrap();
                         assert!(found.first <= stored && stored <= found.last, "{format:?} {unit} {stored} {side:?}");
                     }

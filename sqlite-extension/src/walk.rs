@@ -34,13 +34,13 @@ pub(crate) struct ScanProgress {
     order: Option<ScanOrder>,
     /// The time column among the columns of the scan, for the order of time.
     time_at: usize,
-    steps: VecDeque<Step>,
+    steps: VecDeque<WalkStep>,
     /// How many chunks were read since SQLite asked for more rows.
     chunks_read: usize,
 }
 
 /// The next step of reading: chunks by their positions in the scan.
-enum Step {
+enum WalkStep {
     Chunk(usize),
     /// Chunks whose times overlap.
     Group(Vec<usize>),
@@ -112,12 +112,12 @@ impl ScanProgress {
         self.chunks_read = 0;
         while let Some(step) = self.steps.pop_front() {
             let rows = match step {
-                Step::Chunk(position) => self.read_chunk(position)?,
-                Step::Window(positions, within) => self.read_sorted(&positions, within)?,
-                Step::Group(positions) if self.row_count(&positions) <= WINDOW_ROWS => {
+                WalkStep::Chunk(position) => self.read_chunk(position)?,
+                WalkStep::Window(positions, within) => self.read_sorted(&positions, within)?,
+                WalkStep::Group(positions) if self.row_count(&positions) <= WINDOW_ROWS => {
                     self.read_sorted(&positions, (i64::MIN, i64::MAX))?
                 }
-                Step::Group(positions) => {
+                WalkStep::Group(positions) => {
                     self.cut(&positions)?;
                     None
                 }
@@ -200,9 +200,9 @@ impl ScanProgress {
         for (first, last) in windows {
             if first == last {
                 // All times are equal, so any order is correct, and the chunks need not be in memory together.
-                steps.extend(positions.iter().map(|position| Step::Window(vec![*position], (first, last))));
+                steps.extend(positions.iter().map(|position| WalkStep::Window(vec![*position], (first, last))));
             } else {
-                steps.push(Step::Window(positions.to_vec(), (first, last)));
+                steps.push(WalkStep::Window(positions.to_vec(), (first, last)));
             }
         }
         if self.order.is_some_and(|order| order.descending) {
@@ -252,7 +252,7 @@ fn windows(samples: &[i64], per_window: usize) -> Vec<(i64, i64)> {
 }
 
 /// The steps of reading, in the wanted order.
-fn steps(scan: &Scan, order: Option<ScanOrder>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<Step>> {
+fn steps(scan: &Scan, order: Option<ScanOrder>, rowids: &RangeInclusive<i64>) -> Result<VecDeque<WalkStep>> {
     let mut positions = Vec::with_capacity(scan.chunks().len());
     for (position, chunk) in scan.chunks().iter().enumerate() {
         let first = first_rowid(chunk.entry.id.0)?;
@@ -261,7 +261,7 @@ fn steps(scan: &Scan, order: Option<ScanOrder>, rowids: &RangeInclusive<i64>) ->
         }
     }
     let entry = |position: &usize| &scan.chunks()[*position].entry;
-    let mut steps: Vec<Step> = match order.map(|order| order.by) {
+    let mut steps: Vec<WalkStep> = match order.map(|order| order.by) {
         Some(OrderBy::Time) => {
             positions.sort_by_key(|position| entry(position).time_min);
             let mut groups: Vec<(i64, Vec<usize>)> = Vec::new();
@@ -275,13 +275,13 @@ fn steps(scan: &Scan, order: Option<ScanOrder>, rowids: &RangeInclusive<i64>) ->
                     None => groups.push((time_max, vec![position])),
                 }
             }
-            groups.into_iter().map(|(_, group)| Step::Group(group)).collect()
+            groups.into_iter().map(|(_, group)| WalkStep::Group(group)).collect()
         }
         Some(OrderBy::Rowid) => {
             positions.sort_by_key(|position| entry(position).id);
-            positions.into_iter().map(Step::Chunk).collect()
+            positions.into_iter().map(WalkStep::Chunk).collect()
         }
-        None => positions.into_iter().map(Step::Chunk).collect(),
+        None => positions.into_iter().map(WalkStep::Chunk).collect(),
     };
     if order.is_some_and(|order| order.descending) {
         steps.reverse();

@@ -16,11 +16,11 @@ const CACHE_BYTES: usize = 1 << 30;
 
 fn main() -> Result<()> {
     let path = std::env::temp_dir().join(format!("small-queries-{}.db", std::process::id()));
-    let given = std::env::args().nth(1);
-    let url = given.clone().unwrap_or_else(|| path.display().to_string());
+    let argument = std::env::args().nth(1);
+    let url = argument.clone().unwrap_or_else(|| path.display().to_string());
     let rows = std::env::args().nth(2).and_then(|rows| rows.parse().ok()).unwrap_or(10_000_000);
     let measured = measure(&url, rows);
-    if given.is_none() {
+    if argument.is_none() {
         for ending in ["", "-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{url}{ending}"));
         }

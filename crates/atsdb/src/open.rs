@@ -200,7 +200,7 @@ impl OpenOptions {
                     ..ServerOptions::default()
                 };
                 let password =
-                    self.password.clone().map_or_else(password::from_environment, |given| Ok(Some(given)))?;
+                    self.password.clone().map_or_else(password::from_environment, |password| Ok(Some(password)))?;
                 let (url, of_cache) = take_options(url, &CACHE_OPTIONS)?;
                 let (store, of_server) = match server {
                     Server::Mysql => MysqlStore::open(&url, password.as_ref(), &options)?,

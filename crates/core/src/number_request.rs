@@ -43,10 +43,10 @@ impl NumberRequest {
     }
 
     /// Returns a request that sets a counter. `counter` is its present state. `number` becomes the last number given
-    /// or, unless it `is_given`, the next one.
+    /// or, unless it `is_called`, the next one.
     ///
     /// Errors: [`InvalidValue`](ErrorKind::InvalidValue) for a number that the counter could not give.
-    pub fn set_to(self, counter: Option<Counter>, number: i64, is_given: bool) -> Result<Self> {
+    pub fn set_to(self, counter: Option<Counter>, number: i64, is_called: bool) -> Result<Self> {
         let Identity { increment, restarts, .. } = self.identity;
         let (least, greatest) = self.identity.bounds(self.column_type).unwrap_or((i64::MIN, i64::MAX));
         let after = number.checked_sub(increment).filter(|_| (least..=greatest).contains(&number));
@@ -55,7 +55,7 @@ impl NumberRequest {
         })?;
         let restarts = counter.map_or(restarts, |counter| counter.restarts.max(restarts)).saturating_add(1);
         let identity = Identity { after: Some(after), restarts, ..self.identity };
-        Ok(Self { identity, count: u64::from(is_given), ..self })
+        Ok(Self { identity, count: u64::from(is_called), ..self })
     }
 
     /// Takes numbers from a counter in this state; `None` if it never gave any. Returns the numbers and the new state.

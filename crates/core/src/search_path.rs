@@ -14,7 +14,7 @@ const MAIN: &str = "main";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SearchPath {
     /// The given names; `None` is the default.
-    given: Option<Arc<[String]>>,
+    schemas: Option<Arc<[String]>>,
 }
 
 impl Default for SearchPath {
@@ -25,12 +25,12 @@ impl Default for SearchPath {
 
 impl SearchPath {
     /// `"$user", public`.
-    pub const DEFAULT: Self = Self { given: None };
+    pub const DEFAULT: Self = Self { schemas: None };
 
     /// A path of these schemas, which need not exist.
     pub fn new(schemas: Vec<String>) -> Self {
         let is_default = matches!(schemas.as_slice(), [user, public] if user == USER && public == PUBLIC_SCHEMA);
-        Self { given: (!is_default).then(|| schemas.into()) }
+        Self { schemas: (!is_default).then(|| schemas.into()) }
     }
 
     /// Parses a list of names, each of which may be in double quotes; `None` for another text.
@@ -67,8 +67,8 @@ impl SearchPath {
 
     /// The schemas as they were given.
     pub fn names(&self) -> Vec<&str> {
-        match &self.given {
-            Some(given) => given.iter().map(String::as_str).collect(),
+        match &self.schemas {
+            Some(schemas) => schemas.iter().map(String::as_str).collect(),
             None => vec![USER, PUBLIC_SCHEMA],
         }
     }

@@ -30,7 +30,7 @@ use crate::shared::session_numbers::SessionNumbers;
 use crate::shared::temporary::TemporaryTables;
 use crate::shared::workers::Workers;
 use crate::upkeep::build_index::{self, BuildReport};
-use crate::upkeep::maintenance::{self, Maintenance, Task};
+use crate::upkeep::maintenance::{self, Maintenance, TaskCall};
 use crate::upkeep::preloading;
 use crate::upkeep::resident_save;
 use crate::upkeep::retain::{self, RetainReport};
@@ -469,7 +469,7 @@ impl Engine {
 
 /// The task, if one is set at the time of the call, in the form for the maintenance thread. The thread does not keep
 /// the engine alive.
-fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> Task {
+fn task_of(task: &Arc<OnceLock<Arc<dyn MaintenanceTask>>>) -> TaskCall {
     let cell = Arc::clone(task);
     Box::new(move |shared, may_continue| {
         let Some(task) = cell.get() else { return Ok(false) };

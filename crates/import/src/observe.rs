@@ -10,7 +10,7 @@ use crate::input::blocks::{AllBlocks, BlockReader, RecordFormat};
 use crate::input::content::without_mark;
 use crate::input::parser::{ReadBlock, RecordParser};
 use crate::input::pipeline::run_in_order;
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::json::arrays::header_names;
 use crate::options::selection::{names_by_position, proper_names, source_name, table_name};
 use crate::options::{Format, Options};
@@ -78,7 +78,7 @@ impl Observed {
 
 /// Observes the beginning of every file.
 pub(crate) fn sample(
-    sources: &[Source],
+    sources: &[ImportFile],
     options: &Options,
     nulls: &NullTexts,
     existing: Option<&TableDefinition>,
@@ -94,7 +94,7 @@ pub(crate) fn sample(
 }
 
 fn sample_file(
-    source: &Source,
+    source: &ImportFile,
     position: usize,
     byte_count: usize,
     options: &Options,
@@ -233,7 +233,7 @@ fn types_below(text: &str, records: &Records) -> Option<Vec<bool>> {
 }
 
 /// The dialect of a file's beginning.
-fn detect_dialect(source: &Source, options: &Options, nulls: &NullTexts) -> Result<Dialect> {
+fn detect_dialect(source: &ImportFile, options: &Options, nulls: &NullTexts) -> Result<Dialect> {
     let mut head = Vec::new();
     let reader = source.open(&Arc::default())?;
     reader.take(LOOK_BYTES).read_to_end(&mut head).map_err(|error| source.read_error(error))?;
@@ -288,7 +288,7 @@ fn observe_block(block: &ReadBlock, parser: &RecordParser, options: &Options, nu
 
 /// Observes all of every file.
 pub(crate) fn observe_all(
-    sources: &[Source],
+    sources: &[ImportFile],
     sampled: &Observed,
     options: &Options,
     nulls: &NullTexts,

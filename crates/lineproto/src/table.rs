@@ -207,7 +207,7 @@ impl TableRows {
         }
         self.active_fields = 0;
         for (name, data_type) in &self.with_default {
-            if columns.iter().all(|(given, _)| given != name) {
+            if columns.iter().all(|(other, _)| other != name) {
                 columns.push((name.clone(), new_null_array(data_type, row_count)));
             }
         }

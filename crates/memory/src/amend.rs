@@ -1,6 +1,6 @@
 //! Adding pages to a chunk that is visible.
 
-use crate::state::{State, StoredChunk};
+use crate::state::{StoreState, StoredChunk};
 use crate::table::{self, DroppedTables};
 use atsdb_core::refusal;
 use atsdb_core::{Amendment, ChunkEntry, ChunkId, ColumnId, Result, TableId};
@@ -16,7 +16,7 @@ struct AmendedChunk<'a> {
 
 /// Refuses amendments that cannot be applied.
 pub(crate) fn check(
-    state: &State,
+    state: &StoreState,
     amendments: &[Amendment],
     dropped: &DroppedTables,
     remove: &[(TableId, ChunkId)],
@@ -52,7 +52,7 @@ pub(crate) fn check(
 }
 
 /// Replaces a chunk by one with more pages. Snapshots keep the old one.
-pub(crate) fn amend(state: &mut State, amendment: &Amendment) {
+pub(crate) fn amend(state: &mut StoreState, amendment: &Amendment) {
     let Amendment { table, chunk: id, descriptor, descriptor_bytes, pages, .. } = amendment;
     let view = state.view_mut();
     let Some(chunk) = view.chunks.get_mut(id) else { return };

@@ -1,6 +1,6 @@
 //! Writing and removing chunks. `snapshot` reads them.
 
-use crate::state::{State, StoredChunk};
+use crate::state::{StoreState, StoredChunk};
 use crate::table::{self, DroppedTables};
 use atsdb_core::refusal;
 use atsdb_core::{ChunkEntry, ChunkId, NewChunk, Result, TableId};
@@ -16,14 +16,14 @@ pub(crate) fn to_stored(id: ChunkId, chunk: NewChunk) -> StoredChunk {
 }
 
 /// Makes a chunk of a visible table visible, with the next number.
-pub(crate) fn insert(state: &mut State, chunk: NewChunk) {
+pub(crate) fn insert(state: &mut StoreState, chunk: NewChunk) {
     state.chunk_last += 1;
     let id = ChunkId(state.chunk_last);
     publish(state, to_stored(id, chunk));
 }
 
 /// Makes a chunk of a visible table visible.
-pub(crate) fn publish(state: &mut State, chunk: StoredChunk) {
+pub(crate) fn publish(state: &mut StoreState, chunk: StoredChunk) {
     let (id, table, slice_start) = (chunk.entry.id, chunk.entry.table, chunk.entry.slice_start);
     let view = state.view_mut();
     if let Some(owner) = view.tables.get_mut(&table) {
@@ -34,7 +34,7 @@ pub(crate) fn publish(state: &mut State, chunk: StoredChunk) {
 }
 
 /// Refuses the removal of chunks that do not exist.
-pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], dropped: &DroppedTables) -> Result<()> {
+pub(crate) fn check_removal(state: &StoreState, remove: &[(TableId, ChunkId)], dropped: &DroppedTables) -> Result<()> {
     let mut seen = HashSet::new();
     for (table, id) in remove {
         table::require(state, *table, dropped)?;
@@ -47,7 +47,7 @@ pub(crate) fn check_removal(state: &State, remove: &[(TableId, ChunkId)], droppe
 }
 
 /// Removes an existing chunk.
-pub(crate) fn remove(state: &mut State, table: TableId, id: ChunkId) {
+pub(crate) fn remove(state: &mut StoreState, table: TableId, id: ChunkId) {
     let view = state.view_mut();
     let Some(chunk) = view.chunks.remove(&id) else { return };
     if let Some(owner) = view.tables.get_mut(&table) {

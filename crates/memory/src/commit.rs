@@ -1,13 +1,13 @@
 //! Committing a change: everything is checked before anything is applied.
 
-use crate::state::State;
+use crate::state::StoreState;
 use crate::table::DroppedTables;
 use crate::{amend, chunk_write, redefine, stage, table};
 use atsdb_core::refusal;
 use atsdb_core::{Change, ChunkGuard, CommitOutcome, DefinitionGuard, NewChunk, Result, StageId};
 
 /// Applies a change or refuses it.
-pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<CommitOutcome> {
+pub(crate) fn commit(state: &mut StoreState, change: &Change, now_ms: i64) -> Result<CommitOutcome> {
     if let Some(batch) = &change.batch
         && state.batches.contains_key(batch.as_str())
     {
@@ -39,7 +39,7 @@ pub(crate) fn commit(state: &mut State, change: &Change, now_ms: i64) -> Result<
     Ok(CommitOutcome::Committed)
 }
 
-fn check(state: &State, change: &Change) -> Result<()> {
+fn check(state: &StoreState, change: &Change) -> Result<()> {
     change.add.iter().try_for_each(NewChunk::check)?;
     change.based_on.iter().try_for_each(|based_on| check_definition_version(state, based_on, change.stage))?;
     change.guards.iter().try_for_each(|guard| check_guard(state, guard, change.stage))?;
@@ -65,7 +65,7 @@ fn check(state: &State, change: &Change) -> Result<()> {
 
 /// Refuses a table, visible or in the change's stage, that no longer exists or no longer has the definition that a
 /// change was made under.
-fn check_definition_version(state: &State, based_on: &DefinitionGuard, stage: Option<StageId>) -> Result<()> {
+fn check_definition_version(state: &StoreState, based_on: &DefinitionGuard, stage: Option<StageId>) -> Result<()> {
     let staged = stage.and_then(|stage| state.stages.get(&stage)?.tables.get(&based_on.table));
     let present = match staged {
         Some(staged) => staged.version,
@@ -78,7 +78,7 @@ fn check_definition_version(state: &State, based_on: &DefinitionGuard, stage: Op
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
-fn check_guard(state: &State, guard: &ChunkGuard, stage: Option<StageId>) -> Result<()> {
+fn check_guard(state: &StoreState, guard: &ChunkGuard, stage: Option<StageId>) -> Result<()> {
     if stage.and_then(|stage| state.stages.get(&stage)).is_some_and(|stage| stage.tables.contains_key(&guard.table)) {
         return Ok(());
     }

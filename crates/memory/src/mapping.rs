@@ -1,6 +1,6 @@
 //! The dictionaries of mapped columns: strings to indices, and back.
 
-use crate::state::{Dictionaries, State};
+use crate::state::{Dictionaries, StoreState};
 use atsdb_core::refusal;
 use atsdb_core::{ColumnId, Result, TableId};
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Returns the indices of the strings. Unknown strings get the next indices, in order.
 pub(crate) fn map_values(
-    state: &State,
+    state: &StoreState,
     table: TableId,
     column: ColumnId,
     capacity: u64,

@@ -1,12 +1,12 @@
 //! Reclaiming: idle stages and old batch names are deleted here. Removed chunks are freed with the last snapshot that
 //! contains them.
 
-use crate::state::State;
+use crate::state::StoreState;
 use atsdb_core::clock_skew::{ExpiredEntries, OldestEntries};
 use atsdb_core::store::Reclaimed;
 
 /// Runs one step: deletes idle stages until the budget is spent, and all old batch names.
-pub(crate) fn reclaim(state: &mut State, byte_budget: u64, now_ms: i64) -> Reclaimed {
+pub(crate) fn reclaim(state: &mut StoreState, byte_budget: u64, now_ms: i64) -> Reclaimed {
     let oldest = OldestEntries {
         stage_touched_ms: state.stages.values().map(|stage| stage.touched_ms).min(),
         batch_committed_ms: state.batches.values().copied().min(),

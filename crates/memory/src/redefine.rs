@@ -1,6 +1,6 @@
 //! Changing the definitions of tables.
 
-use crate::state::State;
+use crate::state::StoreState;
 use crate::table::{self, DroppedTables};
 use atsdb_core::name::name_key;
 use atsdb_core::redefinition::last_definitions;
@@ -14,7 +14,7 @@ pub(crate) type Definitions<'a> = BTreeMap<TableId, &'a TableDefinition>;
 
 /// Refuses definitions that cannot be applied. Names may be swapped: only the final names must be unique.
 pub(crate) fn check<'a>(
-    state: &State,
+    state: &StoreState,
     redefinitions: &'a [Redefinition],
     dropped: &DroppedTables,
 ) -> Result<Definitions<'a>> {
@@ -30,7 +30,7 @@ pub(crate) fn check<'a>(
 }
 
 /// Applies the new definitions of existing tables.
-pub(crate) fn redefine(state: &mut State, redefinitions: &[Redefinition]) {
+pub(crate) fn redefine(state: &mut StoreState, redefinitions: &[Redefinition]) {
     let last: BTreeMap<TableId, &TableDefinition> =
         redefinitions.iter().map(|Redefinition { table, to, .. }| (*table, to)).collect();
     for (table, to) in last {

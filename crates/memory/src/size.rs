@@ -1,10 +1,10 @@
 //! The size of the store and its tables.
 
-use crate::state::{State, StoredChunk, StoredTable};
+use crate::state::{StoreState, StoredChunk, StoredTable};
 use atsdb_core::store::StoreSize;
 
 /// Returns the payload sizes. The overhead of maps and lists is not counted.
-pub(crate) fn size(state: &State) -> StoreSize {
+pub(crate) fn size(state: &StoreState) -> StoreSize {
     let tables: Vec<_> = state.view.tables.iter().map(|(id, stored)| (*id, table_bytes(stored))).collect();
     let staged: u64 =
         state.stages.values().flat_map(|stage| stage.chunks.values()).map(|chunk| chunk_bytes(chunk)).sum();

@@ -1,7 +1,7 @@
 //! Snapshots: references to the view of one moment. `chunk_write` writes chunks.
 
 use crate::mapping;
-use crate::state::{Counters, State, StoredTable, View};
+use crate::state::{Counters, StoreState, StoredTable, View};
 use atsdb_core::name::same_name;
 use atsdb_core::refusal;
 use atsdb_core::{ChunkEntry, ChunkId, ColumnId, Counter, Result, Snapshot, Table, TableId, TimeRange};
@@ -20,7 +20,7 @@ pub(crate) struct MemorySnapshot {
 
 impl MemorySnapshot {
     /// A snapshot of what is visible.
-    pub(crate) fn new(state: &State) -> Self {
+    pub(crate) fn new(state: &StoreState) -> Self {
         let staged = state.stages.values().flat_map(|stage| &stage.tables);
         let staged_counters = staged.map(|(id, stored)| (*id, Arc::clone(&stored.counters))).collect();
         Self { view: Arc::clone(&state.view), listed: None, staged_counters }

@@ -3,7 +3,7 @@
 use crate::chunk_write;
 use crate::open_stage::require;
 use crate::redefine::Definitions;
-use crate::state::{Stage, State, StoredChunk, View};
+use crate::state::{Stage, StoreState, StoredChunk, View};
 use crate::table::{self, DroppedTables};
 use atsdb_core::name::same_name;
 use atsdb_core::refusal;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Opens a stage.
-pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
+pub(crate) fn open(state: &mut StoreState, now_ms: i64) -> StageId {
     reset_expiry(state, now_ms);
     state.stage_last += 1;
     let id = StageId(state.stage_last);
@@ -21,12 +21,12 @@ pub(crate) fn open(state: &mut State, now_ms: i64) -> StageId {
 }
 
 /// Drops an observation of expired entries by a clock that is ahead of one that writes.
-pub(crate) fn reset_expiry(state: &mut State, now_ms: i64) {
+pub(crate) fn reset_expiry(state: &mut StoreState, now_ms: i64) {
     state.expired_since_ms = state.expired_since_ms.filter(|since_ms| *since_ms <= now_ms);
 }
 
 /// Writes chunks into a stage.
-pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
+pub(crate) fn write(state: &mut StoreState, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
     reset_expiry(state, now_ms);
     let open = state.stages.get_mut(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     let is_stray =
@@ -45,7 +45,7 @@ pub(crate) fn write(state: &mut State, stage: StageId, chunks: Vec<NewChunk>, no
 
 /// Returns the contents of a stage as a view, and which of the view's tables are in the stage. The others are visible
 /// tables with the chunks that they have in the stage.
-pub(crate) fn view(state: &State, stage: StageId) -> Result<(View, BTreeSet<TableId>)> {
+pub(crate) fn view(state: &StoreState, stage: StageId) -> Result<(View, BTreeSet<TableId>)> {
     let open = state.stages.get(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     let mut view = View { tables: open.tables.clone(), chunks: open.chunks.clone() };
     for (id, stored) in &state.view.tables {
@@ -60,7 +60,7 @@ pub(crate) fn view(state: &State, stage: StageId) -> Result<(View, BTreeSet<Tabl
 }
 
 /// Removes chunks from a stage.
-pub(crate) fn remove_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
+pub(crate) fn remove_chunks(state: &mut StoreState, stage: StageId, chunks: &[ChunkId]) -> Result<()> {
     let open = require(state, stage)?;
     let mut seen = BTreeSet::new();
     if let Some(chunk) = chunks.iter().find(|chunk| !open.chunks.contains_key(chunk) || !seen.insert(**chunk)) {
@@ -71,7 +71,7 @@ pub(crate) fn remove_chunks(state: &mut State, stage: StageId, chunks: &[ChunkId
 }
 
 /// Removes a table and its chunks from a stage.
-pub(crate) fn remove_table(state: &mut State, stage: StageId, table: TableId) -> Result<()> {
+pub(crate) fn remove_table(state: &mut StoreState, stage: StageId, table: TableId) -> Result<()> {
     let open = require(state, stage)?;
     if open.tables.remove(&table).is_none() {
         return Err(Error::not_found(format!("there is no table number {} in stage {}", table.0, stage.0)));
@@ -82,7 +82,7 @@ pub(crate) fn remove_table(state: &mut State, stage: StageId, table: TableId) ->
 
 /// Refuses a stage that cannot be published once some tables are dropped and others have new definitions.
 pub(crate) fn check(
-    state: &State,
+    state: &StoreState,
     stage: StageId,
     dropped: &DroppedTables,
     definitions: &Definitions<'_>,
@@ -105,7 +105,7 @@ pub(crate) fn check(
 }
 
 /// Makes a stage's tables and chunks visible, gives the chunks new numbers, and ends the stage.
-pub(crate) fn publish(state: &mut State, stage: StageId) {
+pub(crate) fn publish(state: &mut StoreState, stage: StageId) {
     let Some(stage) = state.stages.remove(&stage) else { return };
     state.view_mut().tables.extend(stage.tables);
     for chunk in stage.chunks.into_values() {

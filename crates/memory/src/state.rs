@@ -72,7 +72,7 @@ pub(crate) struct Lease {
 
 /// The whole state. The last assigned numbers are kept so that none is reused.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct StoreState {
     pub(crate) view: Arc<View>,
     pub(crate) stages: BTreeMap<StageId, Stage>,
     pub(crate) batches: HashMap<String, i64>,
@@ -84,7 +84,7 @@ pub(crate) struct State {
     pub(crate) stage_last: i64,
 }
 
-impl State {
+impl StoreState {
     /// Returns the view for modification.
     pub(crate) fn view_mut(&mut self) -> &mut View {
         Arc::make_mut(&mut self.view)

@@ -1,7 +1,7 @@
 //! The store itself: one lock around the state, and calls to the modules.
 
 use crate::snapshot::MemorySnapshot;
-use crate::state::State;
+use crate::state::StoreState;
 use crate::{commit, counter, lease, mapping, reclaim, size, stage, table, verify};
 use atsdb_core::store::{Finding, Reclaimed, StoreSize};
 use atsdb_core::{
@@ -14,7 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 #[derive(Debug)]
 pub struct MemoryStore {
     uid: [u8; 16],
-    state: Mutex<State>,
+    state: Mutex<StoreState>,
 }
 
 impl MemoryStore {
@@ -23,7 +23,7 @@ impl MemoryStore {
         Self { uid, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StoreState> {
         // Every change is checked before its first step is applied, so a panic leaves no partial change.
         self.state.lock()
     }

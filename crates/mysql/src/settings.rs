@@ -52,23 +52,7 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
         _ => Durability::Off,
     };
     if durability == Durability::Full && survives != Durability::Full {
-        let event = if survives == Durability::Off { "a crash of the server" } else { "a power cut there" };
-        let setting = match flush.as_str() {
-            "1" => format!("a binary log and sync_binlog = {sync_binlog}"),
-            _ => format!("innodb_flush_log_at_trx_commit = {flush}"),
-        };
-        let mut fixes = Vec::new();
-        if !matches!(flush.as_str(), "1" | "3") {
-            fixes.push("SET GLOBAL innodb_flush_log_at_trx_commit = 1;");
-        }
-        if flush != "3" && sync_binlog != "1" {
-            fixes.push("SET GLOBAL sync_binlog = 1;");
-        }
-        let message = format!(
-            "{location}: the server runs with {setting}; {event} may take the last of what was acknowledged, and programs that \
-             outlive it must be started again"
-        );
-        warnings.push(StoreWarning::new(message).with_fix(fixes.join("\n")));
+        warnings.push(weak_durability(location, survives, &flush, &sync_binlog));
     }
     if !is_on(connection, "innodb_doublewrite").unwrap_or(true) {
         let message =
@@ -92,6 +76,27 @@ pub(crate) fn check(connection: &mut dyn Connection, location: &str, durability:
         warnings.push(StoreWarning::new(message).with_fix("SET GLOBAL spider_internal_xa = ON;"));
     }
     Ok(Settings { warnings, packet_bytes, is_mariadb, durability: survives, is_cluster, uses_spider })
+}
+
+/// The warning about logs that are flushed too seldom, by the values of the settings for InnoDB's and the binary log.
+fn weak_durability(location: &str, survives: Durability, flush: &str, sync_binlog: &str) -> StoreWarning {
+    let event = if survives == Durability::Off { "a crash of the server" } else { "a power cut there" };
+    let setting = match flush {
+        "1" => format!("a binary log and sync_binlog = {sync_binlog}"),
+        _ => format!("innodb_flush_log_at_trx_commit = {flush}"),
+    };
+    let mut fixes = Vec::new();
+    if !matches!(flush, "1" | "3") {
+        fixes.push("SET GLOBAL innodb_flush_log_at_trx_commit = 1;");
+    }
+    if flush != "3" && sync_binlog != "1" {
+        fixes.push("SET GLOBAL sync_binlog = 1;");
+    }
+    let message = format!(
+        "{location}: the server runs with {setting}; {event} may take the last of what was acknowledged, and programs that \
+         outlive it must be started again"
+    );
+    StoreWarning::new(message).with_fix(fixes.join("\n"))
 }
 
 fn ask(connection: &mut dyn Connection, name: &str) -> Attempt<String> {

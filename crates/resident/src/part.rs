@@ -16,7 +16,7 @@ pub(crate) const PART_TEXT_BYTES_MAX: usize = 2_000_000_000;
 
 /// Rows and their indexes.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct TablePart {
     pub(crate) columns: Vec<ArrayRef>,
     pub(crate) row_count: usize,
     /// The indexes, in the order of the table's index specifications.
@@ -24,7 +24,7 @@ pub(crate) struct Part {
     pub(crate) byte_count: usize,
 }
 
-impl Part {
+impl TablePart {
     /// Creates a part and builds its indexes.
     pub(crate) fn build(
         columns: Vec<ArrayRef>,

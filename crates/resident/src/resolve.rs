@@ -2,7 +2,7 @@
 
 use crate::index_spec::IndexSpec;
 use crate::merge::RowVersions;
-use crate::part::Part;
+use crate::part::TablePart;
 use crate::state::{TableMatches, TableState};
 use arrow::array::{ArrayRef, BooleanArray};
 use arrow::util::display::array_value_to_string;
@@ -31,7 +31,7 @@ impl TableState {
 }
 
 /// Compares new rows with each other and with the rows of the table.
-pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -> Result<ConflictResolution> {
+pub(crate) fn resolve(state: &TableState, part: &TablePart, policy: ConflictPolicy) -> Result<ConflictResolution> {
     let keys: Vec<usize> = (0..state.indexes().len()).filter(|index| state.indexes()[*index].is_key).collect();
     let mut found = Vec::with_capacity(keys.len());
     for key in &keys {
@@ -42,14 +42,7 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
         return Ok(ConflictResolution::default());
     }
     if policy == ConflictPolicy::Error {
-        let again = |(key, found): (&usize, &TableMatches)| {
-            let of_table = found.probes.first().map(|row| *row as usize);
-            let of_rows = part.indexes[*key].first_duplicate().map(|row| row as usize);
-            of_table.into_iter().chain(of_rows).min().map(|row| (row, *key))
-        };
-        let first = keys.iter().zip(&found).filter_map(again).min();
-        let (row, key) = first.ok_or_else(|| Error::internal("a duplicate key was not found again"))?;
-        return Err(duplicate_key(state, part, &state.indexes()[key], row)?);
+        return Err(first_duplicate(state, part, &keys, &found)?);
     }
     let heads: Vec<Vec<u32>> = keys.iter().map(|key| part.indexes[*key].heads()).collect();
     let mut in_table = vec![vec![false; part.row_count]; keys.len()];
@@ -86,9 +79,6 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
     let left_out = kept.iter().filter(|kept| !**kept).count() as u64;
     Ok(match policy {
         ConflictPolicy::Replace | ConflictPolicy::Merge => {
-            let locations = |found: &TableMatches| -> Vec<(u32, u32)> {
-                found.parts.iter().copied().zip(found.rows.iter().copied()).collect()
-            };
             let replaced = found.iter().flat_map(locations).collect();
             ConflictResolution { kept: (left_out > 0).then(|| kept.into()), replaced, rejected: 0, merged }
         }
@@ -103,7 +93,7 @@ pub(crate) fn resolve(state: &TableState, part: &Part, policy: ConflictPolicy) -
 /// Merges each kept row with the new rows before it and the row of the table that have its key. There is one key.
 fn merge(
     state: &TableState,
-    part: &Part,
+    part: &TablePart,
     kept: &[bool],
     heads: &[Vec<u32>],
     found: &[TableMatches],
@@ -127,7 +117,24 @@ fn merge(
     versions.merge(&[part.columns.clone(), stored])
 }
 
-fn duplicate_key(state: &TableState, part: &Part, spec: &IndexSpec, row: usize) -> Result<Error> {
+/// The part and row numbers of rows that were found.
+fn locations(found: &TableMatches) -> impl Iterator<Item = (u32, u32)> {
+    found.parts.iter().copied().zip(found.rows.iter().copied())
+}
+
+/// The error for the first new row whose key exists already, in the table or in another new row.
+fn first_duplicate(state: &TableState, part: &TablePart, keys: &[usize], found: &[TableMatches]) -> Result<Error> {
+    let again = |(key, found): (&usize, &TableMatches)| {
+        let of_table = found.probes.first().map(|row| *row as usize);
+        let of_rows = part.indexes[*key].first_duplicate().map(|row| row as usize);
+        of_table.into_iter().chain(of_rows).min().map(|row| (row, *key))
+    };
+    let first = keys.iter().zip(found).filter_map(again).min();
+    let (row, key) = first.ok_or_else(|| Error::internal("a duplicate key was not found again"))?;
+    duplicate_key(state, part, &state.indexes()[key], row)
+}
+
+fn duplicate_key(state: &TableState, part: &TablePart, spec: &IndexSpec, row: usize) -> Result<Error> {
     let definition = state.definition();
     let names: Vec<&str> = spec.positions.iter().map(|at| definition.columns[*at].name.as_str()).collect();
     let text = |at: &usize| array_value_to_string(&part.columns[*at], row).map_err(Error::from);

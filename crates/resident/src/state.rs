@@ -6,7 +6,7 @@ use crate::hash::HashSeed;
 use crate::index::IndexMatches;
 use crate::index_spec::IndexSpec;
 use crate::keys::RowKeys;
-use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, Part, byte_count_of, keys_of, text_bytes_of};
+use crate::part::{PART_ROWS_MAX, PART_TEXT_BYTES_MAX, TablePart, byte_count_of, keys_of, text_bytes_of};
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array};
 use arrow::compute::{cast, filter, interleave, take};
 use arrow::datatypes::DataType;
@@ -32,7 +32,7 @@ pub(crate) struct TableShape {
 
 #[derive(Debug, Clone)]
 struct LivePart {
-    part: Arc<Part>,
+    part: Arc<TablePart>,
     deleted: Arc<DeletedRows>,
 }
 
@@ -221,12 +221,12 @@ impl TableState {
     }
 
     /// Creates a part, to be added by [`with_part`](Self::with_part).
-    pub(crate) fn build_part(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<Part> {
-        Part::build(columns, row_count, &self.shape.specs, self.seed, self.threads)
+    pub(crate) fn build_part(&self, columns: Vec<ArrayRef>, row_count: usize) -> Result<TablePart> {
+        TablePart::build(columns, row_count, &self.shape.specs, self.seed, self.threads)
     }
 
     /// Returns the state with another part. Small parts are merged.
-    pub(crate) fn with_part(&self, part: Part) -> Result<Self> {
+    pub(crate) fn with_part(&self, part: TablePart) -> Result<Self> {
         if part.row_count == 0 {
             return Ok(self.clone());
         }

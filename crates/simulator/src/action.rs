@@ -11,7 +11,7 @@ pub(crate) const REFERENCES_FAMILY: u32 = 22;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct HistoryStep {
     /// The action.
     pub action: Action,
     /// A fault during the action, if any.

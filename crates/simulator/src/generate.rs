@@ -1,6 +1,6 @@
 //! Generates histories from seeds.
 
-use crate::action::{Action, Fault, FaultKind, REFERENCES_FAMILY, Step};
+use crate::action::{Action, Fault, FaultKind, HistoryStep, REFERENCES_FAMILY};
 use crate::references::{AMOUNTS_END, Child, KeyClauses, MOODS_END, ReferenceChange};
 use crate::setting::{Language, PROCESSES, SESSIONS};
 use crate::subject::{Alteration, Cells, Policy, ROLLUP_NAMES, RowSelection, Shape, Summary, TABLE_NAMES, WhichBackup};
@@ -25,7 +25,7 @@ enum Theme {
 }
 
 /// Returns the history of a seed.
-pub fn history(seed: u64, language: Language) -> Vec<Step> {
+pub fn history(seed: u64, language: Language) -> Vec<HistoryStep> {
     let mut generator =
         Generator { random: Random::new(seed), batches: Vec::new(), families: 1, theme: Theme::Anything, language };
     // A history that leaves some kinds of actions out has more of the others.
@@ -42,15 +42,16 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
     };
     // Few tables, so that sessions often work on the same one.
     let tables = 1 + generator.below(2) as usize;
-    let mut steps: Vec<Step> = (0..tables).map(|table| Step { action: generator.create(table), fault: None }).collect();
+    let mut steps: Vec<HistoryStep> =
+        (0..tables).map(|table| HistoryStep { action: generator.create(table), fault: None }).collect();
     if generator.theme == Theme::Rollups {
-        steps.push(Step { action: generator.create_rollup(0), fault: None });
+        steps.push(HistoryStep { action: generator.create_rollup(0), fault: None });
     }
     if generator.theme == Theme::References {
         generator.families |= 1 << REFERENCES_FAMILY;
         let declared = ReferenceChange::Declare(generator.key_clauses(true));
         for change in [declared, ReferenceChange::AddParents((0..FIRST_PARENTS).collect())] {
-            steps.push(Step { action: Action::Refer { session: 0, change }, fault: None });
+            steps.push(HistoryStep { action: Action::Refer { session: 0, change }, fault: None });
         }
     }
     // The probability of a fault, in thousandths of the steps, which is sometimes zero.
@@ -58,7 +59,7 @@ pub fn history(seed: u64, language: Language) -> Vec<Step> {
     for _ in 0..8 + generator.below(STEPS_MAX - 8) {
         let action = generator.action();
         let fault = (generator.below(1_000) < fault_rate).then(|| generator.fault(&action));
-        steps.push(Step { action, fault });
+        steps.push(HistoryStep { action, fault });
     }
     steps
 }

@@ -1,6 +1,6 @@
 //! Reduces a failing history to the steps that it needs.
 
-use crate::action::{Action, Step};
+use crate::action::{Action, HistoryStep};
 use crate::references::ReferenceChange;
 use crate::run::run_history;
 use crate::setting::Setting;
@@ -12,13 +12,13 @@ const ATTEMPTS_MAX: usize = 2_000;
 /// Returns the rest, and its failure.
 pub fn minimised(
     setting: Setting,
-    steps: Vec<Step>,
+    steps: Vec<HistoryStep>,
     message: String,
     is_over: impl Fn() -> bool,
-) -> (Vec<Step>, String) {
+) -> (Vec<HistoryStep>, String) {
     let (mut steps, mut message, mut attempts) = (steps, message, 0);
     let wanted = kind_of(&message);
-    let mut try_one = |candidate: Vec<Step>, steps: &mut Vec<Step>, message: &mut String| -> bool {
+    let mut try_one = |candidate: Vec<HistoryStep>, steps: &mut Vec<HistoryStep>, message: &mut String| -> bool {
         attempts += 1;
         if attempts > ATTEMPTS_MAX || is_over() {
             return false;
@@ -68,10 +68,10 @@ fn kind_of(message: &str) -> String {
 }
 
 /// Returns simpler forms of a step.
-fn simpler(step: &Step) -> Vec<Step> {
+fn simpler(step: &HistoryStep) -> Vec<HistoryStep> {
     let mut simpler = Vec::new();
     if step.fault.is_some() {
-        simpler.push(Step { fault: None, ..step.clone() });
+        simpler.push(HistoryStep { fault: None, ..step.clone() });
     }
     if let Action::Append { rows, .. } | Action::Push { rows, .. } = &step.action {
         for at in 0..rows.len() {

@@ -1,6 +1,6 @@
 //! Runs a history together with its model.
 
-use crate::action::{Action, FaultKind, Step};
+use crate::action::{Action, FaultKind, HistoryStep};
 use crate::compare::SeenDatabase;
 use crate::model::Model;
 use crate::outcome::Observed;
@@ -11,7 +11,7 @@ use crate::world::{World, keep_crashes_quiet};
 ///
 /// # Errors
 /// The broken guarantee, and the step after which it was found.
-pub fn run_history(setting: Setting, steps: &[Step]) -> Result<(), String> {
+pub fn run_history(setting: Setting, steps: &[HistoryStep]) -> Result<(), String> {
     keep_crashes_quiet();
     let mut run = Run::new(setting)?;
     for (number, step) in steps.iter().enumerate() {
@@ -35,7 +35,7 @@ impl Run {
         Ok(Self { world, models: vec![model] })
     }
 
-    fn step(&mut self, number: usize, step: &Step) -> Result<(), String> {
+    fn step(&mut self, number: usize, step: &HistoryStep) -> Result<(), String> {
         let (own, nested) = self.world.step(step).map_err(|error| error.to_string())?;
         let now_ms = self.world.now_ms();
         let visitor = step.fault.as_ref().and_then(|fault| match (&fault.kind, nested) {
@@ -98,7 +98,7 @@ impl Run {
     fn end(&mut self) -> Result<(), String> {
         (0..PROCESSES).try_for_each(|process| self.compare(process).and_then(|()| self.compare_held(process)))?;
         self.compare_all(0)?;
-        let seal = Step { action: Action::Seal { process: 0 }, fault: None };
+        let seal = HistoryStep { action: Action::Seal { process: 0 }, fault: None };
         self.step(0, &seal)?;
         self.world.restart().map_err(|error| format!("no process can begin: {error}"))?;
         self.models.iter_mut().for_each(Model::restart);
@@ -109,7 +109,7 @@ impl Run {
 }
 
 /// Returns the states after a step. An action of another process during the step counts as before or after it.
-fn after(model: &Model, step: &Step, own: &Observed, visitor: Option<&(Action, Observed)>) -> Vec<Model> {
+fn after(model: &Model, step: &HistoryStep, own: &Observed, visitor: Option<&(Action, Observed)>) -> Vec<Model> {
     let Some((action, nested)) = visitor else { return model.after(&step.action, own, false) };
     let before = model.after(action, nested, false).into_iter();
     let before = before.flat_map(|model| model.after(&step.action, own, true));

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the time limit of a run; histories have a clock of their own")]
 
-use crate::action::Step;
+use crate::action::HistoryStep;
 use crate::generate::history;
 use crate::minimise::minimised;
 use crate::run::run_history;
@@ -37,7 +37,7 @@ pub struct Failure {
     /// The broken guarantee, in the minimised history.
     pub message: String,
     /// The steps that it needs.
-    pub history: Vec<Step>,
+    pub history: Vec<HistoryStep>,
 }
 
 impl fmt::Display for Failure {

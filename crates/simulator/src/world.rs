@@ -1,6 +1,6 @@
 //! A world: real processes with engines on one store, whose calls fail as a history says.
 
-use crate::action::{Action, Fault, FaultKind, Step};
+use crate::action::{Action, Fault, FaultKind, HistoryStep};
 use crate::compare::{SeenDatabase, observe};
 use crate::conditions::Conditions;
 use crate::environment::SimulatedEnvironment;
@@ -57,7 +57,7 @@ impl World {
 
     /// Executes one step. Returns the outcome of its own action, and of the one that another process executed during
     /// it.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<(Observed, Option<Observed>)> {
+    pub(crate) fn step(&mut self, step: &HistoryStep) -> Result<(Observed, Option<Observed>)> {
         let number = step.action.process();
         match &step.action {
             Action::Tick { hours } => {

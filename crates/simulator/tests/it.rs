@@ -1,7 +1,7 @@
 //! Runs a number of histories from one seed, all of which must keep the promises. `make simulate` runs more.
 
 use atsdb_core::{Initially, ReferentialAction};
-use atsdb_simulator::action::{Action, Step};
+use atsdb_simulator::action::{Action, HistoryStep};
 use atsdb_simulator::references::{Child, KeyClauses, ReferenceChange};
 use atsdb_simulator::subject::{Cells, Policy, RowSelection, Shape};
 use atsdb_simulator::{Language, Limit, Setting, StoreKind, are_there, generate, run_history, simulate};
@@ -79,7 +79,7 @@ fn transactions_that_insert_different_keys_commit_although_chunks_are_sealed() {
         append(1, 3, 0),
         Action::Update { session: 1, table: 0, rows: RowSelection::All, note: Some(2) },
     ];
-    let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, fault: None }).collect();
+    let steps: Vec<HistoryStep> = actions.into_iter().map(|action| HistoryStep { action, fault: None }).collect();
     for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {
         for language in [Language::Calls, Language::Sql] {
             let setting = Setting { store, language };
@@ -151,7 +151,7 @@ fn of_two_transactions_that_add_a_child_and_delete_its_parent_one_commits() {
             refer(2, Forget),
             refer(0, Declare(KeyClauses::deleting(on_delete))),
         ];
-        let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, fault: None }).collect();
+        let steps: Vec<HistoryStep> = actions.into_iter().map(|action| HistoryStep { action, fault: None }).collect();
         for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {
             let setting = Setting { store, language: Language::Sql };
             run_history(setting, &steps).unwrap_or_else(|problem| panic!("{setting}, {on_delete:?}: {problem}"));
@@ -221,7 +221,7 @@ fn deferred_and_unvalidated_foreign_keys_are_as_promised() {
             child(2, 10, 3),
             refer(2, DeleteParents(Some(0))),
         ];
-        let steps: Vec<Step> = actions.into_iter().map(|action| Step { action, fault: None }).collect();
+        let steps: Vec<HistoryStep> = actions.into_iter().map(|action| HistoryStep { action, fault: None }).collect();
         for store in [StoreKind::Memory, StoreKind::Sqlite, StoreKind::Split] {
             let setting = Setting { store, language: Language::Sql };
             run_history(setting, &steps).unwrap_or_else(|problem| panic!("{setting}, {on_delete:?}: {problem}"));

@@ -177,8 +177,8 @@ const NEWEST: &str = "SELECT coalesce(max(id), 0), (SELECT seq FROM sqlite_seque
 
 fn newest_chunk(connection: &Connection) -> Attempt<ChunkId> {
     let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<i64>>(1)?));
-    let (newest, given) = connection.prepare_cached(NEWEST)?.query_row([], row)?;
-    if newest > given.unwrap_or(0) {
+    let (newest, last_assigned) = connection.prepare_cached(NEWEST)?.query_row([], row)?;
+    if newest > last_assigned.unwrap_or(0) {
         return Err(Error::corrupt(format!("chunk {newest} has a number that was never assigned")).into());
     }
     Ok(ChunkId(newest))

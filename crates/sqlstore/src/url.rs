@@ -145,7 +145,7 @@ impl ServerUrl {
         if database.is_empty() || database.contains('/') {
             return refuse("names no database");
         }
-        let mut given = BTreeMap::new();
+        let mut option_values = BTreeMap::new();
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             if !known.contains(&name) {
@@ -157,9 +157,10 @@ impl ServerUrl {
                 )));
             }
             let Some(value) = decode(value) else { return refuse("has a % without two hexadecimal digits") };
-            given.insert(name.to_owned(), value);
+            option_values.insert(name.to_owned(), value);
         }
-        let addresses = given.get("host").map_or_else(|| Ok(written.clone()), |hosts| overruled(hosts, &written));
+        let addresses =
+            option_values.get("host").map_or_else(|| Ok(written.clone()), |hosts| overruled(hosts, &written));
         let addresses = match addresses {
             Ok(addresses) => addresses,
             Err(what) => return refuse(what),
@@ -175,7 +176,7 @@ impl ServerUrl {
             addresses,
             written,
             database,
-            options: given,
+            options: option_values,
         })
     }
 

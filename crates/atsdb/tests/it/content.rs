@@ -25,7 +25,7 @@ pub(crate) enum Shape {
 }
 
 /// The rows of a batch for one table.
-pub(crate) struct Part {
+pub(crate) struct ContentPart {
     pub(crate) table: String,
     pub(crate) creates: bool,
     pub(crate) rows: RecordBatch,
@@ -68,7 +68,7 @@ pub(crate) fn create_tables(db: &Database) {
 }
 
 /// Returns the parts of a batch.
-pub(crate) fn parts(shape: Shape, number: u64) -> Vec<Part> {
+pub(crate) fn parts(shape: Shape, number: u64) -> Vec<ContentPart> {
     let mut parts = vec![
         part(
             "readings",
@@ -131,7 +131,7 @@ fn sensor(number: u64, row: usize) -> String {
     }
 }
 
-fn noise(number: u64, row_count: usize, row_bytes: usize) -> Part {
+fn noise(number: u64, row_count: usize, row_bytes: usize) -> ContentPart {
     part(
         "noise",
         number,
@@ -166,7 +166,7 @@ fn part(
     row_count: usize,
     day: impl Fn(usize) -> i64,
     columns: impl FnOnce(Rows) -> Vec<(&'static str, ArrayRef)>,
-) -> Part {
+) -> ContentPart {
     let times =
         (0..row_count).map(|row| 1_700_000_000 / DAY * DAY + day(row) + (number as i64 * 41 + row as i64) % DAY);
     let mut all = vec![
@@ -175,7 +175,7 @@ fn part(
         ("position", Arc::new(Int32Array::from_iter_values(0..row_count as i32))),
     ];
     all.extend(columns(Rows(row_count)));
-    Part { table: table.into(), creates: false, rows: RecordBatch::try_from_iter(all).unwrap() }
+    ContentPart { table: table.into(), creates: false, rows: RecordBatch::try_from_iter(all).unwrap() }
 }
 
 /// Sends a batch under its own id.

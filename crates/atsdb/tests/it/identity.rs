@@ -127,8 +127,8 @@ fn arrow_batches_without_the_column_are_numbered() {
     batch.commit().unwrap();
     let mut appender = db.appender("t").unwrap();
     appender.append(&RecordBatch::try_from_iter([("NAME", names(&["c"]))]).unwrap()).unwrap();
-    let given = Arc::new(Int64Array::from(vec![70])) as ArrayRef;
-    appender.append(&RecordBatch::try_from_iter([("id", given), ("name", names(&["d"]))]).unwrap()).unwrap();
+    let own_ids = Arc::new(Int64Array::from(vec![70])) as ArrayRef;
+    appender.append(&RecordBatch::try_from_iter([("id", own_ids), ("name", names(&["d"]))]).unwrap()).unwrap();
     appender.flush().unwrap();
     assert_eq!(numbers(&db, "SELECT CAST(id AS BIGINT) FROM t ORDER BY name"), [5, 6, 7, 70]);
     let null = Arc::new(Int64Array::from(vec![None])) as ArrayRef;

@@ -46,15 +46,15 @@ impl NumberedText {
         Ok(numbered)
     }
 
-    fn push(&mut self, form: Form, parameter: &str, rest: &str) {
+    fn push(&mut self, form: ParameterForm, parameter: &str, rest: &str) {
         let position = match form {
-            Form::Next => self.names.len() + 1,
-            Form::Number => match number(parameter) {
+            ParameterForm::Next => self.names.len() + 1,
+            ParameterForm::Number => match number(parameter) {
                 Some(number) => number,
                 // Preparing the statement reports it.
                 None => return self.text.push_str(parameter),
             },
-            Form::Name => {
+            ParameterForm::Name => {
                 let known = self.names.iter().position(|name| name.as_deref() == Some(&parameter[1..]));
                 known.unwrap_or(self.names.len()) + 1
             }
@@ -62,7 +62,7 @@ impl NumberedText {
         if position > self.names.len() {
             self.names.resize(position, None);
         }
-        if form == Form::Name {
+        if form == ParameterForm::Name {
             self.names[position - 1] = Some(parameter[1..].to_owned());
         }
         // `?1` is not `$11`.
@@ -74,7 +74,7 @@ impl NumberedText {
 
 /// How a parameter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ParameterForm {
     /// `?`
     Next,
     /// `$1`
@@ -89,15 +89,15 @@ pub(super) fn is_word(letter: char) -> bool {
 }
 
 /// The parameter that begins at a position: its form, and how many bytes it has.
-fn parameter(text: &str, at: usize) -> Option<(Form, usize)> {
+fn parameter(text: &str, at: usize) -> Option<(ParameterForm, usize)> {
     match text.as_bytes()[at] {
-        b'?' => Some((Form::Next, 1)),
+        b'?' => Some((ParameterForm::Next, 1)),
         b'$' if !text[..at].ends_with(is_word) => {
             let name = &text[at + 1..];
             let name = &name[..name.find(|letter| !is_word(letter)).unwrap_or(name.len())];
             let form = match name.bytes().all(|byte| byte.is_ascii_digit()) {
-                true => Form::Number,
-                false => Form::Name,
+                true => ParameterForm::Number,
+                false => ParameterForm::Name,
             };
             (!name.is_empty()).then_some((form, 1 + name.len()))
         }

@@ -41,8 +41,8 @@ fn no_match(message: &str) -> Option<Error> {
     const CALL: &str = "No function matches the given name and argument types '";
     let (_, rest) = message.split_once(CALL)?;
     let (call, rest) = rest.split_once("'.")?;
-    let (name, given) = call.strip_suffix(')')?.split_once('(')?;
-    let given = arguments(given);
+    let (name, passed) = call.strip_suffix(')')?.split_once('(')?;
+    let passed = arguments(passed);
     let lines = rest.split_once("Candidate functions:").map_or("", |(_, lines)| lines).lines();
     let candidates: Vec<Vec<String>> = lines
         .filter_map(|line| line.trim().strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')'))
@@ -57,13 +57,13 @@ fn no_match(message: &str) -> Option<Error> {
         None if candidates.iter().all(is_plain) => candidates.iter().map(Vec::len).collect(),
         None => BTreeSet::new(),
     };
-    if given.is_empty() && counts.is_empty() {
+    if passed.is_empty() && counts.is_empty() {
         return Some(sql_error(format!("{name} needs arguments")));
     }
-    if !counts.is_empty() && !counts.contains(&given.len()) {
-        return Some(wrong_count(name, &counts, given.len()));
+    if !counts.is_empty() && !counts.contains(&passed.len()) {
+        return Some(wrong_count(name, &counts, passed.len()));
     }
-    let error = sql_error(format!("{name} does not take ({})", given.join(", ")));
+    let error = sql_error(format!("{name} does not take ({})", passed.join(", ")));
     let mut shown: Vec<String> = Vec::new();
     for candidate in candidates.iter().filter(|candidate| is_plain(candidate)) {
         let text = format!("({})", candidate.join(", "));
@@ -78,10 +78,10 @@ fn no_match(message: &str) -> Option<Error> {
     })
 }
 
-fn wrong_count(name: &str, counts: &BTreeSet<usize>, given: usize) -> Error {
+fn wrong_count(name: &str, counts: &BTreeSet<usize>, passed: usize) -> Error {
     let wanted: Vec<String> = counts.iter().map(usize::to_string).collect();
     let plural = if wanted == ["1"] { "" } else { "s" };
-    sql_error(format!("{name} takes {} argument{plural}, not {given}", wanted.join(" or ")))
+    sql_error(format!("{name} takes {} argument{plural}, not {passed}", wanted.join(" or ")))
 }
 
 /// The arguments of a call or a signature, as types that users declare.
@@ -197,8 +197,8 @@ mod tests {
     fn a_list_of_candidates_becomes_a_sentence() {
         let call = "No function matches the given name and argument types '";
         let rest = "'. You might need to add explicit type casts.\n\tCandidate functions:\n\t";
-        let message = |before: &str, given: &str, candidates: &str| {
-            wrong_call(&format!("{before}. {call}{given}{rest}{candidates}")).unwrap().to_string()
+        let message = |before: &str, passed: &str, candidates: &str| {
+            wrong_call(&format!("{before}. {call}{passed}{rest}{candidates}")).unwrap().to_string()
         };
         assert_eq!(
             message("Function 'lower' expects 1 arguments but received 2", "lower(Int64, Int64)", "lower(String)"),

@@ -201,10 +201,10 @@ fn with_lacking<'a>(
     mut values: impl FnMut(usize, &Column) -> Result<Option<ArrayRef>>,
 ) -> Result<Cow<'a, RecordBatch>> {
     let schema = rows.schema();
-    let is_given = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
+    let is_in_batch = |name: &str| schema.fields().iter().any(|field| same_name(field.name(), name));
     let mut added: Vec<(Field, ArrayRef)> = Vec::new();
     let columns = table.definition.columns.iter().enumerate();
-    for (position, column) in columns.filter(|(_, column)| !is_given(&column.name)) {
+    for (position, column) in columns.filter(|(_, column)| !is_in_batch(&column.name)) {
         if let Some(array) = values(position, column)? {
             added.push((Field::new(&column.name, array.data_type().clone(), true), array));
         }

@@ -184,8 +184,8 @@ impl<'a> CopyStage<'a> {
             let mut first = there.min(strings.len());
             for part in strings[first..].chunks(STRINGS_PER_CALL) {
                 let values: Vec<&[u8]> = part.iter().map(Vec::as_slice).collect();
-                let given = self.store.map_values(id, column.id, capacity, &values)?;
-                if !given.iter().map(|index| *index as usize).eq(first..first + part.len()) {
+                let indices = self.store.map_values(id, column.id, capacity, &values)?;
+                if !indices.iter().map(|index| *index as usize).eq(first..first + part.len()) {
                     let label = format!("table {}, column {}", table.table.definition.name, column.name);
                     let message =
                         format!("{label}: another program added strings to the dictionary of {}", self.store.url());
@@ -221,28 +221,21 @@ impl<'a> CopyStage<'a> {
                 missing.push(source);
                 continue;
             };
-            if found.is_staged && !is_whole(staged.as_deref(), &found.entry)? {
-                unstage.push(found.entry.id);
-                missing.push(source);
-                continue;
-            }
-            if found.entry.descriptor_bytes != entry.descriptor_bytes {
-                match found.is_staged {
-                    true => {
-                        unstage.push(found.entry.id);
-                        missing.push(source);
-                        continue;
-                    }
-                    false => match self.amendment(cut, table, source, &found, id)? {
-                        Some(amendment) => target.amend.push(amendment),
-                        // It differs in more than added index pages: the whole chunk is transferred.
-                        None => {
-                            target.remove.push(found.entry.id);
-                            missing.push(source);
-                            continue;
-                        }
-                    },
+            let is_same = found.entry.descriptor_bytes == entry.descriptor_bytes;
+            if found.is_staged {
+                if !is_same || !is_whole(staged.as_deref(), &found.entry)? {
+                    unstage.push(found.entry.id);
+                    missing.push(source);
+                    continue;
                 }
+            } else if !is_same {
+                let Some(amendment) = self.amendment(cut, table, source, &found, id)? else {
+                    // It differs in more than added index pages: the whole chunk is transferred.
+                    target.remove.push(found.entry.id);
+                    missing.push(source);
+                    continue;
+                };
+                target.amend.push(amendment);
             }
             report.chunks_kept += 1;
             report.chunks_resumed += u64::from(found.is_staged);
@@ -253,10 +246,8 @@ impl<'a> CopyStage<'a> {
         let mut rest: Vec<TargetChunk> = there.into_values().collect();
         rest.sort_unstable_by_key(|rest| rest.entry.id);
         for rest in rest {
-            match rest.is_staged {
-                true => unstage.push(rest.entry.id),
-                false => target.remove.push(rest.entry.id),
-            }
+            let leaving = if rest.is_staged { &mut unstage } else { &mut target.remove };
+            leaving.push(rest.entry.id);
         }
         report.chunks_removed += target.remove.len() as u64;
         if let Some(stage) = self.stage.filter(|_| !unstage.is_empty()) {

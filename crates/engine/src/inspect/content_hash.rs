@@ -7,7 +7,7 @@
 
 use crate::read::scan::ScanRequest;
 use crate::read::snapshot::ReadSnapshot;
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Decimal128Type, Float32Type, Float64Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
@@ -145,16 +145,7 @@ fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
                 [i64::from(months), i64::from(days), nanoseconds].map(i64::to_le_bytes).concat()
             });
         }
-        DataType::List(_) => {
-            let arrays = array.as_list::<i32>();
-            let mut hashes = vec![0_u64; arrays.values().len()];
-            hash_column(&mut hashes, arrays.values())?;
-            let offsets = arrays.value_offsets();
-            mix(states, arrays, |row| {
-                let hashes = &hashes[offsets[row] as usize..offsets[row + 1] as usize];
-                hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect::<Vec<u8>>()
-            });
-        }
+        DataType::List(_) => hash_lists(states, array.as_list())?,
         DataType::Date32 => {
             let days = cast(&converted(&DataType::Int32)?, &DataType::Int64)?;
             let days = days.as_primitive::<Int64Type>();
@@ -166,6 +157,18 @@ fn hash_column(states: &mut [u64], array: &ArrayRef) -> Result<()> {
             mix(states, numbers, |row| numbers.value(row).to_le_bytes());
         }
     }
+    Ok(())
+}
+
+/// Extends each row's hash by a list: by the hashes of its elements, each hashed like the only column of a row.
+fn hash_lists(states: &mut [u64], lists: &ListArray) -> Result<()> {
+    let mut hashes = vec![0_u64; lists.values().len()];
+    hash_column(&mut hashes, lists.values())?;
+    let offsets = lists.value_offsets();
+    mix(states, lists, |row| {
+        let hashes = &hashes[offsets[row] as usize..offsets[row + 1] as usize];
+        hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect::<Vec<u8>>()
+    });
     Ok(())
 }
 

@@ -44,19 +44,19 @@ impl Numbers {
         held.draw(store, request, count).map_err(|error| error.context(place(table, position)))
     }
 
-    /// Sets a counter: `number` is the last number that it gave or, unless it `is_given`, the next one.
+    /// Sets a counter: `number` is the last number that it gave or, unless it `is_called`, the next one.
     pub(crate) fn set(
         &self,
         store: Option<&dyn Store>,
         table: &Table,
         position: usize,
         number: i64,
-        is_given: bool,
+        is_called: bool,
     ) -> Result<()> {
         let request = request_of(table, position)?;
         let held = Arc::clone(self.0.lock().entry((request.table, request.column)).or_default());
         let mut held = held.lock();
-        held.set(store, request, number, is_given)
+        held.set(store, request, number, is_called)
     }
 
     /// The counter of a temporary table.
@@ -91,11 +91,11 @@ impl RestartedNumbers {
     }
 
     /// Sets the counter of the column at a position of a table: `number` is the last one that it gave or, unless it
-    /// `is_given`, the next one. `None` if the transaction did not restart the counter.
-    pub(crate) fn set(&mut self, table: &Table, position: usize, number: i64, is_given: bool) -> Option<Result<()>> {
+    /// `is_called`, the next one. `None` if the transaction did not restart the counter.
+    pub(crate) fn set(&mut self, table: &Table, position: usize, number: i64, is_called: bool) -> Option<Result<()>> {
         let request = NumberRequest::of(table, position, 1)?;
         let held = self.0.get_mut(&(request.table, request.column, request.identity.restarts))?;
-        Some(held.set(None, request, number, is_given))
+        Some(held.set(None, request, number, is_called))
     }
 
     /// The counter that the transaction restarted. `None` if it was neither set nor gave a number.
@@ -146,12 +146,12 @@ impl HeldNumbers {
         Ok(drawn)
     }
 
-    fn set(&mut self, store: Option<&dyn Store>, request: NumberRequest, number: i64, is_given: bool) -> Result<()> {
+    fn set(&mut self, store: Option<&dyn Store>, request: NumberRequest, number: i64, is_called: bool) -> Result<()> {
         let counter = match store {
             Some(store) => store.snapshot()?.counter(request.table, request.column)?,
             None => self.counter,
         };
-        let request = request.set_to(counter, number, is_given)?;
+        let request = request.set_to(counter, number, is_called)?;
         (self.block, self.size) = (None, 0);
         self.reserve(store, request).map(drop)
     }

@@ -55,20 +55,20 @@ impl SessionNumbers {
     }
 
     /// Sets the counter of the identity column at a position of a table: `number` is the last one that it gave or,
-    /// unless it `is_given`, the next one. This takes effect at once, even if the transaction is rolled back, unless
+    /// unless it `is_called`, the next one. This takes effect at once, even if the transaction is rolled back, unless
     /// the transaction itself has restarted the counter. Other processes may still give numbers that they had reserved
     /// before.
     ///
     /// Errors: [`InvalidValue`](atsdb_core::ErrorKind::InvalidValue) for a number that the counter could not give, and
     /// those of the store.
-    pub fn set(&self, table: &Table, position: usize, number: i64, is_given: bool) -> Result<()> {
-        let own = self.0.restarted.lock().set(table, position, number, is_given);
+    pub fn set(&self, table: &Table, position: usize, number: i64, is_called: bool) -> Result<()> {
+        let own = self.0.restarted.lock().set(table, position, number, is_called);
         own.unwrap_or_else(|| {
             let shared = &self.0.shared;
             let store = (!is_temporary(table.id)).then_some(shared.store.as_ref());
-            shared.numbers.set(store, table, position, number, is_given)
+            shared.numbers.set(store, table, position, number, is_called)
         })?;
-        if let Some(column) = table.definition.columns.get(position).filter(|_| is_given) {
+        if let Some(column) = table.definition.columns.get(position).filter(|_| is_called) {
             self.0.drawn.lock().of_columns.insert((table.id, column.id), number);
         }
         Ok(())

@@ -177,9 +177,9 @@ fn rows_that_lack_a_column_get_its_value() {
     batch.commit().unwrap();
     let defaults = "hall 1970-01-01T00:00:05Z 1970-01-02 1.50 -7 0.1 [1, 2]";
     assert_eq!(texts_of(&engine), [format!("1 {defaults}"), format!("2 {defaults}")]);
-    let given = RecordBatch::try_from_iter([("n", int(3)), ("SMALL", int(4))]).unwrap();
+    let partial = RecordBatch::try_from_iter([("n", int(3)), ("SMALL", int(4))]).unwrap();
     let mut batch = engine.batch(None);
-    batch.append(&table, &given).unwrap();
+    batch.append(&table, &partial).unwrap();
     batch.commit().unwrap();
     assert_eq!(texts_of(&engine)[2], "3 hall 1970-01-01T00:00:05Z 1970-01-02 1.50 4 0.1 [1, 2]");
 }

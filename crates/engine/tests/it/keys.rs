@@ -374,7 +374,7 @@ impl Model {
 const NOT_MERGE: [ConflictPolicy; 3] = [ConflictPolicy::Error, ConflictPolicy::Replace, ConflictPolicy::Keep];
 
 #[derive(Debug, Clone)]
-enum Step {
+enum KeyedAction {
     /// Batches of rows in one commit, each with the step after it: none, settle the keys, or take a snapshot.
     Append(ConflictPolicy, Vec<(Vec<Row>, u8)>),
     Seal,
@@ -387,7 +387,7 @@ fn any_row() -> impl Strategy<Value = Row> {
     (time, sensor, status, prop::option::weighted(0.9, 0..40i32))
 }
 
-fn any_step(policies: &'static [ConflictPolicy]) -> impl Strategy<Value = Step> {
+fn any_step(policies: &'static [ConflictPolicy]) -> impl Strategy<Value = KeyedAction> {
     let policy = prop::sample::select(policies);
     let rows = (prop::collection::vec(any_row(), 0..9), any::<bool>()).prop_map(|(mut rows, in_order)| {
         if in_order {
@@ -395,12 +395,12 @@ fn any_step(policies: &'static [ConflictPolicy]) -> impl Strategy<Value = Step> 
         }
         rows
     });
-    let append =
-        (policy, prop::collection::vec((rows, 0..3u8), 1..4)).prop_map(|(policy, rows)| Step::Append(policy, rows));
-    prop_oneof![6 => append, 1 => Just(Step::Seal)]
+    let append = (policy, prop::collection::vec((rows, 0..3u8), 1..4))
+        .prop_map(|(policy, rows)| KeyedAction::Append(policy, rows));
+    prop_oneof![6 => append, 1 => Just(KeyedAction::Seal)]
 }
 
-fn check(keys: &[&[&str]], nulls_equal: bool, steps: &[Step]) {
+fn check(keys: &[&[&str]], nulls_equal: bool, steps: &[KeyedAction]) {
     let mut stored = keyed(keys);
     stored.unique.iter_mut().for_each(|unique| unique.nulls_equal = nulls_equal);
     let mut in_memory = TableDefinition { memory: Some(InMemory::default()), ..stored.clone() };
@@ -409,7 +409,7 @@ fn check(keys: &[&[&str]], nulls_equal: bool, steps: &[Step]) {
     check_table(keys, &in_memory, steps);
 }
 
-fn check_table(keys: &[&[&str]], definition: &TableDefinition, steps: &[Step]) {
+fn check_table(keys: &[&[&str]], definition: &TableDefinition, steps: &[KeyedAction]) {
     let position = |name: &&str| definition.position(name).unwrap();
     let mut model = Model {
         keys: keys.iter().map(|names| names.iter().map(position).collect()).collect(),
@@ -421,7 +421,7 @@ fn check_table(keys: &[&[&str]], definition: &TableDefinition, steps: &[Step]) {
         model.rows.clear();
         let table = engine.create_table(definition).unwrap();
         for step in steps {
-            let Step::Append(policy, batches) = step else {
+            let KeyedAction::Append(policy, batches) = step else {
                 if !definition.is_in_memory() {
                     engine.recompress(Some(&table)).unwrap();
                 }

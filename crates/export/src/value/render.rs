@@ -66,25 +66,27 @@ fn renderer<'a>(array: &'a dyn Array) -> Result<(TextKind, Render<'a>)> {
                 out.extend_from_slice(interval_text(months, days, nanoseconds).as_bytes());
             })
         }
-        T::Duration(unit) => {
-            let unit_nanos = match unit {
-                TimeUnit::Second => 1_000_000_000,
-                TimeUnit::Millisecond => 1_000_000,
-                TimeUnit::Microsecond => 1_000,
-                TimeUnit::Nanosecond => 1,
-            };
-            let counts = cast(array, &T::Int64).map_err(unreadable)?;
-            Box::new(move |row, out| {
-                let count = counts.as_primitive::<Int64Type>().value(row);
-                out.extend_from_slice(duration_text(count, unit_nanos).as_bytes());
-            })
-        }
+        T::Duration(unit) => durations(array, *unit)?,
         _ => match number::numbers(array) {
             Some(render) => render,
             None => other(array)?,
         },
     };
     Ok((kind, render))
+}
+
+fn durations<'a>(array: &'a dyn Array, unit: TimeUnit) -> Result<Render<'a>> {
+    let unit_nanos = match unit {
+        TimeUnit::Second => 1_000_000_000,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
+    };
+    let counts = cast(array, &DataType::Int64).map_err(unreadable)?;
+    Ok(Box::new(move |row, out| {
+        let count = counts.as_primitive::<Int64Type>().value(row);
+        out.extend_from_slice(duration_text(count, unit_nanos).as_bytes());
+    }))
 }
 
 fn float32(array: &ArrayRef, row: usize) -> f32 {

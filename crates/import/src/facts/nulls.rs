@@ -54,16 +54,16 @@ pub(crate) struct NullTexts {
 
 impl NullTexts {
     /// Creates the list from the given texts, or from the usual ones if none are given.
-    pub(crate) fn new(given: &[String]) -> Self {
+    pub(crate) fn new(custom: &[String]) -> Self {
         let usual = USUAL.iter().map(|text| text.as_bytes().to_vec());
-        let asked = given.iter().map(|text| text.trim().as_bytes().to_vec()).filter(|text| !text.is_empty());
-        let texts: Vec<Vec<u8>> = if given.is_empty() { usual.collect() } else { asked.collect() };
+        let own = custom.iter().map(|text| text.trim().as_bytes().to_vec()).filter(|text| !text.is_empty());
+        let texts: Vec<Vec<u8>> = if custom.is_empty() { usual.collect() } else { own.collect() };
         let mut first_bytes = [false; 256];
         for text in &texts {
             first_bytes[usize::from(text[0])] = true;
         }
         let length_max = texts.iter().map(Vec::len).max().unwrap_or(0);
-        Self { texts, word_count: if given.is_empty() { WORDS } else { 0 }, first_bytes, length_max }
+        Self { texts, word_count: if custom.is_empty() { WORDS } else { 0 }, first_bytes, length_max }
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use crate::batches::readable::{read_as, readable, readable_schema};
 use crate::input::catch_panic::catch_panic;
 use crate::input::parquet_bytes::ParquetBytes;
 use crate::input::parquet_reader::{ParquetReader, has_inner_intervals};
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::options::Format;
 use crate::options::report::SkippedRecords;
 use arrow::datatypes::{DataType, SchemaRef};
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BATCH_ROWS: usize = 32_768;
 
 /// The error of a file that cannot be read: it did not arrive, or it is damaged.
-pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
+pub(crate) fn damaged(source: &ImportFile, error: impl std::fmt::Display) -> Error {
     if let Some(failure) = source.pieces().and_then(|pieces| pieces.failure()) {
         return failure;
     }
@@ -39,13 +39,13 @@ pub(crate) fn damaged(source: &Source, error: impl std::fmt::Display) -> Error {
 }
 
 /// Runs the reader of a format on a file. A panic of the reader also counts as damage.
-pub(crate) fn read<T>(source: &Source, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn read<T>(source: &ImportFile, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_panic(work).map_err(|panic| damaged(source, panic))?
 }
 
 /// The batches of a file, up to its end or to the first unreadable one.
 pub(crate) struct Batches<'a> {
-    source: &'a Source,
+    source: &'a ImportFile,
     reader: Option<FormatReader>,
     skipped: SkippedRecords,
     /// Rows of the batches so far.
@@ -62,7 +62,7 @@ enum FormatReader {
 }
 
 impl FormatReader {
-    fn next(&mut self, source: &Source) -> Result<Option<RecordBatch>> {
+    fn next(&mut self, source: &ImportFile) -> Result<Option<RecordBatch>> {
         let next = match self {
             Self::Parquet(reader) => reader.next(),
             Self::Arrow(reader) => reader.next(),
@@ -112,7 +112,7 @@ impl Iterator for Batches<'_> {
 }
 
 /// The columns of a file that are read as another type: their names, types, and the types they are read as.
-pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType, DataType)>> {
+pub(crate) fn converted_columns(source: &ImportFile) -> Result<Vec<(String, DataType, DataType)>> {
     let (schema, _) = read(source, || open(source, Some(&[]), &Arc::default()))?;
     let converted = schema
         .fields()
@@ -123,7 +123,7 @@ pub(crate) fn converted_columns(source: &Source) -> Result<Vec<(String, DataType
 
 /// The schema of a file, and its batches of these columns, or of all if `columns` is `None`. Types that tables lack are
 /// converted.
-pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
+pub(crate) fn reader<'a>(source: &'a ImportFile, columns: Option<&[usize]>) -> Result<(SchemaRef, Batches<'a>)> {
     let bytes_read = Arc::default();
     let (schema, reader) = read(source, || open(source, columns, &bytes_read))?;
     let skipped = SkippedRecords::default();
@@ -131,7 +131,11 @@ pub(crate) fn reader<'a>(source: &'a Source, columns: Option<&[usize]>) -> Resul
 }
 
 /// Opens a file. `bytes_read` counts its bytes, except of Parquet.
-fn open(source: &Source, columns: Option<&[usize]>, bytes_read: &Arc<AtomicU64>) -> Result<(SchemaRef, FormatReader)> {
+fn open(
+    source: &ImportFile,
+    columns: Option<&[usize]>,
+    bytes_read: &Arc<AtomicU64>,
+) -> Result<(SchemaRef, FormatReader)> {
     if source.format == Format::Arrow {
         let bytes = source.open(bytes_read)?;
         let reader = ArrowReader::open(bytes, columns, BATCH_ROWS).map_err(|error| damaged(source, error))?;

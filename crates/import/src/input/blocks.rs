@@ -4,7 +4,7 @@
 use crate::csv::separator::Separator;
 use crate::csv::several_tables::above_start;
 use crate::input::content::BYTE_ORDER_MARK;
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::json::{arrays, objects};
 use crate::records::Cut;
 use crate::records::error::line_ends;
@@ -54,7 +54,7 @@ pub(crate) struct Block {
 
 /// Splits one file into blocks.
 pub(crate) struct BlockReader<'a> {
-    source: &'a Source,
+    source: &'a ImportFile,
     reader: Box<dyn Read + Send>,
     file: usize,
     format: RecordFormat,
@@ -72,7 +72,12 @@ pub(crate) struct BlockReader<'a> {
 
 impl<'a> BlockReader<'a> {
     /// A reader of a source. `file` is its position in the import.
-    pub(crate) fn new(source: &'a Source, file: usize, format: RecordFormat, read: &Arc<AtomicU64>) -> Result<Self> {
+    pub(crate) fn new(
+        source: &'a ImportFile,
+        file: usize,
+        format: RecordFormat,
+        read: &Arc<AtomicU64>,
+    ) -> Result<Self> {
         let (reader, line) = source.open_records(read)?;
         Ok(Self {
             source,
@@ -186,7 +191,7 @@ impl<'a> BlockReader<'a> {
 
 /// The blocks of all files of an import, one after another.
 pub(crate) struct AllBlocks<'a> {
-    sources: &'a [Source],
+    sources: &'a [ImportFile],
     formats: Vec<RecordFormat>,
     byte_counts: Vec<usize>,
     read: Arc<AtomicU64>,
@@ -197,7 +202,7 @@ pub(crate) struct AllBlocks<'a> {
 impl<'a> AllBlocks<'a> {
     /// The blocks of these sources, each with its format and its block size in bytes.
     pub(crate) fn new(
-        sources: &'a [Source],
+        sources: &'a [ImportFile],
         formats: Vec<RecordFormat>,
         byte_counts: Vec<usize>,
         read: &Arc<AtomicU64>,

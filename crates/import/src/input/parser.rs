@@ -205,7 +205,7 @@ fn without_column(records: &mut Records, text: &[u8], empty_count: usize) -> Vec
 mod tests {
     use super::*;
     use crate::input::blocks::BlockReader;
-    use crate::input::source::Source;
+    use crate::input::source::ImportFile;
     use crate::options::{Input, Options};
     use std::io::Cursor;
 
@@ -228,7 +228,7 @@ mod tests {
             documents: Arc::default(),
         };
         let input = Input::Reader("a.csv".to_owned(), Box::new(Cursor::new(text.to_owned())));
-        let source = Source::new(input, &options, &|_| ()).unwrap();
+        let source = ImportFile::new(input, &options, &|_| ()).unwrap();
         let mut blocks = BlockReader::new(&source, 0, parser.format, &Arc::default()).unwrap();
         let mut count = 0;
         while let Some(block) = blocks.next(byte_count)? {

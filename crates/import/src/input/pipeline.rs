@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn results_come_in_order_and_the_first_error_ends_it() {
-        let mut given = 0..100;
+        let mut blocks = 0..100;
         let mut got = Vec::new();
         let slow_start = |block: u64| {
             std::thread::sleep(std::time::Duration::from_micros(if block & 1 == 0 { 300 } else { 0 }));
@@ -107,7 +107,7 @@ mod tests {
         };
         let outcome = run_in_order(
             2,
-            || Ok(given.next()),
+            || Ok(blocks.next()),
             slow_start,
             |block| {
                 got.push(block);

@@ -41,7 +41,7 @@ enum InputSource {
 
 /// One file of an import.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct ImportFile {
     /// Its name in messages: the path or the URL as it was given. A part of a file follows `#`.
     pub(crate) name: String,
     /// Its name without folders. That of a file of an archive is without the archive.
@@ -74,7 +74,7 @@ pub(crate) struct Source {
     space: Arc<TemporarySpace>,
 }
 
-impl Source {
+impl ImportFile {
     /// Opens an input and inspects its beginning. A stream is copied to a temporary file.
     pub(crate) fn new(input: Input, options: &Options, progress: &dyn Fn(Progress)) -> Result<Self> {
         let (mut remarks, mut left_out, mut format) = (Vec::new(), Vec::new(), options.format);

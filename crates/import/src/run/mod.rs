@@ -10,7 +10,7 @@ pub(crate) mod single;
 mod tally;
 mod text;
 
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::options::report::{Progress, Report};
 use crate::options::{Format, Input, Options, Sink};
 use crate::typed;
@@ -39,8 +39,8 @@ pub fn import(
     if inputs.is_empty() {
         return Err(Error::usage("no file to import").with_hint("name files, or - for standard input"));
     }
-    let sources: Vec<Source> =
-        inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
+    let sources: Vec<ImportFile> =
+        inputs.into_iter().map(|input| ImportFile::new(input, options, progress)).collect::<Result<_>>()?;
     refuse_unused(&sources, options)?;
     let typed_count = sources.iter().filter(|source| is_typed(source)).count();
     if typed_count > 0 {
@@ -71,9 +71,9 @@ pub fn typed_table(
     options: &Options,
     progress: &dyn Fn(Progress),
 ) -> Result<Option<TableDefinition>> {
-    let sources: Vec<Source> =
-        inputs.into_iter().map(|input| Source::new(input, options, progress)).collect::<Result<_>>()?;
-    let has_columns = |source: &Source| matches!(source.format, Format::Parquet | Format::Arrow);
+    let sources: Vec<ImportFile> =
+        inputs.into_iter().map(|input| ImportFile::new(input, options, progress)).collect::<Result<_>>()?;
+    let has_columns = |source: &ImportFile| matches!(source.format, Format::Parquet | Format::Arrow);
     if sources.is_empty() || !sources.iter().all(has_columns) {
         return Ok(None);
     }
@@ -82,22 +82,22 @@ pub fn typed_table(
 }
 
 /// Refuses options that mean nothing for any of the files, and columns that become rows if they mean nothing for one.
-fn refuse_unused(sources: &[Source], options: &Options) -> Result<()> {
+fn refuse_unused(sources: &[ImportFile], options: &Options) -> Result<()> {
     const SEPARATED: (&str, &[Format]) = ("separated values", &[Format::Csv, Format::Text, Format::Sheet]);
     const NAMED: (&str, &[Format]) = ("JSON and line protocol", &[Format::Json, Format::Lines]);
-    let given = [
+    let flags = [
         ("--path", options.path.is_some(), NAMED),
         ("--delimiter", options.delimiter.is_some(), SEPARATED),
         ("--skip", options.skip.is_some(), SEPARATED),
         ("--no-quotes", options.no_quotes, SEPARATED),
     ];
-    for (flag, is_given, (what, formats)) in given {
-        if is_given && !sources.iter().any(|source| formats.contains(&source.format)) {
+    for (flag, is_set, (what, formats)) in flags {
+        if is_set && !sources.iter().any(|source| formats.contains(&source.format)) {
             return Err(Error::usage(format!("{flag} is for {what}, and {} is not in that format", sources[0].name))
                 .with_hint(format!("leave {flag} out, or name the format of the files with --format")));
         }
     }
-    let is_separated = |source: &Source| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
+    let is_separated = |source: &ImportFile| matches!(source.format, Format::Csv | Format::Text | Format::Sheet);
     if let Some(source) = sources.iter().find(|source| options.unpivot.is_some() && !is_separated(source)) {
         return Err(Error::usage(format!("{}: columns become rows in separated values only", source.name))
             .with_hint("import the file as it is, then INSERT INTO ... SELECT from its columns, with UNION ALL"));
@@ -105,6 +105,6 @@ fn refuse_unused(sources: &[Source], options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn is_typed(source: &Source) -> bool {
+fn is_typed(source: &ImportFile) -> bool {
     matches!(source.format, Format::Parquet | Format::Arrow | Format::Lines)
 }

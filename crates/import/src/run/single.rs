@@ -7,7 +7,7 @@
 use crate::build::text_numbers::text_array;
 use crate::facts::nulls::NullTexts;
 use crate::input::content::{BYTE_ORDER_MARK, Compression};
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::options::report::Report;
 use crate::options::{Format, Options, Sink};
 use crate::records::Field;
@@ -44,7 +44,7 @@ pub struct SingleColumn<'a> {
 /// Imports a plain file of one column into a table in memory, which accepts arrays of any length. `None` if the file is
 /// not plain.
 pub(crate) fn run(
-    sources: &[Source],
+    sources: &[ImportFile],
     options: &Options,
     existing: Option<&TableDefinition>,
     sink: &mut dyn Sink,

@@ -6,7 +6,7 @@ use crate::build::{Builder, Built, UncountedColumns};
 use crate::facts::nulls::NullTexts;
 use crate::input::blocks::AllBlocks;
 use crate::input::pipeline::run_in_order;
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::observe::{Observed, observe_all, sample};
 use crate::options::report::{Progress, Report};
 use crate::options::{Options, Sink};
@@ -36,7 +36,7 @@ pub(crate) struct TextImport<'a> {
     /// The table's name.
     pub(crate) name: &'a str,
     /// In order.
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<ImportFile>,
     /// The caller's options.
     pub(crate) options: &'a Options,
     /// The existing table, if there is one.
@@ -154,7 +154,7 @@ impl TextImport<'_> {
             are_types_unknown: is_new && tally.row_count == 0 && tally.skipped.count == 0,
             definition: plan.definition,
             row_count: tally.row_count,
-            bytes_read: self.sources.iter().map(Source::bytes_read).sum(),
+            bytes_read: self.sources.iter().map(ImportFile::bytes_read).sum(),
             skipped: tally.skipped.first,
             skipped_count: tally.skipped.count,
             notes,

@@ -15,12 +15,12 @@ const SMALL_STREAM_BYTES: u64 = 4_096;
 
 /// A compound file whose chains all end.
 pub(crate) struct Compound {
-    entries: Vec<Entry>,
+    entries: Vec<DirectoryEntry>,
     sectors: Sectors,
     small: Sectors,
 }
 
-struct Entry {
+struct DirectoryEntry {
     name: String,
     start: u32,
     byte_count: u64,
@@ -83,7 +83,8 @@ impl Compound {
             sectors.next.extend(next);
         }
         let directory = sectors.chain(u32_at(file, 48)?)?;
-        let entries: Vec<Entry> = directory.chunks_exact(ENTRY_BYTES).filter_map(|bytes| entry(bytes, size)).collect();
+        let entries: Vec<DirectoryEntry> =
+            directory.chunks_exact(ENTRY_BYTES).filter_map(|bytes| entry(bytes, size)).collect();
         let small_bytes = match (u32_at(file, 64)?, entries.first()) {
             (0, _) | (_, None) => Vec::new(),
             (_, Some(root)) => sectors.chain(root.start)?,
@@ -108,12 +109,16 @@ impl Compound {
     }
 }
 
-fn entry(bytes: &[u8], sector_size: usize) -> Option<Entry> {
+fn entry(bytes: &[u8], sector_size: usize) -> Option<DirectoryEntry> {
     let units = bytes[..64].chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
     let units: Vec<u16> = units.take_while(|unit| *unit != 0).collect();
     let low = u64::from(u32_at(bytes, 120)?);
     let high = if sector_size == 512 { 0 } else { u64::from(u32_at(bytes, 124)?) };
-    Some(Entry { name: String::from_utf16_lossy(&units), start: u32_at(bytes, 116)?, byte_count: low | high << 32 })
+    Some(DirectoryEntry {
+        name: String::from_utf16_lossy(&units),
+        start: u32_at(bytes, 116)?,
+        byte_count: low | high << 32,
+    })
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -4,7 +4,7 @@ use crate::facts::{Facts, kind};
 use crate::infer::number_forms::NumberForms;
 use crate::infer::time_column::Merged;
 use crate::input::batch_reader::{converted_columns, reader};
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::options::Options;
 use crate::options::selection;
 use crate::records::error::shown;
@@ -14,7 +14,7 @@ use atsdb_core::name::same_name;
 use atsdb_core::{ColumnType, Error, Result};
 
 /// The column type for an Arrow field.
-fn type_of(source: &Source, field: &Field) -> Result<ColumnType> {
+fn type_of(source: &ImportFile, field: &Field) -> Result<ColumnType> {
     let values = match field.data_type() {
         DataType::Dictionary(_, values) => values.as_ref(),
         other => other,
@@ -58,7 +58,7 @@ impl TypedColumn {
 }
 
 /// Notes for the user about columns that are read as another type, and about comments that were left out.
-pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<Vec<String>> {
+pub(crate) fn conversion_notes(sources: &[ImportFile], options: &Options) -> Result<Vec<String>> {
     let mut notes: Vec<String> = Vec::new();
     for source in sources {
         for (name, remark) in &source.remarks {
@@ -97,7 +97,7 @@ pub(crate) fn conversion_notes(sources: &[Source], options: &Options) -> Result<
 }
 
 /// The columns of all files.
-pub(crate) fn find(sources: &[Source], options: &Options) -> Result<Vec<TypedColumn>> {
+pub(crate) fn find(sources: &[ImportFile], options: &Options) -> Result<Vec<TypedColumn>> {
     let mut found: Vec<TypedColumn> = Vec::new();
     let schemas = sources.iter().map(|source| Ok(reader(source, Some(&[]))?.0)).collect::<Result<Vec<_>>>()?;
     selection::check(

@@ -9,7 +9,7 @@ mod observe;
 mod pass;
 mod table;
 
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::options::report::{Progress, Report};
 use crate::options::selection::takes_values;
 use crate::options::{Options, Sink};
@@ -25,7 +25,7 @@ use atsdb_core::{Column, ColumnType, Result, TableDefinition};
 /// Imports files of typed values.
 pub(crate) fn run(
     name: &str,
-    sources: &[Source],
+    sources: &[ImportFile],
     options: &Options,
     existing: Option<&TableDefinition>,
     sink: &mut dyn Sink,
@@ -94,7 +94,7 @@ pub(crate) fn run(
     Ok(Report {
         definition,
         row_count: pass.row_count,
-        bytes_read: sources.iter().map(Source::bytes_read).sum(),
+        bytes_read: sources.iter().map(ImportFile::bytes_read).sum(),
         skipped: pass.skipped.first,
         skipped_count: pass.skipped.count,
         are_types_unknown: false,
@@ -104,7 +104,7 @@ pub(crate) fn run(
 
 /// The table that files of typed values show. `None` if texts are its times, because any of them may turn out to be
 /// none.
-pub(crate) fn table_of(name: &str, sources: &[Source], options: &Options) -> Result<Option<TableDefinition>> {
+pub(crate) fn table_of(name: &str, sources: &[ImportFile], options: &Options) -> Result<Option<TableDefinition>> {
     let mut found = find(sources, options)?;
     let row_count = observe(sources, &mut found, options.for_query)?;
     let definition = created(name, &found, row_count, options, &mut Vec::new())?;

@@ -5,7 +5,7 @@ use crate::facts::distinct::hash;
 use crate::facts::{Facts, kind};
 use crate::infer::time_column::suggests_time;
 use crate::input::batch_reader::{damaged, read, reader};
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::typed::columns::TypedColumn;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
@@ -14,7 +14,7 @@ use atsdb_core::{ColumnType, Result, json_text};
 
 /// Reads all values that are needed. Returns the number of rows. For a query, columns that cannot be the time are read
 /// only as far as shows that.
-pub(crate) fn observe(sources: &[Source], found: &mut [TypedColumn], for_query: bool) -> Result<u64> {
+pub(crate) fn observe(sources: &[ImportFile], found: &mut [TypedColumn], for_query: bool) -> Result<u64> {
     let mut row_count = 0;
     let mut may_matter = vec![true; found.len()];
     if for_query {
@@ -47,7 +47,7 @@ fn may_be_time(column: &TypedColumn) -> bool {
 
 /// Observes the values of one source, or of its first batch. Returns the number of rows.
 fn read_columns(
-    source: &Source,
+    source: &ImportFile,
     number: usize,
     found: &mut [TypedColumn],
     may_matter: &[bool],

@@ -7,7 +7,7 @@ use crate::batches::rows::{
 use crate::facts::widened;
 use crate::infer::slices::slice_of_rows;
 use crate::input::batch_reader::{read, reader};
-use crate::input::source::Source;
+use crate::input::source::ImportFile;
 use crate::options::report::{Progress, Skipped, SkippedRecords};
 use crate::options::{Options, Sink};
 use crate::typed::columns::TypedColumn;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// A pass over all files. It can be repeated, and then starts anew.
 pub(crate) struct Pass<'a> {
-    sources: &'a [Source],
+    sources: &'a [ImportFile],
     options: &'a Options,
     /// The column of the files for each column of the table.
     sources_of: Vec<Option<&'a TypedColumn>>,
@@ -38,7 +38,7 @@ pub(crate) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(crate) fn new(
-        sources: &'a [Source],
+        sources: &'a [ImportFile],
         options: &'a Options,
         sources_of: Vec<Option<&'a TypedColumn>>,
         progress: &'a dyn Fn(Progress),

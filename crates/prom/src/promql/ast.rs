@@ -251,8 +251,6 @@ pub struct Binary {
 /// Which series of two vectors belong together.
 #[derive(Debug, Clone, Default)]
 pub struct Matching {
-    /// Whether `on` or `ignoring` is written.
-    pub given: bool,
     /// `on`, instead of `ignoring`.
     pub on: bool,
     /// The labels of `on` or `ignoring`.

@@ -154,7 +154,6 @@ impl<'a> Parser<'a> {
         let mut matching = Matching::default();
         let bool = self.takes_word("bool");
         if self.is_word("on") || self.is_word("ignoring") {
-            matching.given = true;
             matching.on = self.is_word("on");
             self.advance();
             matching.labels = self.label_names()?;

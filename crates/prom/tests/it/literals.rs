@@ -91,8 +91,8 @@ pub(crate) fn sequence(body: &str, count: usize, items: &mut Vec<Item>) {
     let (mut histogram, mut hint_given) = literal(&body[..end]);
     let increment = &body[end..];
     let step = (!increment.is_empty()).then(|| literal(&increment[1..]));
-    if let Some((_, given)) = step {
-        hint_given = given;
+    if let Some((_, has_hint)) = step {
+        hint_given = has_hint;
     }
     for _ in 0..count {
         items.push(Item::Histogram(Arc::new(histogram.clone()), hint_given));

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum ModelStep {
     Append(Vec<Row>, ConflictPolicy),
     Delete(i32),
     Update(i32, i32),
@@ -27,17 +27,17 @@ fn row() -> impl Strategy<Value = Row> {
         .prop_map(|(c1, c2)| (c1, c2.map(|c2| format!("text {c2}"))))
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ModelStep> {
     let policy = prop::sample::select(ConflictPolicy::ALL.to_vec());
     prop_oneof![
-        6 => (vec(row(), 1..40), policy).prop_map(|(rows, policy)| Step::Append(rows, policy)),
+        6 => (vec(row(), 1..40), policy).prop_map(|(rows, policy)| ModelStep::Append(rows, policy)),
         1 => (-4..20_i32, 200..2_000_usize).prop_map(|(c1, count)| {
-            Step::Append((0..count).map(|_| (Some(c1), None)).collect(), ConflictPolicy::Error)
+            ModelStep::Append((0..count).map(|_| (Some(c1), None)).collect(), ConflictPolicy::Error)
         }),
-        3 => (-4..20_i32).prop_map(Step::Delete),
-        2 => (-4..20_i32, -4..20_i32).prop_map(|(from, to)| Step::Update(from, to)),
-        1 => Just(Step::Truncate),
-        1 => vec(row(), 1..10).prop_map(Step::GiveUp),
+        3 => (-4..20_i32).prop_map(ModelStep::Delete),
+        2 => (-4..20_i32, -4..20_i32).prop_map(|(from, to)| ModelStep::Update(from, to)),
+        1 => Just(ModelStep::Truncate),
+        1 => vec(row(), 1..10).prop_map(ModelStep::GiveUp),
     ]
 }
 
@@ -109,7 +109,7 @@ proptest! {
             let before = state(&residents, with_key);
             let rows_before = all(&before);
             match step {
-                Step::Append(rows, policy) => match appended(list.clone(), &rows, policy, with_key) {
+                ModelStep::Append(rows, policy) => match appended(list.clone(), &rows, policy, with_key) {
                     Some(more) => {
                         append(&residents, with_key, &rows, policy).unwrap();
                         list = more;
@@ -119,22 +119,22 @@ proptest! {
                         assert_eq!(error.kind(), ErrorKind::DuplicateKey);
                     }
                 },
-                Step::Delete(c1) => {
+                ModelStep::Delete(c1) => {
                     change(&residents, with_key, c1, None);
                     list.retain(|row| row.0 != Some(c1));
                 }
-                Step::Update(from, to) => {
+                ModelStep::Update(from, to) => {
                     change(&residents, with_key, from, Some(to));
                     list.iter_mut().filter(|row| row.0 == Some(from)).for_each(|row| row.0 = Some(to));
                 }
-                Step::Truncate => {
+                ModelStep::Truncate => {
                     let mut drafts = BatchDrafts::default();
                     let count = draft(&mut drafts, &residents, with_key, usize::MAX).truncate().unwrap();
                     assert_eq!(count, list.len() as u64);
                     drafts.commit(&residents, || Ok(()), |_| true).unwrap();
                     list.clear();
                 }
-                Step::GiveUp(rows) => {
+                ModelStep::GiveUp(rows) => {
                     let mut drafts = BatchDrafts::default();
                     let draft = draft(&mut drafts, &residents, with_key, usize::MAX);
                     draft.append(columns(&rows), rows.len(), ConflictPolicy::Keep).unwrap();

@@ -8,7 +8,7 @@ use super::users::Users;
 use crate::shared::log::{Log, LogLevel};
 use crate::shared::metrics::Counter;
 use crate::shared::phase::Phase;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use atsdb::{Database, Result};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -50,7 +50,7 @@ impl fmt::Debug for Access {
 
 impl Access {
     /// Reads the users of the store.
-    pub(crate) fn open(state: &State) -> Result<Self> {
+    pub(crate) fn open(state: &DatabaseState) -> Result<Self> {
         let counter = |name, help| state.metrics().counter(name, help);
         let inner = Inner {
             database: state.database().clone(),
@@ -85,7 +85,7 @@ impl Access {
     }
 
     /// Checks for changes as long as the server runs.
-    pub(crate) async fn follow(self, state: State) {
+    pub(crate) async fn follow(self, state: DatabaseState) {
         let mut phase = state.phase();
         loop {
             tokio::select! {

@@ -43,10 +43,10 @@ struct Failures {
 
 /// The recent failures.
 #[derive(Debug, Default)]
-pub(super) struct Throttle(Mutex<State>);
+pub(super) struct Throttle(Mutex<ThrottleState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ThrottleState {
     failures: BTreeMap<Key, Failures>,
     known: BTreeMap<Key, Instant>,
 }
@@ -96,7 +96,7 @@ impl Throttle {
     }
 }
 
-impl State {
+impl ThrottleState {
     fn keys(&mut self, peer: Peer, user: Option<&str>, now: Instant) -> Vec<Key> {
         let address = Key::Address(network(peer));
         let Some(user) = user else { return vec![address] };

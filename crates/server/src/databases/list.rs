@@ -3,7 +3,7 @@
 use super::source::DatabaseSource;
 use crate::access::state::Access;
 use crate::shared::log::LogLevel;
-use crate::shared::state::{ServerState, State, UNNAMED};
+use crate::shared::state::{DatabaseState, ServerState, UNNAMED};
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -37,7 +37,7 @@ struct Slot {
 pub(crate) struct OpenDatabase {
     pub(super) position: usize,
     name: Option<Arc<str>>,
-    pub(crate) state: State,
+    pub(crate) state: DatabaseState,
     pub(crate) access: Access,
 }
 
@@ -120,7 +120,7 @@ impl Databases {
         let log = self.0.server.log();
         let name = source.name.as_deref();
         let opened = (source.open)().and_then(|database| {
-            let state = State::new(&self.0.server, name, database)?;
+            let state = DatabaseState::new(&self.0.server, name, database)?;
             let access = Access::open(&state)?;
             let opened = OpenDatabase { position, name: name.map(Arc::from), state, access };
             (self.0.check)(&opened).map(|()| opened)

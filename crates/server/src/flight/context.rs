@@ -7,7 +7,7 @@ use crate::access::caller::Caller;
 use crate::access::state::Access;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::{NoPermit, StatementPermit};
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use arrow_flight::flight_service_server::FlightServiceServer;
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tonic::{Request, Status};
 pub(crate) struct Flight(Arc<Inner>);
 
 struct Inner {
-    state: State,
+    state: DatabaseState,
     access: Access,
     read_time_max: Duration,
     transactions: Transactions,
@@ -42,7 +42,7 @@ impl fmt::Debug for Flight {
 
 impl Flight {
     /// A client may take `read_time_max` to read the next part of an answer.
-    pub(crate) fn new(state: &State, access: &Access, read_time_max: Duration) -> Self {
+    pub(crate) fn new(state: &DatabaseState, access: &Access, read_time_max: Duration) -> Self {
         let counter = |name, help| state.metrics().counter(name, help);
         let metrics = FlightMetrics {
             statements: counter("atsdb_flight_statements_total", "Statements over Flight SQL."),
@@ -75,7 +75,7 @@ impl Flight {
         self.0.transactions.none_begun().await;
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &DatabaseState {
         &self.0.state
     }
 

@@ -158,7 +158,7 @@ mod tests {
     use crate::flight::handle::StatementHandle;
     use crate::shared::log::{Log, LogLevel, LogOptions};
     use crate::shared::phase::PhaseOwner;
-    use crate::shared::state::{ServerState, State};
+    use crate::shared::state::{DatabaseState, ServerState};
     use crate::shared::statement_options::StatementOptions;
     use tokio::runtime::Builder;
 
@@ -167,7 +167,7 @@ mod tests {
         let (_owner, follower) = PhaseOwner::new();
         let (log, written) = Log::in_memory(LogOptions { level: LogLevel::Info, ..LogOptions::default() });
         let server = ServerState::new(StatementOptions::default(), follower, log);
-        let state = State::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
+        let state = DatabaseState::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
         let flight = Flight::new(&state, &Access::open(&state).unwrap(), TIME_MAX);
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         let text = "CREATE TABLE z (id INT PRIMARY KEY, deleted_at TIMESTAMP)";
@@ -182,7 +182,7 @@ mod tests {
         let (_owner, follower) = PhaseOwner::new();
         let statements = StatementOptions { running_max: 1, ..StatementOptions::default() };
         let server = ServerState::new(statements, follower, Log::new(LogOptions::default()));
-        let state = State::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
+        let state = DatabaseState::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
         let flight = Flight::new(&state, &Access::open(&state).unwrap(), TIME_MAX);
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(async {

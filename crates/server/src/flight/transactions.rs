@@ -6,7 +6,7 @@ use super::handle::TransactionScope;
 use crate::shared::clock;
 use crate::shared::phase::Work;
 use crate::shared::running::Sender;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use atsdb::sql::Session;
 use atsdb::{Environment, SystemEnvironment};
 use parking_lot::Mutex;
@@ -35,7 +35,7 @@ pub(super) struct Transactions(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    state: State,
+    state: DatabaseState,
     open: Mutex<BTreeMap<Id, Open>>,
     /// How many have begun.
     begun_count: watch::Sender<usize>,
@@ -83,7 +83,7 @@ pub(super) enum Ending {
 }
 
 impl Transactions {
-    pub(super) fn new(state: &State) -> Self {
+    pub(super) fn new(state: &DatabaseState) -> Self {
         let begun_count = watch::Sender::new(0);
         Self(Arc::new(Inner { state: state.clone(), open: Mutex::default(), begun_count }))
     }
@@ -249,7 +249,7 @@ mod tests {
         let (_owner, follower) = PhaseOwner::new();
         let log = Log::new(LogOptions::default());
         let server = ServerState::new(StatementOptions::default(), follower, log);
-        let state = State::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
+        let state = DatabaseState::new(&server, None, atsdb::open("memory:").unwrap()).unwrap();
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         for (ending, end_again) in [(Ending::Commit, Some(Code::NotFound)), (Ending::Rollback, None)] {
             runtime.block_on(async {

@@ -14,7 +14,7 @@ use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
 use crate::prom::Prom;
 use crate::shared::phase::Phase;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use hyper::body::Incoming;
 use hyper::service::Service;
 use hyper::{Request, Response};
@@ -26,7 +26,7 @@ use tonic::Status;
 /// The methods of one database. Clones are the same ones.
 #[derive(Clone)]
 pub(crate) struct DatabaseMethods {
-    state: State,
+    state: DatabaseState,
     access: Access,
     flight: Flight,
     flight_service: FlightServiceServer<Flight>,
@@ -43,7 +43,7 @@ impl fmt::Debug for DatabaseMethods {
 
 impl DatabaseMethods {
     pub(crate) fn new(
-        state: &State,
+        state: &DatabaseState,
         access: &Access,
         flight: Flight,
         prom: Prom,

@@ -12,7 +12,7 @@ use crate::ingest::group::{LineQueue, LineWriter};
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
 use crate::shared::form;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use axum::body::{Body, to_bytes};
 use axum::extract::State as Extract;
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -42,7 +42,7 @@ pub(crate) fn server_router(databases: Databases) -> Router {
 }
 
 /// The paths for writing lines.
-pub(crate) fn router(state: &State, memory: RequestMemory, options: Arc<IngestOptions>) -> Router {
+pub(crate) fn router(state: &DatabaseState, memory: RequestMemory, options: Arc<IngestOptions>) -> Router {
     let counter = |name, help| state.metrics().counter(name, help);
     let metrics = InfluxMetrics {
         stored_lines: counter("atsdb_lines_stored_total", "Lines of line protocol that were stored."),

@@ -2,7 +2,7 @@
 
 use super::catalogue::value::Value;
 use super::error::{Failure, PgError};
-use super::rows::{BatchRow, RowSource, RowView, Source, ValueRow};
+use super::rows::{BatchRow, RowOrigin, RowSource, RowView, ValueRow};
 use super::types::cells::Cells;
 use super::wire::outgoing::ResultColumn;
 use arrow::array::RecordBatch;
@@ -33,8 +33,8 @@ impl KeptRows {
     pub(in crate::pg) fn new(source: RowSource, memory: KeptMemory) -> Result<Self, Failure> {
         let (columns, source) = source.into_parts();
         let kept = match source {
-            Source::Values(rows) => RowStorage::Values(rows.collect()),
-            Source::Store { rows, batch, row } => {
+            RowOrigin::Values(rows) => RowStorage::Values(rows.collect()),
+            RowOrigin::Store { rows, batch, row } => {
                 let mut kept = RowStorage::Store { rest: Some(rows), batches: Vec::new(), ends: Vec::new(), memory };
                 if let Some(batch) = batch {
                     kept.push(batch.slice(row, batch.num_rows() - row))?;

@@ -15,11 +15,11 @@ use atsdb::sql::AnswerRows;
 /// Rows that are read one after the other, and only as far as requested.
 pub(in crate::pg) struct RowSource {
     columns: Vec<ResultColumn>,
-    source: Source,
+    source: RowOrigin,
 }
 
 /// Where rows come from.
-pub(in crate::pg) enum Source {
+pub(in crate::pg) enum RowOrigin {
     Store { rows: AnswerRows, batch: Option<RecordBatch>, row: usize },
     Values(std::vec::IntoIter<Vec<Value>>),
 }
@@ -63,7 +63,7 @@ pub(in crate::pg) fn columns_of(schema: &SchemaRef) -> Vec<ResultColumn> {
 impl RowSource {
     pub(in crate::pg) fn store(rows: AnswerRows) -> Self {
         let columns = columns_of(&rows.schema());
-        Self { columns, source: Source::Store { rows, batch: None, row: 0 } }
+        Self { columns, source: RowOrigin::Store { rows, batch: None, row: 0 } }
     }
 
     /// The columns, to complete them.
@@ -72,17 +72,17 @@ impl RowSource {
     }
 
     pub(in crate::pg) fn values(columns: Vec<ResultColumn>, rows: Vec<Vec<Value>>) -> Self {
-        Self { columns, source: Source::Values(rows.into_iter()) }
+        Self { columns, source: RowOrigin::Values(rows.into_iter()) }
     }
 
     /// The columns, and the source of the rows that were not read yet.
-    pub(in crate::pg) fn into_parts(self) -> (Vec<ResultColumn>, Source) {
+    pub(in crate::pg) fn into_parts(self) -> (Vec<ResultColumn>, RowOrigin) {
         (self.columns, self.source)
     }
 
     /// Whether a query of the store computes them.
     pub(in crate::pg) fn is_of_store(&self) -> bool {
-        matches!(self.source, Source::Store { .. })
+        matches!(self.source, RowOrigin::Store { .. })
     }
 
     pub(in crate::pg) fn columns(&self) -> &[ResultColumn] {
@@ -99,7 +99,7 @@ impl RowSource {
     ) -> Result<(usize, bool), Failure> {
         let mut count = 0;
         match &mut self.source {
-            Source::Store { rows, batch, row } => loop {
+            RowOrigin::Store { rows, batch, row } => loop {
                 if count == row_max {
                     return Ok((count, false));
                 }
@@ -126,7 +126,7 @@ impl RowSource {
                     *batch = None;
                 }
             },
-            Source::Values(rows) => {
+            RowOrigin::Values(rows) => {
                 while count < row_max {
                     let Some(values) = rows.next() else { return Ok((count, true)) };
                     visit(&ValueRow { values: &values, columns: &self.columns })?;

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Process numbers are consecutive, so an attacker cannot choose the hashed values.
-type ByProcess = HashMap<i32, Entry, BuildHasherDefault<std::hash::DefaultHasher>>;
+type ByProcess = HashMap<i32, OpenSession, BuildHasherDefault<std::hash::DefaultHasher>>;
 
 /// The open sessions. Clones are the same ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sessions(Arc<Mutex<ByProcess>>);
 
 #[derive(Debug)]
-struct Entry {
+struct OpenSession {
     secret: i32,
     handle: InterruptHandle,
     session: SessionEntry,
@@ -89,7 +89,7 @@ impl Sessions {
             started_ns: now_ns,
             present,
         };
-        self.0.lock().insert(process, Entry { secret, handle, session, ended });
+        self.0.lock().insert(process, OpenSession { secret, handle, session, ended });
         SessionRegistration { process, secret, sessions: self.clone(), ended: seen }
     }
 

@@ -4,7 +4,7 @@ use super::error::PgError;
 use super::types::input::arrow_type;
 use super::types::known;
 use crate::shared::permits::StatementPermit;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use crate::shared::unknown_verb::explained;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
@@ -31,12 +31,12 @@ pub(in crate::pg) type CopyPieces = Receiver<std::result::Result<RecordBatch, Er
 pub(in crate::pg) struct StoreSession {
     session: Session,
     stdin: Arc<Stdin>,
-    state: State,
+    state: DatabaseState,
 }
 
 impl StoreSession {
     /// Opens a session of a user, in a database of this name.
-    pub(in crate::pg) fn open(state: &State, user: &str, database: &str) -> Self {
+    pub(in crate::pg) fn open(state: &DatabaseState, user: &str, database: &str) -> Self {
         let stdin = Arc::new(Stdin::default());
         let files: Arc<dyn FileReader> = stdin.clone();
         let session = state.session().with_files(files);

@@ -7,7 +7,7 @@ use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::StatementPermits;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use crate::shared::statement_options::StatementOptions;
 use atsdb::Database;
 use atsdb::sql::Permission;
@@ -58,7 +58,7 @@ impl PromMetrics {
 }
 
 impl Prom {
-    pub(crate) fn new(state: &State, memory: RequestMemory, ingest: Arc<IngestOptions>) -> Self {
+    pub(crate) fn new(state: &DatabaseState, memory: RequestMemory, ingest: Arc<IngestOptions>) -> Self {
         let counter = |name, help| state.metrics().counter(name, help);
         let metrics = PromMetrics {
             samples: counter("atsdb_prom_samples_stored_total", "Samples of remote write and OTLP that were stored."),

@@ -4,13 +4,13 @@ use super::options::QueryOptions;
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
 use crate::shared::metrics::Counter;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use std::sync::Arc;
 
 /// The context in which requests are answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
-    pub(crate) state: State,
+    pub(crate) state: DatabaseState,
     pub(crate) options: Arc<QueryOptions>,
     pub(crate) memory: RequestMemory,
     pub(crate) ingest: Arc<IngestOptions>,

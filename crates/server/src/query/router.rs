@@ -14,7 +14,7 @@ use crate::ingest::body::read_body;
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
 use crate::shared::form;
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use atsdb::sql::Permission;
 use axum::body::Body;
 use axum::extract::State as Extract;
@@ -31,7 +31,7 @@ pub(crate) const ROUTE_ROLES: RouteRoles =
 
 /// The paths for statements and for Arrow batches.
 pub(crate) fn router(
-    state: &State,
+    state: &DatabaseState,
     options: QueryOptions,
     memory: RequestMemory,
     ingest: Arc<IngestOptions>,

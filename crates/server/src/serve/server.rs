@@ -11,7 +11,7 @@ use crate::shared::collector::Collector;
 use crate::shared::log::{Log, LogLevel};
 use crate::shared::metrics::Metrics;
 use crate::shared::phase::{Phase, PhaseOwner};
-use crate::shared::state::{ServerState, State};
+use crate::shared::state::{DatabaseState, ServerState};
 use crate::shared::traces::Traces;
 use crate::tls::identity::Tls;
 use crate::{grpc, http, pg};
@@ -295,7 +295,7 @@ impl Server {
     }
 }
 
-fn save(state: &State) -> Result<()> {
+fn save(state: &DatabaseState) -> Result<()> {
     if !state.database().tables()?.iter().any(|table| table.definition.is_in_memory()) {
         return Ok(());
     }

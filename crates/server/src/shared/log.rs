@@ -123,18 +123,18 @@ impl Log {
             return;
         }
         let time = atsdb::time::format_time(clock::wall_ns() / 1_000_000, atsdb::TimeUnit::Millisecond);
-        let given = fields.iter().filter(|(_, value)| !value.is_null());
+        let present = fields.iter().filter(|(_, value)| !value.is_null());
         let mut line = match self.0.options.format {
             LogFormat::Json => {
                 let mut line =
                     format!("{{\"time\":{},\"level\":{},\"event\":{}", json!(time), json!(level.name()), json!(event));
-                for (name, value) in given {
+                for (name, value) in present {
                     line.push_str(&format!(",{}:{value}", json!(name)));
                 }
                 line + "}"
             }
             LogFormat::Text => {
-                let fields: String = given.map(|(name, value)| format!(" {name}={}", shown(value))).collect();
+                let fields: String = present.map(|(name, value)| format!(" {name}={}", shown(value))).collect();
                 format!("{time} {} {event}{fields}", level.name().to_uppercase())
             }
         };

@@ -21,7 +21,7 @@ pub(crate) struct Running(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    statements: Mutex<BTreeMap<u64, Entry>>,
+    statements: Mutex<BTreeMap<u64, RegisteredStatement>>,
     last: AtomicU64,
     processes: ProcessNumbers,
     /// The log for slow statements, and for notices.
@@ -54,7 +54,7 @@ pub(crate) struct Sender<'a> {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RegisteredStatement {
     protocol: &'static str,
     user: Option<String>,
     process: i32,
@@ -91,7 +91,7 @@ pub(crate) struct ListedStatement {
     running: Running,
 }
 
-impl Entry {
+impl RegisteredStatement {
     fn interrupt(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
         self.handle.interrupt();
@@ -113,7 +113,7 @@ impl Running {
     pub(crate) fn begin(&self, sender: Sender<'_>, text: &str, handle: InterruptHandle) -> ListedStatement {
         let id = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
         let is_cancelled = Arc::new(AtomicBool::new(false));
-        let entry = Entry {
+        let entry = RegisteredStatement {
             protocol: sender.protocol,
             user: sender.user.map(str::to_owned),
             process: sender.process.unwrap_or_else(|| self.0.processes.next()),
@@ -166,7 +166,7 @@ impl Running {
     /// Interrupts what runs under a process number, if anything does.
     pub(crate) fn cancel_process(&self, process: i32) {
         let statements = self.0.statements.lock();
-        statements.values().filter(|entry| entry.process == process).for_each(Entry::interrupt);
+        statements.values().filter(|entry| entry.process == process).for_each(RegisteredStatement::interrupt);
     }
 }
 

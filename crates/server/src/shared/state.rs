@@ -38,7 +38,7 @@ struct ServerInner {
 
 /// The state of one database of a server. Clones share the same state.
 #[derive(Debug, Clone)]
-pub(crate) struct State(Arc<Inner>);
+pub(crate) struct DatabaseState(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -121,7 +121,7 @@ impl ServerState {
     }
 }
 
-impl State {
+impl DatabaseState {
     /// The state of a database. Its name is that in the log and in its sessions, if it has one.
     pub(crate) fn new(server: &ServerState, name: Option<&str>, database: Database) -> Result<Self> {
         let root = server.root(&database)?;

@@ -1,6 +1,6 @@
 //! Caches: `atsdb.caches`.
 
-use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, Source};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationSource};
 use atsdb_engine::ReadSnapshot;
 
 pub(super) const CACHES: Relation = Relation {
@@ -14,7 +14,7 @@ pub(super) const CACHES: Relation = Relation {
         ("bytes", ColumnKind::Int),
         ("bytes_max", ColumnKind::Int),
     ],
-    source: Source::Engine(caches),
+    source: RelationSource::Engine(caches),
 };
 
 fn caches(snapshot: &ReadSnapshot, rows: &mut RelationBuilder) {

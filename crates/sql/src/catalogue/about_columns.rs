@@ -1,7 +1,7 @@
 //! Columns: `atsdb.columns`, and `columns` of the standard.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, name_of, schema_of,
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, RelationSource, Schemas, name_of, schema_of,
 };
 use crate::ddl::enumerations::type_sql;
 use crate::ddl::print::column_type_sql;
@@ -28,7 +28,7 @@ pub(super) const COLUMNS: Relation = Relation {
         ("encoding", ColumnKind::Text),
         ("bytes", ColumnKind::Int),
     ],
-    source: Source::Tables("table_name", columns),
+    source: RelationSource::Tables("table_name", columns),
 };
 
 pub(super) const STANDARD_COLUMNS: Relation = Relation {
@@ -56,7 +56,7 @@ pub(super) const STANDARD_COLUMNS: Relation = Relation {
         ("identity_minimum", ColumnKind::Text),
         ("identity_cycle", ColumnKind::Text),
     ],
-    source: Source::TablesAndCatalogue("table_name", standard_columns, catalogue_columns),
+    source: RelationSource::TablesAndCatalogue("table_name", standard_columns, catalogue_columns),
 };
 
 fn columns(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Rollups: `atsdb.rollups`.
 
-use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, RelationSource};
 use crate::ddl::print::create_table_sql;
 use atsdb_core::{Result, Table};
 
@@ -17,7 +17,7 @@ pub(super) const ROLLUPS: Relation = Relation {
         ("query", ColumnKind::Text),
         ("sql", ColumnKind::Text),
     ],
-    source: Source::Tables("name", rollup),
+    source: RelationSource::Tables("name", rollup),
 };
 
 fn rollup(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {

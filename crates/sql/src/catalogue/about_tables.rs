@@ -1,7 +1,7 @@
 //! Tables and views: `atsdb.tables` and `materialized_views`, and `schemata`, `tables` and `views` of the standard.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Schemas, Source, name_of, names_of,
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, RelationSource, Schemas, name_of, names_of,
     schema_of,
 };
 use crate::ddl::print::declaration_of;
@@ -29,7 +29,7 @@ pub(super) const TABLES: Relation = Relation {
         ("on_conflict", ColumnKind::Text),
         ("sql", ColumnKind::Text),
     ],
-    source: Source::Tables("name", table),
+    source: RelationSource::Tables("name", table),
 };
 
 pub(super) const MATERIALIZED_VIEWS: Relation = Relation {
@@ -40,7 +40,7 @@ pub(super) const MATERIALIZED_VIEWS: Relation = Relation {
         ("query", ColumnKind::Text),
         ("sql", ColumnKind::Text),
     ],
-    source: Source::Tables("name", materialized_view),
+    source: RelationSource::Tables("name", materialized_view),
 };
 
 pub(super) const STANDARD_SCHEMATA: Relation = Relation {
@@ -50,7 +50,7 @@ pub(super) const STANDARD_SCHEMATA: Relation = Relation {
         ("schema_name", ColumnKind::Text),
         ("schema_owner", ColumnKind::Text),
     ],
-    source: Source::Schemas(schemata),
+    source: RelationSource::Schemas(schemata),
 };
 
 pub(super) const STANDARD_TABLES: Relation = Relation {
@@ -62,7 +62,7 @@ pub(super) const STANDARD_TABLES: Relation = Relation {
         ("table_type", ColumnKind::Text),
         ("is_insertable_into", ColumnKind::Text),
     ],
-    source: Source::TablesAndCatalogue("table_name", standard_table, catalogue_tables),
+    source: RelationSource::TablesAndCatalogue("table_name", standard_table, catalogue_tables),
 };
 
 pub(super) const STANDARD_VIEWS: Relation = Relation {
@@ -76,7 +76,7 @@ pub(super) const STANDARD_VIEWS: Relation = Relation {
         ("is_updatable", ColumnKind::Text),
         ("is_insertable_into", ColumnKind::Text),
     ],
-    source: Source::Tables("table_name", view),
+    source: RelationSource::Tables("table_name", view),
 };
 
 fn table(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {

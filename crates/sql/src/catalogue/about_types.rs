@@ -1,6 +1,6 @@
 //! Enumerated types: `atsdb.types`.
 
-use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, Source};
+use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationSource};
 use crate::ddl::enumerations::type_sql;
 use atsdb_core::PUBLIC_SCHEMA;
 use atsdb_engine::ReadSnapshot;
@@ -13,7 +13,7 @@ pub(super) const TYPES: Relation = Relation {
         ("type_name", ColumnKind::Text),
         ("labels", ColumnKind::Texts),
     ],
-    source: Source::Engine(types),
+    source: RelationSource::Engine(types),
 };
 
 fn types(snapshot: &ReadSnapshot, rows: &mut RelationBuilder) {

@@ -2,7 +2,7 @@
 //! about constraints.
 
 use super::relation::{
-    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, name_of, schema_of,
+    CATALOG, Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, RelationSource, name_of, schema_of,
 };
 use atsdb_core::name::same_name;
 use atsdb_core::{Column, ColumnId, ForeignKey, Initially, Result, Table, TableDefinition, Unique};
@@ -21,7 +21,7 @@ pub(super) const TABLE_CONSTRAINTS: Relation = Relation {
         ("is_deferrable", ColumnKind::Text),
         ("initially_deferred", ColumnKind::Text),
     ],
-    source: Source::Tables("table_name", table_constraints),
+    source: RelationSource::Tables("table_name", table_constraints),
 };
 
 pub(super) const KEY_COLUMN_USAGE: Relation = Relation {
@@ -37,7 +37,7 @@ pub(super) const KEY_COLUMN_USAGE: Relation = Relation {
         ("ordinal_position", ColumnKind::Int),
         ("position_in_unique_constraint", ColumnKind::Int),
     ],
-    source: Source::Tables("table_name", key_column_usage),
+    source: RelationSource::Tables("table_name", key_column_usage),
 };
 
 pub(super) const CHECK_CONSTRAINTS: Relation = Relation {
@@ -48,7 +48,7 @@ pub(super) const CHECK_CONSTRAINTS: Relation = Relation {
         ("constraint_name", ColumnKind::Text),
         ("check_clause", ColumnKind::Text),
     ],
-    source: Source::Tables("table_name", check_constraints),
+    source: RelationSource::Tables("table_name", check_constraints),
 };
 
 pub(super) const CONSTRAINT_COLUMN_USAGE: Relation = Relation {
@@ -62,7 +62,7 @@ pub(super) const CONSTRAINT_COLUMN_USAGE: Relation = Relation {
         ("constraint_schema", ColumnKind::Text),
         ("constraint_name", ColumnKind::Text),
     ],
-    source: Source::Tables("table_name", constraint_column_usage),
+    source: RelationSource::Tables("table_name", constraint_column_usage),
 };
 
 /// The constraints that refer to another table.
@@ -79,7 +79,7 @@ pub(super) const REFERENTIAL_CONSTRAINTS: Relation = Relation {
         ("update_rule", ColumnKind::Text),
         ("delete_rule", ColumnKind::Text),
     ],
-    source: Source::Engine(referential_constraints),
+    source: RelationSource::Engine(referential_constraints),
 };
 
 pub(super) const CHECKS: Relation = Relation {
@@ -90,7 +90,7 @@ pub(super) const CHECKS: Relation = Relation {
         ("condition", ColumnKind::Text),
         ("is_valid", ColumnKind::Bool),
     ],
-    source: Source::Tables("table_name", checks),
+    source: RelationSource::Tables("table_name", checks),
 };
 
 pub(super) const FOREIGN_KEYS: Relation = Relation {
@@ -108,7 +108,7 @@ pub(super) const FOREIGN_KEYS: Relation = Relation {
         ("is_deferred", ColumnKind::Bool),
         ("is_valid", ColumnKind::Bool),
     ],
-    source: Source::Tables("table_name", foreign_keys),
+    source: RelationSource::Tables("table_name", foreign_keys),
 };
 
 /// The keys of a table that are constraints: a unique index is none.

@@ -1,6 +1,6 @@
 //! A relation of the catalogue as DataFusion sees it. Its rows are computed while they are read.
 
-use super::relation::{ColumnKind, Relation, RelationBuilder, RelationRequest, Source, ViewColumns, name_of};
+use super::relation::{ColumnKind, Relation, RelationBuilder, RelationRequest, RelationSource, ViewColumns, name_of};
 use super::schemas::SCHEMAS;
 use async_trait::async_trait;
 use atsdb_core::name::same_name;
@@ -86,7 +86,7 @@ impl TableProvider for CatalogueTable {
             names.iter().all(|names| names.iter().any(|other| same_name(other, &name) || same_name(other, local)))
         };
         let tables: Vec<Table> = match self.relation.source {
-            Source::Schemas(_) | Source::Engine(_) => Vec::new(),
+            RelationSource::Schemas(_) | RelationSource::Engine(_) => Vec::new(),
             _ => self.snapshot.tables().iter().filter(is_asked).cloned().collect(),
         };
         let view_columns = match state.as_any().downcast_ref::<SessionState>() {
@@ -115,7 +115,9 @@ impl TableProvider for CatalogueTable {
 
 /// The tables that a condition selects, if it is a condition on their names.
 fn table_names(filter: &Expr, relation: &Relation) -> Option<Vec<String>> {
-    let (Source::Tables(column, _) | Source::TablesAndCatalogue(column, ..)) = relation.source else { return None };
+    let (RelationSource::Tables(column, _) | RelationSource::TablesAndCatalogue(column, ..)) = relation.source else {
+        return None;
+    };
     let is_name = |expr: &Expr| matches!(expr, Expr::Column(other) if other.name.eq_ignore_ascii_case(column));
     let text = |expr: &Expr| match expr {
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Some(text.clone()),
@@ -176,12 +178,12 @@ impl RelationPartition {
         let mut rows = RelationBuilder::default();
         let names = self.columns.iter().map(|position| self.relation.columns[*position].0).collect();
         match (&self.relation.source, self.tables.get(step)) {
-            (Source::Tables(_, fill) | Source::TablesAndCatalogue(_, fill, _), Some(table)) => {
+            (RelationSource::Tables(_, fill) | RelationSource::TablesAndCatalogue(_, fill, _), Some(table)) => {
                 fill(&RelationRequest::new(&self.snapshot, names, &self.view_columns), table, &mut rows)?;
             }
-            (Source::TablesAndCatalogue(_, _, fill), None) => fill(SCHEMAS, &mut rows),
-            (Source::Schemas(fill), None) => fill(&self.snapshot, SCHEMAS, &mut rows),
-            (Source::Engine(fill), None) => fill(&self.snapshot, &mut rows),
+            (RelationSource::TablesAndCatalogue(_, _, fill), None) => fill(SCHEMAS, &mut rows),
+            (RelationSource::Schemas(fill), None) => fill(&self.snapshot, SCHEMAS, &mut rows),
+            (RelationSource::Engine(fill), None) => fill(&self.snapshot, &mut rows),
             _ => {}
         }
         let array = |position: &usize| rows.array(*position, self.relation.columns[*position].1);

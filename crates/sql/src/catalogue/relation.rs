@@ -44,7 +44,7 @@ pub(super) type ViewColumns = HashMap<TableId, SchemaRef>;
 pub(crate) struct Relation {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, ColumnKind)],
-    pub(super) source: Source,
+    pub(super) source: RelationSource,
 }
 
 impl Relation {
@@ -55,7 +55,7 @@ impl Relation {
 }
 
 /// The source of its rows.
-pub(super) enum Source {
+pub(super) enum RelationSource {
     /// Each table and view separately. The named column of the relation has the table's name.
     Tables(&'static str, fn(&RelationRequest<'_>, &Table, &mut RelationBuilder) -> Result<()>),
     /// Each table and view separately, followed by the schemas of the catalogue.

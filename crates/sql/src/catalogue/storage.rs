@@ -1,6 +1,8 @@
 //! How tables are stored: `atsdb.slices`, `chunks`, `pages`, `mappings` and `indexes`.
 
-use super::relation::{Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, Source, name_of, names_of};
+use super::relation::{
+    Cell, ColumnKind, Relation, RelationBuilder, RelationRequest, RelationSource, name_of, names_of,
+};
 use atsdb_codec::encoding_name;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::time::{format_date, format_time};
@@ -17,7 +19,7 @@ pub(super) const SLICES: Relation = Relation {
         ("fresh_chunks", ColumnKind::Int),
         ("bytes", ColumnKind::Int),
     ],
-    source: Source::Tables("table_name", slices),
+    source: RelationSource::Tables("table_name", slices),
 };
 
 pub(super) const CHUNKS: Relation = Relation {
@@ -33,7 +35,7 @@ pub(super) const CHUNKS: Relation = Relation {
         ("time_max", ColumnKind::Time),
         ("bytes", ColumnKind::Int),
     ],
-    source: Source::Tables("table_name", chunks),
+    source: RelationSource::Tables("table_name", chunks),
 };
 
 pub(super) const PAGES: Relation = Relation {
@@ -49,7 +51,7 @@ pub(super) const PAGES: Relation = Relation {
         ("min", ColumnKind::Text),
         ("max", ColumnKind::Text),
     ],
-    source: Source::Tables("table_name", pages),
+    source: RelationSource::Tables("table_name", pages),
 };
 
 pub(super) const MAPPINGS: Relation = Relation {
@@ -60,7 +62,7 @@ pub(super) const MAPPINGS: Relation = Relation {
         ("id", ColumnKind::Int),
         ("value", ColumnKind::Text),
     ],
-    source: Source::Tables("table_name", mappings),
+    source: RelationSource::Tables("table_name", mappings),
 };
 
 pub(super) const INDEXES: Relation = Relation {
@@ -73,7 +75,7 @@ pub(super) const INDEXES: Relation = Relation {
         ("bytes", ColumnKind::Int),
         ("is_unique", ColumnKind::Bool),
     ],
-    source: Source::Tables("table_name", indexes),
+    source: RelationSource::Tables("table_name", indexes),
 };
 
 fn slices(request: &RelationRequest<'_>, table: &Table, rows: &mut RelationBuilder) -> Result<()> {

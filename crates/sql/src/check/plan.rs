@@ -1,7 +1,7 @@
 //! From the text of a condition to a physical plan over the columns that it names, as for a query of these columns.
 
 use crate::ddl::defaults::default_type;
-use crate::plan::names::{GivenTables, logical_plan};
+use crate::plan::names::{StatementTables, logical_plan};
 use crate::plan::refusals::check_plan;
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::{WorkTable, select_of, work_query};
@@ -61,8 +61,8 @@ fn planned(
     select_of(query)?.from = std::mem::take(&mut select_of(&mut over_rows)?.from);
     let rows = RecordBatch::new_empty(Arc::new(schema_of(&table.definition)));
     let work_table = Arc::new(WorkTable::new(&table, &[], &spellings, &rows)?);
-    let given = GivenTables { work_table: Some(&work_table), files: &[] };
-    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), given, &Parameters::none());
+    let own_tables = StatementTables { work_table: Some(&work_table), files: &[] };
+    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), own_tables, &Parameters::none());
     let plan = plan.map_err(from_datafusion)?;
     check_plan(&plan, refused_node, refused_expr)?;
     if !plan.schema().fields().iter().all(|field| matches!(field.data_type(), DataType::Boolean | DataType::Null)) {

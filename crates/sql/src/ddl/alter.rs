@@ -19,7 +19,7 @@ use atsdb_dialect::text::skipped::{Skipped, folded};
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
-    MySQLColumnPosition, ObjectName, RenameTableNameKind,
+    MySQLColumnPosition, ObjectName, RenameTableNameKind, TableConstraint,
 };
 
 /// The number of columns that operations may add.
@@ -93,14 +93,7 @@ fn alter(
         Do::SetOptionsParens { options } => {
             definition = TableOptions::read(options)?.amend(from, definition)?;
         }
-        Do::AddConstraint { constraint, not_valid } => {
-            let mut constraints = Constraints::default();
-            constraints.table_constraint(constraint)?;
-            if *not_valid {
-                constraints = constraints.without_validation()?;
-            }
-            add_constraints(&mut definition, constraints)?;
-        }
+        Do::AddConstraint { constraint, not_valid } => add_constraint(&mut definition, constraint, *not_valid)?,
         Do::ValidateConstraint { name } => validate_constraint(&mut definition, name)?,
         Do::DropIndex { name } => drop_index(&mut definition, &name.value)?,
         Do::DropConstraint { if_exists, name, .. } => {
@@ -108,10 +101,7 @@ fn alter(
                 skipped.push(skip("00000", "constraint", name, from, "does not exist"));
             }
         }
-        Do::DropPrimaryKey { .. } => match definition.unique.first() {
-            Some(unique) if unique.primary => drop_key(&mut definition, 0),
-            _ => return Err(sql_error("there is no primary key")),
-        },
+        Do::DropPrimaryKey { .. } => drop_primary_key(&mut definition)?,
         other => return Err(not_supported(format_args!("ALTER TABLE ... {other}"))),
     }
     Ok(definition)
@@ -121,6 +111,24 @@ fn alter(
 fn skip(sqlstate: &'static str, what: &str, name: &Ident, table: &TableDefinition, why: &str) -> Skipped {
     let (name, table) = (folded(name), table.local_name());
     Skipped { sqlstate, message: format!("{what} \"{name}\" of relation \"{table}\" {why}, skipping") }
+}
+
+/// Adds the constraint of an `ADD CONSTRAINT`, perhaps `NOT VALID`.
+fn add_constraint(definition: &mut TableDefinition, constraint: &TableConstraint, not_valid: bool) -> Result<()> {
+    let mut constraints = Constraints::default();
+    constraints.table_constraint(constraint)?;
+    if not_valid {
+        constraints = constraints.without_validation()?;
+    }
+    add_constraints(definition, constraints)
+}
+
+fn drop_primary_key(definition: &mut TableDefinition) -> Result<()> {
+    if definition.unique.first().is_none_or(|unique| !unique.primary) {
+        return Err(sql_error("there is no primary key"));
+    }
+    drop_key(definition, 0);
+    Ok(())
 }
 
 /// Adds keys, indexes, CHECK constraints and foreign keys. The engine checks later that existing rows satisfy them. The

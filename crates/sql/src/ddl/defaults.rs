@@ -73,7 +73,7 @@ fn function_of_default(of: ColumnType, expression: &Expr) -> Option<DefaultFunct
             function_of_default(of, timestamp)
         }
         Expr::Function(Function { name, args, over: None, filter: None, .. }) => {
-            let given: &[FunctionArg] = match args {
+            let arguments: &[FunctionArg] = match args {
                 FunctionArguments::None => &[],
                 FunctionArguments::List(list) if list.clauses.is_empty() => list.args.as_slice(),
                 FunctionArguments::List(_) | FunctionArguments::Subquery(_) => return None,
@@ -81,7 +81,7 @@ fn function_of_default(of: ColumnType, expression: &Expr) -> Option<DefaultFunct
             let [part] = name.0.as_slice() else { return None };
             let name = part.as_ident()?.value.to_ascii_lowercase();
             let has_digits = matches!(name.as_str(), "current_timestamp" | "localtimestamp");
-            match given {
+            match arguments {
                 [] => {}
                 [FunctionArg::Unnamed(FunctionArgExpr::Expr(digits))] if has_digits && keeps_digits(of, digits) => {}
                 [

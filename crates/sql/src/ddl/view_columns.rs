@@ -82,9 +82,9 @@ impl ColumnChange {
     /// names that they have with the alias. A new column whose name is one of these gets a free name.
     fn names_with(&self, alias: Option<&TableAlias>) -> Vec<String> {
         let columns = alias.map_or(&[][..], |alias| alias.columns.as_slice());
-        let given: Vec<String> = columns.iter().map(|column| column.name.value.clone()).collect();
-        let given_count = given.len();
-        let known = with_free_names(given, self.before.iter().map(String::as_str));
+        let aliases: Vec<String> = columns.iter().map(|column| column.name.value.clone()).collect();
+        let alias_count = aliases.len();
+        let known = with_free_names(aliases, self.before.iter().map(String::as_str));
         let kept = |column: &ColumnAfter| column.position_before.and_then(|position| known.get(position));
         let mut taken: HashSet<String> = self.after.iter().filter_map(kept).map(|name| name_key(name)).collect();
         let name = |column: &ColumnAfter| match kept(column) {
@@ -94,9 +94,9 @@ impl ColumnChange {
         let names: Vec<String> = self.after.iter().map(name).collect();
         let is_other = |(name, column): (&String, &ColumnAfter)| *name != column.name;
         let count = names.iter().zip(&self.after).rposition(is_other).map_or(0, |last| last + 1);
-        let count = if self.names_all && count.max(given_count) > 0 { names.len() } else { count };
+        let count = if self.names_all && count.max(alias_count) > 0 { names.len() } else { count };
         // A list that was written stays one.
-        names.into_iter().take(count.max(given_count)).collect()
+        names.into_iter().take(count.max(alias_count)).collect()
     }
 }
 

@@ -109,7 +109,7 @@ impl Target {
 
     /// Refuses values for identity columns that number all rows themselves. `positions` are those of the columns that
     /// the statement gives.
-    pub(crate) fn refuse_given(&self, table: &Table, positions: &[usize]) -> Result<()> {
+    pub(crate) fn refuse_identity_values(&self, table: &Table, positions: &[usize]) -> Result<()> {
         if self.overriding.is_some() {
             return Ok(());
         }
@@ -153,9 +153,9 @@ impl Target {
         }
         let missing = |(position, column): (usize, _)| {
             let column: &Column = column;
-            let given = column.nullable || column.has_default_value() || column.identity.is_some();
-            let given = given || column.sequence.is_some() || positions.contains(&position);
-            (!given).then_some(column)
+            let has_value = column.nullable || column.has_default_value() || column.identity.is_some();
+            let has_value = has_value || column.sequence.is_some() || positions.contains(&position);
+            (!has_value).then_some(column)
         };
         match definition.columns.iter().enumerate().find_map(missing) {
             Some(column) => Err(Error::invalid(format!(

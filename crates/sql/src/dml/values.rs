@@ -110,7 +110,7 @@ pub(crate) fn source_with_defaults(insert: &mut Insert, target: &mut Target, tab
     let (table, positions) = target.resolve_among(tables)?;
     let columns: Vec<&Column> = positions.iter().map(|position| &table.definition.columns[*position]).collect();
     target.generated = generated_columns(insert, target.overriding, &columns);
-    target.refuse_given(&table, &positions)?;
+    target.refuse_identity_values(&table, &positions)?;
     let default_of = |column: &Column| match target.is_generated(column) {
         true => Ok(Expr::value(Value::Null)),
         false => default_expression(&table, column),
@@ -153,7 +153,7 @@ pub(crate) fn row_with_defaults(row: Option<Vec<Expr>>, target: &mut Target, tab
         (column.identity.is_some() && (overrides || is_default(value))).then(|| column.name.clone())
     };
     target.generated = columns.iter().zip(&row).filter_map(is_generated).collect();
-    target.refuse_given(&table, &positions)?;
+    target.refuse_identity_values(&table, &positions)?;
     for ((column, position), value) in columns.iter().zip(&positions).zip(&mut row) {
         match target.is_generated(column) {
             true => *value = Expr::value(Value::Null),

@@ -47,7 +47,7 @@ use std::sync::Arc;
 
 /// Tables that a statement itself supplies.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct GivenTables<'a> {
+pub(crate) struct StatementTables<'a> {
     /// The rows that the statement works on.
     pub(crate) work_table: Option<&'a Arc<WorkTable>>,
     /// The rows of items of its `WITH` that were executed, then the files that it names, in order.
@@ -61,10 +61,10 @@ pub(crate) fn logical_plan(
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
     focus: &Focus,
-    given: GivenTables<'_>,
+    own_tables: StatementTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
-    let names = SnapshotNames::new(state, snapshot, spellings, given, Expansion::default(), focus, parameters);
+    let names = SnapshotNames::new(state, snapshot, spellings, own_tables, Expansion::default(), focus, parameters);
     let has_structs = has_structs(&statement);
     let planned = names.open_plan(statement)?;
     let plan = if planned.has_parameters { close_parameters(planned.plan, parameters)? } else { planned.plan };
@@ -77,11 +77,11 @@ pub(crate) fn open_plan(
     state: &SessionState,
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
-    given: GivenTables<'_>,
+    own_tables: StatementTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
     let focus = &Focus::default();
-    let names = SnapshotNames::new(state, snapshot, spellings, given, Expansion::default(), focus, parameters);
+    let names = SnapshotNames::new(state, snapshot, spellings, own_tables, Expansion::default(), focus, parameters);
     let has_structs = has_structs(&statement);
     let plan = names.open_plan(statement)?.plan;
     if has_structs { Ok(plan) } else { show_rows(plan) }
@@ -106,8 +106,8 @@ pub(crate) fn query_columns(
         _ => return None,
     };
     let spellings = SharedSpellings::new(spellings);
-    let (given, parameters) = (GivenTables::default(), Parameters::none());
-    let plan = logical_plan(statement, state, snapshot, &spellings, focus, given, &parameters).ok()?;
+    let (own_tables, parameters) = (StatementTables::default(), Parameters::none());
+    let plan = logical_plan(statement, state, snapshot, &spellings, focus, own_tables, &parameters).ok()?;
     let plan = declare_columns(plan).ok()?;
     let columns = headings.apply(plan.schema().inner());
     Some((columns, plan))
@@ -117,7 +117,7 @@ struct SnapshotNames<'a> {
     state: &'a SessionState,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
-    given: GivenTables<'a>,
+    own_tables: StatementTables<'a>,
     expansion: Expansion,
     focus: &'a Focus,
     parameters: &'a Parameters,
@@ -136,13 +136,13 @@ impl<'a> SnapshotNames<'a> {
         state: &'a SessionState,
         snapshot: &'a ReadSnapshot,
         spellings: &'a SharedSpellings,
-        given: GivenTables<'a>,
+        own_tables: StatementTables<'a>,
         expansion: Expansion,
         focus: &'a Focus,
         parameters: &'a Parameters,
     ) -> Self {
         let relation_planners = relation_planners();
-        Self { state, snapshot, spellings, given, expansion, focus, parameters, relation_planners }
+        Self { state, snapshot, spellings, own_tables, expansion, focus, parameters, relation_planners }
     }
 
     fn open_plan(&self, mut statement: Ast) -> Result<Planned> {
@@ -173,10 +173,10 @@ impl<'a> SnapshotNames<'a> {
 
     /// Replaces a view by its query.
     fn view(&self, table: &Table, view: &View) -> Result<Arc<dyn TableSource>> {
-        let Self { state, spellings, given, expansion, focus, .. } = self;
+        let Self { state, spellings, own_tables, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, expansion| {
-            let names = SnapshotNames::new(state, snapshot, spellings, *given, expansion, focus, parameters);
+            let names = SnapshotNames::new(state, snapshot, spellings, *own_tables, expansion, focus, parameters);
             names.plan(statement)
         };
         let plan = view_plan(table, view, &focus.tables(snapshot), spellings, expansion, plan);
@@ -186,10 +186,11 @@ impl<'a> SnapshotNames<'a> {
 
     /// The rows of a rollup, with stale ones computed.
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
-        let Self { state, spellings, given, expansion, focus, .. } = self;
+        let Self { state, spellings, own_tables, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
         let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
-            let names = SnapshotNames::new(state, snapshot, spellings, *given, expansion.clone(), focus, parameters);
+            let names =
+                SnapshotNames::new(state, snapshot, spellings, *own_tables, expansion.clone(), focus, parameters);
             names.plan(statement)
         };
         let plan = rollup_plan(table, rollup, snapshot, spellings, focus, plan);
@@ -202,12 +203,12 @@ impl ContextProvider for SnapshotNames<'_> {
     fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
         self.expansion.count_one().map_err(|error| DataFusionError::External(Box::new(error)))?;
         if name.schema() == Some(WORK_SCHEMA)
-            && let Some(work_table) = self.given.work_table
+            && let Some(work_table) = self.own_tables.work_table
         {
             return Ok(provider_as_source(work_table.provider()?));
         }
         if matches!(name.schema(), Some(FILE_SCHEMA | ITEM_SCHEMA))
-            && let Some(file) = name.table().parse::<usize>().ok().and_then(|number| self.given.files.get(number))
+            && let Some(file) = name.table().parse::<usize>().ok().and_then(|number| self.own_tables.files.get(number))
         {
             return Ok(provider_as_source(Arc::clone(file)));
         }

@@ -20,11 +20,11 @@ const REST_FACTOR: u32 = 10;
 /// Computes rollups in the background, with one thread for queries.
 pub(crate) struct RollupMaintenance {
     options: SessionOptions,
-    state: Mutex<State>,
+    state: Mutex<MaintenanceState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MaintenanceState {
     /// Created for the first rollup, and dropped with the last.
     worker: Option<Arc<Worker>>,
     /// The end of each rollup's pause, by the engine's uptime.
@@ -53,7 +53,7 @@ impl MaintenanceTask for RollupMaintenance {
             }
         }
         if rollups.is_empty() {
-            *state = State::default();
+            *state = MaintenanceState::default();
             return Ok(false);
         }
         let worker = state.worker.take().unwrap_or_else(|| Arc::new(Worker::new(&self.options)));

@@ -1,7 +1,7 @@
 //! Checks the query of a rollup: it must always give the same answer for the same rows of a bucket.
 
 use crate::plan::buckets::{Bucketing, bucketing_of};
-use crate::plan::names::{GivenTables, logical_plan};
+use crate::plan::names::{StatementTables, logical_plan};
 use crate::plan::refusals::check_plan;
 use crate::plan::rollups::Focus;
 use arrow::datatypes::SchemaRef;
@@ -48,8 +48,8 @@ pub(crate) fn describe_rollup(
     let spellings = SharedSpellings::new(spellings);
     let Ast::Query(inner) = &mut statement else { return Err(sql_error("it is not a query")) };
     let headings = Headings::take(inner, &spellings);
-    let (given, parameters) = (GivenTables::default(), Parameters::none());
-    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, given, &parameters);
+    let (own_tables, parameters) = (StatementTables::default(), Parameters::none());
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, own_tables, &parameters);
     let plan = plan.map_err(from_datafusion)?;
     check_plan(&plan, refused_node, refused_expr)?;
     let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));

@@ -24,10 +24,10 @@ pub enum Answer {
 /// changes sequences or locks has been executed to its end.
 pub struct AnswerRows {
     schema: SchemaRef,
-    source: Source,
+    source: AnswerBatches,
 }
 
-enum Source {
+enum AnswerBatches {
     Read(std::vec::IntoIter<RecordBatch>),
     Query(QueryRows),
 }
@@ -38,18 +38,18 @@ impl AnswerRows {
     }
 
     pub(crate) fn read(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
-        Self { schema, source: Source::Read(batches.into_iter()) }
+        Self { schema, source: AnswerBatches::Read(batches.into_iter()) }
     }
 
     pub(crate) fn query(rows: QueryRows) -> Self {
-        Self { schema: rows.schema(), source: Source::Query(rows) }
+        Self { schema: rows.schema(), source: AnswerBatches::Query(rows) }
     }
 
     /// The batches that were not read yet, if all of them are computed already.
     pub fn ready(&self) -> Option<&[RecordBatch]> {
         match &self.source {
-            Source::Read(batches) => Some(batches.as_slice()),
-            Source::Query(_) => None,
+            AnswerBatches::Read(batches) => Some(batches.as_slice()),
+            AnswerBatches::Query(_) => None,
         }
     }
 
@@ -65,8 +65,8 @@ impl Iterator for AnswerRows {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.source {
-            Source::Read(batches) => batches.next().map(Ok),
-            Source::Query(rows) => rows.next(),
+            AnswerBatches::Read(batches) => batches.next().map(Ok),
+            AnswerBatches::Query(rows) => rows.next(),
         }
     }
 }

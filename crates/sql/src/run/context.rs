@@ -42,6 +42,24 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     // Each query has its own memory pool.
     let environment = RuntimeEnvBuilder::new().with_disk_manager_builder(disk_manager(space));
     let environment = environment.build_arc().map_err(from_datafusion)?;
+    let mut state = SessionStateBuilder::new()
+        .with_config(configuration(options))
+        .with_runtime_env(environment)
+        .with_default_features()
+        .with_query_planner(Arc::new(StepPlanner))
+        .with_analyzer_rules(analyzer().rules)
+        .with_optimizer_rules(logical_optimizer().rules)
+        .with_physical_optimizer_rules(physical_optimizer().rules);
+    state.expr_planners().get_or_insert_default().splice(0..0, workarounds::expression_planners());
+    let context = SessionContext::new_with_state(state.build());
+    context.register_udf(asof::mark());
+    gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
+    functions::register(&context);
+    workarounds::register_functions(&context, options.memory_bytes);
+    Ok(context)
+}
+
+fn configuration(options: &SessionOptions) -> SessionConfig {
     let mut config = SessionConfig::new()
         .with_target_partitions(options.threads.max(1))
         .with_batch_size(BATCH_ROWS)
@@ -57,6 +75,10 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     // DataFusion's logical and physical plans may disagree on whether a column can be NULL, as for `x IS TRUE` and for
     // `CASE WHEN x < y THEN x ELSE 0 END`. Groups are computed by the physical plan alone, so this does no harm.
     config.options_mut().execution.skip_physical_aggregate_schema_check = true;
+    config
+}
+
+fn analyzer() -> Analyzer {
     let mut analyzer = Analyzer::new();
     // The first rule replaces `grouping()`, whose arguments must still be the keys.
     analyzer.rules.splice(1..1, workarounds::rules_before_types());
@@ -65,6 +87,10 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     analyzer.rules.push(Arc::new(gapfill::FillGaps));
     analyzer.rules.extend(workarounds::rules_of_casts());
     analyzer.rules.push(workarounds::rule_of_frames());
+    analyzer
+}
+
+fn logical_optimizer() -> Optimizer {
     let mut logical = Optimizer::new();
     workarounds::change_logical_rules(&mut logical);
     if let Some(rule) = logical.rules.iter_mut().find(|rule| rule.name() == "eliminate_cross_join") {
@@ -77,6 +103,10 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     logical.rules.extend(workarounds::logical_rules());
     logical.rules.push(Arc::new(LatestRows));
     logical.rules.push(Arc::new(GroupByIndex));
+    logical
+}
+
+fn physical_optimizer() -> PhysicalOptimizer {
     let mut physical = PhysicalOptimizer::new();
     workarounds::change_physical_rules(&mut physical);
     aggregate_chunks(&mut physical);
@@ -87,21 +117,7 @@ pub(super) fn context(options: &SessionOptions, space: &Arc<TemporarySpace>) -> 
     physical.rules.insert(0, Arc::new(PartitionTop));
     physical.rules.insert(0, Arc::new(JoinByIndex));
     physical.rules.push(Arc::new(RankRows));
-    let mut state = SessionStateBuilder::new()
-        .with_config(config)
-        .with_runtime_env(environment)
-        .with_default_features()
-        .with_query_planner(Arc::new(StepPlanner))
-        .with_analyzer_rules(analyzer.rules)
-        .with_optimizer_rules(logical.rules)
-        .with_physical_optimizer_rules(physical.rules);
-    state.expr_planners().get_or_insert_default().splice(0..0, workarounds::expression_planners());
-    let context = SessionContext::new_with_state(state.build());
-    context.register_udf(asof::mark());
-    gapfill::functions().into_iter().for_each(|function| context.register_udf(function.as_ref().clone()));
-    functions::register(&context);
-    workarounds::register_functions(&context, options.memory_bytes);
-    Ok(context)
+    physical
 }
 
 /// The bytes that each partition of a sort reserves before its first row, for the merge that follows if it has to write

@@ -7,7 +7,7 @@ use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::plan::computed::computed_columns;
-use crate::plan::names::{GivenTables, open_plan};
+use crate::plan::names::{StatementTables, open_plan};
 use crate::plan::parameter_types::{AssignedType, InferredTypes, TextForm};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
@@ -104,8 +104,8 @@ fn planned(
     };
     let counts = counts_of_functions(&statement);
     let describe = || {
-        let given = GivenTables { work_table: work_table.as_ref(), files: &files };
-        let plan = open_plan(statement, state, snapshot, &spellings, given, &parameters)?;
+        let own_tables = StatementTables { work_table: work_table.as_ref(), files: &files };
+        let plan = open_plan(statement, state, snapshot, &spellings, own_tables, &parameters)?;
         let mut types = InferredTypes::of(parameters.types());
         types.infer(&plan, columns)?;
         counts.iter().for_each(|id| types.note_id(id, &DataType::Int64));

@@ -140,10 +140,10 @@ impl PlanKey {
 
 /// Cached plans for one state of all definitions.
 #[derive(Debug, Default)]
-pub(crate) struct PlanCache(Mutex<State>);
+pub(crate) struct PlanCache(Mutex<PlanCacheState>);
 
 #[derive(Debug)]
-struct State {
+struct PlanCacheState {
     tables: Vec<Table>,
     versions: Vec<(TableId, u64)>,
     results: RecentlyUsed<PlanKey, CachedResult>,
@@ -218,20 +218,20 @@ impl PlanCache {
                 return;
             }
             let versions = versions(tables).collect();
-            *state = State { tables: tables.to_vec(), versions, ..State::default() };
+            *state = PlanCacheState { tables: tables.to_vec(), versions, ..PlanCacheState::default() };
         }
         let bytes = key.bytes();
         state.results.put(key, kept, bytes);
     }
 }
 
-impl Default for State {
+impl Default for PlanCacheState {
     fn default() -> Self {
         Self { tables: Vec::new(), versions: Vec::new(), results: RecentlyUsed::new(KEPT_BYTES) }
     }
 }
 
-impl State {
+impl PlanCacheState {
     fn is_of(&self, tables: &[Table], scope: DefinitionScope) -> bool {
         match scope {
             DefinitionScope::Committed => versions(tables).eq(self.versions.iter().copied()),

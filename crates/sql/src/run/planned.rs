@@ -8,7 +8,7 @@ use super::wait::block_on;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
-use crate::plan::names::{GivenTables, logical_plan, open_plan};
+use crate::plan::names::{StatementTables, logical_plan, open_plan};
 use crate::plan::over::{is_immutable, over};
 use crate::plan::rollups::Focus;
 use crate::plan::unpopulated::refuse_unpopulated;
@@ -159,8 +159,8 @@ fn plan_of(
         // The rows of a chunk must stay together.
         state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
     }
-    let given = GivenTables { work_table: work_table.as_ref(), files: &files };
-    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, given, &parameters);
+    let own_tables = StatementTables { work_table: work_table.as_ref(), files: &files };
+    let plan = logical_plan(statement, state, snapshot, &spellings, &focus, own_tables, &parameters);
     let plan = plan.map_err(from_datafusion)?;
     let plan = match explained {
         Some(explained) => explained.apply(plan),
@@ -212,7 +212,7 @@ fn direct_form(
 ) -> Result<DirectForm> {
     let Ast::Query(question) = &mut statement else { return Ok(DirectForm::Neither) };
     let headings = Headings::take(question, spellings);
-    let plan = open_plan(statement, state, &query.snapshot, spellings, GivenTables::default(), &query.parameters);
+    let plan = open_plan(statement, state, &query.snapshot, spellings, StatementTables::default(), &query.parameters);
     let plan = plan.and_then(|plan| state.optimize(&plan)).and_then(|plan| over(plan, None));
     Ok(plan.map_err(from_datafusion)?.map_or(DirectForm::Neither, |plan| DirectForm::of(&plan, &headings)))
 }

@@ -2,6 +2,7 @@
 //! that run tasks, and the reader of the messages ([`worker`](super::worker)).
 
 use super::context::{BATCH_ROWS, task_context};
+use super::explain::ExplainOptions;
 use super::plan_cache::{CachedPlan, PlanCache};
 use super::planned::{Planned, Request, planned, planned_before};
 use super::running::RunningQuery;
@@ -15,6 +16,7 @@ use atsdb_core::{Error, Result};
 use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_dialect::text::identifiers::SharedSpellings;
 use atsdb_dialect::workarounds::batch_rows;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
@@ -102,21 +104,9 @@ async fn send_messages(
         return Ok(());
     }
     loop {
-        let mut stream = execute_stream(Arc::clone(&plan), Arc::clone(&task_context)).map_err(from_datafusion)?;
-        while let Some(batch) = stream.next().await {
-            let batch = batch.map_err(from_datafusion)?;
-            if batch.num_rows() == 0 {
-                continue;
-            }
-            let batch = match explained {
-                Some(explained) => explained.rows(&batch)?,
-                None => batch,
-            };
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            let named = RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options)?;
-            if sender.send(Message::Batch(named)).await.is_err() {
-                return Ok(());
-            }
+        let rows = execute_stream(Arc::clone(&plan), Arc::clone(&task_context)).map_err(from_datafusion)?;
+        if !send_rows(rows, &schema, explained, sender).await? {
+            return Ok(());
         }
         let (Some(more), Some(work_table)) = (&mut more, &work_table) else { return Ok(()) };
         if sender.send(Message::Round).await.is_err() {
@@ -128,6 +118,32 @@ async fn send_messages(
         }
         plan = reset_plan_states(plan).map_err(from_datafusion)?;
     }
+}
+
+/// Sends the rows of one execution of a plan, under the names of the answer. Returns false if nobody reads them any
+/// more.
+async fn send_rows(
+    mut rows: SendableRecordBatchStream,
+    schema: &SchemaRef,
+    explained: Option<ExplainOptions>,
+    sender: &mpsc::Sender<Message>,
+) -> Result<bool> {
+    while let Some(batch) = rows.next().await {
+        let batch = batch.map_err(from_datafusion)?;
+        if batch.num_rows() == 0 {
+            continue;
+        }
+        let batch = match explained {
+            Some(explained) => explained.rows(&batch)?,
+            None => batch,
+        };
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let named = RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?;
+        if sender.send(Message::Batch(named)).await.is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn from_panic(panic: &(dyn std::any::Any + Send)) -> Error {

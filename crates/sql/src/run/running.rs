@@ -63,10 +63,10 @@ fn bytes_of(plan: &dyn ExecutionPlan) -> usize {
 
 /// All queries of a worker.
 #[derive(Default)]
-pub(super) struct RunningQueries(Mutex<State>);
+pub(super) struct RunningQueries(Mutex<QueryList>);
 
 #[derive(Default)]
-struct State {
+struct QueryList {
     queries: Vec<Weak<RunningQuery>>,
     ended: Option<Instant>,
 }

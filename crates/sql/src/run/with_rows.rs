@@ -33,9 +33,9 @@ impl ItemRows {
             let message = format!("{} of WITH has {count} columns, not {}", item.name, item.columns.len());
             return Err(sql_error(message));
         }
-        let given = item.columns.iter().map(String::as_str);
+        let aliases = item.columns.iter().map(String::as_str);
         let others = schema.fields().iter().skip(item.columns.len()).map(|field| field.name().as_str());
-        let names: Vec<&str> = given.chain(others).collect();
+        let names: Vec<&str> = aliases.chain(others).collect();
         for (position, name) in names.iter().enumerate() {
             if names[..position].iter().any(|other| same_name(other, name)) {
                 return Err(sql_error(format!("{} of WITH has two columns named {name}", item.name))

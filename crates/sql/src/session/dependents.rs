@@ -100,32 +100,15 @@ impl Session {
             for view in left {
                 let Some(query) = query_of(&view.definition) else { continue };
                 let seen = snapshot.seen_by(view);
-                // Another column may have the name that one had before.
-                let is_same_without = match &hidden {
-                    Some(hidden) => {
-                        let mut without = now.clone();
-                        without[0] = hidden.clone();
-                        self.is_same_with(query, without, &seen)?
-                    }
-                    None => true,
-                };
-                if is_same_without && self.is_same_with(query, now.clone(), &seen)? {
+                if self.is_unaffected(query, hidden.as_ref(), &now, &seen)? {
                     continue;
                 }
                 let is_table = |name: &TableName| name.find(seen.tables()).is_some_and(|table| table.id == from.id);
-                let written = with_former_names(query, &is_table, columns);
-                let kept = written.map(|written| -> Result<Option<String>> {
-                    let [before, after] = self.planned_both(query, &written, now.clone(), &seen)?;
-                    let is_kept = match promise {
-                        ViewPromise::SamePlan => before == after,
-                        ViewPromise::SameColumns => {
-                            let names = |planned: Option<PlannedQuery>| planned.map(|planned| planned.columns);
-                            written == query || names(before) == names(after)
-                        }
-                    };
-                    Ok(is_kept.then_some(written))
-                });
-                match kept.transpose()?.flatten() {
+                let written = match with_former_names(query, &is_table, columns) {
+                    Some(written) => self.keeping_promise(query, written, promise, &now, &seen)?,
+                    None => None,
+                };
+                match written {
                     Some(written) if written == query => {}
                     Some(written) => {
                         let definition = with_query(&view.definition, written);
@@ -146,6 +129,45 @@ impl Session {
         Ok(rewritten)
     }
 
+    /// Whether a view's query may stay as it is after a change of tables to the definitions `now`. `hidden` is the
+    /// first of them without its renamed columns: another column may have the name that one had before.
+    fn is_unaffected(
+        &self,
+        query: &str,
+        hidden: Option<&Table>,
+        now: &[Table],
+        snapshot: &ReadSnapshot,
+    ) -> Result<bool> {
+        if let Some(hidden) = hidden {
+            let mut without = now.to_vec();
+            without[0] = hidden.clone();
+            if !self.is_same_with(query, without, snapshot)? {
+                return Ok(false);
+            }
+        }
+        self.is_same_with(query, now.to_vec(), snapshot)
+    }
+
+    /// The query written anew, if it keeps the promise to the view after a change of tables to the definitions `now`.
+    fn keeping_promise(
+        &self,
+        query: &str,
+        written: String,
+        promise: ViewPromise,
+        now: &[Table],
+        snapshot: &ReadSnapshot,
+    ) -> Result<Option<String>> {
+        let [before, after] = self.planned_both(query, &written, now.to_vec(), snapshot)?;
+        let is_kept = match promise {
+            ViewPromise::SamePlan => before == after,
+            ViewPromise::SameColumns => {
+                let names = |planned: Option<PlannedQuery>| planned.map(|planned| planned.columns);
+                written == query || names(before) == names(after)
+            }
+        };
+        Ok(is_kept.then_some(written))
+    }
+
     /// Whether a query has the same columns and the same plan if tables have other definitions: a name in a subquery
     /// may mean a column of the outer query then. A query that fails anyway has.
     fn is_same_with(&self, query: &str, as_if: Vec<Table>, snapshot: &ReadSnapshot) -> Result<bool> {
@@ -162,7 +184,7 @@ impl Session {
         snapshot: &ReadSnapshot,
     ) -> Result<[Option<PlannedQuery>; 2]> {
         // A table in memory is planned as a stored one where definitions are given.
-        let present = as_if.iter().filter_map(|given| snapshot.tables().iter().find(|table| table.id == given.id));
+        let present = as_if.iter().filter_map(|changed| snapshot.tables().iter().find(|table| table.id == changed.id));
         let both = [(query.to_owned(), present.cloned().collect()), (written.to_owned(), as_if)];
         let snapshot = snapshot.clone();
         self.worker.plan(move |state| Ok(both.map(|(query, as_if)| PlannedQuery::of(&query, as_if, state, &snapshot))))

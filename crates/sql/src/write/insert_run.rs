@@ -93,7 +93,7 @@ impl InsertRun {
         let columns = columns.or_else(|| first_columns(table, row.len()));
         let target = Target::new(TableName::of_table(table), columns, on_duplicate);
         let (table, positions) = target.resolve_among(tables)?;
-        target.refuse_given(&table, &positions)?;
+        target.refuse_identity_values(&table, &positions)?;
         let policy = target.on_duplicate.policy(&table)?;
         // The rows wait for later statements, which have other times.
         let is_of_statement = |column: &Column| column.default_function.is_some_and(DefaultFunction::is_of_statement);

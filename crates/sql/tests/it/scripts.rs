@@ -6,7 +6,7 @@
 //! comment. `ATSDB_SLT_WRITE=1` rewrites the expected lines.
 
 use crate::render::lines;
-use crate::stores::{STATES, STORES, State, server_session, session};
+use crate::stores::{STATES, STORES, SealState, server_session, session};
 use arrow::array::RecordBatch;
 use atsdb_core::Result;
 use atsdb_sql::{Answer, Session};
@@ -74,7 +74,7 @@ fn scripts_about_changes_answer_the_same_with_tables_in_memory() {
         );
         for store in STORES {
             let (session, _directory) = session(store);
-            failures.extend(run_text(path, &text, &session, (store, State::Fresh)));
+            failures.extend(run_text(path, &text, &session, (store, SealState::Fresh)));
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
@@ -138,12 +138,12 @@ fn run_file(position: usize, path: &Path) -> Vec<String> {
 
 /// Returns all states on the store in memory and one on each other store, which differs from script to script: states
 /// are the engine's part.
-fn layouts_of(position: usize) -> impl Iterator<Item = (&'static str, State)> {
+fn layouts_of(position: usize) -> impl Iterator<Item = (&'static str, SealState)> {
     let on_disk = STORES[1..].iter().zip(position..).map(|(store, turn)| (*store, STATES[turn % STATES.len()]));
     STATES.map(|state| (STORES[0], state)).into_iter().chain(on_disk)
 }
 
-fn run_text(path: &Path, text: &str, session: &Session, (store, state): (&str, State)) -> Vec<String> {
+fn run_text(path: &Path, text: &str, session: &Session, (store, state): (&str, SealState)) -> Vec<String> {
     let name = path.file_name().unwrap().to_string_lossy();
     let mut inserts = 0;
     let failure = |record: Record<'_>| {
@@ -153,11 +153,11 @@ fn run_text(path: &Path, text: &str, session: &Session, (store, state): (&str, S
     records(text).into_iter().filter_map(failure).collect()
 }
 
-fn run(session: &Session, record: &Record<'_>, state: State, inserts: &mut usize) -> Result<(), String> {
+fn run(session: &Session, record: &Record<'_>, state: SealState, inserts: &mut usize) -> Result<(), String> {
     let answer = answer(session, &record.sql);
     if record.sql.trim_start().to_uppercase().starts_with("INSERT") {
         *inserts += 1;
-        if state == State::Sealed || (state == State::HalfSealed && *inserts % 2 == 1) {
+        if state == SealState::Sealed || (state == SealState::HalfSealed && *inserts % 2 == 1) {
             session.engine().recompress(None).map_err(|error| error.to_string())?;
         }
     }

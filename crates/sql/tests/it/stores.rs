@@ -34,7 +34,7 @@ impl Environment for FromNoon {
 
 /// When the script's rows are sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum SealState {
     /// Never.
     Fresh,
     /// After every second statement that inserts.
@@ -43,7 +43,7 @@ pub(crate) enum State {
     Sealed,
 }
 
-pub(crate) const STATES: [State; 3] = [State::Fresh, State::HalfSealed, State::Sealed];
+pub(crate) const STATES: [SealState; 3] = [SealState::Fresh, SealState::HalfSealed, SealState::Sealed];
 /// The stores that need no server.
 pub(crate) const STORES: [&str; 4] = ["memory", "sqlite", "sqlite split by slice", "sqlite in shards"];
 

@@ -30,17 +30,7 @@ pub(crate) fn relocate(
     byte_budget: u64,
     sparse: &BTreeSet<i64>,
 ) -> Attempt<u64> {
-    let left = store.try_read(|connection| {
-        let (first, end) = PageLocation::range(number);
-        let sql = "SELECT id, payload, table_id, slice_start, sealed FROM atsdb_chunk
-                   WHERE payload >= ?1 AND payload < ?2 AND stage IS NULL ORDER BY payload";
-        let mut statement = connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![first, end], |row| {
-            let (chunk, payload, table) = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok(RemainingChunk { chunk, payload, table, slice_start: row.get(3)?, sealed: row.get(4)? })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
-    })?;
+    let left = remaining_chunks(store, number)?;
     let mut page_writer = PageWriter::new(store, files);
     let (mut relocated, mut byte_count) = (Vec::new(), 0);
     for left in left {
@@ -84,4 +74,19 @@ pub(crate) fn relocate(
     page_writer
         .keep(&relocated.iter().filter_map(|(_, to)| PageLocation::of(*to)).map(|location| location.file).collect());
     Ok(byte_count)
+}
+
+/// The visible chunks in a page file.
+fn remaining_chunks(store: &Catalogue, number: i64) -> Attempt<Vec<RemainingChunk>> {
+    store.try_read(|connection| {
+        let (first, end) = PageLocation::range(number);
+        let sql = "SELECT id, payload, table_id, slice_start, sealed FROM atsdb_chunk
+                   WHERE payload >= ?1 AND payload < ?2 AND stage IS NULL ORDER BY payload";
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params![first, end], |row| {
+            let (chunk, payload, table) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(RemainingChunk { chunk, payload, table, slice_start: row.get(3)?, sealed: row.get(4)? })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<Vec<_>>>()?)
+    })
 }

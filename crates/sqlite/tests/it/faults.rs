@@ -3,7 +3,7 @@
 //!
 //! `ATSDB_TEST_FAULTS` sets how many calls of each kind fail at most, `ATSDB_TEST_HISTORIES` in how many histories.
 
-use crate::history::{LAYOUTS, State, Subject, history, try_is_at};
+use crate::history::{LAYOUTS, Subject, TableStates, history, try_is_at};
 use crate::replay::{Recorded, scratch, states};
 use crate::support::{NOW_MS, as_other_process, other_process, reopen, visible};
 use atsdb_core::{Change, Durability, Error, ErrorKind, Result, Store};
@@ -215,7 +215,7 @@ fn a_writer_that_meets_faults() {
 }
 
 /// Returns whether exactly this state is visible, retrying reads that fail.
-fn finds(subject: &Subject, state: &State) -> bool {
+fn finds(subject: &Subject, state: &TableStates) -> bool {
     let store = subject.store.as_ref().expect("it is open");
     let mut tries = 0;
     loop {

@@ -43,7 +43,7 @@ impl Spec {
 }
 
 /// The visible tables, each with its chunks, or `None` for a table that does not exist.
-pub(crate) type State = Vec<Option<Vec<Spec>>>;
+pub(crate) type TableStates = Vec<Option<Vec<Spec>>>;
 
 /// One step of a history.
 #[derive(Debug, Clone)]
@@ -70,7 +70,7 @@ pub(crate) struct Changed {
     amend: Vec<(usize, Spec)>,
 }
 
-pub(crate) fn empty() -> State {
+pub(crate) fn empty() -> TableStates {
     vec![None; TABLES]
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn history(seed: u64, count: usize) -> Vec<Action> {
     actions
 }
 
-fn draw(state: &State, random: &mut Random, next_seed: &mut u64) -> Action {
+fn draw(state: &TableStates, random: &mut Random, next_seed: &mut u64) -> Action {
     let there: Vec<usize> = (0..TABLES).filter(|table| state[*table].is_some()).collect();
     let Some(&table) = there.get(random.below(there.len().max(1) as u64) as usize) else {
         return Action::CreateTable(0);
@@ -136,7 +136,7 @@ fn draw(state: &State, random: &mut Random, next_seed: &mut u64) -> Action {
 }
 
 /// Applies a step to the visible state.
-pub(crate) fn apply(state: &mut State, action: &Action) {
+pub(crate) fn apply(state: &mut TableStates, action: &Action) {
     match action {
         Action::CreateTable(table) => state[*table] = Some(Vec::new()),
         Action::DropTable(table) => state[*table] = None,
@@ -265,12 +265,12 @@ pub(crate) fn resend(store: &dyn Store, action: &Action) {
 }
 
 /// Returns whether exactly this state is visible, bit for bit.
-pub(crate) fn is_at(store: &dyn Store, state: &State) -> bool {
+pub(crate) fn is_at(store: &dyn Store, state: &TableStates) -> bool {
     try_is_at(store, state).unwrap()
 }
 
 /// Like `is_at`, but returns the error if reading fails.
-pub(crate) fn try_is_at(store: &dyn Store, state: &State) -> Result<bool> {
+pub(crate) fn try_is_at(store: &dyn Store, state: &TableStates) -> Result<bool> {
     let snapshot = store.snapshot()?;
     let tables = snapshot.tables()?;
     if tables.len() != state.iter().flatten().count() {

@@ -4,7 +4,7 @@
 //!
 //! `ATSDB_TEST_IMAGES` sets how many images are checked, of all layouts together.
 
-use crate::history::{Action, LAYOUTS, State, Subject, apply, empty, history, is_at, resend};
+use crate::history::{Action, LAYOUTS, Subject, TableStates, apply, empty, history, is_at, resend};
 use crate::support::{NOW_MS, as_other_process, other_process};
 use atsdb_core::{Change, Durability, Store, TimeRange};
 use atsdb_sqlite::{SqliteOptions, SqliteStore};
@@ -99,7 +99,7 @@ fn write_history(durability: Durability) {
 }
 
 /// Returns the state after each number of steps.
-pub(crate) fn states(actions: &[Action]) -> Vec<State> {
+pub(crate) fn states(actions: &[Action]) -> Vec<TableStates> {
     let mut states = vec![empty()];
     for action in actions {
         let mut state = states[states.len() - 1].clone();
@@ -165,7 +165,7 @@ impl Recorded<'_> {
     }
 
     /// Opens an image as a store and checks all promises.
-    fn check(&self, path: &Path, loss: Loss, actions: &[Action], states: &[State], acknowledged: usize) {
+    fn check(&self, path: &Path, loss: Loss, actions: &[Action], states: &[TableStates], acknowledged: usize) {
         let options = SqliteOptions { durability: Durability::Off, ..SqliteOptions::default() };
         let store = match LAYOUTS[self.layout] {
             // Before the first acknowledgement there may be no store.

@@ -44,19 +44,19 @@ enum Change {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Entry {
+enum FolderEntry {
     File(usize),
     Folder,
 }
 
 #[derive(Debug, Default)]
 struct Folder {
-    durable: BTreeMap<String, Entry>,
-    pending: Vec<(String, Option<Entry>)>,
+    durable: BTreeMap<String, FolderEntry>,
+    pending: Vec<(String, Option<FolderEntry>)>,
 }
 
 impl Folder {
-    fn find(&self, name: &str) -> Option<Entry> {
+    fn find(&self, name: &str) -> Option<FolderEntry> {
         let pending = self.pending.iter().rev().find(|(other, _)| other == name).map(|(_, entry)| *entry);
         pending.unwrap_or_else(|| self.durable.get(name).copied())
     }
@@ -75,7 +75,7 @@ impl Disk {
             Event::Created { path, inode } => {
                 self.files.push(File::default());
                 self.inodes.insert(*inode, self.files.len() - 1);
-                self.name(path, Some(Entry::File(self.files.len() - 1)));
+                self.name(path, Some(FolderEntry::File(self.files.len() - 1)));
             }
             Event::Written { inode, offset, bytes } => {
                 let change = Change::Write { offset: *offset as usize, bytes: bytes.clone() };
@@ -99,7 +99,7 @@ impl Disk {
             },
             Event::Removed { path } => self.name(path, None),
             Event::FolderMade { path } => {
-                self.name(path, Some(Entry::Folder));
+                self.name(path, Some(FolderEntry::Folder));
                 self.folders.insert(path.clone(), Folder::default());
             }
             Event::Renamed { from, to } => {
@@ -127,7 +127,7 @@ impl Disk {
         &mut self.files[file]
     }
 
-    fn name(&mut self, path: &Path, entry: Option<Entry>) {
+    fn name(&mut self, path: &Path, entry: Option<FolderEntry>) {
         let folder = self.folders.get_mut(parent(path)).expect("the folder is there");
         folder.pending.push((name_of(path), entry));
     }
@@ -145,11 +145,11 @@ impl Disk {
         }
         for (name, entry) in names {
             match entry {
-                Entry::File(file) => {
+                FolderEntry::File(file) => {
                     let bytes = self.files[file].after(loss, random);
                     std::fs::write(to.join(name), bytes).expect("a file can be written");
                 }
-                Entry::Folder => {
+                FolderEntry::Folder => {
                     let to = to.join(&name);
                     std::fs::create_dir(&to).expect("a folder can be made");
                     self.write_folder(&path.join(name), loss, random, &to);
@@ -191,7 +191,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().expect("a name").to_string_lossy().into_owned()
 }
 
-fn set(names: &mut BTreeMap<String, Entry>, name: String, entry: Option<Entry>) {
+fn set(names: &mut BTreeMap<String, FolderEntry>, name: String, entry: Option<FolderEntry>) {
     match entry {
         Some(entry) => names.insert(name, entry),
         None => names.remove(&name),

@@ -26,7 +26,7 @@ pub(crate) struct PieceReader<R> {
     /// The bytes that were read.
     buffer: Vec<u8>,
     /// The number of bytes already returned.
-    given: usize,
+    returned: usize,
     is_at_end: bool,
 }
 
@@ -34,14 +34,14 @@ impl<R: Read> PieceReader<R> {
     /// Reads from the beginning; the name is for messages.
     pub(crate) fn new(input: R, name: &str) -> Self {
         let (buffer, name) = (Vec::new(), name.to_owned());
-        Self { input, name, next_line: 1, buffer, given: 0, is_at_end: false }
+        Self { input, name, next_line: 1, buffer, returned: 0, is_at_end: false }
     }
 
     /// The next statements, or a line outside of a statement that is a command and not SQL: one that begins with a dot
     /// or a backslash, or a word such as `quit`.
     /// Complete statements are returned without waiting for more.
     pub(crate) fn next_piece(&mut self) -> Result<Option<ScriptPiece>> {
-        self.buffer.drain(..std::mem::take(&mut self.given));
+        self.buffer.drain(..std::mem::take(&mut self.returned));
         // The end of the last whole statement, and the end of the lines that were examined.
         let (mut end, mut seen) = (0, 0);
         while end < PIECE_BYTES {
@@ -96,7 +96,7 @@ impl<R: Read> PieceReader<R> {
         if end == 0 {
             return Ok(None);
         }
-        self.given = end;
+        self.returned = end;
         let first_line = self.next_line;
         self.next_line += line_count(&self.buffer[..end]);
         match std::str::from_utf8(&self.buffer[..end]) {

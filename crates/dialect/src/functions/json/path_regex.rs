@@ -33,13 +33,13 @@ pub(super) fn refuse_more_regexes(count: usize) -> Result<()> {
 
 impl PathRegex {
     /// A pattern with flags. With `q` it is a plain text, for which `s`, `m` and `x` mean nothing.
-    pub(super) fn new(pattern: String, given: &str) -> Result<Self> {
-        if let Some(other) = given.chars().find(|flag| !FLAGS.contains(*flag)) {
+    pub(super) fn new(pattern: String, flags: &str) -> Result<Self> {
+        if let Some(other) = flags.chars().find(|flag| !FLAGS.contains(*flag)) {
             let message = format!("invalid input syntax for type jsonpath: Unrecognized flag character \"{other}\"");
             let error = sql_error(format!("{message} in LIKE_REGEX predicate"));
             return Err(error.with_hint("the flags are i, s, m and q"));
         }
-        let has = |flag: char| given.contains(flag);
+        let has = |flag: char| flags.contains(flag);
         if has('x') && !has('q') {
             let message = "XQuery \"x\" flag (expanded regular expressions) is not implemented";
             return Err(sql_error(message).with_hint("leave the flag x out"));

@@ -16,10 +16,10 @@ use datafusion::common::Result;
 /// The values of one column, ready to be written.
 pub(super) struct JsonValues {
     nulls: Option<NullBuffer>,
-    form: Form,
+    form: JsonForm,
 }
 
-enum Form {
+enum JsonForm {
     Null,
     Bool(StringArray),
     /// Numbers, including floats and decimals that are not numbers, such as `NaN`.
@@ -35,24 +35,24 @@ impl JsonValues {
     /// The values of an array. The field says whether texts are JSON.
     pub(super) fn new(array: &ArrayRef, field: &Field) -> Result<Self> {
         let form = match array.data_type() {
-            DataType::Null => Form::Null,
-            DataType::Boolean => Form::Bool(texts(array)?),
-            of if of.is_integer() => Form::Number(texts(array)?),
+            DataType::Null => JsonForm::Null,
+            DataType::Boolean => JsonForm::Bool(texts(array)?),
+            of if of.is_integer() => JsonForm::Number(texts(array)?),
             DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-                Form::Number(texts(array)?)
+                JsonForm::Number(texts(array)?)
             }
             DataType::Float16 => return Self::new(&cast(array, &DataType::Float32)?, field),
             DataType::Float32 | DataType::Float64 => {
-                Form::Number((0..array.len()).map(|row| float_text(array, row)).collect())
+                JsonForm::Number((0..array.len()).map(|row| float_text(array, row)).collect())
             }
-            DataType::Utf8 if TextType::of(field).is_some_and(|of| of.is_json()) => Form::Json(texts(array)?),
+            DataType::Utf8 if TextType::of(field).is_some_and(|of| of.is_json()) => JsonForm::Json(texts(array)?),
             DataType::Dictionary(_, values) => return Self::new(&cast(array, values)?, field),
-            DataType::Timestamp(..) => Form::Text(texts_of_times(array, "%Y-%m-%dT%H:%M:%S%.f")?),
-            DataType::Time32(_) | DataType::Time64(_) => Form::Text(texts_of_times_of_day(array)?),
+            DataType::Timestamp(..) => JsonForm::Text(texts_of_times(array, "%Y-%m-%dT%H:%M:%S%.f")?),
+            DataType::Time32(_) | DataType::Time64(_) => JsonForm::Text(texts_of_times_of_day(array)?),
             DataType::Date64 => return Self::new(&cast(array, &DataType::Date32)?, field),
-            DataType::Interval(_) | DataType::Duration(_) => Form::Text(texts_of_lengths(array)?),
+            DataType::Interval(_) | DataType::Duration(_) => JsonForm::Text(texts_of_lengths(array)?),
             DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
-                Form::Text(digits(array)?)
+                JsonForm::Text(digits(array)?)
             }
             DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
                 return Self::new(&cast(array, &DataType::List(element.clone()))?, field);
@@ -61,33 +61,33 @@ impl JsonValues {
                 let lists = array.as_list::<i32>();
                 let declared = is_json_list(field).then(|| TextType::Json.field(element.name()));
                 let elements = Self::new(lists.values(), declared.as_ref().unwrap_or(element.as_ref()))?;
-                Form::List(lists.offsets().clone(), Box::new(elements))
+                JsonForm::List(lists.offsets().clone(), Box::new(elements))
             }
-            DataType::Struct(_) => Form::Row(members(array.as_struct())?),
-            _ => Form::Text(texts(array)?),
+            DataType::Struct(_) => JsonForm::Row(members(array.as_struct())?),
+            _ => JsonForm::Text(texts(array)?),
         };
         Ok(Self { nulls: array.logical_nulls(), form })
     }
 
     pub(super) fn is_null(&self, row: usize) -> bool {
-        matches!(self.form, Form::Null) || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+        matches!(self.form, JsonForm::Null) || self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
     /// Returns true if each value is an array.
     pub(super) fn are_lists(&self) -> bool {
-        matches!(self.form, Form::List(..))
+        matches!(self.form, JsonForm::List(..))
     }
 
     /// Returns true if each value is a row.
     pub(super) fn are_rows(&self) -> bool {
-        matches!(self.form, Form::Row(_))
+        matches!(self.form, JsonForm::Row(_))
     }
 
     /// The text of a value that is the key of an object; `None` for arrays, rows and JSON.
     pub(super) fn key(&self, row: usize) -> Option<&str> {
         match &self.form {
-            Form::Bool(texts) | Form::Number(texts) | Form::Text(texts) => Some(texts.value(row)),
-            Form::Null | Form::Json(_) | Form::List(..) | Form::Row(_) => None,
+            JsonForm::Bool(texts) | JsonForm::Number(texts) | JsonForm::Text(texts) => Some(texts.value(row)),
+            JsonForm::Null | JsonForm::Json(_) | JsonForm::List(..) | JsonForm::Row(_) => None,
         }
     }
 
@@ -103,13 +103,13 @@ impl JsonValues {
             return;
         }
         match &self.form {
-            Form::Null => {}
-            Form::Bool(texts) | Form::Json(texts) => out.push_str(texts.value(row)),
-            Form::Number(texts) if texts.value(row).ends_with(|last: char| last.is_ascii_digit()) => {
+            JsonForm::Null => {}
+            JsonForm::Bool(texts) | JsonForm::Json(texts) => out.push_str(texts.value(row)),
+            JsonForm::Number(texts) if texts.value(row).ends_with(|last: char| last.is_ascii_digit()) => {
                 out.push_str(texts.value(row));
             }
-            Form::Number(texts) | Form::Text(texts) => out.push_str(&quoted(texts.value(row))),
-            Form::List(_, elements) => {
+            JsonForm::Number(texts) | JsonForm::Text(texts) => out.push_str(&quoted(texts.value(row))),
+            JsonForm::List(_, elements) => {
                 out.push('[');
                 for (at, element) in self.elements(row).enumerate() {
                     if at > 0 {
@@ -119,7 +119,7 @@ impl JsonValues {
                 }
                 out.push(']');
             }
-            Form::Row(members) => {
+            JsonForm::Row(members) => {
                 out.push('{');
                 for (at, (name, values)) in members.iter().enumerate() {
                     if at > 0 {
@@ -137,7 +137,7 @@ impl JsonValues {
     /// The elements of all arrays.
     pub(super) fn all_elements(&self) -> Option<&Self> {
         match &self.form {
-            Form::List(_, elements) => Some(elements),
+            JsonForm::List(_, elements) => Some(elements),
             _ => None,
         }
     }
@@ -145,7 +145,7 @@ impl JsonValues {
     /// Where the elements of one array are among [all](Self::all_elements).
     pub(super) fn elements(&self, row: usize) -> std::ops::Range<usize> {
         match &self.form {
-            Form::List(offsets, _) => offsets[row] as usize..offsets[row + 1] as usize,
+            JsonForm::List(offsets, _) => offsets[row] as usize..offsets[row + 1] as usize,
             _ => 0..0,
         }
     }

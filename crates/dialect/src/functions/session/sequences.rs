@@ -126,12 +126,12 @@ impl SequenceFunction {
                     return Err(Error::new(ErrorKind::ReadOnly, refusal.clone()));
                 }
                 let Some(number) = integer(arguments, 1, row) else { return Ok(None) };
-                let is_given = match arguments.get(2) {
-                    Some(given) if given.is_null(row) => return Ok(None),
-                    Some(given) => given.as_boolean().value(row),
+                let is_called = match arguments.get(2) {
+                    Some(flag) if flag.is_null(row) => return Ok(None),
+                    Some(flag) => flag.as_boolean().value(row),
                     None => true,
                 };
-                session.numbers.set(table, position, number, is_given)?;
+                session.numbers.set(table, position, number, is_called)?;
                 Ok(Some(number))
             }
             _ => match session.numbers.last_of(table.id, column.id) {

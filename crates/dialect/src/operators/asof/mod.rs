@@ -39,7 +39,7 @@ impl ExtensionPlanner for AsofJoinPlanner {
         let [left, right] = physical_inputs else { return internal_err!("AsofJoin has two inputs") };
         let of_left = |expr| planner.create_physical_expr(expr, node.left.schema(), session, context);
         let of_right = |expr| planner.create_physical_expr(expr, node.right.schema(), session, context);
-        let side = |input: &Arc<dyn ExecutionPlan>, keys, time, tick| operator::Side {
+        let side = |input: &Arc<dyn ExecutionPlan>, keys, time, tick| operator::AsOfSide {
             input: Arc::clone(input),
             keys,
             time,

@@ -27,7 +27,7 @@ pub(super) const ORDER: SortOptions = SortOptions { descending: false, nulls_fir
 
 /// One side of the join.
 #[derive(Debug, Clone)]
-pub(crate) struct Side {
+pub(crate) struct AsOfSide {
     pub input: Arc<dyn ExecutionPlan>,
     /// The expressions that must be equal, with the same types on both sides.
     pub keys: Vec<Arc<dyn PhysicalExpr>>,
@@ -36,7 +36,7 @@ pub(crate) struct Side {
     pub tick: i64,
 }
 
-impl Side {
+impl AsOfSide {
     fn ordering(&self) -> Option<LexOrdering> {
         let columns = self.keys.iter().chain([&self.time]);
         LexOrdering::new(columns.map(|expr| PhysicalSortExpr::new(Arc::clone(expr), ORDER)))
@@ -46,15 +46,20 @@ impl Side {
 /// The operator.
 #[derive(Debug)]
 pub(crate) struct AsofJoinExec {
-    left: Side,
-    right: Side,
+    left: AsOfSide,
+    right: AsOfSide,
     condition: MatchCondition,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
 impl AsofJoinExec {
-    pub(crate) fn try_new(left: Side, right: Side, condition: MatchCondition, schema: SchemaRef) -> Result<Self> {
+    pub(crate) fn try_new(
+        left: AsOfSide,
+        right: AsOfSide,
+        condition: MatchCondition,
+        schema: SchemaRef,
+    ) -> Result<Self> {
         let partition_count = left.input.output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -120,13 +125,14 @@ impl ExecutionPlan for AsofJoinExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let [left, right] = children.as_slice() else { return internal_err!("AsofJoinExec has two inputs") };
-        let side = |side: &Side, input: &Arc<dyn ExecutionPlan>| Side { input: Arc::clone(input), ..side.clone() };
+        let side =
+            |side: &AsOfSide, input: &Arc<dyn ExecutionPlan>| AsOfSide { input: Arc::clone(input), ..side.clone() };
         let (left, right) = (side(&self.left, left), side(&self.right, right));
         Ok(Arc::new(Self::try_new(left, right, self.condition, Arc::clone(&self.schema))?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let reader = |side: &Side| -> Result<SideReader> {
+        let reader = |side: &AsOfSide| -> Result<SideReader> {
             let schema = side.input.schema();
             let field = |key: &Arc<dyn PhysicalExpr>| Ok(SortField::new_with_options(key.data_type(&schema)?, ORDER));
             let fields = side.keys.iter().map(field).collect::<Result<Vec<_>>>()?;

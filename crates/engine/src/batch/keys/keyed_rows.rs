@@ -6,7 +6,7 @@ use crate::batch::keys::greatest::lie_beyond;
 use crate::batch::keys::groups::Groups;
 use crate::batch::keys::key::{Key, KeyColumns};
 use crate::batch::keys::merge::{merged_rows, staying};
-use crate::batch::keys::probe::Candidates;
+use crate::batch::keys::probe::{Candidates, RowsToRewrite};
 use crate::batch::keys::resolve::resolve;
 use crate::read::rewrite::Rewrite;
 use crate::read::snapshot::ReadSnapshot;
@@ -143,29 +143,13 @@ impl KeyedRows {
             duplicate_key(table, key, &waiting.rows, duplicate.row, snapshot)
         })?;
         let left_out = stays.iter().filter(|stays| !**stays).count() as u64;
-        let (skipped, replaced_rows) = match waiting.policy {
-            ConflictPolicy::Keep => (left_out, 0),
-            ConflictPolicy::Replace | ConflictPolicy::Merge => {
-                let stored = found.hits.iter().flat_map(|(_, hits)| hits.iter()).map(|(_, rows)| rows.len() as u64);
-                (0, left_out + stored.sum::<u64>())
-            }
-            ConflictPolicy::Error => (0, 0),
-        };
+        let (skipped, replaced_rows) = skipped_and_replaced(waiting.policy, left_out, found.hits.as_ref());
         let rows = match waiting.policy {
             ConflictPolicy::Merge => merged_rows(&waiting.rows, &groups[0], &found, &stays)?,
             _ => staying(&waiting.rows, &stays)?,
         };
         let replaced = match (waiting.policy, found.hits) {
-            (ConflictPolicy::Replace | ConflictPolicy::Merge, Some((scan, hits))) => {
-                let without = |(position, rows): (usize, Vec<u32>)| {
-                    let chunk = &scan.chunks()[position].entry;
-                    let mut keep = vec![true; chunk.row_count as usize];
-                    rows.into_iter().for_each(|row| keep[row as usize] = false);
-                    let rewrite = Rewrite { keep: Some(BooleanArray::from(keep)), set: Vec::new() };
-                    Ok((chunk.id, scan.rewrite(position, &rewrite)?))
-                };
-                hits.into_iter().map(without).collect::<Result<_>>()?
-            }
+            (ConflictPolicy::Replace | ConflictPolicy::Merge, Some(hits)) => without_rows(hits)?,
             _ => Vec::new(),
         };
         Ok(SettledRows { rows, replaced, skipped, replaced_rows })
@@ -186,6 +170,31 @@ impl KeyedRows {
             None => TimeRange::ALL,
         }
     }
+}
+
+/// How many rows are skipped, and how many gave way to a later one, if so many of the waiting rows are left out and
+/// `stored` are the stored rows with their keys.
+fn skipped_and_replaced(policy: ConflictPolicy, left_out: u64, stored: Option<&RowsToRewrite>) -> (u64, u64) {
+    match policy {
+        ConflictPolicy::Keep => (left_out, 0),
+        ConflictPolicy::Replace | ConflictPolicy::Merge => {
+            let stored = stored.into_iter().flat_map(|(_, hits)| hits.iter()).map(|(_, rows)| rows.len() as u64);
+            (0, left_out + stored.sum::<u64>())
+        }
+        ConflictPolicy::Error => (0, 0),
+    }
+}
+
+/// The chunks with rows to replace, each with its successor, which has its other rows.
+fn without_rows((scan, hits): RowsToRewrite) -> Result<Vec<(ChunkId, Option<NewChunk>)>> {
+    let without = |(position, rows): (usize, Vec<u32>)| {
+        let chunk = &scan.chunks()[position].entry;
+        let mut keep = vec![true; chunk.row_count as usize];
+        rows.into_iter().for_each(|row| keep[row as usize] = false);
+        let rewrite = Rewrite { keep: Some(BooleanArray::from(keep)), set: Vec::new() };
+        Ok((chunk.id, scan.rewrite(position, &rewrite)?))
+    };
+    hits.into_iter().map(without).collect()
 }
 
 /// The error for a row whose key exists. `row` counts through all batches.

@@ -218,7 +218,7 @@ fn gone_keys(
     (parent, side): (&Table, &ForeignKeySide<'_>),
     is_deletion: bool,
     lacking: Vec<KeyColumns>,
-    given_up: &[KeyColumns],
+    released: &[KeyColumns],
 ) -> Result<Vec<GoneKeys>> {
     use ReferentialAction::{Restrict, SetDefault};
     let action = if is_deletion { reference.key.on_delete } else { reference.key.on_update };
@@ -226,12 +226,12 @@ fn gone_keys(
         (lacking, Vec::new())
     } else if action == SetDefault || lacking.is_empty() {
         // A default may be the key that is gone.
-        (given_up.to_vec(), lacking)
+        (released.to_vec(), lacking)
     } else if is_deletion {
-        (given_up.to_vec(), Vec::new())
+        (released.to_vec(), Vec::new())
     } else {
         // A row whose new key is unknown cannot be told from a deleted one, so no row may refer to it.
-        (given_up.to_vec(), WantedKeys::of(lacking)?.not_among(given_up)?)
+        (released.to_vec(), WantedKeys::of(lacking)?.not_among(released)?)
     };
     let gone = [(action, followed), (Restrict, refused)].into_iter().filter(|(_, keys)| !keys.is_empty());
     let parent_columns: Vec<ColumnId> = side.columns().map(|column| column.id).collect();

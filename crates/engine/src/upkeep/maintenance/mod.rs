@@ -30,10 +30,10 @@ const FAILURES_MAX: usize = 3;
 
 /// A [`MaintenanceTask`](crate::engine::MaintenanceTask) as this room calls it. Returns whether it should run again
 /// soon.
-pub(crate) type Task = Box<dyn Fn(&Arc<Shared>, &dyn Fn() -> bool) -> Result<bool> + Send>;
+pub(crate) type TaskCall = Box<dyn Fn(&Arc<Shared>, &dyn Fn() -> bool) -> Result<bool> + Send>;
 
 /// Starts the thread. A wakeup means that something was committed. It stops between two slices.
-pub(crate) fn start(shared: &Arc<Shared>, task: Task) -> Result<Background> {
+pub(crate) fn start(shared: &Arc<Shared>, task: TaskCall) -> Result<Background> {
     let (maintenance, wakeups) = (Maintenance::new(shared, task), Arc::clone(&shared.maintenance));
     Background::start("atsdb-maintenance", wakeups, move |wakeups| maintenance.run(wakeups))
 }
@@ -42,7 +42,7 @@ pub(crate) fn start(shared: &Arc<Shared>, task: Task) -> Result<Background> {
 /// thread off decide themselves when to run it.
 pub struct Maintenance {
     shared: Weak<Shared>,
-    task: Task,
+    task: TaskCall,
     /// The newest chunk of each slice with fresh chunks, as of the last run.
     seen: HashMap<SliceKey, ChunkId>,
     /// Slices that could not be sealed.
@@ -59,7 +59,7 @@ impl Maintenance {
         }
     }
 
-    pub(crate) fn new(shared: &Arc<Shared>, task: Task) -> Self {
+    pub(crate) fn new(shared: &Arc<Shared>, task: TaskCall) -> Self {
         let shared = Arc::downgrade(shared);
         Self { shared, task, seen: HashMap::new(), failures: SealingFailures::default() }
     }

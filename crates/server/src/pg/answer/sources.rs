@@ -22,13 +22,13 @@ pub(super) type Columns = Option<Vec<ShownColumn>>;
 /// The sources of a FROM clause, or of a part of it.
 #[derive(Debug)]
 pub(super) struct Sources {
-    sources: Vec<Source>,
+    sources: Vec<NamedSource>,
     /// The columns that `*` stands for.
     columns: Columns,
 }
 
 #[derive(Debug)]
-struct Source {
+struct NamedSource {
     /// The name by which the statement refers to it.
     name: Option<String>,
     columns: Columns,
@@ -59,7 +59,7 @@ impl Sources {
 
     /// A single source.
     pub(super) fn of(name: Option<&str>, columns: Columns) -> Self {
-        let source = Source { name: name.map(str::to_owned), columns: columns.clone() };
+        let source = NamedSource { name: name.map(str::to_owned), columns: columns.clone() };
         Self { sources: vec![source], columns }
     }
 
@@ -91,7 +91,7 @@ impl Sources {
 
     /// The columns of the only source with a name.
     pub(super) fn columns_of(&self, source: &str) -> Option<&[ShownColumn]> {
-        let is_named = |other: &&Source| other.name.as_deref().is_some_and(|name| same_name(name, source));
+        let is_named = |other: &&NamedSource| other.name.as_deref().is_some_and(|name| same_name(name, source));
         let mut found = self.sources.iter().filter(is_named);
         found.next().filter(|_| found.next().is_none())?.columns.as_deref()
     }

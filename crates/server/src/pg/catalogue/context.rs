@@ -32,7 +32,7 @@ pub(in crate::pg) struct Context<'a> {
     /// The functions that the store computes.
     pub(in crate::pg) functions: StoreFunctions<'a>,
     /// The tables of the catalogue.
-    pub(in crate::pg) source: &'a dyn Source,
+    pub(in crate::pg) source: &'a dyn CatalogueSource,
     /// Executes the subqueries of expressions.
     pub(in crate::pg) queries: &'a dyn Queries,
 }
@@ -47,7 +47,7 @@ pub(in crate::pg) enum Purpose {
 }
 
 /// Provides the tables of the catalogue.
-pub(in crate::pg) trait Source {
+pub(in crate::pg) trait CatalogueSource {
     /// Returns the table with this schema and name, or `None` if it does not exist.
     fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError>;
 

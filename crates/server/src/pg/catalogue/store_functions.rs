@@ -74,12 +74,12 @@ impl<'a> StoreFunctions<'a> {
         if is_dry {
             return Ok(Value::Null);
         }
-        let given = values.iter().filter(|value| value.data_type() != DataType::Null).map(|value| {
+        let parameters = values.iter().filter(|value| value.data_type() != DataType::Null).map(|value| {
             let array = value.to_array().map_err(|error| Error::new(ErrorKind::Internal, error.to_string()))?;
             ParameterValue::from_array(array.as_ref(), 0)
         });
-        let given = given.collect::<Result<Vec<_>, Error>>()?;
-        self.computed(&call, &given, name)
+        let parameters = parameters.collect::<Result<Vec<_>, Error>>()?;
+        self.computed(&call, &parameters, name)
     }
 
     /// Computes an expression of constants.
@@ -88,9 +88,9 @@ impl<'a> StoreFunctions<'a> {
         self.computed(&StoreCall::of(prepared), &[], expression)
     }
 
-    fn computed(&self, call: &StoreCall, given: &[ParameterValue], written: &str) -> Result<Value, PgError> {
+    fn computed(&self, call: &StoreCall, parameters: &[ParameterValue], written: &str) -> Result<Value, PgError> {
         self.session.check_interrupt()?;
-        let Answer::Rows(mut rows) = self.own().execute_prepared(&call.prepared, given).map_err(unplaced)? else {
+        let Answer::Rows(mut rows) = self.own().execute_prepared(&call.prepared, parameters).map_err(unplaced)? else {
             return Err(not_scalar(written));
         };
         let batch = rows.next().transpose().map_err(unplaced)?;

@@ -20,7 +20,7 @@ use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::NoPermit;
 use crate::shared::running::{ListedStatement, Sender};
-use crate::shared::state::State;
+use crate::shared::state::DatabaseState;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// The state of one connection.
 pub(super) struct Connection {
     pub(super) io: Io,
-    pub(super) state: State,
+    pub(super) state: DatabaseState,
     pub(super) access: Access,
     pub(super) databases: Databases,
     pub(super) caller: Caller,

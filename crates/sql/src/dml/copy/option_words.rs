@@ -1,6 +1,6 @@
 //! The words of `COPY`'s options: a list in parentheses, or the older form without them.
 
-use super::options::{CopyColumns, CopyFormat, CopyHeader, FILE_FORMATS, GivenOptions};
+use super::options::{CopyColumns, CopyFormat, CopyHeader, FILE_FORMATS, ParsedOptions};
 use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::words::{Word, Words};
 
@@ -14,16 +14,16 @@ enum OptionValue {
 }
 
 /// Reads the options up to the end, or to a WHERE.
-pub(super) fn read(words: &mut Words<'_>, given: &mut GivenOptions, is_in: bool) -> Result<(), StatementError> {
+pub(super) fn read(words: &mut Words<'_>, parsed: &mut ParsedOptions, is_in: bool) -> Result<(), StatementError> {
     words.accept("with");
-    if words.accept_symbol('(') { in_parentheses(words, given, is_in) } else { older_form(words, given) }
+    if words.accept_symbol('(') { in_parentheses(words, parsed, is_in) } else { older_form(words, parsed) }
 }
 
-fn in_parentheses(words: &mut Words<'_>, given: &mut GivenOptions, is_in: bool) -> Result<(), StatementError> {
+fn in_parentheses(words: &mut Words<'_>, parsed: &mut ParsedOptions, is_in: bool) -> Result<(), StatementError> {
     loop {
         let name = words.name()?;
         let value = value(words)?;
-        take(given, &name, value, is_in)?;
+        take(parsed, &name, value, is_in)?;
         match words.next() {
             Some(Word::Symbol(',')) => {}
             Some(Word::Symbol(')')) => return Ok(()),
@@ -61,7 +61,7 @@ pub(super) fn names_up_to_parenthesis(words: &mut Words<'_>) -> Result<Vec<Strin
     }
 }
 
-fn take(given: &mut GivenOptions, name: &str, value: OptionValue, is_in: bool) -> Result<(), StatementError> {
+fn take(parsed: &mut ParsedOptions, name: &str, value: OptionValue, is_in: bool) -> Result<(), StatementError> {
     match name {
         "format" => {
             let found = text(name, value)?;
@@ -70,30 +70,30 @@ fn take(given: &mut GivenOptions, name: &str, value: OptionValue, is_in: bool) -
                 "csv" => CopyFormat::Csv,
                 "binary" => CopyFormat::Binary,
                 _ => match FILE_FORMATS.iter().find(|known| **known == found) {
-                    Some(known) => return set(&mut given.file_format, *known),
+                    Some(known) => return set(&mut parsed.file_format, *known),
                     None => return Err(unknown_format(&found)),
                 },
             };
-            set(&mut given.format, format)
+            set(&mut parsed.format, format)
         }
-        "delimiter" => set(&mut given.delimiter, text(name, value)?),
-        "null" => set(&mut given.null, text(name, value)?),
-        "quote" => set(&mut given.quote, text(name, value)?),
-        "escape" => set(&mut given.escape, text(name, value)?),
-        "header" => set(&mut given.header, header(value, is_in)?),
-        "freeze" => set(&mut given.freeze, boolean(name, value)?),
-        "overwrite" => set(&mut given.overwrite, boolean(name, value)?),
+        "delimiter" => set(&mut parsed.delimiter, text(name, value)?),
+        "null" => set(&mut parsed.null, text(name, value)?),
+        "quote" => set(&mut parsed.quote, text(name, value)?),
+        "escape" => set(&mut parsed.escape, text(name, value)?),
+        "header" => set(&mut parsed.header, header(value, is_in)?),
+        "freeze" => set(&mut parsed.freeze, boolean(name, value)?),
+        "overwrite" => set(&mut parsed.overwrite, boolean(name, value)?),
         "encoding" => {
             let encoding = text(name, value)?;
             check_encoding(&encoding)?;
-            set(&mut given.encoding, encoding)
+            set(&mut parsed.encoding, encoding)
         }
         "force_quote" => match value {
-            OptionValue::All => set(&mut given.force_quote, CopyColumns::All),
-            value => set(&mut given.force_quote, CopyColumns::Named(list(name, value)?)),
+            OptionValue::All => set(&mut parsed.force_quote, CopyColumns::All),
+            value => set(&mut parsed.force_quote, CopyColumns::Named(list(name, value)?)),
         },
-        "force_not_null" => set(&mut given.force_not_null, list(name, value)?),
-        "force_null" => set(&mut given.force_null, list(name, value)?),
+        "force_not_null" => set(&mut parsed.force_not_null, list(name, value)?),
+        "force_null" => set(&mut parsed.force_null, list(name, value)?),
         other => Err(StatementError::syntax(format!("option \"{other}\" not recognized"))),
     }
 }
@@ -172,27 +172,27 @@ fn check_encoding(encoding: &str) -> Result<(), StatementError> {
 }
 
 /// The older form, without parentheses and commas.
-fn older_form(words: &mut Words<'_>, given: &mut GivenOptions) -> Result<(), StatementError> {
+fn older_form(words: &mut Words<'_>, parsed: &mut ParsedOptions) -> Result<(), StatementError> {
     while let Some(Word::Name(name)) = words.peek() {
         if name == "where" {
             break;
         }
         words.next();
         match name.as_str() {
-            "binary" => set(&mut given.format, CopyFormat::Binary)?,
-            "csv" => set(&mut given.format, CopyFormat::Csv)?,
-            "header" => set(&mut given.header, CopyHeader::Names)?,
-            "freeze" => set(&mut given.freeze, true)?,
-            "delimiter" => set(&mut given.delimiter, quoted_text(words, true)?)?,
-            "null" => set(&mut given.null, quoted_text(words, true)?)?,
-            "quote" => set(&mut given.quote, quoted_text(words, true)?)?,
-            "escape" => set(&mut given.escape, quoted_text(words, true)?)?,
+            "binary" => set(&mut parsed.format, CopyFormat::Binary)?,
+            "csv" => set(&mut parsed.format, CopyFormat::Csv)?,
+            "header" => set(&mut parsed.header, CopyHeader::Names)?,
+            "freeze" => set(&mut parsed.freeze, true)?,
+            "delimiter" => set(&mut parsed.delimiter, quoted_text(words, true)?)?,
+            "null" => set(&mut parsed.null, quoted_text(words, true)?)?,
+            "quote" => set(&mut parsed.quote, quoted_text(words, true)?)?,
+            "escape" => set(&mut parsed.escape, quoted_text(words, true)?)?,
             "encoding" => {
                 let encoding = quoted_text(words, false)?;
                 check_encoding(&encoding)?;
-                set(&mut given.encoding, encoding)?;
+                set(&mut parsed.encoding, encoding)?;
             }
-            "force" => forced(words, given)?,
+            "force" => forced(words, parsed)?,
             _ => return Err(words.unexpected(Some(Word::Name(name)))),
         }
     }
@@ -211,10 +211,10 @@ pub(super) fn quoted_text(words: &mut Words<'_>, may_have_as: bool) -> Result<St
 }
 
 /// `FORCE QUOTE`, `FORCE NOT NULL` and `FORCE NULL`, whose columns are not in parentheses.
-fn forced(words: &mut Words<'_>, given: &mut GivenOptions) -> Result<(), StatementError> {
+fn forced(words: &mut Words<'_>, parsed: &mut ParsedOptions) -> Result<(), StatementError> {
     if words.accept("quote") {
         let columns = if words.accept_symbol('*') { CopyColumns::All } else { CopyColumns::Named(names(words)?) };
-        return set(&mut given.force_quote, columns);
+        return set(&mut parsed.force_quote, columns);
     }
     let is_not_null = words.accept("not");
     if !words.accept("null") {
@@ -222,7 +222,7 @@ fn forced(words: &mut Words<'_>, given: &mut GivenOptions) -> Result<(), Stateme
         return Err(words.unexpected(next));
     }
     let names = names(words)?;
-    set(if is_not_null { &mut given.force_not_null } else { &mut given.force_null }, names)
+    set(if is_not_null { &mut parsed.force_not_null } else { &mut parsed.force_null }, names)
 }
 
 fn names(words: &mut Words<'_>) -> Result<Vec<String>, StatementError> {

@@ -126,7 +126,7 @@ pub(super) fn check_names<'a>(
 
 /// The options that a statement gives, before they are checked.
 #[derive(Debug, Default)]
-pub(super) struct GivenOptions {
+pub(super) struct ParsedOptions {
     pub(super) format: Option<CopyFormat>,
     /// One of [`FILE_FORMATS`].
     pub(super) file_format: Option<&'static str>,
@@ -143,7 +143,7 @@ pub(super) struct GivenOptions {
     pub(super) overwrite: Option<bool>,
 }
 
-impl GivenOptions {
+impl ParsedOptions {
     /// Whether nothing is given about a format of PostgreSQL.
     pub(super) fn is_empty(&self) -> bool {
         let Self { format, delimiter, null, header, quote, escape, freeze, encoding, overwrite: _, .. } = self;
@@ -180,15 +180,15 @@ impl GivenOptions {
             return Err(StatementError::not_supported("COPY escape available only in CSV mode"));
         }
         let escape = self.escape.map_or(Ok(quote), |escape| one_byte("escape", &escape))?;
-        for (name, is_given, direction_fits, direction) in [
+        for (name, is_set, direction_fits, direction) in [
             ("quote", self.force_quote.is_some(), !is_in, "TO"),
             ("not null", self.force_not_null.is_some(), is_in, "FROM"),
             ("null", self.force_null.is_some(), is_in, "FROM"),
         ] {
-            if is_given && !is_csv {
+            if is_set && !is_csv {
                 return Err(StatementError::not_supported(format!("COPY force {name} available only in CSV mode")));
             }
-            if is_given && !direction_fits {
+            if is_set && !direction_fits {
                 let message = format!("COPY force {name} only available using COPY {direction}");
                 return Err(StatementError::not_supported(message));
             }

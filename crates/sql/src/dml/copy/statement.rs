@@ -1,7 +1,7 @@
 //! The statement `COPY`: what is copied, and from or to where.
 
 use super::option_words::{names_up_to_parenthesis, quoted_text, read, unknown_format};
-use super::options::{CopyFormat, CopyOptions, GivenOptions, check_names};
+use super::options::{CopyFormat, CopyOptions, ParsedOptions, check_names};
 use atsdb_dialect::text::statement_error::StatementError;
 use atsdb_dialect::text::words::{Word, Words};
 
@@ -58,7 +58,7 @@ impl CopyStatement {
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let mut words = Words::new(text);
         words.accept("copy");
-        let mut given = GivenOptions::default();
+        let mut parsed = ParsedOptions::default();
         let source = match words.accept_symbol('(') {
             true => CopySource::Query(query(&mut words)?),
             false => {
@@ -70,7 +70,7 @@ impl CopyStatement {
                     && !ahead.accept("to")
                 {
                     words = ahead;
-                    given.format = Some(CopyFormat::Binary);
+                    parsed.format = Some(CopyFormat::Binary);
                 }
                 table(&mut words)?
             }
@@ -81,31 +81,19 @@ impl CopyStatement {
             other => return Err(words.unexpected(other)),
         };
         let target = target(&mut words)?;
-        let before = words.clone();
-        let is_table = matches!(source, CopySource::Table { .. });
-        // The oldest form, which a query never had.
-        let names_delimiters = |words: &mut Words<'_>| {
-            let is_short = matches!(words.peek(), Some(Word::Name(name)) if name == "delimiters");
-            is_short || words.accept("using")
-        };
-        if is_table && names_delimiters(&mut words) {
-            if !words.accept("delimiters") {
-                let next = words.next();
-                return Err(words.unexpected(next));
-            }
-            given.delimiter = Some(quoted_text(&mut words, false)?);
-        } else {
-            words = before;
+        // A query never had the oldest form.
+        if matches!(source, CopySource::Table { .. }) {
+            parsed.delimiter = oldest_delimiter(&mut words)?;
         }
-        read(&mut words, &mut given, is_in)?;
+        read(&mut words, &mut parsed, is_in)?;
         let condition = words.accept("where").then(|| condition(&words));
         match condition {
             Some(_) if !is_in => return Err(StatementError::syntax("WHERE clause not allowed with COPY TO")),
             Some(_) => {}
             None => words.end()?,
         }
-        let (has_options, may_replace) = (!given.is_empty(), given.overwrite.unwrap_or(false));
-        let file_format = given.file_format;
+        let (has_options, may_replace) = (!parsed.is_empty(), parsed.overwrite.unwrap_or(false));
+        let file_format = parsed.file_format;
         if let Some(format) = file_format {
             if !matches!(target, CopyTarget::File(_) | CopyTarget::Parameter(_)) {
                 return Err(unknown_format(format));
@@ -115,7 +103,7 @@ impl CopyStatement {
                 return Err(StatementError::invalid_option(message));
             }
         }
-        let options = given.options(is_in)?;
+        let options = parsed.options(is_in)?;
         Ok(Self { source, is_in, target, options, file_format, has_options, may_replace, condition })
     }
 
@@ -145,6 +133,19 @@ fn table(words: &mut Words<'_>) -> Result<CopySource, StatementError> {
     }
     let columns = if words.accept_symbol('(') { names_up_to_parenthesis(words)? } else { Vec::new() };
     Ok(CopySource::Table { name, columns })
+}
+
+/// The delimiter in PostgreSQL's oldest form, `USING DELIMITERS 'text'`, if the next words are that.
+fn oldest_delimiter(words: &mut Words<'_>) -> Result<Option<String>, StatementError> {
+    let has_using = words.accept("using");
+    if words.accept("delimiters") {
+        return quoted_text(words, false).map(Some);
+    }
+    if has_using {
+        let next = words.next();
+        return Err(words.unexpected(next));
+    }
+    Ok(None)
 }
 
 fn target(words: &mut Words<'_>) -> Result<CopyTarget, StatementError> {

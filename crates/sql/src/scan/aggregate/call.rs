@@ -113,12 +113,12 @@ fn measure_of(
     };
     let schema = scan.schema();
     let own = schema.field(column.index()).data_type();
-    let given = cast_to.unwrap_or(own);
+    let input_type = cast_to.unwrap_or(own);
     let measure = |kind| Measure { kind, column: column.index() };
     match name {
         "count" if cast_to.is_none() => Some((Function::Count, measure(MeasureKind::Count))),
-        "sum" if is_float(own) && given == result => Some((Function::Sum, measure(MeasureKind::Sum))),
-        "avg" if *result == DataType::Float64 && is_float(own) && *given == DataType::Float64 => {
+        "sum" if is_float(own) && input_type == result => Some((Function::Sum, measure(MeasureKind::Sum))),
+        "avg" if *result == DataType::Float64 && is_float(own) && *input_type == DataType::Float64 => {
             Some((Function::Average, measure(MeasureKind::Sum)))
         }
         "min" if cast_to.is_none() && own == result => Some((Function::Extreme, measure(MeasureKind::Min))),

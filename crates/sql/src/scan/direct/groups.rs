@@ -2,7 +2,7 @@
 //! order. How the rows are aggregated is learned from a plan that was made for some values of the parameters.
 
 use super::conditions::OpenConditions;
-use super::steps::{Step, Steps};
+use super::steps::{GroupStep, Steps};
 use super::watch::Watch;
 use crate::scan::aggregate::{AggregateExec, Aggregation};
 use crate::scan::provider::SnapshotTable;
@@ -127,7 +127,7 @@ impl DirectGroups {
             if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
                 break aggregate;
             }
-            let (own, input) = Step::of(plan)?;
+            let (own, input) = GroupStep::of(plan)?;
             steps.extend(own.into_iter().rev());
             plan = input;
         };

@@ -19,7 +19,7 @@ use datafusion::common::{Column, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan};
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, TableScan};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -58,68 +58,15 @@ impl DirectRows {
     pub(crate) fn of(plan: &LogicalPlan, headings: &Headings) -> Option<Self> {
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
         let outputs = plan.schema().iter().map(Column::from).collect();
-        let mut form = Form::new(outputs);
+        let mut builder = DirectRowsBuilder::new(outputs);
         let mut plan = plan;
         loop {
-            plan = match plan {
-                LogicalPlan::Projection(projection) => {
-                    let below = |column: &Column| {
-                        let at = projection.schema.maybe_index_of_column(column)?;
-                        match projection.expr[at].clone().unalias() {
-                            Expr::Column(column) => Some(column),
-                            _ => None,
-                        }
-                    };
-                    form.rename(below)?;
-                    projection.input.as_ref()
-                }
-                LogicalPlan::SubqueryAlias(alias) => {
-                    let below = |column: &Column| {
-                        let at = alias.schema.maybe_index_of_column(column)?;
-                        Some(Column::from(alias.input.schema().qualified_field(at)))
-                    };
-                    form.rename(below)?;
-                    alias.input.as_ref()
-                }
-                LogicalPlan::Limit(limit) if limit.skip.as_deref().is_none_or(is_zero) && !form.is_ordered => {
-                    form.limits.extend(limit.fetch.as_deref().cloned());
-                    limit.input.as_ref()
-                }
-                LogicalPlan::Sort(sort) if !form.is_ordered && form.conditions.is_empty() => {
-                    form.is_ordered = true;
-                    for key in &sort.expr {
-                        let Expr::Column(column) = &key.expr else { return None };
-                        let options = SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
-                        form.order.push((column.clone(), options));
-                    }
-                    form.limits.extend(sort.fetch.map(|count| Expr::Literal(ScalarValue::from(count as i64), None)));
-                    sort.input.as_ref()
-                }
-                LogicalPlan::Aggregate(aggregate) if form.is_bare() && counts_rows(aggregate) => {
-                    form.counts = true;
-                    aggregate.input.as_ref()
-                }
-                LogicalPlan::Filter(filter) => {
-                    form.conditions.extend(split_conjunction(&filter.predicate).into_iter().cloned());
-                    filter.input.as_ref()
-                }
-                LogicalPlan::TableScan(scan) => {
-                    let provider = source_as_provider(&scan.source).ok()?;
-                    let table = provider.downcast_ref::<SnapshotTable>().filter(|table| table.is_plain())?;
-                    if let Some(count) = scan.fetch {
-                        // A limit below an order or a condition would leave out other rows.
-                        if form.is_ordered || !form.conditions.is_empty() {
-                            return None;
-                        }
-                        form.limits.push(Expr::Literal(ScalarValue::from(count as i64), None));
-                    }
-                    form.conditions.extend(scan.filters.iter().flat_map(split_conjunction).cloned());
-                    return form.over(table, schema);
-                }
-                _ => return None,
-            };
+            if let LogicalPlan::TableScan(scan) = plan {
+                return builder.over_scan(scan, schema);
+            }
+            plan = builder.descend(plan)?;
             // A column that is renamed above a condition has another name in the condition.
-            if !form.conditions.is_empty() && !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::TableScan(_)) {
+            if !builder.conditions.is_empty() && !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::TableScan(_)) {
                 return None;
             }
         }
@@ -162,6 +109,29 @@ impl DirectRows {
             }
             scan = scan.only_in_memory();
         }
+        let Some(found) = self.rows_of_chunks(&scan, definition, limit, length, watch)? else { return Ok(None) };
+        let mut left = limit;
+        let mut answer = Vec::with_capacity(found.len());
+        for rows in found {
+            let rows = rows.slice(0, rows.num_rows().min(left));
+            left -= rows.num_rows();
+            if rows.num_rows() > 0 {
+                answer.push(self.answer(&rows)?);
+            }
+        }
+        Ok(Some(answer))
+    }
+
+    /// The rows of the chunks, in order and at least as many as the limit if there are so many. A chunk is not read if
+    /// all its rows come after those. `None` if too many chunks must be read, or if reading takes longer than it may.
+    fn rows_of_chunks(
+        &self,
+        scan: &Scan,
+        definition: &TableDefinition,
+        limit: usize,
+        length: ReadLength,
+        watch: Watch<'_>,
+    ) -> Result<Option<Vec<RecordBatch>>> {
         let by_time = self.order_by_time(definition).filter(|_| limit < usize::MAX);
         if scan.chunks().len() > CHUNKS_MAX && by_time.is_none() {
             return Ok(None);
@@ -207,16 +177,7 @@ impl DirectRows {
         if !self.order.is_empty() && row_count > 0 {
             found = vec![self.ordered(&found, limit)?];
         }
-        let mut left = limit;
-        let mut answer = Vec::with_capacity(found.len());
-        for rows in found {
-            let rows = rows.slice(0, rows.num_rows().min(left));
-            left -= rows.num_rows();
-            if rows.num_rows() > 0 {
-                answer.push(self.answer(&rows)?);
-            }
-        }
-        Ok(Some(answer))
+        Ok(Some(found))
     }
 
     /// The number of rows, which the chunks state.
@@ -306,7 +267,7 @@ impl DirectRows {
 }
 
 /// The parts of a plan that were found on the way down to its table.
-struct Form {
+struct DirectRowsBuilder {
     /// The columns of the answer, with the names in the next lower step of the plan.
     outputs: Vec<Column>,
     order: Vec<(Column, SortOptions)>,
@@ -316,7 +277,7 @@ struct Form {
     counts: bool,
 }
 
-impl Form {
+impl DirectRowsBuilder {
     fn new(outputs: Vec<Column>) -> Self {
         Self {
             outputs,
@@ -333,11 +294,74 @@ impl Form {
         !self.is_ordered && !self.counts && self.conditions.is_empty() && self.limits.is_empty()
     }
 
+    /// Takes over what one step of the plan does, and returns its input. `None` if a direct read cannot do it.
+    fn descend<'p>(&mut self, plan: &'p LogicalPlan) -> Option<&'p LogicalPlan> {
+        match plan {
+            LogicalPlan::Projection(projection) => {
+                let below = |column: &Column| {
+                    let at = projection.schema.maybe_index_of_column(column)?;
+                    match projection.expr[at].clone().unalias() {
+                        Expr::Column(column) => Some(column),
+                        _ => None,
+                    }
+                };
+                self.rename(below)?;
+                Some(projection.input.as_ref())
+            }
+            LogicalPlan::SubqueryAlias(alias) => {
+                let below = |column: &Column| {
+                    let at = alias.schema.maybe_index_of_column(column)?;
+                    Some(Column::from(alias.input.schema().qualified_field(at)))
+                };
+                self.rename(below)?;
+                Some(alias.input.as_ref())
+            }
+            LogicalPlan::Limit(limit) if limit.skip.as_deref().is_none_or(is_zero) && !self.is_ordered => {
+                self.limits.extend(limit.fetch.as_deref().cloned());
+                Some(limit.input.as_ref())
+            }
+            LogicalPlan::Sort(sort) if !self.is_ordered && self.conditions.is_empty() => {
+                self.is_ordered = true;
+                for key in &sort.expr {
+                    let Expr::Column(column) = &key.expr else { return None };
+                    let options = SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
+                    self.order.push((column.clone(), options));
+                }
+                self.limits.extend(sort.fetch.map(|count| Expr::Literal(ScalarValue::from(count as i64), None)));
+                Some(sort.input.as_ref())
+            }
+            LogicalPlan::Aggregate(aggregate) if self.is_bare() && counts_rows(aggregate) => {
+                self.counts = true;
+                Some(aggregate.input.as_ref())
+            }
+            LogicalPlan::Filter(filter) => {
+                self.conditions.extend(split_conjunction(&filter.predicate).into_iter().cloned());
+                Some(filter.input.as_ref())
+            }
+            _ => None,
+        }
+    }
+
     fn rename(&mut self, below: impl Fn(&Column) -> Option<Column>) -> Option<()> {
         for column in self.outputs.iter_mut().chain(self.order.iter_mut().map(|(column, _)| column)) {
             *column = below(column)?;
         }
         Some(())
+    }
+
+    /// The direct read, at the end of the plan.
+    fn over_scan(mut self, scan: &TableScan, schema: SchemaRef) -> Option<DirectRows> {
+        let provider = source_as_provider(&scan.source).ok()?;
+        let table = provider.downcast_ref::<SnapshotTable>().filter(|table| table.is_plain())?;
+        if let Some(count) = scan.fetch {
+            // A limit below an order or a condition would leave out other rows.
+            if self.is_ordered || !self.conditions.is_empty() {
+                return None;
+            }
+            self.limits.push(Expr::Literal(ScalarValue::from(count as i64), None));
+        }
+        self.conditions.extend(scan.filters.iter().flat_map(split_conjunction).cloned());
+        self.over(table, schema)
     }
 
     fn over(self, table: &SnapshotTable, schema: SchemaRef) -> Option<DirectRows> {

@@ -26,14 +26,14 @@ type Expression = Arc<dyn PhysicalExpr>;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum GroupStep {
     Project { expressions: Vec<Expression>, schema: SchemaRef },
     Filter(Expression),
     Sort { keys: Vec<PhysicalSortExpr>, fetch: Option<usize> },
     Limit { skip: usize, fetch: Option<usize> },
 }
 
-impl Step {
+impl GroupStep {
     /// The steps that an operator is, and its input; `None` for an operator that is not supported here.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<(Vec<Self>, &Arc<dyn ExecutionPlan>)> {
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
@@ -136,13 +136,13 @@ pub(super) struct Steps(Vec<KeptStep>);
 
 #[derive(Debug, PartialEq)]
 struct KeptStep {
-    step: Step,
+    step: GroupStep,
     has_strings: bool,
 }
 
 impl Steps {
-    pub(super) fn of(steps: &[Step]) -> Result<Self> {
-        let kept = |step: &Step| Ok(KeptStep { step: step.over(None)?, has_strings: step.has_strings() });
+    pub(super) fn of(steps: &[GroupStep]) -> Result<Self> {
+        let kept = |step: &GroupStep| Ok(KeptStep { step: step.over(None)?, has_strings: step.has_strings() });
         steps.iter().map(kept).collect::<Result<Vec<_>>>().map(Self)
     }
 

@@ -5,7 +5,7 @@ use datafusion::common::Column;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::logical_plan::TableScan;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, JoinType, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, Join, JoinType, LogicalPlan, Operator, SubqueryAlias};
 use std::collections::{HashMap, HashSet};
 
 /// The rows of a table about which nothing is known.
@@ -33,19 +33,7 @@ impl Estimate {
     pub(super) fn of(plan: &LogicalPlan, needed: &HashSet<Column>) -> Self {
         let mut estimate = match plan {
             LogicalPlan::TableScan(scan) => of_scan(scan, needed),
-            LogicalPlan::SubqueryAlias(alias) => {
-                // The alias only changes the qualifier.
-                let inner: HashMap<Column, &Column> = needed
-                    .iter()
-                    .filter_map(|column| {
-                        let at = alias.schema.maybe_index_of_column(column)?;
-                        Some((Column::from(alias.input.schema().qualified_field(at)), column))
-                    })
-                    .collect();
-                let found = Self::of(&alias.input, &inner.keys().cloned().collect());
-                let outer = |(column, count): (Column, f64)| Some(((*inner.get(&column)?).clone(), count));
-                Self { rows: found.rows, distinct: found.distinct.into_iter().filter_map(outer).collect() }
-            }
+            LogicalPlan::SubqueryAlias(alias) => of_alias(alias, needed),
             LogicalPlan::Filter(filter) => {
                 let mut estimate = Self::of(&filter.input, needed);
                 let share: f64 =
@@ -53,23 +41,7 @@ impl Estimate {
                 estimate.rows *= share;
                 estimate
             }
-            LogicalPlan::Join(join) => {
-                let conditions: Vec<Expr> =
-                    join.on.iter().map(|(left, right)| left.clone().eq(right.clone())).collect();
-                let needed: HashSet<Column> =
-                    needed.iter().cloned().chain(conditions.iter().flat_map(Expr::column_refs).cloned()).collect();
-                let (left, right) = (Self::of(&join.left, &needed), Self::of(&join.right, &needed));
-                let mut both = left.joined(&right, conditions.iter().chain(&join.filter));
-                match join.join_type {
-                    JoinType::Left => both.rows = both.rows.max(left.rows),
-                    JoinType::Right => both.rows = both.rows.max(right.rows),
-                    JoinType::Full => both.rows = both.rows.max(left.rows + right.rows),
-                    JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => both.rows = left.rows,
-                    JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => both.rows = right.rows,
-                    JoinType::Inner => {}
-                }
-                both
-            }
+            LogicalPlan::Join(join) => of_join(join, needed),
             LogicalPlan::Limit(limit) => {
                 let mut estimate = Self::of(&limit.input, needed);
                 if let Ok(datafusion::logical_expr::FetchType::Literal(Some(count))) = limit.get_fetch_type() {
@@ -142,6 +114,37 @@ impl Estimate {
             _ => SHARE_OF_CONDITION,
         }
     }
+}
+
+/// The estimate of a relation under another name: only the qualifiers of its columns change.
+fn of_alias(alias: &SubqueryAlias, needed: &HashSet<Column>) -> Estimate {
+    let inner: HashMap<Column, &Column> = needed
+        .iter()
+        .filter_map(|column| {
+            let at = alias.schema.maybe_index_of_column(column)?;
+            Some((Column::from(alias.input.schema().qualified_field(at)), column))
+        })
+        .collect();
+    let found = Estimate::of(&alias.input, &inner.keys().cloned().collect());
+    let outer = |(column, count): (Column, f64)| Some(((*inner.get(&column)?).clone(), count));
+    Estimate { rows: found.rows, distinct: found.distinct.into_iter().filter_map(outer).collect() }
+}
+
+fn of_join(join: &Join, needed: &HashSet<Column>) -> Estimate {
+    let conditions: Vec<Expr> = join.on.iter().map(|(left, right)| left.clone().eq(right.clone())).collect();
+    let needed: HashSet<Column> =
+        needed.iter().cloned().chain(conditions.iter().flat_map(Expr::column_refs).cloned()).collect();
+    let (left, right) = (Estimate::of(&join.left, &needed), Estimate::of(&join.right, &needed));
+    let mut both = left.joined(&right, conditions.iter().chain(&join.filter));
+    match join.join_type {
+        JoinType::Left => both.rows = both.rows.max(left.rows),
+        JoinType::Right => both.rows = both.rows.max(right.rows),
+        JoinType::Full => both.rows = both.rows.max(left.rows + right.rows),
+        JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => both.rows = left.rows,
+        JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => both.rows = right.rows,
+        JoinType::Inner => {}
+    }
+    both
 }
 
 fn of_scan(scan: &TableScan, needed: &HashSet<Column>) -> Estimate {

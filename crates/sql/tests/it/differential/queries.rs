@@ -1,14 +1,14 @@
 //! The statements that the generator can make. A new kind of query is another arm of [`Generator::query`].
 
 use super::generator::{Generator, Scope};
-use super::query::{Query, Step};
+use super::query::{Query, RunStep};
 use super::types::{Type, name_of};
 use Type::{Date, Float, Int, Text, Timestamp};
 
 impl Generator {
-    pub(crate) fn next_step(&mut self) -> Step {
+    pub(crate) fn next_step(&mut self) -> RunStep {
         if let Some(query) = self.pending.pop() {
-            return Step::Query(query);
+            return RunStep::Query(query);
         }
         if self.is_for_postgres() && self.percent(4) {
             self.pending = self.template();
@@ -21,17 +21,17 @@ impl Generator {
                 1 => vec![self.keyed_insert()],
                 _ => self.transaction(),
             };
-            return Step::Changes(statements);
+            return RunStep::Changes(statements);
         }
         if self.is_for_postgres() && self.percent(4) {
-            return Step::Query(self.failing());
+            return RunStep::Query(self.failing());
         }
         if self.is_for_postgres() && self.percent(5) {
-            return Step::Query(self.extension());
+            return RunStep::Query(self.extension());
         }
         let query = self.query(1);
         if self.percent(33) || query.partition.is_some() && self.percent(50) {
-            return Step::Query(query);
+            return RunStep::Query(query);
         }
         let order: Vec<String> = (0..query.types.len()).map(|column| self.sort_key(&format!("c{column}"))).collect();
         let mut sql = format!("SELECT * FROM ({}) AS d ORDER BY {}", query.sql, order.join(", "));
@@ -41,7 +41,7 @@ impl Generator {
                 sql.push_str(&format!(" OFFSET {}", self.below(8)));
             }
         }
-        Step::Query(Query { is_ordered: true, ..Query::new(sql, query.types) })
+        RunStep::Query(Query { is_ordered: true, ..Query::new(sql, query.types) })
     }
 
     pub(crate) fn sort_key(&mut self, column: &str) -> String {

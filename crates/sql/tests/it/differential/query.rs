@@ -3,7 +3,7 @@
 use super::types::Type;
 
 /// One statement of a run.
-pub(crate) enum Step {
+pub(crate) enum RunStep {
     Query(Query),
     /// Executed on all sides, one after the other. Then the contents of the tables are compared.
     Changes(Vec<String>),

@@ -2,7 +2,7 @@
 
 use super::generator::Generator;
 use super::keys;
-use super::query::{Query, Step};
+use super::query::{Query, RunStep};
 use super::reduce::{Case, reduced};
 use super::report::Report;
 use super::sides::atsdb::Atsdb;
@@ -38,8 +38,8 @@ impl Sides {
             let failed = match generator.next_step() {
                 // In the end the tables of all layouts must be the same.
                 _ if step == STEPS => self.hold_the_same(&generator, |_, _| true),
-                Step::Query(query) => self.compare(&query, turn, report),
-                Step::Changes(statements) => self.change(&generator, statements, &mut done, report),
+                RunStep::Query(query) => self.compare(&query, turn, report),
+                RunStep::Changes(statements) => self.change(&generator, statements, &mut done, report),
             };
             let Some(Difference { query, layout, what }) = failed else { continue };
             let case = Case { schema: generator.schema.clone(), changes: done.clone(), query };

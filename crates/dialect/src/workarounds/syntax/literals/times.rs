@@ -225,8 +225,8 @@ fn cut_in_zone(call: &Function) -> Result<Option<Expr>> {
     if name_of(call) != "date_trunc" {
         return Ok(None);
     }
-    let given: Vec<Expr> = arguments(call).cloned().collect();
-    let [unit, instant, zone] = given.as_slice() else { return Ok(None) };
+    let passed: Vec<Expr> = arguments(call).cloned().collect();
+    let [unit, instant, zone] = passed.as_slice() else { return Ok(None) };
     let mut local = expression(&format!("{OF_INSTANT}(NULL, NULL)"))?;
     set_arguments(&mut local, vec![zone.clone(), instant.clone()]);
     let mut cut = expression("date_trunc(NULL, NULL)")?;

@@ -105,8 +105,8 @@ fn complete(alias: &mut TableAlias, columns: &[String]) -> ControlFlow<Error> {
         return ControlFlow::Break(too_many_names(&alias.name.value, columns.len(), alias.columns.len()));
     }
     if !alias.columns.is_empty() {
-        let given = alias.columns.iter().map(|column| column.name.value.clone()).collect();
-        let all = with_free_names(given, columns.iter().map(String::as_str));
+        let aliases = alias.columns.iter().map(|column| column.name.value.clone()).collect();
+        let all = with_free_names(aliases, columns.iter().map(String::as_str));
         let missing = all.into_iter().skip(alias.columns.len());
         alias.columns.extend(missing.map(TableAliasColumnDef::from_name));
     }

@@ -85,32 +85,34 @@ fn outermost(statement: &mut Statement) -> Option<&mut Select> {
 
 /// Names the columns of the SELECTs in a nested query.
 pub fn name_inner_columns(query: &mut Query) {
-    of_body(&mut query.body, Side::First);
+    of_body(&mut query.body, SetOperand::First);
 }
 
 /// Names the columns of the right sides of set operations in the outermost query.
 pub fn name_other_sides(query: &mut Query) {
     if let SetExpr::SetOperation { right, .. } = query.body.as_mut() {
-        of_body(right, Side::Other);
+        of_body(right, SetOperand::Other);
     }
 }
 
 /// A set operation has the names of its first side.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+enum SetOperand {
     First,
     /// DataFusion gives its expressions the first side's names, so its columns must not have these.
     Other,
 }
 
-fn of_body(body: &mut SetExpr, side: Side) {
+fn of_body(body: &mut SetExpr, side: SetOperand) {
     match body {
         SetExpr::Select(select) => name_columns(select, side),
         SetExpr::SetOperation { left, right, .. } => {
             of_body(left, side);
-            of_body(right, Side::Other);
+            of_body(right, SetOperand::Other);
         }
-        SetExpr::Query(query) if side == Side::Other && query.order_by.is_none() => of_body(&mut query.body, side),
+        SetExpr::Query(query) if side == SetOperand::Other && query.order_by.is_none() => {
+            of_body(&mut query.body, side)
+        }
         _ => {}
     }
 }
@@ -132,7 +134,7 @@ fn is_outer(column: &Expr, relations: &[Ident]) -> bool {
     }
 }
 
-fn name_columns(select: &mut Select, side: Side) {
+fn name_columns(select: &mut Select, side: SetOperand) {
     tell_casts_apart(select);
     let stars = Stars::of(select);
     let relations = names_of_relations(select);
@@ -151,7 +153,7 @@ fn name_columns(select: &mut Select, side: Side) {
                     continue;
                 };
                 let is_new = names.insert(name.value.to_lowercase()) && !stars.contain(expr);
-                let alias = match (is_column, is_new && side == Side::First) {
+                let alias = match (is_column, is_new && side == SetOperand::First) {
                     (true, true) => continue,
                     (false, true) => name,
                     (_, false) => distinct(&name.value, position),

@@ -96,8 +96,8 @@ pub(crate) fn names_of_rows(factor: &TableFactor) -> Option<(Ident, Vec<Ident>)>
         None => return None,
     };
     names.extend(with_ordinality.then(|| Ident::new(ORDINALITY)));
-    for (name, given) in names.iter_mut().zip(alias.iter().flat_map(|alias| &alias.columns)) {
-        name.clone_from(&given.name);
+    for (name, column) in names.iter_mut().zip(alias.iter().flat_map(|alias| &alias.columns)) {
+        name.clone_from(&column.name);
     }
     Some((relation, names))
 }

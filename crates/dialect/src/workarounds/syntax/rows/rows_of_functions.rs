@@ -390,8 +390,8 @@ pub(crate) fn number_rows(factor: &mut TableFactor) -> Result<()> {
     let text = format!("(SELECT {columns}, CAST(row_number() OVER () AS BIGINT) AS ordinality FROM {factor})");
     let parsed = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_table_factor());
     *factor = parsed.map_err(|error| Error::internal(format!("{text}: {error}")))?;
-    if let TableFactor::Derived { alias: given, .. } = factor {
-        *given = alias;
+    if let TableFactor::Derived { alias: parsed_alias, .. } = factor {
+        *parsed_alias = alias;
     }
     Ok(())
 }

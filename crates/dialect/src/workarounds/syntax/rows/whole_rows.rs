@@ -441,12 +441,12 @@ impl Relations<'_> {
             TableFactor::Derived { subquery, alias, .. } => (alias, self.of_query(subquery)),
             _ => return None,
         };
-        let given = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
-        let given: Vec<Ident> = given.collect();
+        let aliases = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
+        let aliases: Vec<Ident> = aliases.collect();
         match columns {
-            Some(columns) => Some(given.iter().cloned().chain(columns.into_iter().skip(given.len())).collect()),
+            Some(columns) => Some(aliases.iter().cloned().chain(columns.into_iter().skip(aliases.len())).collect()),
             // Aliases of columns name all of them where their number is not known otherwise.
-            None if !given.is_empty() => Some(given),
+            None if !aliases.is_empty() => Some(aliases),
             None => None,
         }
     }

@@ -254,7 +254,8 @@ fn name_target(tokens: &mut [TokenWithSpan]) {
     let Some(name) = name.and_then(|first| end_of_name(tokens, first)) else { return };
     let Some(as_word) = after(tokens, name).filter(|next| is_word(&tokens[*next], "AS")) else { return };
     let Some(alias) = after(tokens, as_word) else { return };
-    let (Token::Word(table), Token::Word(given)) = (tokens[name].token.clone(), tokens[alias].token.clone()) else {
+    let (Token::Word(table), Token::Word(alias_word)) = (tokens[name].token.clone(), tokens[alias].token.clone())
+    else {
         return;
     };
     for at in [as_word, alias] {
@@ -263,7 +264,8 @@ fn name_target(tokens: &mut [TokenWithSpan]) {
     let mut is_about_target = false;
     for at in alias + 1..tokens.len() {
         is_about_target |= is_word(&tokens[at], "CONFLICT") || is_word(&tokens[at], "RETURNING");
-        let is_alias = matches!(&tokens[at].token, Token::Word(word) if word.value.eq_ignore_ascii_case(&given.value));
+        let is_alias =
+            matches!(&tokens[at].token, Token::Word(word) if word.value.eq_ignore_ascii_case(&alias_word.value));
         let is_prefix = || after(tokens, at).is_some_and(|next| tokens[next].token == Token::Period);
         if is_about_target && is_alias && is_prefix() {
             tokens[at].token = Token::Word(table.clone());

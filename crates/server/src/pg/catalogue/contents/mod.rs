@@ -25,7 +25,7 @@ mod statistics;
 mod types;
 
 use super::activity::Activity;
-use super::context::Source;
+use super::context::CatalogueSource;
 use super::relation::{ColumnName, Relation, Row, SYSTEM_COLUMN};
 use super::value::Value;
 use crate::access::state::Access;
@@ -164,7 +164,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-impl Source for Contents<'_> {
+impl CatalogueSource for Contents<'_> {
     fn relation(&self, schema: &str, name: &str) -> Result<Option<Relation>, PgError> {
         let Some(shape) = shapes::shape(schema, name) else { return Ok(None) };
         let key = format!("{schema}.{name}");

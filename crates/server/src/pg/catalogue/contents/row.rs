@@ -15,8 +15,8 @@ pub(super) fn row(schema: &str, name: &str, values: &[(&str, Value)]) -> Row {
     let columns = shapes::shape(schema, name).unwrap_or_default().split(", ");
     let value = |column: &str| {
         let column = column.split(' ').next();
-        let given = values.iter().find(|(name, _)| Some(*name) == column);
-        given.map_or(Value::Null, |(_, value)| value.clone())
+        let pair = values.iter().find(|(name, _)| Some(*name) == column);
+        pair.map_or(Value::Null, |(_, value)| value.clone())
     };
     columns.map(value).collect()
 }

@@ -7,7 +7,7 @@ use crate::differential::keys::DECLARATION;
 use crate::differential::query::Query;
 use crate::differential::schema::Schema;
 use crate::differential::types::{Dialect, Type};
-use crate::stores::{State, server_session, session};
+use crate::stores::{SealState, server_session, session};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Date32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
@@ -58,7 +58,9 @@ impl Atsdb {
             match statement {
                 Some(sql) => self.execute(&sql)?,
                 None => {
-                    if self.layout.state == State::Sealed || (self.layout.state == State::HalfSealed && step % 2 == 0) {
+                    if self.layout.state == SealState::Sealed
+                        || (self.layout.state == SealState::HalfSealed && step % 2 == 0)
+                    {
                         self.session.engine().recompress(None).map_err(|error| failure(&error))?;
                     }
                     step += 1;

@@ -2,7 +2,7 @@
 
 use crate::differential::schema::{History, Schema, Table};
 use crate::differential::types::{Dialect, Type};
-use crate::stores::State;
+use crate::stores::SealState;
 use atsdb_testkit::server::ServerKind;
 
 /// A layout. Apart from its store, it is a choice of statements.
@@ -10,7 +10,7 @@ use atsdb_testkit::server::ServerKind;
 pub(crate) struct Layout {
     pub(crate) name: &'static str,
     pub(crate) place: Where,
-    pub(crate) state: State,
+    pub(crate) state: SealState,
     pub(crate) variant: Variant,
 }
 
@@ -45,31 +45,31 @@ pub(crate) enum Variant {
 pub(crate) const LAYOUTS: [Layout; 14] = {
     use Variant::{Altered, InMemory, Indexed, NoPushdown, Plain, Prepared, Slice, TinyChunks};
     use Where::{Server, Store};
-    const fn layout(name: &'static str, place: Where, state: State, variant: Variant) -> Layout {
+    const fn layout(name: &'static str, place: Where, state: SealState, variant: Variant) -> Layout {
         Layout { name, place, state, variant }
     }
     [
-        layout("fresh", Store("memory"), State::Fresh, Plain),
-        layout("half sealed", Store("sqlite"), State::HalfSealed, Plain),
-        layout("sealed", Store("memory"), State::Sealed, Plain),
-        layout("split by slice, sealed", Store("sqlite split by slice"), State::Sealed, Plain),
-        layout("in shards, half sealed", Store("sqlite in shards"), State::HalfSealed, Plain),
-        layout("in memory", Store("memory"), State::Fresh, InMemory),
-        layout("tiny chunks", Store("memory"), State::Fresh, TinyChunks),
-        layout("slices of an hour, sealed", Store("memory"), State::Sealed, Slice("hour")),
-        layout("slices of a year, half sealed", Store("memory"), State::HalfSealed, Slice("year")),
-        layout("altered, half sealed", Store("memory"), State::HalfSealed, Altered),
-        layout("indexed, half sealed", Store("memory"), State::HalfSealed, Indexed),
-        layout("without pushdown, sealed", Store("memory"), State::Sealed, NoPushdown),
-        layout("with parameters, half sealed", Store("memory"), State::HalfSealed, Prepared),
-        layout("on PostgreSQL, half sealed", Server(ServerKind::Postgres), State::HalfSealed, Plain),
+        layout("fresh", Store("memory"), SealState::Fresh, Plain),
+        layout("half sealed", Store("sqlite"), SealState::HalfSealed, Plain),
+        layout("sealed", Store("memory"), SealState::Sealed, Plain),
+        layout("split by slice, sealed", Store("sqlite split by slice"), SealState::Sealed, Plain),
+        layout("in shards, half sealed", Store("sqlite in shards"), SealState::HalfSealed, Plain),
+        layout("in memory", Store("memory"), SealState::Fresh, InMemory),
+        layout("tiny chunks", Store("memory"), SealState::Fresh, TinyChunks),
+        layout("slices of an hour, sealed", Store("memory"), SealState::Sealed, Slice("hour")),
+        layout("slices of a year, half sealed", Store("memory"), SealState::HalfSealed, Slice("year")),
+        layout("altered, half sealed", Store("memory"), SealState::HalfSealed, Altered),
+        layout("indexed, half sealed", Store("memory"), SealState::HalfSealed, Indexed),
+        layout("without pushdown, sealed", Store("memory"), SealState::Sealed, NoPushdown),
+        layout("with parameters, half sealed", Store("memory"), SealState::HalfSealed, Prepared),
+        layout("on PostgreSQL, half sealed", Server(ServerKind::Postgres), SealState::HalfSealed, Plain),
     ]
 };
 
 pub(crate) const ON_MARIADB: Layout = Layout {
     name: "on MariaDB, sealed",
     place: Where::Server(ServerKind::Mariadb),
-    state: State::Sealed,
+    state: SealState::Sealed,
     variant: Variant::Plain,
 };
 
