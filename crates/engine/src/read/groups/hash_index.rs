@@ -3,6 +3,9 @@
 /// The marker of a slot without a group, which no group has as its number.
 pub(super) const FREE: u32 = u32::MAX;
 
+/// The number of keys whose slots are read together.
+pub(super) const BLOCK_KEYS: usize = 64;
+
 /// The number of slots of the smallest index, as a power of two.
 const SLOT_BITS_MIN: u32 = 6;
 
@@ -37,6 +40,26 @@ fn upper_half(hash: u64) -> u32 {
 }
 
 impl HashIndex {
+    /// The groups that keys with these hashes most likely have, or [`FREE`] for keys without a group. Whether a group
+    /// has the key remains to be compared. The first slots of all keys are read one directly after the other, so that
+    /// the processor waits for them together.
+    pub(super) fn likely_groups(&self, hashes: &[u64; BLOCK_KEYS]) -> [u32; BLOCK_KEYS] {
+        let Some(last) = self.slots.len().checked_sub(1) else { return [FREE; BLOCK_KEYS] };
+        let first = |hash: u64| (upper_half(hash) >> self.shift) as usize;
+        let mut slots = [FREE_SLOT; BLOCK_KEYS];
+        for (slot, hash) in slots.iter_mut().zip(hashes) {
+            *slot = self.slots[first(*hash)];
+        }
+        for (slot, hash) in slots.iter_mut().zip(hashes) {
+            let mut at = first(*hash);
+            while slot.group != FREE && slot.half != upper_half(*hash) {
+                at = (at + 1) & last;
+                *slot = self.slots[at];
+            }
+        }
+        slots.map(|slot| slot.group)
+    }
+
     /// The group of a key with this hash, or else the position at which [`insert`](Self::insert) adds it. `is_same`
     /// returns whether a group has this key.
     pub(super) fn find(&mut self, hash: u64, is_same: impl Fn(u32) -> bool) -> Result<u32, usize> {
@@ -124,6 +147,16 @@ mod tests {
             assert_eq!(groups, again);
             assert!(groups.iter().zip(&hashes).all(|(group, hash)| keys[*group as usize] == *hash));
             assert_eq!(keys.len(), index.group_count);
+            for (hashes, groups) in hashes.chunks(BLOCK_KEYS).zip(groups.chunks(BLOCK_KEYS)) {
+                let mut block = [1 << 20; BLOCK_KEYS];
+                block[..hashes.len()].copy_from_slice(hashes);
+                // Of hashes with equal upper halves, any may be taken for another one.
+                let is_likely = |(likely, group): (&u32, &u32)| {
+                    *likely != FREE && upper_half(keys[*likely as usize]) == upper_half(keys[*group as usize])
+                };
+                assert!(index.likely_groups(&block).iter().zip(groups).all(is_likely));
+            }
+            assert_eq!(index.likely_groups(&[5 << u32::BITS; BLOCK_KEYS]), [FREE; BLOCK_KEYS], "an unknown hash");
             index.clear();
             keys.clear();
         }
