@@ -6,8 +6,8 @@ pub(super) const FREE: u32 = u32::MAX;
 /// The number of keys whose slots are read together.
 pub(super) const BLOCK_KEYS: usize = 64;
 
-/// The number of slots of the smallest index, as a power of two.
-const SLOT_BITS_MIN: u32 = 6;
+/// The number of slots of the smallest index, a power of two.
+const SLOTS_MIN: usize = 64;
 
 /// There are at least this many slots for each group, so that a search ends after few steps.
 const SLOTS_OF_A_GROUP: usize = 2;
@@ -64,7 +64,7 @@ impl HashIndex {
     /// returns whether a group has this key.
     pub(super) fn find(&mut self, hash: u64, is_same: impl Fn(u32) -> bool) -> Result<u32, usize> {
         if (self.group_count + 1) * SLOTS_OF_A_GROUP > self.slots.len() {
-            self.grow();
+            self.reserve(self.group_count + 1);
         }
         let (half, last) = (upper_half(hash), self.slots.len() - 1);
         let mut at = (half >> self.shift) as usize;
@@ -92,13 +92,17 @@ impl HashIndex {
         self.group_count = 0;
     }
 
-    fn grow(&mut self) {
-        let slot_bits = match self.slots.len() {
-            0 => SLOT_BITS_MIN,
-            slot_count => slot_count.ilog2() + 1,
-        };
-        self.shift = u32::BITS.saturating_sub(slot_bits);
-        let slots = vec![FREE_SLOT; 1 << slot_bits];
+    /// Makes room for this many groups in all.
+    pub(super) fn reserve(&mut self, group_count: usize) {
+        let slot_count = (group_count * SLOTS_OF_A_GROUP).next_power_of_two().max(SLOTS_MIN);
+        if slot_count > self.slots.len() {
+            self.grow(slot_count);
+        }
+    }
+
+    fn grow(&mut self, slot_count: usize) {
+        self.shift = u32::BITS.saturating_sub(slot_count.ilog2());
+        let slots = vec![FREE_SLOT; slot_count];
         let before = std::mem::replace(&mut self.slots, slots);
         let last = self.slots.len() - 1;
         for slot in before.into_iter().filter(|slot| slot.group != FREE) {
@@ -159,6 +163,24 @@ mod tests {
             assert_eq!(index.likely_groups(&[5 << u32::BITS; BLOCK_KEYS]), [FREE; BLOCK_KEYS], "an unknown hash");
             index.clear();
             keys.clear();
+        }
+    }
+
+    #[test]
+    fn an_index_grows_only_without_room() {
+        for group_count in [1, 31, 32, 33, 64, 1_000] {
+            let (mut index, mut keys) = (HashIndex::default(), Vec::new());
+            index.reserve(group_count);
+            let reserved = index.memory_bytes();
+            let hash = |number: usize| (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            for number in 1..=group_count {
+                group(&mut index, &mut keys, hash(number));
+            }
+            assert_eq!(index.memory_bytes(), reserved, "{group_count} groups");
+            for number in group_count + 1..=2 * group_count + SLOTS_MIN {
+                group(&mut index, &mut keys, hash(number));
+            }
+            assert!(index.memory_bytes() > reserved, "twice as many groups and more");
         }
     }
 }

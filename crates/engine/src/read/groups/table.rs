@@ -67,6 +67,14 @@ impl<K: PackedKey> GroupTable<K> {
         Ok(())
     }
 
+    /// Makes room for this many groups in all.
+    pub(super) fn reserve(&mut self, group_count: usize) {
+        self.keys.reserve(group_count.saturating_sub(self.keys.len()));
+        if let KeyLookup::Hashed(hashed) = &mut self.index {
+            hashed.reserve(group_count);
+        }
+    }
+
     /// The keys of all groups, by number.
     pub(super) fn keys(&self) -> &[K] {
         &self.keys
