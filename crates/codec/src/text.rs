@@ -166,11 +166,16 @@ fn decode_dictionary(reader: &mut Reader<'_>, count: usize) -> DecodeResult<Deco
             value
         })
         .collect();
-    let length_of = |index: &u32| distinct_lengths.get(*index as usize).copied();
-    let lengths: Option<Vec<u32>> = indices.iter().map(length_of).collect();
-    let lengths = lengths.ok_or("an index that is not in the dictionary")?;
+    // Checking the largest index takes less time than checking each.
+    if indices.iter().max().is_some_and(|largest| *largest as usize >= distinct_lengths.len()) {
+        return Err("an index that is not in the dictionary".into());
+    }
+    let lengths: Vec<u32> = indices.iter().map(|index| distinct_lengths[*index as usize]).collect();
     let mut bytes = Vec::with_capacity(byte_count_of(&lengths)?);
-    indices.iter().for_each(|index| bytes.extend_from_slice(values[*index as usize]));
+    // Often, most values are empty: skipping them takes less time than copying nothing.
+    for value in indices.iter().map(|index| values[*index as usize]).filter(|value| !value.is_empty()) {
+        bytes.extend_from_slice(value);
+    }
     Ok(DecodedText { bytes, lengths })
 }
 

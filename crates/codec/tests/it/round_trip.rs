@@ -92,6 +92,16 @@ fn empty_and_sliced_arrays_come_back() {
 }
 
 #[test]
+fn texts_that_are_mostly_empty_come_back() {
+    for period in [1, 2, 8] {
+        let text = |row: usize| if row.is_multiple_of(period) { ["ab", "\u{fc}", ""][row / period % 3] } else { "" };
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..1_000).map(text)));
+        let encodings = round_trip(&column(ColumnType::Text, None), &texts);
+        assert_eq!(encodings[0], "dictionary", "a value of {period}");
+    }
+}
+
+#[test]
 fn a_single_row_costs_its_value_and_21_bytes() {
     let column = column(ColumnType::Int64, None);
     let array = array(&column, 1, 3, 0, &mut Random(1));

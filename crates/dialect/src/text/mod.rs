@@ -24,6 +24,7 @@ pub mod literal_numbers;
 pub mod numbered_text;
 pub mod params;
 pub mod pattern_escapes;
+pub mod pattern_heads;
 mod pattern_quantifiers;
 pub mod plan_walk;
 pub mod question_marks;

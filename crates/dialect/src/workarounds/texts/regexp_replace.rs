@@ -3,6 +3,9 @@
 //! empty match directly after another one is replaced, too, which it is not in DataFusion. The arguments `start` and
 //! `n`, the character from which matches count and the number of the one that is replaced, are unknown to DataFusion.
 //!
+//! A part of a text, such as the host of a URL, is often extracted by a pattern with a [head](head_of) and `.*$`. The
+//! head matches the same text in many rows of a batch, and the groups of each such text are found only once.
+//!
 //! No upstream issue known.
 
 use crate::functions::base::answers::{answer, are_constant};
@@ -11,7 +14,8 @@ use crate::functions::base::of_inner::of_inner;
 use crate::functions::texts::expressions::{Expression, ExpressionsOfRows};
 use crate::functions::texts::regexps;
 use crate::text::backtracking_patterns::may_backtrack;
-use datafusion::arrow::array::{Array, AsArray, StringArray};
+use crate::text::pattern_heads::head_of;
+use datafusion::arrow::array::{Array, AsArray, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue, plan_err};
@@ -19,6 +23,7 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Stands for a plain backslash until texts have been replaced: a character for private use.
@@ -83,8 +88,13 @@ impl ScalarUDFImpl for RegexpReplace {
         if args.args.get(START).is_some_and(|start| start.data_type() == DataType::Int64) {
             return replaced_from(&args);
         }
-        if !args.return_type().is_null() && !is_of_datafusion(&args.args) {
-            return replaced_by_row(&args);
+        if !args.return_type().is_null() {
+            if !is_of_datafusion(&args.args) {
+                return replaced_by_row(&args);
+            }
+            if let Some(replaced) = replaced_by_head(&args)? {
+                return Ok(replaced);
+            }
         }
         if let Some(replacement) = args.args.get_mut(2) {
             *replacement = match replacement {
@@ -120,6 +130,35 @@ fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
         None => true,
     };
     is_constant(1, may_backtrack) && is_constant(START, |flags| flags.contains('g'))
+}
+
+/// Replaces by a constant pattern that has a [head](head_of). `None` if it has none, or if the replacement contains the
+/// whole match, of which the head is only a part.
+fn replaced_by_head(args: &ScalarFunctionArgs) -> Result<Option<ColumnarValue>> {
+    let [ColumnarValue::Array(texts), ColumnarValue::Scalar(pattern), ColumnarValue::Scalar(replacement)] =
+        args.args.as_slice()
+    else {
+        return Ok(None);
+    };
+    let (Some(pattern), Some(replacement)) = (text_of(pattern), text_of(replacement)) else { return Ok(None) };
+    let Some(head) = head_of(pattern).filter(|_| !replacement.contains("\\&")) else { return Ok(None) };
+    let (texts, replacement) = (cast(texts, &DataType::Utf8)?, translated(replacement));
+    let mut replacements: HashMap<&str, String> = HashMap::new();
+    let mut replaced = StringBuilder::with_capacity(texts.len(), 0);
+    for text in texts.as_string::<i32>() {
+        let Some(found) = text.and_then(|text| head.find(text)) else {
+            replaced.append_option(text);
+            continue;
+        };
+        replaced.append_value(replacements.entry(found.as_str()).or_insert_with_key(|found| {
+            let mut expanded = String::new();
+            if let Some(groups) = head.captures(found) {
+                groups.expand(&replacement, &mut expanded);
+            }
+            restored(&expanded)
+        }));
+    }
+    Ok(Some(ColumnarValue::Array(cast(&replaced.finish(), args.return_type())?)))
 }
 
 /// Replaces the first match of each row, or all of them with the flag `g`.

@@ -3,8 +3,11 @@
 /// The marker of a slot without a group, which no group has as its number.
 pub(super) const FREE: u32 = u32::MAX;
 
-/// The number of slots of the smallest index, as a power of two.
-const SLOT_BITS_MIN: u32 = 6;
+/// The number of keys whose slots are read together.
+pub(super) const BLOCK_KEYS: usize = 64;
+
+/// The number of slots of the smallest index, a power of two.
+const SLOTS_MIN: usize = 64;
 
 /// There are at least this many slots for each group, so that a search ends after few steps.
 const SLOTS_OF_A_GROUP: usize = 2;
@@ -37,11 +40,31 @@ fn upper_half(hash: u64) -> u32 {
 }
 
 impl HashIndex {
+    /// The groups that keys with these hashes most likely have, or [`FREE`] for keys without a group. Whether a group
+    /// has the key remains to be compared. The first slots of all keys are read one directly after the other, so that
+    /// the processor waits for them together.
+    pub(super) fn likely_groups(&self, hashes: &[u64; BLOCK_KEYS]) -> [u32; BLOCK_KEYS] {
+        let Some(last) = self.slots.len().checked_sub(1) else { return [FREE; BLOCK_KEYS] };
+        let first = |hash: u64| (upper_half(hash) >> self.shift) as usize;
+        let mut slots = [FREE_SLOT; BLOCK_KEYS];
+        for (slot, hash) in slots.iter_mut().zip(hashes) {
+            *slot = self.slots[first(*hash)];
+        }
+        for (slot, hash) in slots.iter_mut().zip(hashes) {
+            let mut at = first(*hash);
+            while slot.group != FREE && slot.half != upper_half(*hash) {
+                at = (at + 1) & last;
+                *slot = self.slots[at];
+            }
+        }
+        slots.map(|slot| slot.group)
+    }
+
     /// The group of a key with this hash, or else the position at which [`insert`](Self::insert) adds it. `is_same`
     /// returns whether a group has this key.
     pub(super) fn find(&mut self, hash: u64, is_same: impl Fn(u32) -> bool) -> Result<u32, usize> {
         if (self.group_count + 1) * SLOTS_OF_A_GROUP > self.slots.len() {
-            self.grow();
+            self.reserve(self.group_count + 1);
         }
         let (half, last) = (upper_half(hash), self.slots.len() - 1);
         let mut at = (half >> self.shift) as usize;
@@ -69,13 +92,17 @@ impl HashIndex {
         self.group_count = 0;
     }
 
-    fn grow(&mut self) {
-        let slot_bits = match self.slots.len() {
-            0 => SLOT_BITS_MIN,
-            slot_count => slot_count.ilog2() + 1,
-        };
-        self.shift = u32::BITS.saturating_sub(slot_bits);
-        let slots = vec![FREE_SLOT; 1 << slot_bits];
+    /// Makes room for this many groups in all.
+    pub(super) fn reserve(&mut self, group_count: usize) {
+        let slot_count = (group_count * SLOTS_OF_A_GROUP).next_power_of_two().max(SLOTS_MIN);
+        if slot_count > self.slots.len() {
+            self.grow(slot_count);
+        }
+    }
+
+    fn grow(&mut self, slot_count: usize) {
+        self.shift = u32::BITS.saturating_sub(slot_count.ilog2());
+        let slots = vec![FREE_SLOT; slot_count];
         let before = std::mem::replace(&mut self.slots, slots);
         let last = self.slots.len() - 1;
         for slot in before.into_iter().filter(|slot| slot.group != FREE) {
@@ -124,8 +151,36 @@ mod tests {
             assert_eq!(groups, again);
             assert!(groups.iter().zip(&hashes).all(|(group, hash)| keys[*group as usize] == *hash));
             assert_eq!(keys.len(), index.group_count);
+            for (hashes, groups) in hashes.chunks(BLOCK_KEYS).zip(groups.chunks(BLOCK_KEYS)) {
+                let mut block = [1 << 20; BLOCK_KEYS];
+                block[..hashes.len()].copy_from_slice(hashes);
+                // Of hashes with equal upper halves, any may be taken for another one.
+                let is_likely = |(likely, group): (&u32, &u32)| {
+                    *likely != FREE && upper_half(keys[*likely as usize]) == upper_half(keys[*group as usize])
+                };
+                assert!(index.likely_groups(&block).iter().zip(groups).all(is_likely));
+            }
+            assert_eq!(index.likely_groups(&[5 << u32::BITS; BLOCK_KEYS]), [FREE; BLOCK_KEYS], "an unknown hash");
             index.clear();
             keys.clear();
+        }
+    }
+
+    #[test]
+    fn an_index_grows_only_without_room() {
+        for group_count in [1, 31, 32, 33, 64, 1_000] {
+            let (mut index, mut keys) = (HashIndex::default(), Vec::new());
+            index.reserve(group_count);
+            let reserved = index.memory_bytes();
+            let hash = |number: usize| (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            for number in 1..=group_count {
+                group(&mut index, &mut keys, hash(number));
+            }
+            assert_eq!(index.memory_bytes(), reserved, "{group_count} groups");
+            for number in group_count + 1..=2 * group_count + SLOTS_MIN {
+                group(&mut index, &mut keys, hash(number));
+            }
+            assert!(index.memory_bytes() > reserved, "twice as many groups and more");
         }
     }
 }

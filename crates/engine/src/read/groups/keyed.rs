@@ -52,6 +52,12 @@ impl<K: PackedKey> PackedGroups<K> {
         self.table.groups(&self.packed, groups)
     }
 
+    /// The groups of keys that are all different, so that there are at least as many groups afterwards.
+    fn groups_of(&mut self, keys: &[K], groups: &mut Vec<u32>) -> Result<()> {
+        self.table.reserve(keys.len());
+        self.table.groups(keys, groups)
+    }
+
     fn group_of(&mut self, key: K) -> Result<u32> {
         let mut groups = Vec::with_capacity(1);
         self.table.groups(&[key], &mut groups)?;
@@ -118,11 +124,12 @@ impl KeyedGroups {
         }
     }
 
-    /// Returns the own group for each key of other groups. A key without a group gets a new one.
+    /// Returns the own group for each key of other groups, all of which are different. A key without a group gets a new
+    /// one.
     pub(super) fn groups_of(&mut self, other: KeySlice<'_>, groups: &mut Vec<u32>) -> Result<()> {
         match (self, other) {
-            (Self::Narrow(keys), KeySlice::Narrow(other)) => keys.table.groups(other, groups),
-            (Self::Wide(keys), KeySlice::Wide(other)) => keys.table.groups(other, groups),
+            (Self::Narrow(keys), KeySlice::Narrow(other)) => keys.groups_of(other, groups),
+            (Self::Wide(keys), KeySlice::Wide(other)) => keys.groups_of(other, groups),
             _ => Err(Error::internal("groups with keys of two widths are merged")),
         }
     }

@@ -1,6 +1,6 @@
 //! Assigns numbers to packed keys: 0, 1, 2, ... in the order of their arrival.
 
-use super::hash_index::{FREE, HashIndex};
+use super::hash_index::{BLOCK_KEYS, FREE, HashIndex};
 use super::packed_key::PackedKey;
 use atsdb_core::{Error, ErrorKind, Result};
 
@@ -58,22 +58,21 @@ impl<K: PackedKey> GroupTable<K> {
                 }
             }
             KeyLookup::Hashed(hashed) => {
-                let own = &mut self.keys;
-                for key in keys {
-                    let hash = key.hash();
-                    groups.push(match hashed.find(hash, |group| own[group as usize] == *key) {
-                        Ok(group) => group,
-                        Err(at) => {
-                            let group = push(own, *key)?;
-                            hashed.insert(at, hash, group);
-                            group
-                        }
-                    });
+                for block in keys.chunks(BLOCK_KEYS) {
+                    hashed_groups(&mut self.keys, hashed, block, groups)?;
                 }
             }
             KeyLookup::Closed => return Err(Error::internal("keys are looked up among groups that are complete")),
         }
         Ok(())
+    }
+
+    /// Makes room for this many groups in all.
+    pub(super) fn reserve(&mut self, group_count: usize) {
+        self.keys.reserve(group_count.saturating_sub(self.keys.len()));
+        if let KeyLookup::Hashed(hashed) = &mut self.index {
+            hashed.reserve(group_count);
+        }
     }
 
     /// The keys of all groups, by number.
@@ -109,6 +108,41 @@ impl<K: PackedKey> GroupTable<K> {
         };
         self.keys.capacity() * size_of::<K>() + index
     }
+}
+
+/// Appends the groups of at most [`BLOCK_KEYS`] keys, which are looked up by hash. The likely group of each key is
+/// found and its key compared before any key gets a new group. These reads of memory do not depend on each other, so
+/// that the processor waits for many of them at the same time.
+fn hashed_groups<K: PackedKey>(
+    own: &mut Vec<K>,
+    index: &mut HashIndex,
+    keys: &[K],
+    groups: &mut Vec<u32>,
+) -> Result<()> {
+    let mut hashes = [0; BLOCK_KEYS];
+    for (hash, key) in hashes.iter_mut().zip(keys) {
+        *hash = key.hash();
+    }
+    let likely = index.likely_groups(&hashes);
+    let mut is_known = [false; BLOCK_KEYS];
+    for ((is_known, group), key) in is_known.iter_mut().zip(&likely).zip(keys) {
+        *is_known = own.get(*group as usize) == Some(key);
+    }
+    for (row, key) in keys.iter().enumerate() {
+        if is_known[row] {
+            groups.push(likely[row]);
+            continue;
+        }
+        groups.push(match index.find(hashes[row], |group| own[group as usize] == *key) {
+            Ok(group) => group,
+            Err(at) => {
+                let group = push(own, *key)?;
+                index.insert(at, hashes[row], group);
+                group
+            }
+        });
+    }
+    Ok(())
 }
 
 /// Gives a key the next number.
