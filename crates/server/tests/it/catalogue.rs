@@ -48,6 +48,11 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
             "PRIMARY KEY|id\nUNIQUE|name",
         ),
         ("SELECT current_database(), current_user, current_schema()", "air|me|public"),
+        (r"SELECT relname FROM pg_class WHERE relname ~ '^\msens' AND relkind = 'r'", "sensors"),
+        (
+            "SELECT format_type(1042, -1), format_type(1042, 7), format_type(1042, NULL)",
+            "bpchar|character(3)|character",
+        ),
         (
             "SELECT c.relname FROM pg_catalog.pg_class c WHERE c.relkind OPERATOR(pg_catalog.=) ANY (array['m', 'r']) \
              AND c.relnamespace OPERATOR(pg_catalog.=) 'public'::regnamespace ORDER BY 1",
