@@ -10,7 +10,7 @@ use super::json::json_row;
 use super::names::{function_name, ident};
 use super::patterns::{LastPattern, like};
 use super::select_sort::sort;
-use super::typing::{first_subscript, type_of};
+use super::typing::{first_subscript, type_as_written, type_of};
 use super::value::{Value, key_of};
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
@@ -423,6 +423,11 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
         && let Some(fields) = frame.fields(&ident(table))
     {
         return Ok(json_row(&fields));
+    }
+    if name == "pg_typeof"
+        && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_slice()
+    {
+        return call(context, "regtype", &[Value::Int(i64::from(type_as_written(context, value, frame)))]);
     }
     if !is_aggregate(function) {
         let mut values = Vec::with_capacity(list.args.len());
