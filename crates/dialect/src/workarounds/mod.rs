@@ -88,11 +88,13 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::statement_words::write_statements(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_at_operators(tokens);
-    syntax::tokens::address_words::write_addresses(tokens);
+    syntax::tokens::typed_texts::write_casts(tokens);
+    syntax::tokens::address_words::join_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
     syntax::tokens::variadic::open_variadic(tokens);
+    syntax::tokens::empty_selects::complete_empty_selects(tokens);
     syntax::tokens::nested_queries::name_first_queries(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)
