@@ -177,11 +177,10 @@ fn name_columns(select: &mut Select, side: Side) {
 /// name that DataFusion gives it. That of a subquery is the name of its column; a long text is no heading.
 fn alias_of_unnamed(expr: &Expr, is_new: bool, position: usize, side: Side) -> Option<Ident> {
     let text = text_of(expr);
+    let keeps_name = is_new && (matches!(expr, Expr::Subquery(_)) || text.len() > HEADING_BYTES_MAX);
     match side {
         // The depth tells it apart from the same expression in an inner query, of which this one may select `*`.
-        Side::First { depth } if !is_new || !(matches!(expr, Expr::Subquery(_)) || text.len() > HEADING_BYTES_MAX) => {
-            Some(distinct(&text, depth * BESIDE_STARS + position))
-        }
+        Side::First { depth } if !keeps_name => Some(distinct(&text, depth * BESIDE_STARS + position)),
         Side::Other if !is_new => Some(distinct(&text, position)),
         Side::First { .. } | Side::Other => None,
     }
