@@ -50,8 +50,8 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
         ("SELECT current_database(), current_user, current_schema()", "air|me|public"),
         (r"SELECT relname FROM pg_class WHERE relname ~ '^\msens' AND relkind = 'r'", "sensors"),
         (
-            "SELECT pg_typeof(relname), pg_typeof(oid), pg_typeof(1), pg_typeof('x'), pg_typeof('x'::text) FROM pg_class \
-             WHERE relname = 'sensors'",
+            "SELECT pg_typeof(relname), pg_typeof(oid), pg_typeof(1), pg_typeof('x'), pg_typeof('x'::text) \
+             FROM pg_class WHERE relname = 'sensors'",
             "name|oid|integer|unknown|text",
         ),
         (

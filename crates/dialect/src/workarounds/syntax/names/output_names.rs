@@ -2,7 +2,7 @@
 //! get a unique name with a mark. The mark and the text after it are removed when the answer is shown.
 //!
 //! In a subquery, a cast is named after the column that it casts, and a function after itself, as in PostgreSQL. Other
-//! expressions are named by their texts. DataFusion names all of them by texts of its own, and leaves casts out of them.
+//! expressions are named by their texts. DataFusion names all of them by texts of its own, without casts.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478) and
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
