@@ -16,5 +16,6 @@ pub(crate) mod row_fields;
 pub(crate) mod statement_words;
 pub(crate) mod texts;
 pub(crate) mod typed_texts;
+pub(crate) mod using_aliases;
 pub(crate) mod variadic;
 pub(crate) mod words;
