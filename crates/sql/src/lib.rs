@@ -35,6 +35,7 @@ pub use atsdb_dialect::functions::base::text_types::AddressType;
 pub use atsdb_dialect::functions::numbers::sizes::pretty_size;
 pub use atsdb_dialect::functions::session::lock_table::{HeldLock, LockKey, LockMode};
 pub use atsdb_dialect::functions::session::version::{POSTGRES_VERSION, version_text};
+pub use atsdb_dialect::functions::texts::expressions::TextPattern;
 pub use atsdb_dialect::functions::texts::strings::identifier;
 pub use atsdb_dialect::parse::statement::{items_of_answer, parse_answer};
 pub use atsdb_dialect::parse::with_clause::CHANGES_AFTER_WITH;

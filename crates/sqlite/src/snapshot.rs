@@ -164,8 +164,9 @@ const KEYS_OF_SLICE: &str = "SELECT id, slice_start, time_min, time_max FROM ats
 const KEYS_SINCE: &str = "SELECT id, slice_start, time_min, time_max FROM atsdb_chunk NOT INDEXED
     WHERE id > ?2 AND table_id = ?1 AND stage IS NULL ORDER BY id";
 
-const CHUNK: &str = "SELECT id, slice_start, time_min, time_max, sealed, row_count, byte_count, descriptor
-    FROM atsdb_chunk NOT INDEXED WHERE id = ?2 AND table_id = ?1 AND stage IS NULL";
+/// The chunks from one number to another.
+const CHUNKS: &str = "SELECT id, slice_start, time_min, time_max, sealed, row_count, byte_count, descriptor
+    FROM atsdb_chunk NOT INDEXED WHERE id BETWEEN ?2 AND ?3 AND table_id = ?1 AND stage IS NULL ORDER BY id";
 
 /// The index leads to the rows of a stage, all of which are read.
 const STAGED_CHUNKS: &str = "SELECT id, slice_start, time_min, time_max, sealed, row_count, byte_count, descriptor
@@ -227,15 +228,21 @@ fn visible_chunks(
     newest: ChunkId,
 ) -> Attempt<Vec<ChunkEntry>> {
     let list = lists.read(table, &mut ListReader { connection, table })?;
-    let mut statement = connection.prepare_cached(CHUNK)?;
-    let mut entries = Vec::new();
-    for key in list.overlapping(range).filter(|key| key.id > newest.0) {
-        let entry = statement.query_row([table.0, key.id], |row| entry(row, table)).optional()?;
-        // The row must agree with the list.
-        let agrees = |entry: &ChunkEntry| chunk_key_of(entry) == *key;
-        entries.push(entry.filter(agrees).ok_or_else(|| {
-            damaged(&format!("chunk {} of table {} is damaged: its row and its index disagree", key.id, table.0))
-        })?);
+    let keys: Vec<&ChunkKey> = list.overlapping(range).filter(|key| key.id > newest.0).collect();
+    let mut statement = connection.prepare_cached(CHUNKS)?;
+    let mut entries = Vec::with_capacity(keys.len());
+    // A range without gaps has no rows of other tables, and each of its rows is in the list.
+    for run in keys.chunk_by(|one, next| one.id.checked_add(1) == Some(next.id)) {
+        let (first, last) = (run[0].id, run[run.len() - 1].id);
+        let mut rows = statement.query_map([table.0, first, last], |row| entry(row, table))?;
+        for key in run {
+            let entry = rows.next().transpose()?;
+            // The row must agree with the list.
+            let agrees = |entry: &ChunkEntry| chunk_key_of(entry) == **key;
+            entries.push(entry.filter(agrees).ok_or_else(|| {
+                damaged(&format!("chunk {} of table {} is damaged: its row and its index disagree", key.id, table.0))
+            })?);
+        }
     }
     Ok(entries)
 }

@@ -4,14 +4,13 @@
 use crate::text::identifiers::Spellings;
 use crate::text::written_schemas::{WrittenName, written_names};
 use crate::workarounds::Stars;
-use crate::workarounds::output_names::{distinct, name_of, plain_name, shown, tell_casts_apart, text_of};
+use crate::workarounds::output_names::{
+    HEADING_BYTES_MAX, distinct, name_of, plain_name, shown, tell_casts_apart, text_of,
+};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// An expression with a longer text gets its name from DataFusion.
-const HEADING_BYTES_MAX: usize = 120;
 
 /// The names of the outermost SELECT; `None` keeps the name in the plan. A `*` stands for any number of columns between
 /// those before the first and those after the last.

@@ -187,6 +187,7 @@ fn parse_with<T>(
 /// Rewrites a parsed statement for the planner.
 fn settled(mut statement: Ast, scope: Scope<'_>, position: SourcePosition) -> Result<Ast> {
     refuse_changes_in_with(&statement)?;
+    workarounds::name_merged_columns(&mut statement);
     settle_with(&mut statement);
     name_schemas(&mut statement, scope);
     alias_shared_names(&mut statement)?;

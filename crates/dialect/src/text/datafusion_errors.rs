@@ -153,8 +153,9 @@ fn from_schema(error: &SchemaError) -> Error {
         return sql_error(error.to_string());
     };
     let shown = valid_fields.iter().map(|column| column.name.as_str());
-    // The columns for row locations are not shown to users.
-    let names: Vec<&str> = shown.filter(|name| !name.starts_with(char::is_control)).collect();
+    // The columns for row locations are not shown to users, nor is the mark behind a name that makes it unique.
+    let shown = shown.filter(|name| !name.starts_with(char::is_control));
+    let names: Vec<&str> = shown.filter_map(|name| name.split('\u{1}').next()).collect();
     let error = match &field.relation {
         Some(relation) => sql_error(format!("no column named {} in {relation}", field.name)),
         None => sql_error(format!("no column named {}", field.name)),

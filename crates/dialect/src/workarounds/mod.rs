@@ -59,6 +59,7 @@ pub use syntax::tokens::created_columns::CREATED_QUERY;
 pub use syntax::tokens::dialect::StatementDialect;
 pub use syntax::tokens::merge_words::{DEFAULT_VALUES, NOTHING};
 pub use syntax::tokens::statement_words::{OVERRIDING_SYSTEM, OVERRIDING_USER};
+pub use syntax::tokens::using_aliases::name_merged_columns;
 pub use times::date_trunc::{DateTrunc, cut as cut_by_unit};
 pub use times::words::{has_time_words, read_time_words};
 pub use untyped::array_constants::write_array_constants;
@@ -88,11 +89,14 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::statement_words::write_statements(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_at_operators(tokens);
-    syntax::tokens::address_words::write_addresses(tokens);
+    syntax::tokens::typed_texts::write_casts(tokens);
+    syntax::tokens::address_words::join_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
     syntax::tokens::variadic::open_variadic(tokens);
+    syntax::tokens::using_aliases::keep_using_aliases(tokens);
+    syntax::tokens::empty_selects::complete_empty_selects(tokens);
     syntax::tokens::nested_queries::name_first_queries(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)

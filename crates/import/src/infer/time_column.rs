@@ -130,10 +130,21 @@ fn may_count_time(facts: &Facts) -> bool {
     are_numbers && (facts.epoch_unit().is_some() || facts.digit_bounds().is_some())
 }
 
-/// Whether a name has a word for times in it: `MESS_DATUM`, `__REALTIME_TIMESTAMP`.
+/// Words for times, as names of columns have them beside other words.
+const TIME_WORDS: [&str; 9] =
+    ["time", "date", "datetime", "timestamp", "datum", "zeit", "uhrzeit", "zeitpunkt", "zeitstempel"];
+
+/// Whether one of the words of a name is a word for times: `MESS_DATUM`, `__REALTIME_TIMESTAMP`, `eventTime`.
 fn mentions_time(name: &str) -> bool {
-    let name = name.to_lowercase();
-    ["time", "date", "datum", "zeit"].iter().any(|word| name.contains(word))
+    let (mut words, mut is_behind_small) = (String::with_capacity(name.len()), false);
+    for letter in name.chars() {
+        if letter.is_uppercase() && is_behind_small {
+            words.push(' ');
+        }
+        is_behind_small = letter.is_lowercase();
+        words.extend(letter.to_lowercase());
+    }
+    words.split(|letter: char| !letter.is_alphabetic()).any(|word| TIME_WORDS.contains(&word))
 }
 
 /// Finds the columns that `--time` names.

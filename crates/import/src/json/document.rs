@@ -191,24 +191,41 @@ fn keyed_note(keyed: &KeyedObjects) -> String {
 }
 
 /// Whether a document is a list of lists with nothing but objects in them, as far as its beginning shows:
-/// `[[{"v": 1}, {"v": 2}], [{"v": 3}]]`.
+/// `[[{"v": 1}, {"v": 2}], [{"v": 3}]]`. Some of the lists may be empty.
 fn has_lists_of_objects(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-    let Some(list) = text.strip_prefix(b"[").and_then(|lists| lists.trim_ascii_start().strip_prefix(b"[")) else {
-        return false;
-    };
-    let mut rest = list.trim_ascii_start();
-    while rest.starts_with(b"{") {
-        match json_text::first_nested(rest) {
-            Ok(Some(end)) => rest = rest[end..].trim_ascii_start(),
-            cut_off => return cut_off.is_ok(),
-        }
-        match rest.split_first() {
+    let Some(lists) = text.strip_prefix(b"[") else { return false };
+    let (mut rest, mut object_count) = (lists.trim_ascii_start(), 0);
+    loop {
+        let Some(list) = rest.strip_prefix(b"[") else { return rest.is_empty() && object_count > 0 };
+        let Some((count, behind)) = objects_of_list(list) else { return false };
+        object_count += count;
+        match behind.trim_ascii_start().split_first() {
             Some((b',', more)) => rest = more.trim_ascii_start(),
-            other => return other.is_none_or(|(byte, _)| *byte == b']'),
+            other => return object_count > 0 && other.is_none_or(|(byte, _)| *byte == b']'),
         }
     }
-    rest.is_empty() && list.trim_ascii_start().starts_with(b"{")
+}
+
+/// The number of objects in a list, whose bracket is before these bytes, and the bytes behind the list. `None` if it
+/// has another item. A list that is cut off ends there.
+fn objects_of_list(list: &[u8]) -> Option<(usize, &[u8])> {
+    let mut rest = list.trim_ascii_start();
+    if let Some(behind) = rest.strip_prefix(b"]") {
+        return Some((0, behind));
+    }
+    let mut count = 0;
+    while rest.starts_with(b"{") {
+        count += 1;
+        let end = json_text::first_nested(rest).ok()?.unwrap_or(rest.len());
+        match rest[end..].trim_ascii_start().split_first() {
+            Some((b',', more)) => rest = more.trim_ascii_start(),
+            Some((b']', behind)) => return Some((count, behind)),
+            Some(_) => return None,
+            None => return Some((count, &rest[rest.len()..])),
+        }
+    }
+    rest.is_empty().then_some((count, rest))
 }
 
 /// Whether the document has `"type": "FeatureCollection"` at its beginning.

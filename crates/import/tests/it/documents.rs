@@ -31,6 +31,13 @@ fn objects_in_lists_of_a_list_are_records() {
     let history = json("[[{\"id\":\"a\",\"v\":1},{\"v\":2}],\n [{\"id\":\"b\",\"v\":3}]]\n").unwrap();
     assert_eq!(history.columns(), ["id text", "v int64"]);
     assert_eq!((history.texts("v"), history.null_count("id")), (vec!["1".into(), "2".into(), "3".into()], 1));
+    // Some lists may have none.
+    let pages = json("[[],\n[{\"v\":1}], [ ]]").unwrap();
+    assert_eq!((pages.columns(), pages.texts("v")), (vec!["v int64".into()], vec!["1".into()]));
+    // A list of other values makes all of them arrays.
+    let mixed = json("[[{\"v\":1}],[5,{\"v\":2}]]").unwrap();
+    assert_eq!(mixed.columns(), ["column1 text", "column2 text"]);
+    assert_eq!(mixed.texts("column2"), ["∅", "{\"v\":2}"]);
     // Beside other values, the objects are fields of arrays.
     let arrays = json("[[{\"v\":1},5],[{\"v\":2},6]]").unwrap();
     assert_eq!(arrays.columns(), ["column1 text", "column2 int64"]);

@@ -112,6 +112,9 @@ fn times_of_day_and_likely_times_that_are_not_used_are_noted() {
     assert!(counted.contains("name it: --time column2"), "{counted}");
     let plain = csv("id,measured_datetime\n7,x1\n8,x2\n");
     assert!(plain.report.notes.join("\n").contains("name it: --time measured_datetime"), "{:?}", plain.report.notes);
+    // Words in which others end are other words.
+    let plain = csv("candidate,update,eventTime\nx1,y1,z1\nx2,y2,z2\n");
+    assert!(plain.report.notes.join("\n").contains("name it: --time eventTime"), "{:?}", plain.report.notes);
 }
 
 #[test]

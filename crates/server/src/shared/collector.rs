@@ -1,10 +1,13 @@
 //! A collector of OpenTelemetry, which takes requests over HTTP.
 
+use super::clock;
 use atsdb::{Error, Result};
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc::sync_channel;
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 /// The port of collectors for OTLP over HTTP.
 const PORT: u16 = 4318;
@@ -12,8 +15,8 @@ const PORT: u16 = 4318;
 /// The path for traces.
 const PATH: &str = "/v1/traces";
 
-/// How long connecting, sending and answering may take, each.
-const TIME_MAX: Duration = Duration::from_secs(2);
+/// How long a request may take, from the look-up of the collector's name to its answer.
+pub(super) const REQUEST_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The maximum number of bytes of the line with the status.
 const STATUS_BYTES_MAX: u64 = 1 << 10;
@@ -53,11 +56,9 @@ impl Collector {
         })
     }
 
-    /// Sends a body of JSON. Any status but 2xx is an error.
-    pub(crate) fn post(&self, body: &str) -> io::Result<()> {
-        let mut stream = self.connect()?;
-        stream.set_write_timeout(Some(TIME_MAX))?;
-        stream.set_read_timeout(Some(TIME_MAX))?;
+    /// Sends a body of JSON. Any status but 2xx is an error, and so is an answer that has not come at a time.
+    pub(crate) fn post(&self, body: &str, until: Instant) -> io::Result<()> {
+        let mut stream = StreamUntil { stream: self.connect(until)?, until };
         let head = format!(
             "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
              Connection: close\r\n\r\n",
@@ -78,16 +79,63 @@ impl Collector {
     }
 
     /// Connects to the first of its addresses that accepts.
-    fn connect(&self) -> io::Result<TcpStream> {
+    fn connect(&self, until: Instant) -> io::Result<TcpStream> {
         let mut failed = io::Error::other("the name of the collector has no address");
-        for address in self.authority.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, TIME_MAX) {
+        for address in self.addresses(until)? {
+            match TcpStream::connect_timeout(&address, time_left(until)?) {
                 Ok(stream) => return Ok(stream),
                 Err(error) => failed = error,
             }
         }
         Err(failed)
     }
+
+    /// Looks its name up. The system's look-up has no time limit, so a thread of its own waits for it.
+    fn addresses(&self, until: Instant) -> io::Result<Vec<SocketAddr>> {
+        if let Ok(address) = self.authority.parse() {
+            return Ok(vec![address]);
+        }
+        let (sender, receiver) = sync_channel(1);
+        let authority = self.authority.clone();
+        Builder::new().name("atsdb-lookup".to_owned()).spawn(move || {
+            // Nobody may wait for the addresses any more.
+            let _ = sender.send(authority.to_socket_addrs().map(Vec::from_iter));
+        })?;
+        receiver.recv_timeout(time_left(until)?).map_err(|_| late())?
+    }
+}
+
+/// A connection whose reads and writes end at a time.
+struct StreamUntil {
+    stream: TcpStream,
+    until: Instant,
+}
+
+impl Read for StreamUntil {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(Some(time_left(self.until)?))?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for StreamUntil {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(time_left(self.until)?))?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// The time until then, which is not zero.
+fn time_left(until: Instant) -> io::Result<Duration> {
+    Some(until.saturating_duration_since(clock::now())).filter(|left| !left.is_zero()).ok_or_else(late)
+}
+
+fn late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the collector has not answered in time")
 }
 
 impl fmt::Display for Collector {
@@ -99,6 +147,7 @@ impl fmt::Display for Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
 
     #[test]
     fn addresses_have_a_port_and_a_path() {
@@ -125,5 +174,31 @@ mod tests {
             let error = Collector::parse(url).unwrap_err();
             assert_eq!(error.kind(), atsdb::ErrorKind::Usage, "{url}");
         }
+    }
+
+    #[test]
+    fn an_answer_in_small_pieces_has_no_more_time_than_another() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let collector = Collector::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let answering = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // The line with the status does not end before the connection does.
+            while stream.write_all(b"H").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let started = clock::now();
+        let error = collector.post("{}", started + Duration::from_millis(200)).unwrap_err();
+        assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+        answering.join().unwrap();
+    }
+
+    #[test]
+    fn a_name_is_looked_up_within_the_time() {
+        let collector = Collector::parse("http://localhost:1").unwrap();
+        assert!(!collector.addresses(clock::now() + Duration::from_secs(60)).unwrap().is_empty());
+        let error = collector.addresses(clock::now()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
     }
 }

@@ -4,18 +4,17 @@
 //! or absent never holds up a statement: spans that find no room are dropped and counted.
 
 use super::clock;
-use super::collector::Collector;
+use super::collector::{Collector, REQUEST_TIME_MAX};
 use super::log::{Log, LogLevel};
 use super::metrics::{Counter, Metrics};
 use super::span::StatementSpan;
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use serde_json::json;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The maximum number of spans that wait to be sent.
 const WAITING_MAX: usize = 4_096;
@@ -34,7 +33,7 @@ pub(crate) struct Traces(Option<Arc<Inner>>);
 struct Inner {
     waiting: SyncSender<Message>,
     dropped: Counter,
-    is_ending: Arc<AtomicBool>,
+    end: Arc<OnceLock<Instant>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -50,7 +49,8 @@ struct Exporter {
     log: Log,
     sent: Counter,
     dropped: Counter,
-    is_ending: Arc<AtomicBool>,
+    /// When it ends at the latest, once that is decided.
+    end: Arc<OnceLock<Instant>>,
 }
 
 impl Traces {
@@ -59,13 +59,13 @@ impl Traces {
         let sent = metrics.counter("atsdb_traces_sent_total", "Traces of statements that the collector has accepted.");
         let dropped = "Traces of statements that the collector did not accept, or that found no room.";
         let dropped = metrics.counter("atsdb_traces_dropped_total", dropped);
-        let is_ending = Arc::new(AtomicBool::new(false));
+        let end = Arc::new(OnceLock::new());
         let (waiting, receiver) = sync_channel(WAITING_MAX);
-        let exporter = Exporter { collector, log, sent, dropped: dropped.clone(), is_ending: Arc::clone(&is_ending) };
+        let exporter = Exporter { collector, log, sent, dropped: dropped.clone(), end: Arc::clone(&end) };
         let thread = Builder::new().name("atsdb-traces".to_owned()).spawn(move || exporter.run(&receiver));
         let thread =
             thread.map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")))?;
-        Ok(Self(Some(Arc::new(Inner { waiting, dropped, is_ending, thread: Mutex::new(Some(thread)) }))))
+        Ok(Self(Some(Arc::new(Inner { waiting, dropped, end, thread: Mutex::new(Some(thread)) }))))
     }
 
     /// Sends the span that `span` makes, if there is a collector.
@@ -76,11 +76,12 @@ impl Traces {
         }
     }
 
-    /// Sends what still waits. A collector that does not accept it is not tried again.
+    /// Sends what still waits, for as long as one request may take. A collector that does not accept it is not tried
+    /// again.
     pub(crate) fn finish(&self) {
         let Some(inner) = &self.0 else { return };
         let Some(thread) = inner.thread.lock().take() else { return };
-        inner.is_ending.store(true, Ordering::Relaxed);
+        let _ = inner.end.set(clock::now() + REQUEST_TIME_MAX);
         // An error means that the thread has ended.
         let _ = inner.waiting.send(Message::End);
         let _ = thread.join();
@@ -104,7 +105,7 @@ impl Exporter {
                 next = receiver.recv_timeout(until.saturating_duration_since(clock::now())).ok();
             }
             let is_accepted = spans.is_empty() || self.send(&spans, was_accepted);
-            if !is_accepted && self.is_ending.load(Ordering::Relaxed) {
+            if !is_accepted && self.end.get().is_some() {
                 let left = receiver.try_iter().filter(|message| matches!(message, Message::Span(_))).count();
                 self.dropped.add(u64::try_from(left).unwrap_or(u64::MAX));
                 return;
@@ -119,7 +120,9 @@ impl Exporter {
     /// Sends spans, and returns whether the collector has accepted them. Only the first of several failures is logged.
     fn send(&self, spans: &[StatementSpan], was_accepted: bool) -> bool {
         let count = u64::try_from(spans.len()).unwrap_or(u64::MAX);
-        match self.collector.post(&StatementSpan::request(spans)) {
+        let until = clock::now() + REQUEST_TIME_MAX;
+        let until = self.end.get().map_or(until, |end| until.min(*end));
+        match self.collector.post(&StatementSpan::request(spans), until) {
             Ok(()) => {
                 self.sent.add(count);
                 true
@@ -212,6 +215,32 @@ mod tests {
         assert!(written.contains("503 Service Unavailable"), "{written}");
         let dropped = metrics.counter("atsdb_traces_dropped_total", "").value();
         assert_eq!(usize::try_from(dropped).unwrap(), REQUEST_SPANS_MAX + 1);
+    }
+
+    #[test]
+    fn the_end_waits_no_longer_than_one_request_may_take() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let collector = Collector::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let metrics = Metrics::default();
+        let traces = Traces::to(collector, &metrics, Log::new(LogOptions::default())).unwrap();
+        let request_count = WAITING_MAX / REQUEST_SPANS_MAX;
+        // All requests together take three times as long.
+        let pause = REQUEST_TIME_MAX * 3 / u32::try_from(request_count).unwrap();
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(pause);
+                accepted(&listener, "200 OK");
+            }
+        });
+        for _ in 0..WAITING_MAX {
+            traces.send(span);
+        }
+        let started = clock::now();
+        traces.finish();
+        assert!(started.elapsed() < REQUEST_TIME_MAX * 2, "{:?}", started.elapsed());
+        let count = |name: &str| usize::try_from(metrics.counter(name, "").value()).unwrap();
+        let (sent, dropped) = (count("atsdb_traces_sent_total"), count("atsdb_traces_dropped_total"));
+        assert!(sent > 0 && dropped > 0 && sent + dropped == WAITING_MAX, "{sent} {dropped}");
     }
 
     #[test]

@@ -74,6 +74,17 @@ fn an_answer_stays_the_same() {
 }
 
 #[test]
+fn all_of_many_reads_are_answered_in_their_order() {
+    let served = Served::with_tables();
+    let reads: Vec<String> = (0..100).map(|number| format!("SELECT {number} AS n")).collect();
+    for ask in [query, extended] {
+        let messages: Vec<Vec<u8>> = reads.iter().map(|sql| ask(sql)).collect();
+        let expected: Vec<_> = messages.iter().flat_map(|one| replies(&served, std::slice::from_ref(one))).collect();
+        assert_eq!(replies(&served, &messages), expected);
+    }
+}
+
+#[test]
 fn an_error_between_them_ends_only_its_own_message() {
     let served = Served::with_tables();
     let sql = point("s1", 0);

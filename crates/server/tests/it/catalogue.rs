@@ -48,6 +48,16 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
             "PRIMARY KEY|id\nUNIQUE|name",
         ),
         ("SELECT current_database(), current_user, current_schema()", "air|me|public"),
+        (r"SELECT relname FROM pg_class WHERE relname ~ '^\msens' AND relkind = 'r'", "sensors"),
+        (
+            "SELECT pg_typeof(relname), pg_typeof(oid), pg_typeof(1), pg_typeof('x'), pg_typeof('x'::text) \
+             FROM pg_class WHERE relname = 'sensors'",
+            "name|oid|integer|unknown|text",
+        ),
+        (
+            "SELECT format_type(1042, -1), format_type(1042, 7), format_type(1042, NULL)",
+            "bpchar|character(3)|character",
+        ),
         (
             "SELECT c.relname FROM pg_catalog.pg_class c WHERE c.relkind OPERATOR(pg_catalog.=) ANY (array['m', 'r']) \
              AND c.relnamespace OPERATOR(pg_catalog.=) 'public'::regnamespace ORDER BY 1",

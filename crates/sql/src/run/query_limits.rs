@@ -9,6 +9,9 @@
 #![expect(clippy::disallowed_methods, reason = "the time limit of a query")]
 
 use atsdb_core::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::time::{Duration, Instant};
 
 /// How often a waiting thread checks.
@@ -35,7 +38,7 @@ impl QueryLimits {
     pub(crate) fn begin(memory_bytes: usize, time_limit: Option<Duration>) -> Self {
         let allowed = (memory_bytes / 2).saturating_add(memory_bytes).saturating_add(SLACK_BYTES);
         let now = Instant::now();
-        let resident_bytes_max = resident_bytes().map(|resident| resident.saturating_add(allowed));
+        let resident_bytes_max = resident_bytes(now).map(|resident| resident.saturating_add(allowed));
         Self { started: now, checked: now, time_limit, resident_bytes_max }
     }
 
@@ -67,16 +70,50 @@ impl QueryLimits {
             return Ok(None);
         }
         self.checked = now;
-        let is_short = matches!((self.resident_bytes_max, resident_bytes()), (Some(most), Some(now)) if now > most);
+        let is_short = matches!((self.resident_bytes_max, resident_bytes(now)), (Some(most), Some(now)) if now > most);
         Ok(is_short.then_some(now))
     }
 }
 
-/// The memory in use by the process, if the system reports it.
-fn resident_bytes() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
-    pages.checked_mul(PAGE_BYTES)
+/// The memory in use by the process, if the system reports it. It is that of at most [`CHECK_EVERY`] ago.
+fn resident_bytes(now: Instant) -> Option<usize> {
+    static OF_PROCESS: Mutex<ResidentMemory> = Mutex::new(ResidentMemory { file: None, last: None });
+    OF_PROCESS.lock().bytes(now)
+}
+
+/// Reads the memory in use by the process, from a file that stays open.
+struct ResidentMemory {
+    /// The file, and the process that has opened it: in a process that it has forked, it would still be about itself.
+    file: Option<(u32, File)>,
+    /// What was read last, and when.
+    last: Option<(Instant, Option<usize>)>,
+}
+
+impl ResidentMemory {
+    fn bytes(&mut self, now: Instant) -> Option<usize> {
+        match self.last.filter(|(read, _)| now.duration_since(*read) < CHECK_EVERY) {
+            Some((_, bytes)) => bytes,
+            None => {
+                let bytes = self.read();
+                self.last = Some((now, bytes));
+                bytes
+            }
+        }
+    }
+
+    fn read(&mut self) -> Option<usize> {
+        let process = std::process::id();
+        let opened = self.file.take().filter(|(opener, _)| *opener == process);
+        let (_, file) = match opened {
+            Some(opened) => self.file.insert(opened),
+            None => self.file.insert((process, File::open("/proc/self/statm").ok()?)),
+        };
+        let mut text = String::new();
+        file.rewind().ok()?;
+        file.read_to_string(&mut text).ok()?;
+        let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
+        pages.checked_mul(PAGE_BYTES)
+    }
 }
 
 #[cfg(test)]
@@ -88,11 +125,28 @@ mod tests {
         let mut limits = QueryLimits::begin(2 << 30, None);
         std::thread::sleep(CHECK_EVERY);
         assert_eq!(limits.check().unwrap(), None);
-        let Some(resident) = resident_bytes() else { return };
+        let Some(resident) = resident_bytes(Instant::now()) else { return };
         assert!(resident > 1 << 20);
         std::thread::sleep(CHECK_EVERY);
         // Other tests in this process allocate and free memory at the same time.
         assert!(QueryLimits { resident_bytes_max: Some(1), ..limits }.check().unwrap().is_some());
+    }
+
+    #[test]
+    fn memory_is_not_read_for_each_query() {
+        let mut memory = ResidentMemory { file: None, last: None };
+        let now = Instant::now();
+        if memory.bytes(now).is_none() {
+            return;
+        }
+        // No process has so little.
+        memory.last = Some((now, Some(1)));
+        assert_eq!(memory.bytes(now + CHECK_EVERY / 2), Some(1));
+        // The file is read again from its start.
+        for checks in 1..3 {
+            let bytes = memory.bytes(now + CHECK_EVERY * checks).unwrap();
+            assert!(bytes > 1 << 20, "{bytes}");
+        }
     }
 
     #[test]

@@ -273,36 +273,42 @@ impl Session {
 
     /// `DROP INDEX name [ON table]`. Without a schema and a table, the index is that of the first schema of the search
     /// path that has one of this name, and only one table of this schema may have it. The index of a constraint is
-    /// dropped with the constraint; with a table, as MySQL writes it, `DROP INDEX` drops the constraint.
+    /// dropped with the constraint; with a table, as MySQL writes it, `DROP INDEX` drops the constraint. If one of
+    /// several indexes cannot be dropped, none is.
     pub(super) fn drop_index(
         &self,
         names: &[ObjectName],
         table: Option<&ObjectName>,
         if_exists: bool,
     ) -> Result<Answer> {
-        let tables = match table {
+        self.retried(|| self.drop_indexes_once(names, table, if_exists))?;
+        Ok(Answer::Done { verb: "DROP INDEX", row_count: None })
+    }
+
+    fn drop_indexes_once(&self, names: &[ObjectName], table: Option<&ObjectName>, if_exists: bool) -> Result<()> {
+        let before = match table {
             Some(name) => vec![self.base_table(name)?],
             None => self.tables()?,
         };
         let path = self.search_path();
+        // With the definitions that the statement leaves.
+        let mut tables = before.clone();
         for name in names {
             let (written, named) = (name, TableName::of(name)?);
             let schemas = if table.is_some() { vec![named.schema.clone()] } else { named.schemas(&path) };
             let name = named.name;
             let holds = |of: &TableDefinition| of.index(&name).is_some() || of.key_position(&name).is_some();
-            let all_holders: Vec<&Table> = tables.iter().filter(|table| holds(&table.definition)).collect();
+            let all_holders: Vec<usize> = (0..tables.len()).filter(|at| holds(&tables[*at].definition)).collect();
             let holders_in = |schema: &NamedSchema| {
-                all_holders.iter().copied().filter(|table| schema.has(table)).collect::<Vec<&Table>>()
+                all_holders.iter().copied().filter(|at| schema.has(&tables[*at])).collect::<Vec<usize>>()
             };
             let found = schemas.iter().map(holders_in).find(|holders| !holders.is_empty());
             match found.unwrap_or_default().as_slice() {
                 [holder] => {
-                    let mut definition = holder.definition.clone();
                     if table.is_none() {
-                        refuse_index_of_constraint(holder, &name)?;
+                        refuse_index_of_constraint(&tables[*holder], &name)?;
                     }
-                    drop_index(&mut definition, &name)?;
-                    self.redefine(holder, definition)?;
+                    drop_index(&mut tables[*holder].definition, &name)?;
                 }
                 [] if if_exists => self.skip_missing("index", written),
                 [] => {
@@ -313,17 +319,20 @@ impl Session {
                         [] => unknown,
                         [other, ..] => unknown.with_hint(format!(
                             "table {} has one of this name: write its schema, too",
-                            exact_name(other)
+                            exact_name(&tables[*other])
                         )),
                     });
                 }
                 holders @ [first, ..] => {
                     return Err(sql_error(format!("{} tables have an index named {name}", holders.len()))
-                        .with_hint(format!("say which: DROP INDEX {name} ON {}", exact_name(first))));
+                        .with_hint(format!("say which: DROP INDEX {name} ON {}", exact_name(&tables[*first]))));
                 }
             }
         }
-        Ok(Answer::Done { verb: "DROP INDEX", row_count: None })
+        self.with_batch(|batch| {
+            let mut changed = before.iter().zip(&tables).filter(|(from, to)| from.definition != to.definition);
+            changed.try_for_each(|(from, to)| batch.redefine(from, to.definition.clone()).map(drop))
+        })
     }
 
     pub(super) fn truncate(&self, truncate: &Truncate) -> Result<Answer> {

@@ -150,6 +150,7 @@ fn groups_that_are_not_chosen_by_a_limit_alone_are_all_aggregated() {
         "SELECT v, sensor, count(DISTINCT status) FROM t GROUP BY ROLLUP (v, sensor) LIMIT 3",
         "SELECT odd, count(DISTINCT sensor) FROM t GROUP BY odd LIMIT 3",
         "SELECT count(DISTINCT sensor) FROM t LIMIT 3",
+        "SELECT v, array_agg(sensor ORDER BY random()) FROM t GROUP BY v LIMIT 3",
         "SELECT sensor, avg(v) FROM t GROUP BY sensor LIMIT 3",
         // Groups in order are complete before all rows are read.
         "SELECT value, count(*) FROM generate_series(1, 1000) GROUP BY value LIMIT 3",

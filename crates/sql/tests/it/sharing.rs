@@ -54,6 +54,26 @@ fn a_session_that_is_interrupted_is_the_only_one() {
 }
 
 #[test]
+fn two_sessions_drop_the_indexes_of_one_table() {
+    let (first, _directory) = session("memory");
+    execute(&first, "CREATE TABLE t (a BIGINT, b BIGINT)").unwrap();
+    for number in 0..40 {
+        execute(&first, &format!("CREATE INDEX i{number} ON t (a)")).unwrap();
+    }
+    let second = first.sharing();
+    std::thread::scope(|scope| {
+        for (session, numbers) in [(&first, 0..20), (&second, 20..40)] {
+            scope.spawn(move || {
+                for number in numbers {
+                    execute(session, &format!("DROP INDEX i{number}")).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(ask(&first, "SELECT count(*) FROM atsdb.indexes"), ["0"]);
+}
+
+#[test]
 fn stopped_queries_that_hold_all_threads_do_not_keep_the_next_one_waiting() {
     let (first, _directory) = session("memory");
     let second = first.sharing();

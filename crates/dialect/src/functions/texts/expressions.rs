@@ -2,7 +2,8 @@
 //! are matched by an engine that backtracks, whose number of steps is limited, because it could take for ever.
 
 use crate::text::backtracking_patterns::for_backtracking;
-use crate::text::datafusion_errors::external;
+use crate::text::datafusion_errors::{external, from_datafusion};
+use crate::text::pattern_escapes::with_rust_escapes;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::common::{DataFusionError, Result, exec_err};
 use regex::Regex;
@@ -125,6 +126,26 @@ impl Expression {
     }
 }
 
+/// The compiled pattern of `~` or `~*`, for those who match texts without a plan.
+pub struct TextPattern(Expression);
+
+impl TextPattern {
+    /// Compiles a pattern as PostgreSQL writes it. Its dots match the ends of lines.
+    ///
+    /// Errors: the pattern is not a regular expression, or is too large.
+    pub fn new(pattern: &str, ignores_case: bool) -> atsdb_core::Result<Self> {
+        let pattern = with_rust_escapes(&format!("(?s){pattern}"))?;
+        expression_of(&pattern, if ignores_case { "i" } else { "" }).map(Self).map_err(from_datafusion)
+    }
+
+    /// Whether a text has a match.
+    ///
+    /// Errors: matching takes too many steps, because of look-around or references to groups.
+    pub fn matches(&self, text: &str) -> atsdb_core::Result<bool> {
+        self.0.is_match(text).map_err(from_datafusion)
+    }
+}
+
 /// An error of the engine that backtracks.
 fn failed(error: fancy_regex::Error) -> DataFusionError {
     external(match error {
@@ -186,7 +207,6 @@ impl Groups<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::datafusion_errors::from_datafusion;
 
     #[test]
     fn few_expressions_are_kept() {

@@ -1,8 +1,8 @@
 //! The choice of the groups, which all threads share.
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt64Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
 use datafusion::arrow::compute::take;
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::EmitTo;
 use datafusion::physical_expr::PhysicalExpr;
@@ -103,9 +103,35 @@ impl Choice {
         let first = UInt64Array::from_iter_values(0..group_count as u64);
         let mut chosen = Vec::with_capacity(keys.len());
         for key in keys {
-            chosen.push(take(key, &first, None)?);
+            chosen.push(compacted(take(key, &first, None)?));
         }
         let bytes: usize = chosen.iter().map(|key| key.get_array_memory_size()).sum();
         Ok(if bytes > KEY_BYTES_MAX { Self::All } else { Self::OfGroups(Arc::new(chosen)) })
+    }
+}
+
+/// Keys without the texts of others. Views share the buffers of all keys that they were taken from.
+fn compacted(keys: ArrayRef) -> ArrayRef {
+    match keys.data_type() {
+        DataType::Utf8View => Arc::new(keys.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(keys.as_binary_view().gc()),
+        _ => keys,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::StringViewArray;
+
+    #[test]
+    fn the_texts_of_other_groups_do_not_count() {
+        let texts: Vec<String> = (0..4_000).map(|number| format!("{number:01000}")).collect();
+        let keys: ArrayRef = Arc::new(StringViewArray::from_iter_values(&texts));
+        assert!(keys.get_array_memory_size() > KEY_BYTES_MAX);
+        let Choice::OfGroups(chosen) = Choice::of_first(&[keys], 10).unwrap() else { unreachable!("they are few") };
+        let chosen = chosen[0].as_string_view();
+        assert_eq!(chosen.iter().flatten().collect::<Vec<_>>(), texts[..10]);
+        assert!(chosen.get_array_memory_size() < 1 << 16, "{}", chosen.get_array_memory_size());
     }
 }

@@ -108,7 +108,10 @@ fn chosen_rows(aggregate: &AggregateExec, group_count: usize) -> Result<Option<A
         return Ok(None);
     }
     let keys = group_by.input_exprs();
-    let arguments = aggregate.aggr_expr().iter().flat_map(|function| function.expressions());
+    let arguments = aggregate.aggr_expr().iter().flat_map(|function| {
+        let all = function.all_expressions();
+        all.args.into_iter().chain(all.order_by_exprs)
+    });
     let conditions = aggregate.filter_expr().iter().flatten().cloned();
     // The aggregate would see other keys than the operator, and a function with an effect is called for each row.
     if keys.iter().cloned().chain(arguments).chain(conditions).any(|expr| is_volatile(&expr)) {

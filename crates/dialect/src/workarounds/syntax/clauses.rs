@@ -123,7 +123,7 @@ impl VisitorMut for Clauses {
             return ControlFlow::Break(error);
         }
         if self.depth > 0 {
-            name_inner_columns(query);
+            name_inner_columns(query, self.depth);
         } else {
             name_other_sides(query)
         }

@@ -2,6 +2,7 @@
 
 use super::activity::Activity;
 use super::limits::Limits;
+use super::patterns::LastPattern;
 use super::relation::{ColumnName, Relation, Row, find};
 use super::store_functions::StoreFunctions;
 use super::value::Value;
@@ -28,6 +29,7 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) notices: RefCell<Vec<PgError>>,
     pub(in crate::pg) purpose: Purpose,
     pub(in crate::pg) limits: Limits<'a>,
+    pub(in crate::pg) last_pattern: LastPattern,
     pub(in crate::pg) activity: &'a dyn Activity,
     /// The functions that the store computes.
     pub(in crate::pg) functions: StoreFunctions<'a>,

@@ -8,9 +8,9 @@ use super::context::{Context, Frame};
 use super::functions::{call, special_name};
 use super::json::json_row;
 use super::names::{function_name, ident};
-use super::patterns::{like, matches};
+use super::patterns::{LastPattern, like};
 use super::select_sort::sort;
-use super::typing::{first_subscript, type_of};
+use super::typing::{first_subscript, type_as_written, type_of};
 use super::value::{Value, key_of};
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
@@ -29,6 +29,7 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
     }
     let of = |expr: &Expr| evaluate(context, expr, frame);
     let truth = |expr: &Expr| Ok::<_, PgError>(truth_of(&of(expr)?));
+    let patterns = &context.last_pattern;
     Ok(match expr {
         Expr::Identifier(name) => identifier(context, &ident(name), name.quote_style.is_some(), frame)?,
         Expr::CompoundIdentifier(parts) => {
@@ -59,11 +60,11 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
         Expr::InList { expr, list, negated } => {
             let value = of(expr)?;
             let items = list.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-            negated_if(*negated, any(&value, &BinaryOperator::Eq, &items)?)
+            negated_if(*negated, any(patterns, &value, &BinaryOperator::Eq, &items)?)
         }
         Expr::InSubquery { expr, subquery, negated } => {
             let items = column(context, subquery, frame)?;
-            negated_if(*negated, any(&of(expr)?, &BinaryOperator::Eq, &items)?)
+            negated_if(*negated, any(patterns, &of(expr)?, &BinaryOperator::Eq, &items)?)
         }
         Expr::Between { expr, negated, low, high } => {
             let (value, low, high) = (of(expr)?, of(low)?, of(high)?);
@@ -96,7 +97,7 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
         } => shifted(type_of(context, expr, frame), &of(left)?, op, &of(right)?)?,
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (of(left)?, of(right)?);
-            of_numerics(context, &left, op, &right)?.map_or_else(|| binary(&left, op, &right), Ok)?
+            of_numerics(context, &left, op, &right)?.map_or_else(|| binary(patterns, &left, op, &right), Ok)?
         }
         Expr::UnaryOp { op, expr } => unary(*op, of(expr)?)?,
         Expr::Like { negated, expr, pattern, escape_char, .. } => {
@@ -105,8 +106,12 @@ pub(super) fn evaluate(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) ->
         Expr::ILike { negated, expr, pattern, escape_char, .. } => {
             negated_if(*negated, like(&of(expr)?, &of(pattern)?, escape(escape_char.as_ref()), true))
         }
-        Expr::AnyOp { left, compare_op, right, .. } => any(&of(left)?, compare_op, &items_of(context, right, frame)?)?,
-        Expr::AllOp { left, compare_op, right } => all(&of(left)?, compare_op, &items_of(context, right, frame)?)?,
+        Expr::AnyOp { left, compare_op, right, .. } => {
+            any(patterns, &of(left)?, compare_op, &items_of(context, right, frame)?)?
+        }
+        Expr::AllOp { left, compare_op, right } => {
+            all(patterns, &of(left)?, compare_op, &items_of(context, right, frame)?)?
+        }
         Expr::Case { operand, conditions, else_result, .. } => {
             let operand = operand.as_deref().map(of).transpose()?;
             for when in conditions {
@@ -257,10 +262,10 @@ fn items_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> Result<Vec
     }
 }
 
-fn any(value: &Value, op: &BinaryOperator, items: &[Value]) -> Result<Value, PgError> {
+fn any(patterns: &LastPattern, value: &Value, op: &BinaryOperator, items: &[Value]) -> Result<Value, PgError> {
     let mut is_unknown = false;
     for item in items {
-        match binary(value, op, item)? {
+        match binary(patterns, value, op, item)? {
             Value::Bool(true) => return Ok(Value::Bool(true)),
             Value::Bool(false) => {}
             _ => is_unknown = true,
@@ -269,10 +274,10 @@ fn any(value: &Value, op: &BinaryOperator, items: &[Value]) -> Result<Value, PgE
     Ok(if is_unknown { Value::Null } else { Value::Bool(false) })
 }
 
-fn all(value: &Value, op: &BinaryOperator, items: &[Value]) -> Result<Value, PgError> {
+fn all(patterns: &LastPattern, value: &Value, op: &BinaryOperator, items: &[Value]) -> Result<Value, PgError> {
     let mut is_unknown = false;
     for item in items {
-        match binary(value, op, item)? {
+        match binary(patterns, value, op, item)? {
             Value::Bool(false) => return Ok(Value::Bool(false)),
             Value::Bool(true) => {}
             _ => is_unknown = true,
@@ -297,10 +302,11 @@ fn unary(op: UnaryOperator, value: Value) -> Result<Value, PgError> {
 }
 
 /// Applies a binary operator.
-fn binary(left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgError> {
+fn binary(patterns: &LastPattern, left: &Value, op: &BinaryOperator, right: &Value) -> Result<Value, PgError> {
     let compared =
         |holds: fn(Ordering) -> bool| left.compare(right).map_or(Value::Null, |found| Value::Bool(holds(found)));
-    let matched = |negated: bool, ignores_case: bool| Ok(negated_if(negated, matches(left, right, ignores_case)?));
+    let matched =
+        |negated: bool, ignores_case: bool| Ok(negated_if(negated, patterns.matches(left, right, ignores_case)?));
     if let Some(found) = arithmetic(left, op, right) {
         return found;
     }
@@ -417,6 +423,11 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
         && let Some(fields) = frame.fields(&ident(table))
     {
         return Ok(json_row(&fields));
+    }
+    if name == "pg_typeof"
+        && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_slice()
+    {
+        return call(context, "regtype", &[Value::Int(i64::from(type_as_written(context, value, frame)))]);
     }
     if !is_aggregate(function) {
         let mut values = Vec::with_capacity(list.args.len());

@@ -14,7 +14,6 @@ use super::search_path::{is_visible, searched};
 use super::value::Value;
 use super::view_text::with_schemas;
 use crate::pg::error::{PgError, Severity};
-use crate::pg::types::known;
 use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
 use atsdb::sql::{identifier, pretty_size, version_text};
@@ -247,7 +246,6 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_is_other_temp_schema"
         | "pg_index_column_has_property"
         | "pg_relation_is_publishable" => Value::Bool(false),
-        "pg_typeof" => Value::Named(i64::from(known::UNKNOWN), "unknown".to_owned()),
         "pg_has_role" => has_role(context, arguments)?,
         // The store does not count them.
         name if is_statistic(name) => Value::Null,

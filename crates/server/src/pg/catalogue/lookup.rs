@@ -161,6 +161,8 @@ pub(super) fn format_type(context: &Context<'_>, number: &Value, modifier: &Valu
                     let (precision, scale) = ((digits - 4) >> 16, (digits - 4) & 0x7ff);
                     format!("{name}({precision},{scale})")
                 }
+                // `character` would be `character(1)`. Without a modifier, as in the type of an argument, it is not.
+                (known::BPCHAR, ..0) if modifier.int().is_some() => "bpchar".to_owned(),
                 (known::VARCHAR | known::BPCHAR, length @ 5..) => format!("{name}({})", length - 4),
                 (known::TIMESTAMP | known::TIMESTAMPTZ | known::TIME, digits @ 0..=6) => match name.split_once(' ') {
                     Some((word, rest)) => format!("{word}({digits}) {rest}"),

@@ -2,17 +2,35 @@
 
 use super::value::Value;
 use crate::pg::error::PgError;
-use regex::RegexBuilder;
+use atsdb::sql::TextPattern;
+use std::cell::RefCell;
 
-/// The maximum size of a compiled regular expression, in bytes.
-const REGEX_BYTES_MAX: usize = 1 << 20;
+/// The regular expression that was matched last. A query matches most of them with many rows.
+#[derive(Default)]
+pub(in crate::pg) struct LastPattern(RefCell<Option<CompiledPattern>>);
 
-/// `text ~ pattern`.
-pub(super) fn matches(text: &Value, pattern: &Value, ignores_case: bool) -> Result<Value, PgError> {
-    let (Some(text), Some(pattern)) = (text.shown(), pattern.shown()) else { return Ok(Value::Null) };
-    let regex = RegexBuilder::new(&pattern).case_insensitive(ignores_case).size_limit(REGEX_BYTES_MAX).build();
-    let regex = regex.map_err(|_| PgError::error("2201B", format!("invalid regular expression: {pattern}")))?;
-    Ok(Value::Bool(regex.is_match(&text)))
+struct CompiledPattern {
+    text: String,
+    ignores_case: bool,
+    compiled: TextPattern,
+}
+
+impl LastPattern {
+    /// `text ~ pattern`.
+    pub(super) fn matches(&self, text: &Value, pattern: &Value, ignores_case: bool) -> Result<Value, PgError> {
+        let (Some(text), Some(pattern)) = (text.shown(), pattern.shown()) else { return Ok(Value::Null) };
+        let mut last = self.0.borrow_mut();
+        let known = last.take().filter(|last| last.text == pattern && last.ignores_case == ignores_case);
+        let known = match known {
+            Some(known) => known,
+            None => {
+                let compiled = TextPattern::new(&pattern, ignores_case)
+                    .map_err(|_| PgError::error("2201B", format!("invalid regular expression: {pattern}")))?;
+                CompiledPattern { text: pattern, ignores_case, compiled }
+            }
+        };
+        Ok(Value::Bool(last.insert(known).compiled.matches(&text)?))
+    }
 }
 
 /// `text LIKE pattern`.
@@ -78,8 +96,31 @@ mod tests {
             is_like("pg_class", "pg%") && is_like("pg_class", "pg/_%ss") && is_like("", "%") && is_like("abab", "%ab")
         );
         assert!(!is_like("pgxclass", "pg/_%") && !is_like("a", "") && !is_like("ab", "_"));
-        let found = matches(&Value::text("readings"), &Value::text("^(READINGS)$"), true).unwrap();
-        assert!(found.is_true());
-        assert_eq!(matches(&Value::text("a"), &Value::text("("), false).unwrap_err().code, "2201B");
+    }
+
+    #[test]
+    fn regular_expressions_are_those_of_postgresql() {
+        let last = LastPattern::default();
+        let found = |text: &str, pattern: &str, ignores_case: bool| {
+            last.matches(&Value::text(text), &Value::text(pattern), ignores_case).map(|found| found.is_true())
+        };
+        for (text, pattern, expected) in [
+            ("readings", "^(readings)$", true),
+            ("readings", "^(READINGS)$", false),
+            // Positions in words, which Rust's regular expressions write in another way.
+            ("old readings", r"\mread", true),
+            ("old readings", r"\yead", false),
+            ("old readings", "[[:<:]]readings[[:>:]]", true),
+            // The dot matches the end of a line.
+            ("a\nb", "a.b", true),
+            ("a.b", "***=a.b", true),
+            ("aa", r"(.)\1", true),
+        ] {
+            assert_eq!(found(text, pattern, false).unwrap(), expected, "{text} ~ {pattern}");
+        }
+        // The same pattern is another one without regard to case.
+        assert!(!found("readings", "READ", false).unwrap());
+        assert!(found("readings", "READ", true).unwrap());
+        assert_eq!(found("a", "(", false).unwrap_err().code, "2201B");
     }
 }

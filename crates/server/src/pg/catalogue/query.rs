@@ -8,6 +8,7 @@ use super::limits::Limits;
 use super::names::{function_name, ident, schema_and_name};
 use super::not_tables::NotTables;
 use super::parameter_types::parameter_types;
+use super::patterns::LastPattern;
 use super::relation::Row;
 use super::select::Executor;
 use super::store_functions::{StoreFunctions, value_at};
@@ -120,6 +121,7 @@ impl CatalogueQuery {
             notices: RefCell::default(),
             purpose,
             limits: Limits::begin(session),
+            last_pattern: LastPattern::default(),
             activity,
             functions: StoreFunctions::new(session),
             source: &source,

@@ -112,6 +112,14 @@ pub(super) fn type_of(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> 
     }
 }
 
+/// The type of an expression, which is `unknown` for a text in quotes and for NULL.
+pub(super) fn type_as_written(context: &Context<'_>, expr: &Expr, frame: &Frame<'_>) -> u32 {
+    match expr {
+        Expr::Value(value) if matches!(value.value, Literal::SingleQuotedString(_) | Literal::Null) => known::UNKNOWN,
+        expr => type_of(context, expr, frame),
+    }
+}
+
 /// The type of a call's value.
 pub(super) fn result_type(context: &Context<'_>, name: &str, arguments: &[u32]) -> u32 {
     let found = result_types::result_type(name, arguments);

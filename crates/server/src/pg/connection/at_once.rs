@@ -21,8 +21,11 @@ const ROWS_MAX: usize = 200;
 /// The maximum size of these rows in bytes. A single text may be far longer.
 const BYTES_MAX: usize = 64 << 10;
 
+/// The maximum number of reads in one turn. Meanwhile the other connections of the same thread wait.
+const READS_MAX: usize = 32;
+
 impl Connection {
-    /// Handles what has arrived, as long as each message takes only a moment. `None` if one that may take longer is
+    /// Handles what has arrived, as long as all of it takes only a moment. `None` if messages that may take longer are
     /// left. The output is not sent.
     pub(super) fn work_at_once(&mut self) -> Option<AfterWork> {
         let has_changed = self.access.generation() != self.generation || self.key.termination().is_requested();
@@ -48,13 +51,16 @@ impl Connection {
     fn messages_at_once(&mut self) -> Option<AfterWork> {
         // All these messages have arrived before the state is taken, so it is the present one for each of them.
         let mut present = PresentState::default();
+        let mut read_count = 0;
         loop {
             let Some((message, length)) = self.io.peek_short() else {
                 return matches!(self.io.next_kind(), Ok(None)).then_some(AfterWork::Wait);
             };
-            if self.io.is_full() || self.has_open_rows() || !self.is_short(&message, &mut present) {
+            let has_turn = read_count < READS_MAX && !self.io.is_full();
+            if !has_turn || self.has_open_rows() || !self.is_short(&message, &mut present) {
                 return None;
             }
+            read_count += usize::from(matches!(message, Incoming::Query(_) | Incoming::Execute { .. }));
             self.io.advance(length);
             match self.answer(message) {
                 Ok(AfterWork::Wait) => {}

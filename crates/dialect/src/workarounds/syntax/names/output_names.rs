@@ -1,13 +1,14 @@
 //! Several columns of an answer with one name: PostgreSQL shows them all, DataFusion refuses them. All but the first
 //! get a unique name with a mark. The mark and the text after it are removed when the answer is shown.
 //!
-//! In a subquery, a cast is named after the column that it casts, and a function after itself, as in PostgreSQL.
-//! DataFusion names both by their text, and leaves the cast out of it.
+//! In a subquery, a cast is named after the column that it casts, and a function after itself, as in PostgreSQL. Other
+//! expressions are named by their texts. DataFusion names all of them by texts of its own, without casts.
 //!
 //! Waits for [#4478](https://github.com/apache/datafusion/issues/4478) and
 //! [#13558](https://github.com/apache/datafusion/issues/13558) (casts); of
 //! [#6543](https://github.com/apache/datafusion/issues/6543) (equal aliases) the fix is not in 55.2.
 
+use super::distinct_name::BESIDE_STARS;
 pub use super::distinct_name::{distinct, shown, without_marks};
 use super::stars::Stars;
 use crate::text::relations::{name_of_relation, relations_of};
@@ -22,6 +23,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+
+/// An expression with a longer text gets its name from DataFusion.
+pub const HEADING_BYTES_MAX: usize = 120;
 
 /// The text of an expression with its parameters' values, and without schemas that it did not have as it was written.
 pub fn text_of(expr: &Expr) -> String {
@@ -83,9 +87,9 @@ fn outermost(statement: &mut Statement) -> Option<&mut Select> {
     }
 }
 
-/// Names the columns of the SELECTs in a nested query.
-pub fn name_inner_columns(query: &mut Query) {
-    of_body(&mut query.body, SetOperand::First);
+/// Names the columns of the SELECTs in a nested query. `depth` is the number of queries around it.
+pub fn name_inner_columns(query: &mut Query, depth: usize) {
+    of_body(&mut query.body, SetOperand::First { depth });
 }
 
 /// Names the columns of the right sides of set operations in the outermost query.
@@ -98,7 +102,10 @@ pub fn name_other_sides(query: &mut Query) {
 /// A set operation has the names of its first side.
 #[derive(Clone, Copy, PartialEq)]
 enum SetOperand {
-    First,
+    First {
+        /// The number of queries around the set operation.
+        depth: usize,
+    },
     /// DataFusion gives its expressions the first side's names, so its columns must not have these.
     Other,
 }
@@ -146,14 +153,14 @@ fn name_columns(select: &mut Select, side: SetOperand) {
                 let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
                     && !relations.as_ref().is_some_and(|relations| is_outer(expr, relations));
                 let Some(name) = name_of(expr) else {
-                    if !plain_names.insert(plain_name(expr)) {
-                        let alias = distinct(&text_of(expr), position);
+                    let is_new = plain_names.insert(plain_name(expr));
+                    if let Some(alias) = alias_of_unnamed(expr, is_new, position, side) {
                         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
                     }
                     continue;
                 };
                 let is_new = names.insert(name.value.to_lowercase()) && !stars.contain(expr);
-                let alias = match (is_column, is_new && side == SetOperand::First) {
+                let alias = match (is_column, is_new && side != SetOperand::Other) {
                     (true, true) => continue,
                     (false, true) => name,
                     (_, false) => distinct(&name.value, position),
@@ -165,6 +172,19 @@ fn name_columns(select: &mut Select, side: SetOperand) {
             }
             _ => {}
         }
+    }
+}
+
+/// The alias of an expression without a name, which is its text, as in the outermost SELECT. `None` if it keeps the
+/// name that DataFusion gives it. That of a subquery is the name of its column; a long text is no heading.
+fn alias_of_unnamed(expr: &Expr, is_new: bool, position: usize, side: SetOperand) -> Option<Ident> {
+    let text = text_of(expr);
+    let keeps_name = is_new && (matches!(expr, Expr::Subquery(_)) || text.len() > HEADING_BYTES_MAX);
+    match side {
+        // The depth tells it apart from the same expression in an inner query, of which this one may select `*`.
+        SetOperand::First { depth } if !keeps_name => Some(distinct(&text, depth * BESIDE_STARS + position)),
+        SetOperand::Other if !is_new => Some(distinct(&text, position)),
+        SetOperand::First { .. } | SetOperand::Other => None,
     }
 }
 

@@ -1,0 +1,66 @@
+//! `inet '10.0.0.1'` and `name 'a'` are casts, because the parser knows such literals of its own types alone.
+//!
+//! No upstream issue known.
+
+use crate::functions::base::text_types::AddressType;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// Such types beside those of network addresses.
+const OTHER_TYPES: [&str; 3] = ["bpchar", "name", "oid"];
+
+/// Writes `inet 'x'` as `'x'::inet`.
+pub(crate) fn write_casts(tokens: &mut Vec<TokenWithSpan>) {
+    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = std::mem::take(tokens).into_iter();
+    while let Some(token) = rest.next() {
+        let is_part = written.last().is_some_and(|last| matches!(last.token, Token::DoubleColon | Token::Period));
+        let text = if is_type(&token.token) && !is_part { position_of_text(rest.as_slice()) } else { None };
+        match text.and_then(|position| rest.nth(position)) {
+            Some(literal) => {
+                let cast = TokenWithSpan::new(Token::DoubleColon, token.span);
+                written.extend([literal, cast, token]);
+            }
+            None => written.push(token),
+        }
+    }
+    *tokens = written;
+}
+
+/// Whether it is the name of such a type.
+fn is_type(token: &Token) -> bool {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => {
+            AddressType::of_name(&word.value).is_some()
+                || OTHER_TYPES.iter().any(|name| name.eq_ignore_ascii_case(&word.value))
+        }
+        _ => false,
+    }
+}
+
+/// The position of the text that some tokens begin with, after blanks.
+fn position_of_text(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let position = tokens.iter().position(|token| !matches!(token.token, Token::Whitespace(_)))?;
+    matches!(tokens.get(position)?.token, Token::SingleQuotedString(_)).then_some(position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+
+    #[test]
+    fn literals_are_casts() {
+        for (text, expected) in [
+            ("inet '10/8' << x", "'10/8'::inet << x"),
+            ("a::inet = CIDR'::1'", "a::inet = '::1'::CIDR"),
+            ("name 'a' = Oid '1'", "'a'::name = '1'::Oid"),
+            ("inet, \"inet\" 'x', a::name 'b', t.name 'c'", "inet, \"inet\" 'x', a::name 'b', t.name 'c'"),
+        ] {
+            let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap();
+            write_casts(&mut tokens);
+            let written: String = tokens.iter().map(|token| token.to_string()).collect();
+            assert_eq!(written, expected, "{text}");
+        }
+    }
+}
