@@ -1,5 +1,5 @@
-//! Messages to people. If the reader of stderr, such as `head`, has closed it, they are left out and the work continues:
-//! `eprintln!` would panic.
+//! Messages to people. If the reader of stderr, such as `head`, has closed it, they are left out and the work
+//! continues: `eprintln!` would panic.
 
 use std::fmt::Arguments;
 use std::io::Write;

@@ -147,7 +147,7 @@ fn groups_that_are_not_chosen_by_a_limit_alone_are_all_aggregated() {
         "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v HAVING count(*) > 2 LIMIT 3",
         "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v LIMIT 5000",
         "SELECT v, count(DISTINCT sensor) FROM t GROUP BY v",
-        "SELECT v, sensor, count(DISTINCT status) FROM t GROUP BY ROLLUP (v, sensor) LIMIT 3",
+        "SELECT sensor, status, count(DISTINCT odd) FROM t GROUP BY ROLLUP (sensor, status) LIMIT 3",
         "SELECT odd, count(DISTINCT sensor) FROM t GROUP BY odd LIMIT 3",
         "SELECT count(DISTINCT sensor) FROM t LIMIT 3",
         "SELECT v, array_agg(sensor ORDER BY random()) FROM t GROUP BY v LIMIT 3",

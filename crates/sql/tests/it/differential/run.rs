@@ -200,8 +200,8 @@ impl Difference {
 }
 
 /// Returns whether two answers of a query differ. A refusal on either side makes no difference, an error does, and an
-/// internal error differs from everything. PostgreSQL computes constants when it plans, so that it may report an error in
-/// one that no row needs.
+/// internal error differs from everything. PostgreSQL computes constants when it plans, so that it may report an error
+/// in one that no row needs.
 pub(crate) fn differs(wanted: &Answer, found: &Answer, is_ordered: bool) -> bool {
     match (wanted, found) {
         (_, Err(Failure::Internal(_))) => true,

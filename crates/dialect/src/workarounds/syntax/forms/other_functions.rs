@@ -338,8 +338,8 @@ fn value_of_extreme(call: &mut Function, is_least: bool) -> Result<()> {
     Ok(())
 }
 
-/// A number in the ORDER BY of an aggregate is a constant. DataFusion takes it for the position of a column, unless it is
-/// in parentheses.
+/// A number in the ORDER BY of an aggregate is a constant. DataFusion takes it for the position of a column, unless it
+/// is in parentheses.
 fn order_by_constants(call: &mut Function) {
     let FunctionArguments::List(list) = &mut call.args else { return };
     for clause in &mut list.clauses {

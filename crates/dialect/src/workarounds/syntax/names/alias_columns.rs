@@ -9,6 +9,7 @@ use super::output_names::name_of;
 use crate::text::errors::too_many_names;
 use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
+use crate::workarounds::syntax::tokens::created_columns::CREATED_QUERY;
 use atsdb_core::name::{same_name, with_free_names};
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
@@ -64,7 +65,10 @@ impl VisitorMut for Completing<'_> {
                 let columns = columns.map(|columns| columns.into_iter().map(str::to_owned).collect::<Vec<_>>());
                 (columns.or_else(|| self.columns_of_part(name)), alias)
             }
-            TableFactor::Derived { subquery, alias: Some(alias), .. } => (columns_of(&subquery.body), alias),
+            // Those of `CREATE TABLE ... AS` name the columns of the table.
+            TableFactor::Derived { subquery, alias: Some(alias), .. } if alias.name.value != CREATED_QUERY => {
+                (columns_of(&subquery.body), alias)
+            }
             _ => return ControlFlow::Continue(()),
         };
         names.map_or(ControlFlow::Continue(()), |names| complete(alias, &names))

@@ -1,7 +1,7 @@
 //! Words that the parser does not know: `AS [NOT] MATERIALIZED (...)` of a common table expression, which changes no
 //! answer and is removed, `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which are accepted without a lock as `FOR UPDATE`
-//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, the alias of `t.*`, and `EXCLUDE ...`
-//! of a window's frame, which becomes a mark among the expressions of `PARTITION BY`
+//! and `FOR SHARE` are, `FROM` without letters before it in `trim(both FROM x)`, the alias of `t.*`, `LIKE ALL` of a
+//! subquery, and `EXCLUDE ...` of a window's frame, which becomes a mark among the expressions of `PARTITION BY`
 //! ([`exclusions`](crate::workarounds::syntax::windows::exclusions)).
 //!
 //! [#1147](https://github.com/apache/datafusion-sqlparser-rs/issues/1147) of the parser (`MATERIALIZED`) is fixed for
@@ -38,6 +38,8 @@ pub(crate) fn settle_words(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
             drop_from_of_trim(tokens, at);
         } else if is_word(&tokens[at], "AS") {
             drop_alias_of_star(tokens, at);
+        } else if is_word(&tokens[at], "LIKE") || is_word(&tokens[at], "ILIKE") {
+            compare_with_subquery(tokens, at);
         }
     }
     marks.sort_by_key(|(place, _)| place.start);
@@ -112,6 +114,27 @@ fn drop_alias_of_star(tokens: &mut [TokenWithSpan], at: usize) {
     {
         blank(&mut tokens[at]);
         blank(&mut tokens[alias]);
+    }
+}
+
+/// `LIKE ALL (SELECT ...)` as `~~ ALL (SELECT ...)`: after `LIKE`, the parser takes `ALL` and `SOME` for functions.
+fn compare_with_subquery(tokens: &mut [TokenWithSpan], at: usize) {
+    let Some(quantifier) = after(tokens, at) else { return };
+    let opening = after(tokens, quantifier).filter(|opening| tokens[*opening].token == Token::LParen);
+    let Some(first) = opening.and_then(|opening| after(tokens, opening)) else { return };
+    let is_quantifier = ["ALL", "SOME"].iter().any(|word| is_word(&tokens[quantifier], word));
+    if !is_quantifier || !["SELECT", "VALUES", "WITH"].iter().any(|word| is_word(&tokens[first], word)) {
+        return;
+    }
+    let negation = before(tokens, at).filter(|before| is_word(&tokens[*before], "NOT"));
+    tokens[at].token = match (negation.is_some(), is_word(&tokens[at], "ILIKE")) {
+        (false, false) => Token::DoubleTilde,
+        (false, true) => Token::DoubleTildeAsterisk,
+        (true, false) => Token::ExclamationMarkDoubleTilde,
+        (true, true) => Token::ExclamationMarkDoubleTildeAsterisk,
+    };
+    if let Some(negation) = negation {
+        blank(&mut tokens[negation]);
     }
 }
 
