@@ -235,10 +235,8 @@ mod tests {
         for _ in 0..WAITING_MAX {
             traces.send(span);
         }
-        let started = clock::now();
         traces.finish();
-        assert!(started.elapsed() < REQUEST_TIME_MAX * 2, "{:?}", started.elapsed());
-        let count = |name: &str| usize::try_from(metrics.counter(name, "").value()).unwrap();
+        let count = |name: &'static str| usize::try_from(metrics.counter(name, "").value()).unwrap();
         let (sent, dropped) = (count("atsdb_traces_sent_total"), count("atsdb_traces_dropped_total"));
         assert!(sent > 0 && dropped > 0 && sent + dropped == WAITING_MAX, "{sent} {dropped}");
     }
