@@ -1,13 +1,14 @@
 //! What a message of an Arrow stream claims, compared with the bytes that it has. Arrow allocates memory for buffers
-//! and rows as it decodes a message, and an allocation that fails ends the process. So these messages are refused
-//! before:
+//! and rows as it decodes a message, and an allocation that fails ends the process. It panics at a buffer that ends
+//! behind the message. So these messages are refused before:
 //!
 //! - one whose buffers are compressed, because each states its decompressed length itself;
+//! - one with a buffer that is not within the message;
 //! - one whose buffers are together longer than the message, because Arrow copies buffers that are not aligned;
 //! - one with more rows than its bytes can hold, because untyped NULLs are rows without bytes.
 
 use atsdb::arrow::error::ArrowError;
-use atsdb::arrow::ipc::{Message, MessageHeader, RecordBatch, root_as_message};
+use atsdb::arrow::ipc::{Buffer, Message, MessageHeader, RecordBatch, root_as_message};
 
 /// The number of rows that any message may have. A column of untyped NULLs has rows without bytes.
 const FREE_ROWS: usize = 1 << 16;
@@ -34,6 +35,11 @@ pub(crate) fn check(head: &[u8], body: &[u8]) -> Result<(), ArrowError> {
 fn check_batch(batch: &RecordBatch<'_>, body_bytes: usize) -> Result<(), ArrowError> {
     if batch.compression().is_some() {
         return Err(refused("its buffers are compressed: send them as they are".to_owned()));
+    }
+    let end = |buffer: &Buffer| usize::try_from(buffer.offset().checked_add(buffer.length())?).ok();
+    let mut buffers = batch.buffers().into_iter().flatten();
+    if !buffers.all(|buffer| buffer.offset() >= 0 && end(buffer).is_some_and(|end| end <= body_bytes)) {
+        return Err(refused("a buffer of a message is not within the message".to_owned()));
     }
     let mut lengths = batch.buffers().into_iter().flatten().map(|buffer| usize::try_from(buffer.length()));
     let total = lengths.try_fold(0_usize, |sum, length| Some(sum.saturating_add(length.ok()?)));
