@@ -74,7 +74,7 @@ fn a_header_without_rows_makes_no_table_of_texts() {
 #[test]
 fn a_new_store_is_not_named_like_a_file_of_rows() {
     let case = Case::new().with_store();
-    let message = ["would be a store", "atsdb export STORE TABLE -o out."];
+    let message = ["has the name of a data file, not of a store", "atsdb export STORE TABLE -o out."];
     case.run(&["copy", "a.db", "out.csv"]).failed(1, &message);
     case.run(&["sql", "out.parquet", "CREATE TABLE t (a INT)"]).failed(1, &message);
     assert!(!case.path("out.csv").exists() && !case.path("out.parquet").exists());
