@@ -52,7 +52,7 @@ pub fn zones_at(seconds: i64) -> Vec<ZoneAtInstant> {
 pub fn zone_abbreviations() -> Vec<ZoneAtInstant> {
     let of = |(name, minutes): &(&'static str, i64)| {
         let is_summer = name.ends_with("DT") || name.ends_with("DST") || SUMMER.contains(name);
-        ZoneAtInstant { name: *name, abbreviation: (*name).to_owned(), ahead: minutes * 60, is_summer }
+        ZoneAtInstant { name, abbreviation: (*name).to_owned(), ahead: minutes * 60, is_summer }
     };
     ABBREVIATIONS.iter().map(of).collect()
 }

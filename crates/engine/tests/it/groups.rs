@@ -242,7 +242,7 @@ fn groups_that_were_set_aside_are_those_of_a_model() {
     let mut row = |number: u32| {
         let (status, count) = ((number % 3) as u8, random.bits() as i32);
         let (sensor, time) = (number.wrapping_mul(0x9e37_79b1), i64::from(number % 5) * HOUR);
-        let value = (number % 7 > 0).then(|| f64::from(count % 64));
+        let value = (!number.is_multiple_of(7)).then(|| f64::from(count % 64));
         (sensor, (status > 0).then_some(status), time, (count & 3 > 0).then_some(count), i64::from(number), value)
     };
     let mut rows = |numbers: std::ops::Range<u32>| numbers.map(&mut row).collect::<Vec<Row>>();

@@ -184,7 +184,7 @@ mod tests {
             let (mut stream, _) = listener.accept().unwrap();
             // The line with the status does not end before the connection does.
             while stream.write_all(b"H").is_ok() {
-                std::thread::sleep(Duration::from_millis(20));
+                atsdb_testkit::clock::sleep(Duration::from_millis(20));
             }
         });
         let started = clock::now();

@@ -228,7 +228,7 @@ mod tests {
         let pause = REQUEST_TIME_MAX * 3 / u32::try_from(request_count).unwrap();
         std::thread::spawn(move || {
             loop {
-                std::thread::sleep(pause);
+                atsdb_testkit::clock::sleep(pause);
                 accepted(&listener, "200 OK");
             }
         });
