@@ -70,7 +70,7 @@ impl Prepared {
     }
 
     /// The columns of the answer, according to the definitions at the time when the statement was prepared; `None` if
-    /// it has no rows. [`Rows::schema`](crate::Rows::schema) has the columns of an actual answer.
+    /// it has no rows. [`AnswerRows::schema`](crate::AnswerRows::schema) has the columns of an actual answer.
     pub fn schema(&self) -> Option<&SchemaRef> {
         self.schema.as_ref()
     }
