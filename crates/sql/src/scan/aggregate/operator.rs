@@ -33,8 +33,8 @@ use tokio::task::JoinSet;
 /// If a sort needs only some groups, this many are compared at a time.
 const SORTED_ROWS: usize = 1 << 16;
 
-/// A thread sets its groups aside if they are at least this many. Fewer are held even if they do not fit the processor's
-/// cache: most rows find their group among them, and would make it anew after it was set aside.
+/// A thread sets its groups aside if they are at least this many. Fewer are held even if they do not fit the
+/// processor's cache: most rows find their group among them, and would make it anew after it was set aside.
 const HELD_GROUPS_MAX: usize = 1 << 21;
 
 /// Aggregates the chunks of a scan.
