@@ -205,10 +205,11 @@ impl PlanCache {
     /// Notes what the physical plan of a query, for this many threads, shows.
     pub(crate) fn learn(&self, candidate: Candidate, plan: &Arc<dyn ExecutionPlan>, threads: usize) {
         let Candidate { query, form, headings } = candidate;
-        let Some((_, of_types, scope)) = keys_of(&query) else { return };
+        let key = PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path());
+        let (Some(key), Some(scope)) = (key, query.scope) else { return };
         let groups = DirectGroups::of(form, plan, threads, &query.parameters, &headings);
         let direct = groups.map(|groups| Arc::new(DirectRead::Groups(groups)));
-        self.put(of_types, CachedResult::Direct(direct), query.snapshot.tables(), scope);
+        self.put(key, CachedResult::Direct(direct), query.snapshot.tables(), scope);
     }
 
     pub(crate) fn put(&self, key: PlanKey, kept: CachedResult, tables: &[Table], scope: DefinitionScope) {

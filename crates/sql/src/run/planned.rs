@@ -1,7 +1,7 @@
 //! Finds the optimized plan for a request in the cache, or plans it and caches the plan.
 
 use super::explain::ExplainOptions;
-use super::plan_cache::{CachedPlan, CachedResult, Candidate, PlanCache, keys_of};
+use super::plan_cache::{CachedPlan, CachedResult, Candidate, PlanCache, PlanKey, keys_of};
 use super::query::Query;
 use super::statement_query::StatementQuery;
 use super::wait::block_on;
@@ -50,8 +50,8 @@ impl Request {
     pub(super) fn kept_plan(&self, plans: &PlanCache) -> Option<Arc<CachedPlan>> {
         let Self::Text(text) = self else { return None };
         let query = &text.0;
-        let (of_values, _, scope) = keys_of(query)?;
-        match plans.get(&of_values, query.snapshot.tables(), scope)? {
+        let key = PlanKey::of_values(&query.text, &query.parameters, query.snapshot.search_path())?;
+        match plans.get(&key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Plan(kept) => Some(kept),
             _ => None,
         }

@@ -1,12 +1,12 @@
 //! What EXPLAIN shows of a scan.
 
 use atsdb_core::time::format_time;
-use atsdb_core::{ColumnType, Table, TimeRange};
+use atsdb_core::{ColumnType, TimeRange};
 use atsdb_engine::{Comparison, Predicate, Scan, ScanRequest, Value};
 
 /// The text after table, columns and chunks: the conditions on the rows that are read.
-pub(super) fn describe(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usize>) -> String {
-    let definition = &table.definition;
+pub(super) fn describe(scan: &Scan, request: &ScanRequest, limit: Option<usize>) -> String {
+    let definition = &scan.table().definition;
     let mut text = String::new();
     if let (Some(column), TimeRange { start, end }) = (definition.time_column(), request.range) {
         let show = |time: i64| match column.column_type {

@@ -66,8 +66,8 @@ impl AtsdbScan {
             Boundedness::Bounded,
         );
         Self {
-            description: describe(&scan, scan.table(), &request, limit),
-            statistics: Arc::new(statistics_of(&scan, scan.table(), &request, limit)),
+            description: describe(&scan, &request, limit),
+            statistics: Arc::new(statistics_of(&scan, &request, limit)),
             order: (0..scan.chunks().len()).collect(),
             columns: request.columns.into(),
             latest_by: None,

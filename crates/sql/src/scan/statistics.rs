@@ -2,20 +2,20 @@
 //! must be exact, because aggregates are answered from them.
 
 use atsdb_codec::{logical_type, time_unit_of};
-use atsdb_core::{Bound, Column, Table};
+use atsdb_core::{Bound, Column};
 use atsdb_dialect::functions::times::types::timestamp;
 use atsdb_engine::{Scan, ScanRequest};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 
-pub(crate) fn statistics_of(scan: &Scan, table: &Table, request: &ScanRequest, limit: Option<usize>) -> Statistics {
+pub(crate) fn statistics_of(scan: &Scan, request: &ScanRequest, limit: Option<usize>) -> Statistics {
     let row_count = match scan.row_count_exact() {
         Some(exact) if limit.is_none() => Precision::Exact(exact as usize),
         _ => Precision::Inexact((scan.row_count_max() as usize).min(limit.unwrap_or(usize::MAX))),
     };
     let of_column = |position: &usize| match scan.column_bounds(*position) {
-        Some(bounds) if limit.is_none() => column_statistics(&table.definition.columns[*position], bounds),
+        Some(bounds) if limit.is_none() => column_statistics(&scan.table().definition.columns[*position], bounds),
         _ => ColumnStatistics::new_unknown(),
     };
     Statistics {

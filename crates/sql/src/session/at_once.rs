@@ -5,7 +5,7 @@ use super::parameter_value::{ParameterValue, bound};
 use super::prepare::Prepared;
 use super::present_state::PresentState;
 use super::state::Session;
-use super::templates::values_of;
+use super::templates::{has_no_values, values_of};
 use crate::run::answer::{Answer, AnswerRows};
 use crate::run::permission::Permission;
 use crate::run::plan_cache::TemplateState;
@@ -47,8 +47,7 @@ impl Session {
         if !self.can_at_once(text) || self.require(Permission::Read).is_err() {
             return None;
         }
-        let has_values = matches!(&parameters, Parameters::Values(values) if !values.is_empty());
-        let template = if has_values { None } else { Template::of(text) };
+        let template = if has_no_values(&parameters) { Template::of(text) } else { None };
         let plans = self.worker.plans();
         if !plans.may_be_short(text, &parameters, template.as_ref(), &self.search_path()) {
             return None;

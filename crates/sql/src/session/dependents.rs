@@ -263,6 +263,9 @@ fn is_renamed(column: &Column, from: &TableDefinition) -> bool {
 pub(super) fn hold_read(batch: &mut Batch, view: &TableDefinition, seen: &[Table]) -> Result<()> {
     let seen: Vec<Table> = seen.iter().filter(|table| !TemporaryTables::contain(table)).cloned().collect();
     let read = named_in(view, &seen);
+    if read.is_empty() {
+        return Ok(());
+    }
     let is_read = |table: &&Table| read.contains(&table.id);
     let present = batch.tables()?;
     require_same(seen.iter().filter(is_read), present.iter().filter(is_read))?;

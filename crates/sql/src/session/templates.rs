@@ -24,9 +24,8 @@ use std::sync::Arc;
 impl Session {
     /// Answers a query that is not kept with its own constants.
     pub(super) fn query_with_constants(&self, query: Query) -> Result<Answer> {
-        let Some(template) = Template::of(&query.text).filter(|_| has_no_parameters(&query)) else {
-            return self.run_query(query);
-        };
+        let template = if has_no_values(&query.parameters) { Template::of(&query.text) } else { None };
+        let Some(template) = template else { return self.run_query(query) };
         let state = self.worker.plans().template(&query, &template);
         if let Some(TemplateState::Direct(read)) = &state
             && let Some(values) = values_of(&template.constants, &read.types)
@@ -95,8 +94,9 @@ impl Session {
     }
 }
 
-fn has_no_parameters(query: &Query) -> bool {
-    match &query.parameters {
+/// Whether a statement has no values of parameters. Then its constants may be read as such.
+pub(super) fn has_no_values(parameters: &Parameters) -> bool {
+    match parameters {
         Parameters::Texts(texts) => texts.is_empty(),
         Parameters::Values(values) => values.is_empty(),
         Parameters::Types(_) => false,

@@ -283,9 +283,7 @@ impl Aggregation {
         }
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
-}
 
-impl Aggregation {
     /// The keys and results of those of some groups that a sort needs.
     fn first_results(&self, groups: &Groups, rows: Range<usize>, first: FirstGroups) -> Result<RecordBatch> {
         if rows.len() <= first.count {

@@ -2,6 +2,7 @@
 //! order. How the rows are aggregated is learned from a plan that was made for some values of the parameters.
 
 use super::conditions::OpenConditions;
+use super::skips::Skips;
 use super::steps::{GroupStep, Steps};
 use super::watch::Watch;
 use crate::scan::aggregate::{AggregateExec, Aggregation};
@@ -24,12 +25,12 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// If there are more chunks to read, a plan is executed: what it costs to make one does not matter then.
 const CHUNKS_MAX: usize = 64;
 
-/// If there were more chunks to read, a plan is executed at once this many times: finding out takes time, too.
+/// If there were more chunks to read, a plan is executed at once this many times.
 const SKIPS: u32 = 100;
 
 /// If there are more rows to read, several threads read them.
@@ -52,8 +53,8 @@ pub(crate) struct DirectGroups {
     schema: SchemaRef,
     /// Whether the groups once needed too much memory. Then a plan is executed at once.
     needs_plan: AtomicBool,
-    /// How many of the next reads are not tried, because the same rows were in too many chunks.
-    skips: AtomicU32,
+    /// The next reads that are not tried, because the same rows were in too many chunks.
+    skips: Skips,
 }
 
 /// What the optimized plan of such a query states. It may contain parameters.
@@ -142,7 +143,7 @@ impl DirectGroups {
         let as_indices = (0..columns.len()).map(|column| scan.is_index(column)).collect();
         let steps = Steps::of(&steps).ok()?;
         let aggregation = aggregation.clone();
-        let (needs_plan, skips) = (AtomicBool::new(false), AtomicU32::new(0));
+        let (needs_plan, skips) = (AtomicBool::new(false), Skips::default());
         is_of_form.then_some(Self { form, columns, as_indices, aggregation, threads, steps, schema, needs_plan, skips })
     }
 
@@ -154,7 +155,7 @@ impl DirectGroups {
         parameters: &Parameters,
         watch: Watch<'_>,
     ) -> Result<Option<Vec<RecordBatch>>> {
-        if self.needs_plan.load(Ordering::Relaxed) || self.is_skipped() {
+        if self.needs_plan.load(Ordering::Relaxed) || self.skips.skip_next() {
             return Ok(None);
         }
         let scan = self.form.conditions.scan(parameters, table, snapshot, &self.columns)?;
@@ -162,7 +163,7 @@ impl DirectGroups {
         if scan.chunks().len() > CHUNKS_MAX {
             // With other values of parameters there may be fewer.
             if !self.form.conditions.have_parameters() {
-                self.skips.store(SKIPS, Ordering::Relaxed);
+                self.skips.begin(SKIPS);
             }
             return Ok(None);
         }
@@ -185,13 +186,6 @@ impl DirectGroups {
         let options = RecordBatchOptions::new().with_row_count(Some(answer.num_rows()));
         let named = RecordBatch::try_new_with_options(Arc::clone(&self.schema), answer.columns().to_vec(), &options)?;
         Ok(Some(if named.num_rows() > 0 { vec![named] } else { Vec::new() }))
-    }
-
-    /// Whether it is not even tried. To be asked once before each read.
-    fn is_skipped(&self) -> bool {
-        let skips = self.skips.load(Ordering::Relaxed);
-        self.skips.store(skips.saturating_sub(1), Ordering::Relaxed);
-        skips > 0
     }
 
     /// The groups of all chunks, as this many threads would form them; `None` if they need much memory.

@@ -8,6 +8,7 @@ mod constants;
 mod groups;
 mod read_length;
 mod rows;
+mod skips;
 mod steps;
 mod watch;
 

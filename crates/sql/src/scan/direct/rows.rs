@@ -4,6 +4,7 @@
 
 use super::conditions::OpenConditions;
 use super::read_length::ReadLength;
+use super::skips::Skips;
 use super::watch::Watch;
 use crate::scan::provider::SnapshotTable;
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
@@ -22,7 +23,6 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, TableScan};
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
 const CHUNKS_MAX: usize = 4;
@@ -33,7 +33,7 @@ const MOMENT_LISTED_MAX: usize = 200;
 /// A read that has more rows than this to order takes longer.
 const MOMENT_ORDERED_MAX: usize = 10_000;
 
-/// After a read that takes longer, this many are not tried as short ones: finding out takes time, too.
+/// After a read that takes longer, this many are not tried as short ones.
 const SKIPS: u32 = 1_000;
 
 /// A read of rows.
@@ -49,8 +49,8 @@ pub(crate) struct DirectRows {
     limits: Vec<Expr>,
     /// Whether the answer is the number of rows.
     counts: bool,
-    /// How many of the next reads are not tried as short ones.
-    skips: AtomicU32,
+    /// The next reads that are not tried as short ones.
+    skips: Skips,
 }
 
 impl DirectRows {
@@ -192,10 +192,8 @@ impl DirectRows {
 
     /// Whether it may take only a moment, as far as earlier reads have shown. To be asked once before each read.
     pub(super) fn may_be_short(&self) -> bool {
-        let skips = self.skips.load(Ordering::Relaxed);
-        self.skips.store(skips.saturating_sub(1), Ordering::Relaxed);
         // To count the rows of a table, all its chunks are listed.
-        !self.counts && skips == 0
+        !self.counts && !self.skips.skip_next()
     }
 
     /// Whether a scan has listed few chunks, and the rows that it may have to examine are few. If not, it is noted.
@@ -210,7 +208,7 @@ impl DirectRows {
     }
 
     fn note_longer(&self) {
-        self.skips.store(SKIPS, Ordering::Relaxed);
+        self.skips.begin(SKIPS);
     }
 
     pub(super) fn schema(&self) -> SchemaRef {
@@ -372,7 +370,7 @@ impl DirectRowsBuilder {
             let (table, columns) = (table.source().1.id, Vec::new());
             let Self { limits, counts, .. } = self;
             let conditions = OpenConditions::default();
-            let (order, skips) = (Vec::new(), AtomicU32::default());
+            let (order, skips) = (Vec::new(), Skips::default());
             let direct = DirectRows { table, columns, schema, conditions, order, limits, counts, skips };
             return (is_whole && is_count).then_some(direct);
         }
@@ -402,7 +400,7 @@ impl DirectRowsBuilder {
             order,
             limits,
             counts: false,
-            skips: AtomicU32::default(),
+            skips: Skips::default(),
         })
     }
 }
