@@ -1,4 +1,13 @@
-//! Methods of `ExecutionPlan` that are the same in most steps.
+//! Methods of `ExecutionPlan` that are the same in most steps, and the replacement of a step's input.
+
+use datafusion::common::Result;
+use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
+use std::sync::Arc;
+
+/// A step that has one input, over another input.
+pub fn with_input(plan: &Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    Arc::clone(plan).replace_children(vec![input], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+}
 
 /// The named methods of `ExecutionPlan`:
 ///

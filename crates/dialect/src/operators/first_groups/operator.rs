@@ -2,14 +2,17 @@
 
 use super::choice::GroupChoice;
 use super::thread_groups::ThreadFilter;
+use crate::operators::plan_methods::plan_methods;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties};
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, apply_expression_roots,
+};
 use futures::{StreamExt, TryStreamExt, future};
 use std::fmt;
 use std::sync::Arc;
@@ -49,12 +52,10 @@ impl DisplayAs for FirstGroupsExec {
 }
 
 impl ExecutionPlan for FirstGroupsExec {
+    plan_methods!(properties, recomputed);
+
     fn name(&self) -> &str {
         "FirstGroupsExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
     }
 
     fn maintains_input_order(&self) -> Vec<bool> {
@@ -69,12 +70,7 @@ impl ExecutionPlan for FirstGroupsExec {
         &self,
         visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        for key in &self.choice.keys {
-            if visit(key)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_expression_roots(&self.choice.keys, visit)
     }
 
     fn replace_children(
@@ -84,10 +80,6 @@ impl ExecutionPlan for FirstGroupsExec {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("FirstGroupsExec has one input") };
         Ok(Arc::new(Self::try_new(input, self.choice.keys.clone(), self.choice.group_count)?))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

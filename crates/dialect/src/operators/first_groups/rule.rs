@@ -1,6 +1,7 @@
 //! Finds aggregates whose groups are limited, and not ordered.
 
 use super::operator::FirstGroupsExec;
+use crate::operators::plan_methods::with_input;
 use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
@@ -11,7 +12,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
@@ -55,13 +55,9 @@ fn with_operator(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Executi
     let group_count = limit.fetch().and_then(|fetch| limit.skip().checked_add(fetch));
     let Some(group_count) = group_count.filter(|count| (1..=GROUPS_MAX).contains(count)) else { return Ok(None) };
     match below(limit.input(), group_count)? {
-        Some(input) => replaced(plan, input).map(Some),
+        Some(input) => with_input(plan, input).map(Some),
         None => Ok(None),
     }
-}
-
-fn replaced(plan: &Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    Arc::clone(plan).replace_children(vec![input], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// A plan below a limit, with the operator. `None` if it is not an aggregate, or if the operator would change it.
@@ -82,7 +78,7 @@ fn below(plan: &Arc<dyn ExecutionPlan>, group_count: usize) -> Result<Option<Arc
         _ => None,
     };
     match input {
-        Some(input) => replaced(plan, input).map(Some),
+        Some(input) => with_input(plan, input).map(Some),
         None => Ok(None),
     }
 }
@@ -92,7 +88,7 @@ fn below_final(last: &AggregateExec, group_count: usize) -> Result<Option<Arc<dy
     let first = last.input().downcast_ref::<AggregateExec>().filter(|first| *first.mode() == AggregateMode::Partial);
     match first.filter(|_| last.limit_options().is_none()) {
         Some(first) => match chosen_rows(first, group_count)? {
-            Some(input) => replaced(last.input(), input).map(Some),
+            Some(input) => with_input(last.input(), input).map(Some),
             None => Ok(None),
         },
         None => Ok(None),

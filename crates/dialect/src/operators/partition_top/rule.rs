@@ -2,6 +2,7 @@
 
 use super::operator::PartitionTopExec;
 use super::part::RankBound;
+use crate::operators::plan_methods::with_input;
 use crate::operators::ranks::{RankFunction, rank_of};
 use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
@@ -15,7 +16,6 @@ use datafusion::physical_expr::{PhysicalExpr, split_conjunction};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
@@ -52,14 +52,10 @@ fn with_operator(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Executi
     let bounds: Vec<(usize, usize)> = split_conjunction(filter.predicate()).into_iter().filter_map(bound_of).collect();
     for (column, limit) in bounds {
         if let Some(input) = below(filter.input(), column, limit)? {
-            return replaced(plan, input).map(Some);
+            return with_input(plan, input).map(Some);
         }
     }
     Ok(None)
-}
-
-fn replaced(plan: &Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    Arc::clone(plan).replace_children(vec![input], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// A condition that a column is not above a positive number.
@@ -95,12 +91,12 @@ fn below(plan: &Arc<dyn ExecutionPlan>, column: usize, limit: usize) -> Result<O
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
         let Some(inner) = projection.expr().get(column).and_then(|item| column_of(&item.expr)) else { return Ok(None) };
         let Some(input) = below(projection.input(), inner, limit)? else { return Ok(None) };
-        return replaced(plan, input).map(Some);
+        return with_input(plan, input).map(Some);
     }
     let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() else { return Ok(None) };
     let Some(wanted) = wanted(window, column, limit)? else { return Ok(None) };
     let top = PartitionTopExec::new(Arc::clone(window.input()), Arc::new(wanted));
-    replaced(plan, Arc::new(top)).map(Some)
+    with_input(plan, Arc::new(top)).map(Some)
 }
 
 /// The rows of a window's input that are wanted.

@@ -4,6 +4,7 @@ use super::bucket::bucket_of_call;
 use super::call::calls_of;
 use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation, FirstGroups};
 use crate::scan::operator::AtsdbScan;
+use atsdb_dialect::operators::plan_methods::with_input;
 use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::GroupKey;
 use datafusion::common::Result;
@@ -15,7 +16,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use std::collections::HashSet;
@@ -127,7 +127,7 @@ fn first_groups_of(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn Execu
     let Some(column) = key.expr.downcast_ref::<Column>() else { return Ok(None) };
     let first = FirstGroups { column: column.index(), options: key.options, count };
     match with_first(sort.input(), first)? {
-        Some(input) => replaced(plan, input).map(Some),
+        Some(input) => with_input(plan, input).map(Some),
         None => Ok(None),
     }
 }
@@ -141,13 +141,9 @@ fn with_first(plan: &Arc<dyn ExecutionPlan>, first: FirstGroups) -> Result<Optio
     let inner = projection.expr().get(first.column).and_then(|item| item.expr.downcast_ref::<Column>());
     let Some(inner) = inner else { return Ok(None) };
     match with_first(projection.input(), FirstGroups { column: inner.index(), ..first })? {
-        Some(input) => replaced(plan, input).map(Some),
+        Some(input) => with_input(plan, input).map(Some),
         None => Ok(None),
     }
-}
-
-fn replaced(plan: &Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    Arc::clone(plan).replace_children(vec![input], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// A scan below projections.

@@ -3,6 +3,7 @@
 use super::operator::{ColumnSource, FetchRowsExec};
 use crate::scan::columns_left::{columns_of, over_left, place_of};
 use crate::scan::operator::AtsdbScan;
+use atsdb_dialect::operators::plan_methods::with_input;
 use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -12,7 +13,6 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
@@ -247,8 +247,7 @@ fn located(plan: &Arc<dyn ExecutionPlan>, kept: &[usize]) -> Result<Option<Arc<d
     }
     let Some(input) = exchange_input(plan) else { return Ok(None) };
     let Some(input) = located(input, kept)? else { return Ok(None) };
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-    Arc::clone(plan).replace_children(vec![input], options).map(Some)
+    with_input(plan, input).map(Some)
 }
 
 fn located_filter(filter: &FilterExec, kept: &[usize]) -> Result<Option<Arc<dyn ExecutionPlan>>> {
