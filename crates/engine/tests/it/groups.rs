@@ -251,7 +251,7 @@ fn groups_that_were_set_aside_are_those_of_a_model() {
     let expected = expected(&all);
     for has_bounds in [true, false] {
         let bounds = |column| has_bounds.then(|| bounds_of(&all, column));
-        let none = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap();
+        let none = Groups::new(&schema(), &keys(), &measures(), bounds).unwrap().with_held_max(100_000);
         let grouped = |batches: &Vec<Vec<Row>>| {
             let mut groups = none.clone();
             for rows in batches {
@@ -283,7 +283,7 @@ fn values_and_moments_of_groups_that_were_set_aside_are_kept() {
     let parts = [0..140_000, 0..140_000, 10..20].map(|numbers| numbers.map(of).collect::<Vec<Row>>());
     let keys = [GroupKey::Values { column: 0 }];
     let measures = [MeasureKind::Values, MeasureKind::Moments { with: None }].map(|kind| Measure { kind, column: 3 });
-    let none = Groups::new(&schema(), &keys, &measures, |_| None).unwrap();
+    let none = Groups::new(&schema(), &keys, &measures, |_| None).unwrap().with_held_max(100_000);
     let mut groups = none.clone();
     for part in &parts {
         groups.add(&batch(part)).unwrap();

@@ -3,6 +3,7 @@
 use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
 use super::keyed::{KeySlice, KeyedGroups};
 use super::measure::{Measure, MeasureState, Measured, add_counts, count_rows};
+use super::partition::HELD_GROUPS_MAX;
 use super::runs::{Runs, Spans};
 use super::set_aside::GroupPartition;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
@@ -37,6 +38,8 @@ pub struct Groups {
     pub(super) set_aside: Vec<GroupPartition>,
     /// The number of groups that were set aside when they were merged last; 0 before that.
     pub(super) merged_count: usize,
+    /// The number of groups from which on they are set aside.
+    pub(super) held_max: usize,
     runs: Runs,
     /// The group of each run, or of each row, of the current window.
     span_groups: Vec<u32>,
@@ -64,6 +67,7 @@ impl Groups {
             row_counts: Vec::new(),
             set_aside: Vec::new(),
             merged_count: 0,
+            held_max: HELD_GROUPS_MAX,
             runs: Runs::default(),
             span_groups: Vec::new(),
         })

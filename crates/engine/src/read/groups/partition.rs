@@ -1,4 +1,4 @@
-//! Sets groups aside in partitions if there are too many for the processor's cache, and merges each partition.
+//! Sets groups aside in partitions if there are very many, and merges each partition.
 
 use super::collection::Groups;
 use super::keyed::{KeyList, KeySlice, KeyedGroups};
@@ -10,30 +10,30 @@ use atsdb_core::Result;
 /// The number of partitions. A partition of ten million groups is looked up in the processor's cache.
 const PARTITION_COUNT: usize = 64;
 
-/// Groups are set aside if they are at least this many. Fewer are looked up in the processor's cache, and the more
-/// groups are held, the more rows find theirs.
-const SET_ASIDE_MIN: usize = 1 << 17;
+/// Groups are set aside if they are at least this many. Fewer are held even if they do not fit the processor's cache:
+/// most rows find their group among them, and would make it anew after it was set aside.
+pub(super) const HELD_GROUPS_MAX: usize = 1 << 21;
 
-/// Groups that were set aside are merged if they are at least this many: the same ones may have been set aside several
-/// times.
-const MERGED_MIN: usize = 8 * SET_ASIDE_MIN;
+/// Groups that were set aside are merged if they are this many times as many as are held: the same ones may have been
+/// set aside several times.
+const MERGED_TIMES_HELD: usize = 2;
 
 /// They are merged again if they have become this many times as many. So merging takes little time even if all are
 /// different.
 const MERGED_GROWTH: usize = 4;
 
 impl Groups {
-    /// Whether there are so many groups that they are better set aside.
-    pub fn are_many(&self) -> bool {
-        self.keyed.is_hashed() && self.len() >= SET_ASIDE_MIN
+    /// The same groups, which are set aside if they are at least this many.
+    pub fn with_held_max(self, held_max: usize) -> Self {
+        Self { held_max, ..self }
     }
 
-    /// Sets the groups aside if they are many, and starts anew. From then on, only [`partitions`](Self::partitions)
+    /// Sets the groups aside if they are very many, and starts anew. From then on, only [`partitions`](Self::partitions)
     /// returns all groups. Keys that are looked up by position are never set aside.
     pub fn set_aside_many(&mut self) -> Result<()> {
-        if self.are_many() {
+        if self.keyed.is_hashed() && self.len() >= self.held_max {
             self.set_aside();
-            if self.set_aside_count() >= MERGED_MIN.max(MERGED_GROWTH * self.merged_count) {
+            if self.set_aside_count() >= (MERGED_TIMES_HELD * self.held_max).max(MERGED_GROWTH * self.merged_count) {
                 self.merge_set_aside()?;
                 self.merged_count = self.set_aside_count();
             }
@@ -169,11 +169,12 @@ mod tests {
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys), Arc::new(values)]).unwrap();
         let measures = [Measure { kind: MeasureKind::Sum, column: 1 }];
         let none = Groups::new(&schema, &[GroupKey::Values { column: 0 }], &measures, |_| None).unwrap();
+        let none = none.with_held_max(100_000);
         let mut groups = none.clone();
         for _ in 0..20 {
             groups.add(&batch).unwrap();
             groups.set_aside_many().unwrap();
-            assert!(groups.is_empty() && groups.set_aside_count() < MERGED_MIN);
+            assert!(groups.is_empty() && groups.set_aside_count() <= MERGED_GROWTH * 140_000);
         }
         let (mut group_count, mut total, mut with_values) = (0, 0, 0);
         for partition in Groups::partitions(vec![groups]) {

@@ -33,10 +33,6 @@ use tokio::task::JoinSet;
 /// If a sort needs only some groups, this many are compared at a time.
 const SORTED_ROWS: usize = 1 << 16;
 
-/// A thread sets its groups aside if they are at least this many. Fewer are held even if they do not fit the
-/// processor's cache: most rows find their group among them, and would make it anew after it was set aside.
-const HELD_GROUPS_MAX: usize = 1 << 21;
-
 /// Aggregates the chunks of a scan.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateExec {
@@ -316,9 +312,7 @@ impl AggregateThread {
             if self.scan.add_to(&mut self.groups, position).map_err(from_engine)? {
                 self.chunks_read.add(1);
             }
-            if self.groups.len() >= HELD_GROUPS_MAX {
-                self.groups.set_aside_many().map_err(from_engine)?;
-            }
+            self.groups.set_aside_many().map_err(from_engine)?;
             self.reservation.try_resize(self.groups.memory_bytes())?;
             // A stopped query ends here.
             tokio::task::yield_now().await;

@@ -198,8 +198,7 @@ impl DirectGroups {
             for position in (first..scan.chunks().len()).step_by(threads) {
                 watch()?;
                 scan.add_to(&mut part, position)?;
-                // A plan sets many groups aside, and then adds floating-point numbers in another order.
-                if part.are_many() || part.memory_bytes() > MEMORY_MAX / at_once {
+                if part.memory_bytes() > MEMORY_MAX / at_once {
                     return Err(Error::new(ErrorKind::Resources, "the groups need much memory"));
                 }
             }
