@@ -2,6 +2,7 @@
 //! backtracks matches them. It has syntax that PostgreSQL lacks, such as atomic groups, which is refused here, and
 //! groups within look-around, which capture nothing in PostgreSQL.
 
+use super::pattern_escapes::push_named_class;
 use super::pattern_quantifiers::with_leading_flags;
 use atsdb_core::{Error, Result};
 use std::iter::Peekable;
@@ -10,10 +11,10 @@ use std::str::Chars;
 /// The maximum number of such parts of a pattern, since each may be compiled on its own.
 const PARTS_MAX: usize = 64;
 
-/// What may follow a backslash if it is a letter or a digit.
+/// The letters and digits that may follow a backslash.
 const ESCAPES: &str = "AbBzdDsSwWafnrtvuUx123456789";
 
-/// Whether a pattern has such a part. One that is escaped or between brackets counts, too.
+/// Returns true if a pattern has such a part. One that is escaped or between brackets counts, too.
 pub fn may_backtrack(pattern: &str) -> bool {
     ["(?=", "(?!", "(?<"].iter().any(|look| pattern.contains(look))
         || pattern.as_bytes().windows(2).any(|pair| matches!(pair, [b'\\', b'1'..=b'9']))
@@ -80,7 +81,7 @@ fn wrong(why: &str) -> Error {
     Error::invalid(format!("invalid regular expression: {why}"))
 }
 
-/// What makes a group another one than a plain one, after the question mark: look-around, or flags, which may be none.
+/// Reads the sort of a group after its question mark: look-around, or flags, which may be none.
 fn sort_of_group(letters: &mut Peekable<Chars<'_>>) -> Result<String> {
     let mut sort = String::new();
     for letter in letters.by_ref() {
@@ -108,14 +109,7 @@ fn push_class(written: &mut String, letters: &mut Peekable<Chars<'_>>) {
             ']' => return,
             '\\' => written.extend(letters.next()),
             // A class such as `[:digit:]`.
-            '[' => {
-                for inner in letters.by_ref() {
-                    written.push(inner);
-                    if inner == ']' {
-                        break;
-                    }
-                }
-            }
+            '[' => push_named_class(written, letters),
             _ => {}
         }
     }

@@ -62,10 +62,8 @@ fn with_clause_hint(error: Error, statement: &str) -> Error {
     // A table may have such a name: `FROM orders`.
     let is_of_table = |before: &str| ["FROM", "JOIN"].iter().any(|word| before.eq_ignore_ascii_case(word));
     let stopped = words.windows(3).filter(|near| near[2].starts_with(found) && !is_of_table(near[0]));
-    let suggested = stopped.map(|near| near[1]).find_map(|word| {
-        let clause = meant(word)?;
-        Some(format!("did you mean {clause} instead of {word}?"))
-    });
+    let mut mistyped = stopped.map(|near| near[1]);
+    let suggested = mistyped.find_map(|word| Some(format!("did you mean {} instead of {word}?", meant(word)?)));
     match suggested {
         Some(hint) if error.hint().is_none() => error.with_hint(hint),
         _ => error,

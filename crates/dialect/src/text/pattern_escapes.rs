@@ -47,12 +47,7 @@ pub fn with_rust_escapes(pattern: &str) -> Result<String> {
             // A class such as `[:digit:]`.
             '[' if letters.peek() == Some(&':') => {
                 written.push(letter);
-                for inner in letters.by_ref() {
-                    written.push(inner);
-                    if inner == ']' {
-                        break;
-                    }
-                }
+                push_named_class(&mut written, &mut letters);
             }
             '[' if matches!(letters.peek(), Some('.' | '=')) => push_element(&mut written, &mut letters)?,
             '[' | '&' | '~' if is_in_brackets => {
@@ -67,6 +62,16 @@ pub fn with_rust_escapes(pattern: &str) -> Result<String> {
         }
     }
     Ok(written)
+}
+
+/// Appends a class such as `[:digit:]` after its opening bracket.
+pub(super) fn push_named_class(written: &mut String, letters: &mut Peekable<Chars<'_>>) {
+    for letter in letters.by_ref() {
+        written.push(letter);
+        if letter == ']' {
+            break;
+        }
+    }
 }
 
 /// Appends a hyphen between brackets that is not in the first position. Of two, the second is the end of a range; two

@@ -24,7 +24,7 @@ pub fn head_of(pattern: &str) -> Option<Regex> {
     Regex::new(&head.to_string()).ok()
 }
 
-/// Whether an expression matches any characters, and any number of them.
+/// Returns true if an expression matches any number of any characters.
 fn is_any_text(hir: &Hir) -> bool {
     let HirKind::Repetition(repetition) = hir.kind() else { return false };
     let HirKind::Class(Class::Unicode(class)) = repetition.sub.kind() else { return false };

@@ -1,7 +1,7 @@
 //! The patterns of `SIMILAR TO` and `substring(text FROM pattern FOR escape)`, as regular expressions.
 
 use super::errors::sql_error;
-use super::pattern_escapes::{push_element, push_hyphen};
+use super::pattern_escapes::{push_element, push_hyphen, push_named_class};
 use super::pattern_quantifiers::refuse_repeated_quantifiers;
 use atsdb_core::{Error, Result};
 use std::iter::Peekable;
@@ -92,12 +92,7 @@ impl PatternReader<'_> {
                 Some(escape) if Some(escape) == self.escape => self.push_escaped(expression)?,
                 Some('[') if self.rest.peek() == Some(&':') => {
                     expression.push('[');
-                    for letter in self.rest.by_ref() {
-                        expression.push(letter);
-                        if letter == ']' {
-                            break;
-                        }
-                    }
+                    push_named_class(expression, &mut self.rest);
                 }
                 Some('[') if matches!(self.rest.peek(), Some('.' | '=')) => push_element(expression, &mut self.rest)?,
                 Some('-') if !is_first => push_hyphen(expression, &mut self.rest),

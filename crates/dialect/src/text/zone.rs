@@ -23,16 +23,16 @@ pub fn is_time_zone(name: &str) -> bool {
     is_zone(name)
 }
 
-/// What the clocks of a zone show at an instant.
+/// A zone at an instant: its abbreviation and offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneAtInstant {
     /// The zone's name, or its abbreviation.
     pub name: &'static str,
     /// The abbreviation, or the offset if there is none: `CEST`, `-03`.
     pub abbreviation: String,
-    /// How far local time is ahead of UTC, in seconds.
+    /// The offset from UTC in seconds. It is positive where clocks are ahead of UTC.
     pub ahead: i64,
-    /// Whether it is summer time.
+    /// True in summer time.
     pub is_summer: bool,
 }
 

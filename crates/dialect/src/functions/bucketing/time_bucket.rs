@@ -9,7 +9,7 @@ use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Error;
 use datafusion::arrow::array::{Array, ArrayRef, new_empty_array, new_null_array};
-use datafusion::arrow::compute::concat;
+use datafusion::arrow::compute::{concat, partition};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::functions::datetime::date_bin;
@@ -192,31 +192,23 @@ impl ScalarUDFImpl for TimeBucket {
 }
 
 impl TimeBucket {
-    /// The same if another argument than the time differs from row to row: in runs of rows in which none does.
+    /// The buckets if other arguments than the time have rows, too. Rows in sequence with the same arguments are cut
+    /// together.
     fn invoke_by_rows(&self, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         let (answer, row_count) = (args.return_field.data_type(), args.number_rows);
-        let columns = args.args.iter().map(|arg| arg.to_array(row_count)).collect::<Result<Vec<ArrayRef>>>()?;
-        let others = |row: usize| {
-            let other = |(place, column): (usize, &ArrayRef)| match place {
-                1 => Ok(ScalarValue::Null),
-                _ => ScalarValue::try_from_array(column, row),
-            };
-            columns.iter().enumerate().map(other).collect::<Result<Vec<ScalarValue>>>()
-        };
-        let (mut runs, mut first) = (vec![new_empty_array(answer)], 0);
-        while first < row_count {
-            let values = others(first)?;
-            let mut end = first + 1;
-            while end < row_count && others(end)? == values {
-                end += 1;
-            }
-            let constants: Vec<Option<&ScalarValue>> = values.iter().map(Some).collect();
+        let mut others = args.args.iter().map(|arg| arg.to_array(row_count)).collect::<Result<Vec<ArrayRef>>>()?;
+        let times = others.remove(1);
+        let mut runs = vec![new_empty_array(answer)];
+        for rows in partition(&others)?.ranges() {
+            let value = |column: &ArrayRef| ScalarValue::try_from_array(column, rows.start);
+            let values = others.iter().map(value).collect::<Result<Vec<ScalarValue>>>()?;
+            let mut constants: Vec<Option<&ScalarValue>> = values.iter().map(Some).collect();
+            constants.insert(1, None);
             let cut = self.cut(answer, &constants).map_err(|error| external(self.named(error)))?;
             runs.push(match cut {
-                Some(cut) => cut.starts(&columns[1].slice(first, end - first), answer)?,
-                None => new_null_array(answer, end - first),
+                Some(cut) => cut.starts(&times.slice(rows.start, rows.len()), answer)?,
+                None => new_null_array(answer, rows.len()),
             });
-            first = end;
         }
         let runs: Vec<&dyn Array> = runs.iter().map(|run| run.as_ref()).collect();
         Ok(ColumnarValue::Array(concat(&runs)?))

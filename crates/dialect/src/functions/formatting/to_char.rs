@@ -222,23 +222,9 @@ fn text(pieces: &[PatternPiece], moment: &Moment) -> CoreResult<String> {
 }
 
 fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResult<()> {
-    let is_of_calendar = !matches!(
-        pattern.field,
-        TimeField::Hour12
-            | TimeField::Hour24
-            | TimeField::Minute
-            | TimeField::Second
-            | TimeField::Millisecond
-            | TimeField::Microsecond
-            | TimeField::Fraction(_)
-            | TimeField::SecondOfDay
-            | TimeField::HalfOfDay { .. }
-            | TimeField::YearWithComma
-            | TimeField::Year(_)
-            | TimeField::Month
-            | TimeField::Day
-    );
-    if of.is_interval && is_of_calendar {
+    let has_interval = pattern.field.is_of_time()
+        || matches!(pattern.field, TimeField::YearWithComma | TimeField::Year(_) | TimeField::Month | TimeField::Day);
+    if of.is_interval && !has_interval {
         return Err(sql_error("to_char: an interval has no name of a month or day, no week and no zone")
             .with_hint("use YYYY MM DD HH24 HH12 MI SS MS US"));
     }
@@ -261,9 +247,9 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
         }
         return Ok(());
     }
-    let half = if of.hour().rem_euclid(24) >= 12 { "p" } else { "a" };
+    let half = if of.hour().rem_euclid(24) >= 12 { "pm" } else { "am" };
     // 1 BC is the year 0.
-    let era = if of.year <= 0 { "b" } else { "a" };
+    let era = if of.year <= 0 { "bc" } else { "ad" };
     let letters = |letters: &str, has_points: bool| {
         let spaced: String =
             letters.chars().flat_map(|letter| [Some(letter), has_points.then_some('.')]).flatten().collect();
@@ -272,8 +258,8 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
     let month = usize::try_from(of.month - 1).unwrap_or(0).min(11);
     let day = usize::try_from(of.day_of_week()).unwrap_or(0).min(6);
     let written = match pattern.field {
-        TimeField::HalfOfDay { has_points } => letters(&format!("{half}m"), has_points),
-        TimeField::Era { has_points } => letters(if era == "b" { "bc" } else { "ad" }, has_points),
+        TimeField::HalfOfDay { has_points } => letters(half, has_points),
+        TimeField::Era { has_points } => letters(era, has_points),
         TimeField::YearWithComma => {
             let year = of.shown_year(of.year);
             format!("{},{:03}", year / 1_000, year % 1_000)
@@ -324,37 +310,14 @@ fn number_of(field: TimeField, of: &Moment) -> Option<(i64, usize)> {
 }
 
 fn ordinal(number: i64, letters: Letters) -> &'static str {
-    let (number, is_upper) = (number.abs(), letters == Letters::Upper);
-    match (number % 10, number % 100 / 10) {
-        (1, tens) if tens != 1 => {
-            if is_upper {
-                "ST"
-            } else {
-                "st"
-            }
-        }
-        (2, tens) if tens != 1 => {
-            if is_upper {
-                "ND"
-            } else {
-                "nd"
-            }
-        }
-        (3, tens) if tens != 1 => {
-            if is_upper {
-                "RD"
-            } else {
-                "rd"
-            }
-        }
-        _ => {
-            if is_upper {
-                "TH"
-            } else {
-                "th"
-            }
-        }
-    }
+    let number = number.abs();
+    let (upper, lower) = match (number % 10, number % 100 / 10) {
+        (1, tens) if tens != 1 => ("ST", "st"),
+        (2, tens) if tens != 1 => ("ND", "nd"),
+        (3, tens) if tens != 1 => ("RD", "rd"),
+        _ => ("TH", "th"),
+    };
+    if letters == Letters::Upper { upper } else { lower }
 }
 
 #[cfg(test)]

@@ -32,9 +32,9 @@ pub enum LockMode {
 /// A lock that a session holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldLock {
-    /// What is locked.
+    /// The key that is locked.
     pub key: LockKey,
-    /// How it is held.
+    /// Exclusive or shared.
     pub mode: LockMode,
     /// The number of the session's process, if it has one.
     pub process: Option<i32>,

@@ -14,12 +14,14 @@ use std::ops::Range;
 /// The maximum number of expressions that are kept for further rows. Each may take megabytes.
 const KEPT_MAX: usize = 64;
 
-/// How often a search may go back to an earlier choice. A batch of rows is done before its query can be cancelled.
+/// The maximum number of times that a search goes back to an earlier choice. A batch of rows is done before its query
+/// can be cancelled.
 const STEPS_MAX: usize = 100_000;
 
-/// The maximum number of instructions of the engine that backtracks, and that of bytes of each part that it leaves to
-/// the linear one.
+/// The maximum number of instructions of the engine that backtracks.
 const INSTRUCTIONS_MAX: usize = 100_000;
+
+/// The maximum number of bytes of each part that it leaves to the linear engine.
 const PART_BYTES_MAX: usize = 1 << 20;
 
 /// The expressions of the patterns and flags of some rows, which often have the same.
@@ -59,14 +61,10 @@ pub fn expression_of(pattern: &str, flags: &str) -> Result<Expression> {
     }
 }
 
-/// Whether the linear engine refuses a pattern because of look-around or a reference to a group.
+/// Returns true if the linear engine refuses a pattern because of look-around or a reference to a group.
 fn needs_backtracking(error: &regex::Error) -> bool {
-    match error {
-        regex::Error::Syntax(report) => {
-            report.contains("error: look-around") || report.contains("error: backreferences")
-        }
-        _ => false,
-    }
+    let regex::Error::Syntax(report) = error else { return false };
+    report.contains("error: look-around") || report.contains("error: backreferences")
 }
 
 /// A compiled regular expression.
@@ -88,7 +86,7 @@ impl Expression {
         Ok(Self::Backtracking(Box::new(compiled.map_err(failed)?)))
     }
 
-    /// Whether a text has a match.
+    /// Returns true if a text has a match.
     pub fn is_match(&self, text: &str) -> Result<bool> {
         match self {
             Self::Linear(expression) => Ok(expression.is_match(text)),
@@ -96,7 +94,18 @@ impl Expression {
         }
     }
 
-    /// The first match at or after a byte of a text.
+    /// The bytes of the first match at or after a byte of a text.
+    fn range_from(&self, text: &str, from: usize) -> Result<Option<Range<usize>>> {
+        match self {
+            Self::Linear(expression) => Ok(expression.find_at(text, from).map(|found| found.range())),
+            Self::Backtracking(expression) => {
+                let found = expression.find_from_pos(text, from).map_err(failed)?;
+                Ok(found.map(|found| found.range()))
+            }
+        }
+    }
+
+    /// The groups of the first match at or after a byte of a text.
     pub fn groups_from<'t>(&self, text: &'t str, from: usize) -> Result<Option<Groups<'t>>> {
         match self {
             Self::Linear(expression) => Ok(expression.captures_at(text, from).map(Groups::Linear)),
@@ -107,26 +116,43 @@ impl Expression {
         }
     }
 
-    /// The matches from a byte of a text. After an empty match, the search continues one character after it. An error
-    /// is the last item.
+    /// The groups of all matches from a byte of a text. An error is the last item.
     pub fn matches<'t>(&self, text: &'t str, from: usize) -> impl Iterator<Item = Result<Groups<'t>>> {
-        let mut from = Some(from);
-        std::iter::from_fn(move || {
-            let groups = match self.groups_from(text, from.take()?) {
-                Ok(groups) => groups?,
-                Err(error) => return Some(Err(error)),
-            };
-            let whole = groups.whole();
-            from = match whole.is_empty() {
-                true => text[whole.end..].chars().next().map(|letter| whole.end + letter.len_utf8()),
-                false => Some(whole.end),
-            };
-            Some(Ok(groups))
-        })
+        successive(text, from, move |from| self.groups_from(text, from), Groups::whole)
+    }
+
+    /// The bytes of all matches from a byte of a text, which are found faster than their groups. An error is the last
+    /// item.
+    pub fn ranges(&self, text: &str, from: usize) -> impl Iterator<Item = Result<Range<usize>>> {
+        successive(text, from, move |from| self.range_from(text, from), Range::clone)
     }
 }
 
-/// The compiled pattern of `~` or `~*`, for those who match texts without a plan.
+/// Calls `find` from a byte of a text on until it finds nothing. After an empty match, the search continues one
+/// character after it.
+fn successive<T>(
+    text: &str,
+    from: usize,
+    find: impl Fn(usize) -> Result<Option<T>>,
+    range_of: impl Fn(&T) -> Range<usize>,
+) -> impl Iterator<Item = Result<T>> {
+    let mut from = Some(from);
+    std::iter::from_fn(move || {
+        let found = match find(from.take()?) {
+            Ok(found) => found?,
+            Err(error) => return Some(Err(error)),
+        };
+        let range = range_of(&found);
+        from = if range.is_empty() {
+            text[range.end..].chars().next().map(|letter| range.end + letter.len_utf8())
+        } else {
+            Some(range.end)
+        };
+        Some(Ok(found))
+    })
+}
+
+/// The compiled pattern of `~` or `~*`, for callers that match texts without a plan.
 pub struct TextPattern(Expression);
 
 impl TextPattern {
@@ -138,7 +164,7 @@ impl TextPattern {
         expression_of(&pattern, if ignores_case { "i" } else { "" }).map(Self).map_err(from_datafusion)
     }
 
-    /// Whether a text has a match.
+    /// Returns true if a text has a match.
     ///
     /// Errors: matching takes too many steps, because of look-around or references to groups.
     pub fn matches(&self, text: &str) -> atsdb_core::Result<bool> {
@@ -162,14 +188,14 @@ fn failed(error: fancy_regex::Error) -> DataFusionError {
 
 /// The groups of a match. The first one is the whole match.
 pub enum Groups<'t> {
-    /// Those of a linear match.
+    /// The groups of a match in linear time.
     Linear(regex::Captures<'t>),
-    /// Those of a match with backtracking.
+    /// The groups of a match with backtracking.
     Backtracking(fancy_regex::Captures<'t, str>),
 }
 
 impl Groups<'_> {
-    /// How many there are, with the whole match.
+    /// The number of groups, with the whole match.
     pub fn count(&self) -> usize {
         match self {
             Self::Linear(groups) => groups.len(),

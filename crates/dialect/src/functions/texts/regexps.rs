@@ -47,9 +47,9 @@ fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
 pub struct Search<'a> {
     /// The text that is searched.
     pub text: &'a str,
-    /// What is searched for.
+    /// The expression that is searched for.
     pub expression: &'a Expression,
-    /// Whether there is the flag `g`.
+    /// True if the flags contain `g`: all matches are wanted.
     pub is_global: bool,
 }
 
@@ -166,11 +166,10 @@ fn counts(args: &[ArrayRef]) -> Result<ArrayRef> {
             return exec_err!("regexp_count() does not support the \"global\" option");
         }
         let (text, expression) = (texts.value(row), expressions.of(patterns.value(row), flags)?);
-        let mut count = 0;
+        let mut count: i64 = 0;
         if let Some(from) = byte_of(text, start) {
-            for groups in expression.matches(text, from) {
-                groups?;
-                count += 1;
+            for range in expression.ranges(text, from) {
+                count += range.map(|_| 1)?;
             }
         }
         counts.push(Some(count));
@@ -206,8 +205,8 @@ fn split(args: &[ArrayRef]) -> Result<ArrayRef> {
             return exec_err!("regexp_split_to_array and regexp_split_to_table have no flag g");
         }
         let (mut start, mut previous_end) = (0, 0);
-        for groups in expression.matches(text, 0) {
-            let whole = groups?.whole();
+        for range in expression.ranges(text, 0) {
+            let whole = range?;
             if whole.start < text.len() && whole.end > previous_end {
                 lists.values().append_value(&text[start..whole.start]);
                 start = whole.end;

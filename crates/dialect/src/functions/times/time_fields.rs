@@ -3,15 +3,15 @@
 //! Owned here: the value of each field, and the day, the time of day and the zone that the fields make. Not owned: what
 //! stands between fields, which `to_timestamp` skips and `.datetime()` compares.
 
-use super::time_pattern::{DAYS, EPOCH_JULIAN_DAY, MONTHS, PatternField, ROMAN, TimeField};
+use super::time_pattern::{DAYS, EPOCH_JULIAN_DAY, MONTHS, PatternField, ROMAN, TimeField, without};
 use atsdb_core::time::{civil_from_days, days_from_civil, days_in_month};
 
 const SECOND_MICROS: i64 = 1_000_000;
 
-/// The most digits of a number that no other field follows.
+/// The maximum number of digits of a number that no other field follows.
 const DIGITS_MAX: usize = 18;
 
-/// What has been read.
+/// The values of the fields that have been read.
 #[derive(Debug, Default)]
 pub(crate) struct TimeFields {
     year: Option<i64>,
@@ -128,7 +128,7 @@ impl TimeFields {
         (seconds < 86_400).then(|| seconds * SECOND_MICROS + self.micros)
     }
 
-    /// How many seconds the zone is ahead of UTC; 0 without a zone, and `None` if there is no such zone.
+    /// The zone's offset from UTC in seconds; 0 without a zone, and `None` if there is no such zone.
     pub(crate) fn ahead_seconds(&self) -> Option<i64> {
         if self.zone_hour > 15 || self.zone_minute > 59 {
             return None;
@@ -170,11 +170,7 @@ impl TimeFields {
 
 /// The position of the longest of some names with which a text begins, in any case, and the rest of the text.
 fn name_at<'t>(text: &'t str, names: &[&str]) -> Option<(i64, &'t str)> {
-    let rest_after = |name: &str| {
-        let (start, rest) = text.split_at_checked(name.len())?;
-        start.eq_ignore_ascii_case(name).then_some(rest)
-    };
-    let matches = (0..).zip(names).filter_map(|(at, name)| Some((at, rest_after(name)?)));
+    let matches = (0..).zip(names).filter_map(|(at, name)| Some((at, without(text, name)?)));
     matches.min_by_key(|(_, rest)| rest.len())
 }
 

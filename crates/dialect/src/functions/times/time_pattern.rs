@@ -143,7 +143,7 @@ impl TimeField {
         WORDS.iter().chain([&ZONE]).find(|(_, field)| *field == self).map_or("", |(word, _)| word)
     }
 
-    /// How many digits its number has at the most, if another field follows.
+    /// The maximum number of digits that are read if another field follows.
     pub(crate) fn digits_max(self) -> usize {
         match self {
             Self::DayOfWeek | Self::IsoDayOfWeek | Self::WeekOfMonth | Self::Quarter => 1,
@@ -156,7 +156,7 @@ impl TimeField {
         }
     }
 
-    /// Whether it is a part of the time of day.
+    /// Returns true for a part of the time of day.
     pub(crate) fn is_of_time(self) -> bool {
         matches!(
             self,
@@ -182,16 +182,12 @@ pub(crate) fn pieces_of(pattern: &str) -> Vec<PatternPiece> {
     let (mut pieces, mut rest) = (Vec::new(), pattern);
     let (mut is_bare, mut is_translated) = (false, false);
     while let Some(first) = rest.chars().next() {
-        if let Some(after) = without(rest, "FM") {
-            (rest, is_bare) = (after, true);
-            continue;
-        }
-        if let Some(after) = without(rest, "FX") {
+        if let Some((prefix, after)) =
+            ["FM", "FX", "TM"].into_iter().find_map(|prefix| Some((prefix, without(rest, prefix)?)))
+        {
+            is_bare |= prefix == "FM";
+            is_translated |= prefix == "TM";
             rest = after;
-            continue;
-        }
-        if let Some(after) = without(rest, "TM") {
-            (rest, is_translated) = (after, true);
             continue;
         }
         if let Some((word, field)) = WORDS.iter().chain([&ZONE]).find(|(word, _)| without(rest, word).is_some()) {
@@ -239,8 +235,8 @@ pub(crate) fn quoted_text(text: &str) -> (String, &str) {
     (quoted, letters.as_str())
 }
 
-/// The text after a word, in any case.
-fn without<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+/// The text after a word with which it begins, in any case.
+pub(super) fn without<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(word.len())?;
     start.eq_ignore_ascii_case(word).then_some(rest)
 }

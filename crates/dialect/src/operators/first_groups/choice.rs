@@ -40,7 +40,7 @@ enum ChoiceState {
 #[derive(Debug, Clone)]
 pub(super) enum Choice {
     All,
-    /// Those of the groups with these keys, one array for each.
+    /// The rows of the groups with these keys. Each key is an array with a value for each group.
     OfGroups(Arc<Vec<ArrayRef>>),
 }
 

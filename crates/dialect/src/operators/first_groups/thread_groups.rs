@@ -56,7 +56,7 @@ impl ThreadFilter {
 
 /// The chosen groups, which one thread looks up.
 struct ThreadGroups {
-    /// The keys of the groups, one array for each.
+    /// The keys of the groups. Each key is an array with a value for each group.
     keys: Arc<Vec<ArrayRef>>,
     groups: Box<dyn GroupValues>,
     /// The hashes of the groups' keys, in order.

@@ -4,7 +4,7 @@
 use super::bounds::range;
 use super::fill::{BucketIterator, CarryForward, Interpolation};
 use super::node::FillKind;
-use super::parameters::GapFillParameters;
+use super::parameters::{GapFillParameters, PhysicalFill};
 use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, UInt32Array};
@@ -224,7 +224,7 @@ enum SeriesFill {
 impl Series {
     fn new(rows: RecordBatch, parameters: &GapFillParameters, range: (i64, i64)) -> Result<Self> {
         let buckets = counts(rows.column(parameters.bucket_at))?;
-        let fill = |fill: &super::parameters::PhysicalFill| {
+        let fill = |fill: &PhysicalFill| {
             let values = fill.value.evaluate(&rows)?.into_array(rows.num_rows())?;
             Ok(match fill.kind {
                 FillKind::CarryForward => SeriesFill::CarryForward(values, CarryForward::new(fill.longest_gap)),
