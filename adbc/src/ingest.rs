@@ -134,7 +134,7 @@ impl Ingestion {
                 definition.columns.iter_mut().for_each(|column| column.map = None);
             }
             TargetPlace::Temporary => {}
-            TargetPlace::Unsaid => definition = definition.placed(&session.schemas().map_err(of_store)?),
+            TargetPlace::Unsaid => definition = session.placed(definition).map_err(of_store)?,
         }
         let statement = create_table_sql(&definition);
         Ok(match target.place {

@@ -15,8 +15,8 @@
 
 Each field is a column. ``bool``, ``int``, ``float``, ``str``, ``bytes``, ``datetime``, ``date``, ``time``, ``timedelta``,
 ``Decimal``, ``UUID`` and lists of them have a type of SQL, and a ``dict`` is a JSON document. An ``enum.Enum`` has the type of
-its members' values. Rows that are read have these values, and texts for a ``UUID`` and a ``dict``. ``atsdb.Int8`` to ``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower type, and
-``atsdb.column`` any other, such as ``UUID`` and ``JSON`` for a ``str``. ``| None`` makes a column that takes NULL.
+its members' values. Rows that are read have these values, and texts for a ``UUID`` and a ``dict``. ``atsdb.Int8`` to
+``atsdb.UInt64`` and ``atsdb.Float32`` name a narrower type, and ``atsdb.column`` any other, such as ``UUID`` and ``JSON`` for a ``str``. ``| None`` makes a column that takes NULL.
 """
 
 from __future__ import annotations

@@ -199,8 +199,7 @@ impl Session {
     /// means the table `t` of the schema `s`, if that schema exists.
     fn create_table(&self, py: Python<'_>, declaration: TableDeclaration) -> PyResult<String> {
         raised(py, self.process.check())?;
-        let definition = raised(py, declaration.definition())?;
-        let definition = definition.placed(&raised(py, self.session.schemas())?);
+        let definition = raised(py, declaration.definition().and_then(|definition| self.session.placed(definition)))?;
         let statement = BoundText { text: atsdb::sql::create_table_sql(&definition), values: Vec::new() };
         match table_named(&self.session, &definition.name) {
             Ok(table) => raised(py, atsdb::check_same_columns(&table.definition, &definition))?,

@@ -12,7 +12,7 @@ const OPEN_BYTES_MAX: usize = 64 << 10;
 /// The separator of the records: the requested one, or else the one detected from the text.
 pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
     let asked = options.delimiter.map(|byte| match byte {
-        // Whoever names a format wants each blank to separate.
+        // If the caller names a format, each blank separates.
         b' ' if options.format.is_none() => Separator::blanks(),
         byte => Separator::new(byte),
     });

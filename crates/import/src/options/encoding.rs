@@ -25,7 +25,7 @@ impl Encoding {
         let error = Error::usage(format!("no encoding named {name}"));
         Err(match nearest_name(name, NAMES) {
             Some(near) => error.with_hint(format!("did you mean {near}?")),
-            None => error.with_hint(format!("such as {}", NAMES.join(", "))),
+            None => error.with_hint(format!("available: {} and others", NAMES.join(", "))),
         })
     }
 

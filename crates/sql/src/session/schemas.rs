@@ -57,6 +57,15 @@ impl Session {
         }
     }
 
+    /// Returns the definition of a new table with its schema: if its name begins with a schema of
+    /// [`schemas`](Self::schemas) and a dot, the table is in that schema. Other names are returned without a read.
+    pub fn placed(&self, definition: TableDefinition) -> Result<TableDefinition> {
+        if definition.schema.is_some() || !definition.name.contains('.') {
+            return Ok(definition);
+        }
+        Ok(definition.placed(&self.schemas()?))
+    }
+
     /// The schemas in which names that say none are looked up.
     pub fn search_path(&self) -> SearchPath {
         self.temporary.search_path()
