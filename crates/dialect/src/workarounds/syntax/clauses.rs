@@ -140,9 +140,8 @@ impl VisitorMut for Clauses {
         // The rows of an INSERT get the types of the columns, each for itself.
         if let SetExpr::Values(values) = query.body.as_mut()
             && (self.depth > 0 || self.answers || self.declares)
-            && let Err(error) = unite_times(values)
         {
-            return ControlFlow::Break(error);
+            unite_times(values);
         }
         if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
             in_rows(values);

@@ -4,6 +4,7 @@
 //!
 //! No upstream issue known.
 
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::texts::regexps::for_each_row;
@@ -14,7 +15,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, exec_err};
+use datafusion::common::{DFSchema, Result, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
@@ -45,7 +46,7 @@ impl ScalarUDFImpl for RegexpLike {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
+        let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let columns = arrays.iter().map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
         let mut matched = BooleanBuilder::with_capacity(columns[0].len());
@@ -56,11 +57,7 @@ impl ScalarUDFImpl for RegexpLike {
             matched.append_option(search.map(|search| search.expression.is_match(search.text)).transpose()?);
             Ok(())
         })?;
-        let matched = matched.finish();
-        match is_constant {
-            true => ScalarValue::try_from_array(&matched, 0).map(ColumnarValue::Scalar),
-            false => Ok(ColumnarValue::Array(Arc::new(matched))),
-        }
+        answer(is_constant, Arc::new(matched.finish()))
     }
 
     fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
@@ -79,7 +76,7 @@ fn is_linear(pattern: &Expr) -> bool {
     }
 }
 
-/// Replaces `~` and its kin. Runs after types have been made equal.
+/// Replaces `~`, `~*`, `!~` and `!~*`. Runs after types have been made equal.
 #[derive(Debug)]
 pub(crate) struct MatchByFunction;
 

@@ -124,8 +124,8 @@ fn to_reals(exprs: Vec<&mut Expr>, types: &[DataType]) -> bool {
     is_changed
 }
 
-/// The types of numbers and of lists of numbers if their items have one type; `None` if there are no decimals among
-/// them, or if they are no numbers. `float` is the type of decimals beside `REAL`s.
+/// The types of numbers and of lists of numbers whose items are converted to one type; `None` if none of them is a
+/// decimal, or some are no numbers. `float` is the type of decimals beside `REAL`s.
 fn item_types(types: &[DataType], float: DataType) -> Option<Vec<DataType>> {
     let items: Vec<DataType> = types.iter().map(item_of).collect();
     let common = match items.iter().any(DataType::is_floating) && items.iter().any(is_decimal) {
@@ -161,7 +161,7 @@ pub(super) fn unite_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     cast_all(exprs, &types, types_of_items(&types))
 }
 
-/// The same of numbers that are compared with each other, where a `REAL` beside a decimal becomes a `DOUBLE`.
+/// Like [`unite_items`], for numbers that are compared with each other: a `REAL` beside a decimal becomes a `DOUBLE`.
 pub(super) fn unite_compared_items(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     cast_all(exprs, &types, item_types(&types, DataType::Float64))

@@ -58,7 +58,7 @@ const OF_LISTS: [(&str, usize); 14] = [
     ("array_intersect", 2),
 ];
 
-/// Those among them that stand for operators, which compare a `REAL` with a decimal as `DOUBLE`s.
+/// The functions of lists that stand for operators, which compare a `REAL` with a decimal as `DOUBLE`s.
 const COMPARING: [&str; 1] = ["array_has"];
 
 /// Runs before types are made equal.

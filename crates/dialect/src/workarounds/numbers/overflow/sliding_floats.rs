@@ -12,7 +12,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Accumulator;
 use datafusion::logical_expr::function::AccumulatorArgs;
 
-/// What is computed of the floats of a frame.
+/// An aggregate of the floats in a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum SlidingFloats {
     Sum,

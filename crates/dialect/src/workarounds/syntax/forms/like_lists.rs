@@ -6,14 +6,12 @@
 
 use super::composed_functions::filled;
 use super::other_forms::items_of_text;
-use crate::text::tree_walk::visit_expressions_mut;
-use crate::workarounds::syntax::{binary, expression};
+use crate::workarounds::syntax::{any_of, expression};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     Array, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr,
     TableFactor, Value,
 };
-use std::ops::ControlFlow;
 
 /// The rows of patterns, and their column.
 const ROWS: &str = "like_patterns";
@@ -32,8 +30,8 @@ pub(crate) fn match_each(expr: &mut Expr) -> Result<()> {
     let replaced = match patterns {
         Patterns::List(patterns) => {
             let op = if is_any { BinaryOperator::Or } else { BinaryOperator::And };
-            let all = patterns.into_iter().map(|pattern| with_pattern(expr, pattern));
-            let joined = all.reduce(|left, right| binary(left, op.clone(), right));
+            let all = patterns.into_iter().map(|pattern| with_pattern(expr, pattern)).collect();
+            let joined = any_of(all, &op);
             Expr::Nested(Box::new(joined.unwrap_or_else(|| Expr::value(Value::Boolean(!is_any)))))
         }
         Patterns::Query(query) => over_rows(expr, is_any, |rows| {
@@ -151,25 +149,16 @@ fn with_pattern(expr: &Expr, pattern: Expr) -> Expr {
 /// A subquery that compares each of the rows that `set_rows` writes into its FROM.
 fn over_rows(expr: &Expr, is_any: bool, set_rows: impl FnOnce(&mut TableFactor)) -> Result<Expr> {
     let (decides, decided, otherwise) = if is_any { ("", "true", "false") } else { ("NOT ", "false", "true") };
-    let mut compared = expression(&format!(
-        "(SELECT CASE WHEN bool_or({decides}compared) THEN {decided} WHEN bool_or(compared IS NULL) THEN NULL \
-         ELSE {otherwise} END FROM (SELECT NULL) AS {ROWS}({ROW}))"
-    ))?;
-    let comparison = with_pattern(expr, expression(&format!("{ROWS}.{ROW}"))?);
+    let template = format!(
+        "(SELECT CASE WHEN bool_or({decides}a) THEN {decided} WHEN bool_or(a IS NULL) THEN NULL ELSE {otherwise} END \
+         FROM (SELECT NULL) AS {ROWS}({ROW}))"
+    );
+    let mut compared = filled(&template, &[&with_pattern(expr, expression(&format!("{ROWS}.{ROW}"))?)])?;
     if let Expr::Subquery(query) = &mut compared
         && let SetExpr::Select(select) = query.body.as_mut()
+        && let Some(from) = select.from.first_mut()
     {
-        for item in &mut select.projection {
-            let _ = visit_expressions_mut(item, |inner| {
-                if matches!(inner, Expr::Identifier(name) if name.value == "compared") {
-                    *inner = Expr::Nested(Box::new(comparison.clone()));
-                }
-                ControlFlow::<()>::Continue(())
-            });
-        }
-        if let Some(from) = select.from.first_mut() {
-            set_rows(&mut from.relation);
-        }
+        set_rows(&mut from.relation);
     }
     Ok(compared)
 }

@@ -16,23 +16,31 @@ use datafusion::sql::sqlparser::ast::{
 
 /// Gives the type of a cast the digits that its literals have, and the dimensions.
 pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
-    let (data_type, literals) = match expr {
+    match expr {
         Expr::Cast { data_type, expr, .. } if is_array(data_type) => {
             set_dimensions(data_type, expr);
-            (data_type, elements_of(expr))
+            set_digits(data_type, || elements_of(expr))
         }
-        Expr::Cast { data_type, expr, .. } => (data_type, literal_of(expr).map(|literal| vec![literal.to_owned()])),
+        Expr::Cast { data_type, expr, .. } => set_digits(data_type, || Some(vec![literal_of(expr)?.to_owned()])),
         Expr::TypedString(typed) => {
-            (&mut typed.data_type, text_of(&typed.value).map(|literal| vec![literal.to_owned()]))
+            let literal = &typed.value;
+            set_digits(&mut typed.data_type, || Some(vec![text_of(literal)?.to_owned()]))
         }
-        _ => return Ok(()),
-    };
+        _ => Ok(()),
+    }
+}
+
+/// Gives `NUMERIC` without numbers, or an array of it, room for all literals. Only such a type asks for `literals`.
+fn set_digits(data_type: &mut DataType, literals: impl FnOnce() -> Option<Vec<String>>) -> Result<()> {
     let (DataType::Numeric(digits) | DataType::Decimal(digits) | DataType::Dec(digits)) = element_type(data_type)
     else {
         return Ok(());
     };
-    let is_some = |literals: &Vec<String>| !literals.is_empty() && literals.iter().all(|literal| is_number(literal));
-    let Some(literals) = literals.filter(|literals| *digits == ExactNumberInfo::None && is_some(literals)) else {
+    if *digits != ExactNumberInfo::None {
+        return Ok(());
+    }
+    let are_numbers = |literals: &Vec<String>| literals.iter().all(|literal| is_number(literal));
+    let Some(literals) = literals().filter(|literals| !literals.is_empty() && are_numbers(literals)) else {
         return Ok(());
     };
     let (mut before, mut behind) = (0_u8, 0_u8);

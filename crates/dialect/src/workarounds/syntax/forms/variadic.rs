@@ -5,7 +5,6 @@
 
 use super::composed_functions::filled;
 use crate::text::errors::not_supported;
-use crate::workarounds::syntax::set_arguments;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName,
@@ -19,14 +18,11 @@ pub(crate) fn spread_array(expr: &mut Expr) -> Result<()> {
     if let Expr::Array(Array { elem, .. }) = array
         && !elem.is_empty()
     {
-        let mut arguments = Vec::with_capacity(list.args.len() + elem.len());
-        for argument in &list.args[..list.args.len() - 1] {
-            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument {
-                arguments.push(argument.clone());
-            }
+        let mut arguments = list.args[..list.args.len() - 1].to_vec();
+        arguments.extend(elem.iter().cloned().map(|element| FunctionArg::Unnamed(FunctionArgExpr::Expr(element))));
+        if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr {
+            list.args = arguments;
         }
-        arguments.extend(elem.iter().cloned());
-        set_arguments(expr, arguments);
         return Ok(());
     }
     let first = match list.args.as_slice() {

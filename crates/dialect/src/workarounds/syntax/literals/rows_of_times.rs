@@ -3,12 +3,10 @@
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
-use crate::workarounds::syntax::forms::composed_functions::filled;
-use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{DataType, Expr, Value, Values};
+use datafusion::sql::sqlparser::ast::{CastKind, DataType, Expr, Value, Values};
 
 /// Casts the texts in quotes among the times of a column, before what is in the rows is visited.
-pub(crate) fn unite_times(values: &mut Values) -> Result<()> {
+pub(crate) fn unite_times(values: &mut Values) {
     let width = values.rows.iter().map(|row| row.len()).max().unwrap_or(0);
     for at in 0..width {
         let types: Vec<DataType> = values.rows.iter().filter_map(|row| time_type(row.get(at)?)).collect();
@@ -17,11 +15,12 @@ pub(crate) fn unite_times(values: &mut Values) -> Result<()> {
         let Some(wanted) = moment.or(types.first()) else { continue };
         for value in values.rows.iter_mut().filter_map(|row| row.get_mut(at)) {
             if matches!(&*value, Expr::Value(text) if matches!(text.value, Value::SingleQuotedString(_))) {
-                *value = filled(&format!("CAST(a AS {wanted})"), &[&*value])?;
+                let expr = Box::new(Expr::Nested(Box::new(value.clone())));
+                let data_type = wanted.clone();
+                *value = Expr::Cast { kind: CastKind::Cast, expr, data_type, array: false, format: None };
             }
         }
     }
-    Ok(())
 }
 
 /// The type of an expression that is known to be a time, a day or an interval.

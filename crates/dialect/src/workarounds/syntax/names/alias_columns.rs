@@ -60,13 +60,15 @@ impl VisitorMut for Completing<'_> {
 
     fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
         let (names, alias) = match factor {
-            TableFactor::Table { name, alias: Some(alias), args: None, .. } => {
+            TableFactor::Table { name, alias: Some(alias), args: None, .. } if !alias.columns.is_empty() => {
                 let columns = self.tables.columns_of(name);
                 let columns = columns.map(|columns| columns.into_iter().map(str::to_owned).collect::<Vec<_>>());
                 (columns.or_else(|| self.columns_of_part(name)), alias)
             }
             // Those of `CREATE TABLE ... AS` name the columns of the table.
-            TableFactor::Derived { subquery, alias: Some(alias), .. } if alias.name.value != CREATED_QUERY => {
+            TableFactor::Derived { subquery, alias: Some(alias), .. }
+                if !alias.columns.is_empty() && alias.name.value != CREATED_QUERY =>
+            {
                 (columns_of(&subquery.body), alias)
             }
             _ => return ControlFlow::Continue(()),

@@ -178,13 +178,14 @@ fn name_columns(select: &mut Select, side: SetOperand) {
 /// The alias of an expression without a name, which is its text, as in the outermost SELECT. `None` if it keeps the
 /// name that DataFusion gives it. That of a subquery is the name of its column; a long text is no heading.
 fn alias_of_unnamed(expr: &Expr, is_new: bool, position: usize, side: SetOperand) -> Option<Ident> {
-    let text = text_of(expr);
-    let keeps_name = is_new && (matches!(expr, Expr::Subquery(_)) || text.len() > HEADING_BYTES_MAX);
     match side {
-        // The depth tells it apart from the same expression in an inner query, of which this one may select `*`.
-        SetOperand::First { depth } if !keeps_name => Some(distinct(&text, depth * BESIDE_STARS + position)),
-        SetOperand::Other if !is_new => Some(distinct(&text, position)),
-        SetOperand::First { .. } | SetOperand::Other => None,
+        SetOperand::First { depth } => {
+            let text = text_of(expr);
+            let keeps_name = is_new && (matches!(expr, Expr::Subquery(_)) || text.len() > HEADING_BYTES_MAX);
+            // The depth tells it apart from the same expression in an inner query, of which this one may select `*`.
+            (!keeps_name).then(|| distinct(&text, depth * BESIDE_STARS + position))
+        }
+        SetOperand::Other => (!is_new).then(|| distinct(&text_of(expr), position)),
     }
 }
 

@@ -57,7 +57,8 @@ impl VisitorMut for NaturalJoins<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        let shown: Vec<_> = select.from.iter_mut().map(|from| self.name(from)).collect();
+        let joined = select.from.iter_mut().filter(|from| !from.joins.is_empty());
+        let shown: Vec<_> = joined.map(|from| self.name(from)).collect();
         if let ([from], [Some(columns)]) = (select.from.as_slice(), shown.as_slice())
             && is_chain(from)
             && let Some(columns) = columns_in_words(columns)

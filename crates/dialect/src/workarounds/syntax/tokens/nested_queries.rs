@@ -4,7 +4,7 @@
 //! No upstream issue known.
 
 use super::operand_names::precedes_operand;
-use super::words::{TokenReplacement, after, before, is_word, replace};
+use super::words::{TokenReplacement, after, before, begins_query, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Words between two queries.
@@ -50,13 +50,13 @@ fn is_first_query(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
     let is_operator = |at: usize| SET_OPERATORS.iter().any(|word| is_word(&tokens[at], word));
     let Some(outer) = before(tokens, open).filter(|outer| tokens[*outer].token == Token::LParen) else { return false };
     let is_operand = before(tokens, outer).is_some_and(|at| {
-        let begins_query = BEFORE_QUERIES.iter().any(|word| is_word(&tokens[at], word));
-        precedes_operand(&tokens[at].token) && tokens[at].token != Token::LParen && !begins_query && !is_operator(at)
+        let precedes_query = BEFORE_QUERIES.iter().any(|word| is_word(&tokens[at], word));
+        precedes_operand(&tokens[at].token) && tokens[at].token != Token::LParen && !precedes_query && !is_operator(at)
     });
     let mut inner = after(tokens, open);
     while let Some(at) = inner.filter(|at| tokens[*at].token == Token::LParen) {
         inner = after(tokens, at);
     }
-    let is_query = inner.is_some_and(|at| ["SELECT", "VALUES", "WITH"].iter().any(|word| is_word(&tokens[at], word)));
+    let is_query = inner.is_some_and(|at| begins_query(&tokens[at]));
     is_operand && is_query && after(tokens, close).is_some_and(is_operator)
 }

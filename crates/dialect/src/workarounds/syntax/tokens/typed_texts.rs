@@ -5,7 +5,7 @@
 use crate::functions::base::text_types::AddressType;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Such types beside those of network addresses.
+/// Types whose literals the parser does not know, other than those of network addresses.
 const OTHER_TYPES: [&str; 3] = ["bpchar", "name", "oid"];
 
 /// Writes `inet 'x'` as `'x'::inet`.
@@ -26,7 +26,7 @@ pub(crate) fn write_casts(tokens: &mut Vec<TokenWithSpan>) {
     *tokens = written;
 }
 
-/// Whether it is the name of such a type.
+/// Whether a token is the name of a type whose literals become casts.
 fn is_type(token: &Token) -> bool {
     match token {
         Token::Word(word) if word.quote_style.is_none() => {

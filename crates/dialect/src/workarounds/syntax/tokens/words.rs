@@ -123,7 +123,7 @@ fn compare_with_subquery(tokens: &mut [TokenWithSpan], at: usize) {
     let opening = after(tokens, quantifier).filter(|opening| tokens[*opening].token == Token::LParen);
     let Some(first) = opening.and_then(|opening| after(tokens, opening)) else { return };
     let is_quantifier = ["ALL", "SOME"].iter().any(|word| is_word(&tokens[quantifier], word));
-    if !is_quantifier || !["SELECT", "VALUES", "WITH"].iter().any(|word| is_word(&tokens[first], word)) {
+    if !is_quantifier || !begins_query(&tokens[first]) {
         return;
     }
     let negation = before(tokens, at).filter(|before| is_word(&tokens[*before], "NOT"));
@@ -200,6 +200,11 @@ fn mark_of_exclusion(
 
 pub(crate) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// Whether a token is the first one of a query without parentheses around it.
+pub(super) fn begins_query(token: &TokenWithSpan) -> bool {
+    ["SELECT", "VALUES", "WITH"].iter().any(|word| is_word(token, word))
 }
 
 pub(crate) fn is_significant(token: &TokenWithSpan) -> bool {
