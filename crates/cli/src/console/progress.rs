@@ -5,7 +5,7 @@ use crate::console::clock;
 use crate::console::quantity::{show_bytes, show_count, show_duration, show_rows};
 use crate::console::stderr::inform_partly;
 use std::cell::Cell;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -28,8 +28,6 @@ static BUSY: AtomicUsize = AtomicUsize::new(0);
 fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::SeqCst);
     inform_partly!("\r\x1b[K{line}");
-    // If the terminal is closed, the progress is not needed.
-    let _ = std::io::stderr().flush();
 }
 
 /// Shows a line, unless work shows its progress there.

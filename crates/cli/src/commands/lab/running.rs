@@ -11,7 +11,7 @@ use atsdb::{Durability, Result};
 use atsdb_export::value::calendar::write_time;
 use atsdb_lab::server::ServerUrls;
 use atsdb_lab::{Progress, Report, RunOptions, Tuning};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +68,6 @@ fn show_progress(progress: Progress<'_>, last: &mut u32) {
         }
         Progress::Step { step, steps, workload, contestant, doing } if is_terminal => {
             inform_partly!("\r\x1b[K[{step}/{steps}] {workload}, {contestant}: {doing}");
-            let _ = std::io::stderr().flush();
         }
         Progress::Step { step, steps, workload, contestant, .. } if step != *last => {
             *last = step;
