@@ -85,7 +85,7 @@ impl Connection {
         match message {
             Incoming::Sync | Incoming::Close(Target::Statement(_)) => true,
             Incoming::Bind(_) | Incoming::Describe(_) => true,
-            // They are skipped.
+            // After an error, these are skipped.
             Incoming::Parse { .. } | Incoming::Execute { .. } if self.skips_to_sync => true,
             Incoming::Parse { .. } => {
                 self.at_once = self.answer_of_store(message, present);
