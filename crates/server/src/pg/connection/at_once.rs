@@ -98,7 +98,9 @@ impl Connection {
                 let is_short = has_few_rows(&answer);
                 // If there are many rows, the thread that sends them has this answer, too.
                 (self.io.permit, self.at_once) = (Some(permit), Some(answer));
-                self.deadline = self.begin_deadline();
+                if !is_short {
+                    self.deadline = self.begin_deadline();
+                }
                 is_short
             }
             _ => false,
