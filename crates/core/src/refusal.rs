@@ -6,7 +6,8 @@ use crate::error::{Error, ErrorKind};
 use crate::id::{ColumnId, TableId};
 use crate::store::{BatchId, StageId};
 
-const VERIFY: &str = "run atsdb verify to list all damage, and restore what is damaged from a backup";
+/// The hint for damage: how to find all of it, and how to repair it.
+pub const VERIFY: &str = "run atsdb verify to list all damage, and restore what is damaged from a backup";
 
 /// No table has this number.
 pub fn no_table(table: TableId) -> Error {

@@ -2,7 +2,7 @@
 
 use crate::state::StoreState;
 use crate::table::DroppedTables;
-use crate::{amend, chunk_write, redefine, stage, table};
+use crate::{amend, chunk_write, expiry, redefine, stage, table};
 use atsdb_core::refusal;
 use atsdb_core::{Change, ChunkGuard, CommitOutcome, DefinitionGuard, NewChunk, Result, StageId};
 
@@ -21,7 +21,7 @@ pub(crate) fn commit(state: &mut StoreState, change: &Change, now_ms: i64) -> Re
     }
     check(state, change)?;
     if change.batch.is_some() || !change.parts.is_empty() {
-        stage::reset_expiry(state, now_ms);
+        expiry::reset(state, now_ms);
     }
     for id in change.batch.iter().chain(&change.parts) {
         state.batches.insert(id.as_str().to_owned(), now_ms);

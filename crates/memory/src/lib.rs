@@ -8,6 +8,7 @@ mod amend;
 mod chunk_write;
 mod commit;
 mod counter;
+mod expiry;
 mod lease;
 mod mapping;
 mod open_stage;

@@ -1,17 +1,13 @@
 //! Reclaiming: idle stages and old batch names are deleted here. Removed chunks are freed with the last snapshot that
 //! contains them.
 
+use crate::expiry;
 use crate::state::StoreState;
-use atsdb_core::clock_skew::{ExpiredEntries, OldestEntries};
 use atsdb_core::store::Reclaimed;
 
 /// Runs one step: deletes idle stages until the budget is spent, and all old batch names.
 pub(crate) fn reclaim(state: &mut StoreState, byte_budget: u64, now_ms: i64) -> Reclaimed {
-    let oldest = OldestEntries {
-        stage_touched_ms: state.stages.values().map(|stage| stage.touched_ms).min(),
-        batch_committed_ms: state.batches.values().copied().min(),
-    };
-    let seen = ExpiredEntries::observe(state.expired_since_ms, oldest, now_ms);
+    let seen = expiry::find(state, now_ms);
     state.batches.retain(|_, committed_ms| *committed_ms >= seen.batch_cutoff_ms);
     let stages = state.stages.iter();
     let idle: Vec<_> = stages.filter(|(_, stage)| stage.touched_ms < seen.stage_cutoff_ms).map(|(id, _)| *id).collect();

@@ -1,6 +1,7 @@
 //! Stages: chunks and tables that wait for their commit.
 
 use crate::chunk_write;
+use crate::expiry;
 use crate::open_stage::require;
 use crate::redefine::Definitions;
 use crate::state::{Stage, StoreState, StoredChunk, View};
@@ -13,21 +14,16 @@ use std::sync::Arc;
 
 /// Opens a stage.
 pub(crate) fn open(state: &mut StoreState, now_ms: i64) -> StageId {
-    reset_expiry(state, now_ms);
+    expiry::reset(state, now_ms);
     state.stage_last += 1;
     let id = StageId(state.stage_last);
     state.stages.insert(id, Stage { touched_ms: now_ms, tables: BTreeMap::new(), chunks: BTreeMap::new() });
     id
 }
 
-/// Drops an observation of expired entries by a clock that is ahead of one that writes.
-pub(crate) fn reset_expiry(state: &mut StoreState, now_ms: i64) {
-    state.expired_since_ms = state.expired_since_ms.filter(|since_ms| *since_ms <= now_ms);
-}
-
 /// Writes chunks into a stage.
 pub(crate) fn write(state: &mut StoreState, stage: StageId, chunks: Vec<NewChunk>, now_ms: i64) -> Result<()> {
-    reset_expiry(state, now_ms);
+    expiry::reset(state, now_ms);
     let open = state.stages.get_mut(&stage).ok_or_else(|| refusal::no_stage(stage))?;
     let is_stray =
         |chunk: &&NewChunk| !state.view.tables.contains_key(&chunk.table) && !open.tables.contains_key(&chunk.table);

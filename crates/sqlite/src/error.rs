@@ -1,7 +1,7 @@
 //! Internal failures and their conversion to errors: SQLite's codes become kinds of [`Error`].
 
 use crate::access::refused_at;
-use atsdb_core::{Error, ErrorKind};
+use atsdb_core::{Error, ErrorKind, refusal};
 use rusqlite::ffi;
 use std::io;
 use std::path::Path;
@@ -143,8 +143,7 @@ fn translate(error: rusqlite::Error, path: &Path) -> Error {
                         what is damaged from a backup";
             (format!("the store {location} is damaged, or the disk could not read it: {error}"), hint)
         } else {
-            let hint = "run atsdb verify to list all damage, and restore what is damaged from a backup";
-            (format!("the store {location} is damaged: {error}"), hint)
+            (format!("the store {location} is damaged: {error}"), refusal::VERIFY)
         };
         return Error::corrupt(message).with_hint(hint).with_source(error);
     }

@@ -94,7 +94,7 @@ fn check_values(connection: &Connection, table: TableId, column: ColumnId) -> At
         let owner = (TableId(row.get(0)?), ColumnId(row.get(1)?));
         if owner != (table, column) || before.as_deref().is_some_and(|before| before >= value) {
             return Err(Error::corrupt(format!("{key} is damaged: the index of its strings is in disorder"))
-                .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
+                .with_hint(refusal::VERIFY)
                 .into());
         }
         count += 1;

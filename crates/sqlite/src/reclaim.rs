@@ -123,7 +123,7 @@ fn delete(connection: &WriteTransaction<'_>, byte_budget: u64, now_ms: i64) -> A
         let gone = connection.prepare_cached(batches)?.execute(params![seen.batch_cutoff_ms, row_limit(left)])?;
         left = left.saturating_sub(gone as u64 * SMALL_ROW_BYTES);
     }
-    // If ids are left, the next step decides as this one.
+    // While old ids are left, the observation stays, so that the next step makes the same decision.
     let old = "SELECT 1 FROM atsdb_batch WHERE committed_ms < ?1 LIMIT 1";
     if !connection.prepare_cached(old)?.exists([seen.batch_cutoff_ms])? {
         expiry::record(connection, before, seen.since_ms)?;

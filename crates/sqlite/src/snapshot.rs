@@ -264,7 +264,7 @@ fn staged_chunks(
 }
 
 fn damaged(problem: &str) -> Error {
-    Error::corrupt(problem).with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
+    Error::corrupt(problem).with_hint(refusal::VERIFY)
 }
 
 fn chunk_key_of(entry: &ChunkEntry) -> ChunkKey {

@@ -1,7 +1,7 @@
 //! The directory of a chunk's pages. They are one stream of bytes under the chunk's payload number, cut into parts of
 //! equal size: a row for each page would waste half a block of the server's file for each.
 
-use atsdb_core::{ColumnId, Error, Result};
+use atsdb_core::{ColumnId, Error, Result, refusal};
 
 const ENTRY_BYTES: usize = 14;
 
@@ -67,8 +67,7 @@ impl PageDirectory {
         let places: Vec<PageExtent> = entries.iter().map(read).collect();
         match rest.is_empty() && places.iter().all(|location| location.first <= i64::MAX as u64 / 2) {
             true => Ok(Self(places)),
-            false => Err(Error::corrupt("a chunk's list of pages is damaged")
-                .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")),
+            false => Err(Error::corrupt("a chunk's list of pages is damaged").with_hint(refusal::VERIFY)),
         }
     }
 }

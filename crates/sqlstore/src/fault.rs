@@ -2,7 +2,7 @@
 //! Each server's crate has one table of codes.
 
 use crate::error::Failure;
-use atsdb_core::{Error, ErrorKind};
+use atsdb_core::{Error, ErrorKind, refusal};
 
 /// A fault that every kind of server has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Fault {
             ),
             Self::Damaged => Failure::Server(
                 Error::corrupt(format!("the store {location} is damaged: {reason}"))
-                    .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup"),
+                    .with_hint(refusal::VERIFY),
             ),
         }
     }

@@ -84,8 +84,7 @@ pub(crate) struct PageLocation {
 
 impl PageLocation {
     fn missing(&self, column: ColumnId) -> Error {
-        refusal::page_missing(ChunkId(self.chunk), column)
-            .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
+        refusal::page_missing(ChunkId(self.chunk), column).with_hint(refusal::VERIFY)
     }
 }
 

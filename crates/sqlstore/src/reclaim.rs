@@ -75,7 +75,7 @@ fn delete(connection: &mut dyn Connection, server: &dyn Server, byte_budget: u64
     }
     let old = "SELECT 1 FROM atsdb_batch WHERE committed_ms < $1 LIMIT 1";
     if is_decided && connection.exists(old, &[seen.batch_cutoff_ms.into()])? {
-        // Ids are left: the next step decides as this one.
+        // While old ids are left, the observation stays, so that the next step makes the same decision.
         expiry::record(connection, seen.since_ms, before)?;
     }
     if left > 0 {

@@ -1,7 +1,6 @@
 //! All rows of a table as an Arrow stream over HTTP: a time, two integers and a double.
 
 use crate::served::Served;
-use postgres::{Client, NoTls};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
@@ -10,8 +9,7 @@ const TIMES: u64 = 10;
 
 pub(crate) fn run(rows: u64) {
     let served = Served::start();
-    let (host, port) = served.pg.split_once(':').unwrap();
-    let mut client = Client::connect(&format!("host={host} port={port} user=me dbname=air"), NoTls).unwrap();
+    let mut client = served.connect();
     client
         .batch_execute("CREATE TABLE readings (time TIMESTAMPTZ, sensor BIGINT, value DOUBLE PRECISION, n BIGINT)")
         .unwrap();

@@ -1,7 +1,6 @@
 //! Rows by COPY in binary over one connection: a time, two texts and ten doubles.
 
 use crate::served::Served;
-use postgres::{Client, NoTls};
 use std::io::Write;
 
 /// The rows that are encoded, and sent again and again.
@@ -11,8 +10,7 @@ const SECONDS_TO_2000: u64 = 946_684_800;
 
 pub(crate) fn run(rows: u64) {
     let served = Served::start();
-    let (host, port) = served.pg.split_once(':').unwrap();
-    let mut client = Client::connect(&format!("host={host} port={port} user=me dbname=air"), NoTls).unwrap();
+    let mut client = served.connect();
     let doubles: Vec<String> = (0..DOUBLES).map(|number| format!("v{number} DOUBLE PRECISION")).collect();
     let columns = doubles.join(", ");
     client

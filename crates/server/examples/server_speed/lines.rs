@@ -8,7 +8,7 @@ const HOSTS: u64 = 4_000;
 
 pub(crate) fn run(lines: u64, connections: u64, per_request: u64) {
     let served = Served::start();
-    let bodies: Vec<Vec<u8>> = bodies(lines, per_request);
+    let bodies = bodies(lines, per_request);
     let byte_count: usize = bodies.iter().map(Vec::len).sum();
     println!(
         "{lines} lines of {} bytes, {connections} connections, {per_request} lines a request",

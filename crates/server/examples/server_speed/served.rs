@@ -2,6 +2,7 @@
 
 use atsdb::OpenOptions;
 use atsdb_server::{Listening, Server, ServerOptions};
+use postgres::{Client, NoTls};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +16,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 pub(crate) struct Served {
     child: Child,
     folder: TempDir,
-    pub(crate) pg: String,
+    pg: String,
     pub(crate) http: String,
 }
 
@@ -45,6 +46,12 @@ impl Served {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut addresses).unwrap();
         let (pg, http) = addresses.trim().split_once(' ').unwrap();
         Self { child, folder, pg: pg.to_owned(), http: http.to_owned() }
+    }
+
+    /// Connects by PostgreSQL's protocol.
+    pub(crate) fn connect(&self) -> Client {
+        let (host, port) = self.pg.split_once(':').unwrap();
+        Client::connect(&format!("host={host} port={port} user=me dbname=air"), NoTls).unwrap()
     }
 
     /// Measures some work: its duration, and the processor time of the server.

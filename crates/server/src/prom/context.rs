@@ -24,8 +24,6 @@ pub(crate) struct Prom {
     pub(crate) queue: SampleQueue,
     pub(crate) memory: RequestMemory,
     pub(crate) ingest: Arc<IngestOptions>,
-    /// The maximum size of the samples that a query holds, in bytes.
-    pub(crate) memory_bytes: usize,
     pub(crate) labels: LabelCache,
     /// The limits of statements.
     pub(crate) statements: Arc<StatementOptions>,
@@ -82,7 +80,6 @@ impl Prom {
             database,
             memory,
             ingest,
-            memory_bytes: state.statements().memory_of_one(),
             statements: Arc::new(state.statements().clone()),
             permission: Permission::Define,
             labels: LabelCache::default(),
@@ -95,6 +92,11 @@ impl Prom {
     /// The context for the requests of a role.
     pub(crate) fn of_role(self, role: Role) -> Self {
         Self { permission: role.permission(), ..self }
+    }
+
+    /// The maximum size of the samples that a query holds, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.statements.memory_of_one()
     }
 
     /// Milliseconds since 1970, by the engine's clock.

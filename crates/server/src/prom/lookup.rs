@@ -90,7 +90,7 @@ pub(crate) async fn exemplars(prom: Prom, params: Params) -> Result<Response, Ap
     let text = params.get("query").unwrap_or_default();
     let expr = parse(text).map_err(|error| ApiError::bad_data(error.to_string()))?;
     let selectors: Vec<Vec<Matcher>> = expr.selectors().into_iter().map(|one| one.matchers.clone()).collect();
-    let (database, labels, bytes_max) = (prom.database.clone(), prom.labels.clone(), prom.memory_bytes);
+    let (database, labels, bytes_max) = (prom.database.clone(), prom.labels.clone(), prom.memory_bytes());
     let all = blocking(&prom, move |stop| {
         Ok(StoreSource::new(&database, labels, stop)?.exemplars(&selectors, range, bytes_max)?)
     });

@@ -59,7 +59,7 @@ async fn evaluate(prom: Prom, params: &Params, times: Times) -> Result<Response,
     let timeout = params.duration("timeout")?.and_then(|timeout| u64::try_from(timeout).ok());
     let time_max = timeout.map_or(TIME_MAX, |timeout| TIME_MAX.min(Duration::from_millis(timeout)));
     let limit = params.limit()?;
-    let (this, samples_max) = (prom.clone(), prom.memory_bytes / SAMPLE_BYTES);
+    let (this, samples_max) = (prom.clone(), prom.memory_bytes() / SAMPLE_BYTES);
     let outcome = blocking_for(&this, time_max, move |stop| {
         run(&prom, &text, &expr, times, &Limits { lookback_ms, samples_max, stop: &|| stop() }, stop)
     });

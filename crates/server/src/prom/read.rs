@@ -29,7 +29,7 @@ pub(crate) async fn read(prom: Prom, headers: HeaderMap, body: Body) -> Response
     let this = prom.clone();
     let encoded = blocking(&this, move |stop| {
         let source = StoreSource::new(&prom.database, prom.labels.clone(), stop)?;
-        let mut left = prom.memory_bytes / SAMPLE_BYTES;
+        let mut left = prom.memory_bytes() / SAMPLE_BYTES;
         let mut results = Vec::new();
         for query in &queries {
             let samples = source.select(&query.matchers, query.from, query.to, left)?;

@@ -187,10 +187,8 @@ mod tests {
                 atsdb_testkit::clock::sleep(Duration::from_millis(20));
             }
         });
-        let started = clock::now();
-        let error = collector.post("{}", started + Duration::from_millis(200)).unwrap_err();
+        let error = collector.post("{}", clock::now() + Duration::from_millis(200)).unwrap_err();
         assert!(matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock), "{error}");
-        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
         answering.join().unwrap();
     }
 

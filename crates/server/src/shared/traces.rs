@@ -8,7 +8,7 @@ use super::collector::{Collector, REQUEST_TIME_MAX};
 use super::log::{Log, LogLevel};
 use super::metrics::{Counter, Metrics};
 use super::span::StatementSpan;
-use atsdb::{Error, ErrorKind, Result};
+use atsdb::{Error, Result};
 use parking_lot::Mutex;
 use serde_json::json;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -63,8 +63,7 @@ impl Traces {
         let (waiting, receiver) = sync_channel(WAITING_MAX);
         let exporter = Exporter { collector, log, sent, dropped: dropped.clone(), end: Arc::clone(&end) };
         let thread = Builder::new().name("atsdb-traces".to_owned()).spawn(move || exporter.run(&receiver));
-        let thread =
-            thread.map_err(|error| Error::new(ErrorKind::Resources, format!("cannot start a thread: {error}")))?;
+        let thread = thread.map_err(Error::no_thread)?;
         Ok(Self(Some(Arc::new(Inner { waiting, dropped, end, thread: Mutex::new(Some(thread)) }))))
     }
 

@@ -201,8 +201,7 @@ impl PageFiles {
         match error {
             PageFileError::Io(error) => unavailable("read", &path, error),
             PageFileError::Damaged(problem) => {
-                Error::corrupt(format!("{what}: its page file {} {problem}", path.display()))
-                    .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
+                Error::corrupt(format!("{what}: its page file {} {problem}", path.display())).with_hint(refusal::VERIFY)
             }
             PageFileError::Newer(version) => {
                 let message = format!("the page file {} has format {version}, which is newer", path.display());

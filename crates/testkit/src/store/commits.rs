@@ -129,12 +129,15 @@ pub(super) fn a_batch_that_failed_may_be_sent_again(store: &dyn Store) {
     assert_eq!(commit(store, good).unwrap(), CommitOutcome::Committed);
 }
 
+/// Commits a chunk as a batch with this name.
+fn send_batch(store: &dyn Store, table: TableId, name: &str, now_ms: i64) -> CommitOutcome {
+    let change = named(name, adding(vec![Plan::new(1).chunk(table)]));
+    store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
+}
+
 pub(super) fn a_batch_is_remembered_for_its_time(store: &dyn Store) {
     let table = create(store, "t");
-    let send = |now_ms| {
-        let change = named("batch", adding(vec![Plan::new(1).chunk(table)]));
-        store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
-    };
+    let send = |now_ms| send_batch(store, table, "batch", now_ms);
     assert_eq!(send(NOW_MS), CommitOutcome::Committed);
     reclaim_all(store, 1 << 20, NOW_MS + BATCH_ID_RETENTION_MS);
     assert_eq!(send(NOW_MS + BATCH_ID_RETENTION_MS), CommitOutcome::Duplicate);
@@ -152,10 +155,7 @@ pub(super) fn a_batch_is_remembered_for_its_time(store: &dyn Store) {
 /// check, by a right clock.
 pub(super) fn a_clock_that_is_ahead_forgets_no_batch(store: &dyn Store) {
     let table = create(store, "t");
-    let send = |name: &str, now_ms| {
-        let change = named(name, adding(vec![Plan::new(1).chunk(table)]));
-        store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
-    };
+    let send = |name: &str, now_ms| send_batch(store, table, name, now_ms);
     let ahead = 3 * BATCH_ID_RETENTION_MS;
     assert_eq!(send("batch", NOW_MS), CommitOutcome::Committed);
     for hour in 0..4 {
@@ -175,10 +175,7 @@ pub(super) fn a_clock_that_is_ahead_forgets_no_batch(store: &dyn Store) {
 /// However many old ids there are, one confirmation is enough for all.
 pub(super) fn old_batches_are_forgotten_in_steps(store: &dyn Store) {
     let table = create(store, "t");
-    let send = |name: &str, now_ms| {
-        let change = named(name, adding(vec![Plan::new(1).chunk(table)]));
-        store.commit(&[change], now_ms).unwrap().remove(0).unwrap()
-    };
+    let send = |name: &str, now_ms| send_batch(store, table, name, now_ms);
     let names: Vec<String> = (0..5).map(|number| format!("batch {number}")).collect();
     for (passed_ms, name) in names.iter().enumerate() {
         assert_eq!(send(name, NOW_MS + passed_ms as i64), CommitOutcome::Committed);

@@ -3,7 +3,7 @@
 use super::access::split;
 use super::aggregate::{aggregate, is_aggregate};
 use super::arithmetic::{arithmetic, of_numerics, shifted};
-use super::casts::{cast, interval_of};
+use super::casts::{cast, cast_to, interval_of};
 use super::context::{Context, Frame};
 use super::functions::{call, special_name};
 use super::json::json_row;
@@ -427,7 +427,7 @@ fn function_value(context: &Context<'_>, function: &Function, frame: &Frame<'_>)
     if name == "pg_typeof"
         && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] = list.args.as_slice()
     {
-        return call(context, "regtype", &[Value::Int(i64::from(type_as_written(context, value, frame)))]);
+        return cast_to(context, Value::Int(i64::from(type_as_written(context, value, frame))), "regtype");
     }
     if !is_aggregate(function) {
         let mut values = Vec::with_capacity(list.args.len());

@@ -157,7 +157,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             Value::Text(value)
         }
         "format_type" => format_type(context, argument(0), argument(1))?,
-        // The name of a type is that of a cast, too.
+        // A call of a type by its name is a cast.
         "regclass" | "regnamespace" | "regproc" | "regprocedure" | "regrole" | "regtype" => {
             cast_to(context, argument(0).clone(), name)?
         }

@@ -85,7 +85,7 @@ impl Connection {
         match message {
             Incoming::Sync | Incoming::Close(Target::Statement(_)) => true,
             Incoming::Bind(_) | Incoming::Describe(_) => true,
-            // They are skipped.
+            // After an error, these are skipped.
             Incoming::Parse { .. } | Incoming::Execute { .. } if self.skips_to_sync => true,
             Incoming::Parse { .. } => {
                 self.at_once = self.answer_of_store(message, present);
@@ -98,7 +98,9 @@ impl Connection {
                 let is_short = has_few_rows(&answer);
                 // If there are many rows, the thread that sends them has this answer, too.
                 (self.io.permit, self.at_once) = (Some(permit), Some(answer));
-                self.deadline = self.begin_deadline();
+                if !is_short {
+                    self.deadline = self.begin_deadline();
+                }
                 is_short
             }
             _ => false,

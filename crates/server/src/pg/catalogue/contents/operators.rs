@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// functions that estimate how many rows it selects from one and from two tables, each with number and name.
 const LIST: &str = include_str!("operators.txt");
 
-/// The rows, which are the same for all.
+/// The rows, which are the same in every database.
 static OPERATORS: LazyLock<Vec<Row>> = LazyLock::new(|| LIST.lines().filter_map(operator).collect());
 
 pub(super) fn operators() -> Vec<Row> {

@@ -64,29 +64,24 @@ pub(super) fn rows(name: &str, objects: &Objects, database: &str) -> Vec<Row> {
         "columns" => tables().flat_map(|object| columns(object, objects, database)).collect(),
         "table_constraints" => keys(objects)
             .map(|(object, key)| {
-                let mut values = constraint(object, &key.name, database);
-                values.extend(table_columns(object, database));
                 let kind = if key.is_primary { "PRIMARY KEY" } else { "UNIQUE" };
-                values.push(("constraint_type", Value::text(kind)));
-                values.push(("is_deferrable", Value::text("NO")));
-                values.push(("initially_deferred", Value::text("NO")));
-                values.push(("enforced", Value::text("YES")));
+                let mut values = table_constraint(object, &key.name, kind, None, database);
                 let are_distinct = (!key.is_primary).then_some(if key.nulls_equal { "NO" } else { "YES" });
                 values.push(("nulls_distinct", Value::maybe(are_distinct)));
                 of(values)
             })
-            .chain(objects.checks().map(|(object, check)| of(condition(object, check.name, database))))
-            .chain(not_null_columns(objects).map(|(object, _, name)| of(condition(object, &name, database))))
+            .chain(
+                objects
+                    .checks()
+                    .map(|(object, check)| of(table_constraint(object, check.name, "CHECK", None, database))),
+            )
+            .chain(
+                not_null_columns(objects)
+                    .map(|(object, _, name)| of(table_constraint(object, &name, "CHECK", None, database))),
+            )
             .chain(references(objects).map(|reference| {
-                let mut values = constraint(reference.child, &reference.key.name, database);
-                values.extend(table_columns(reference.child, database));
-                values.push(("constraint_type", Value::text("FOREIGN KEY")));
-                let words = |is_so: bool| Value::text(if is_so { "YES" } else { "NO" });
-                let deferrable = reference.key.deferrable;
-                values.push(("is_deferrable", words(deferrable.is_some())));
-                values.push(("initially_deferred", words(deferrable == Some(Initially::Deferred))));
-                values.push(("enforced", Value::text("YES")));
-                of(values)
+                let (child, key) = (reference.child, reference.key);
+                of(table_constraint(child, &key.name, "FOREIGN KEY", key.deferrable, database))
             }))
             .collect(),
         "referential_constraints" => references(objects).map(|reference| of(rules(&reference, database))).collect(),
@@ -220,14 +215,21 @@ fn constraint(object: &Object, name: &str, database: &str) -> Vec<(&'static str,
     ]
 }
 
-/// A condition of the rows of a table, as `table_constraints` shows it.
-fn condition(object: &Object, name: &str, database: &str) -> Vec<(&'static str, Value)> {
+/// A constraint of a table, as `table_constraints` shows it.
+fn table_constraint(
+    object: &Object,
+    name: &str,
+    constraint_type: &str,
+    deferrable: Option<Initially>,
+    database: &str,
+) -> Vec<(&'static str, Value)> {
+    let yes_or_no = |is_so: bool| Value::text(if is_so { "YES" } else { "NO" });
     let mut values = constraint(object, name, database);
     values.extend(table_columns(object, database));
-    values.push(("constraint_type", Value::text("CHECK")));
-    values.push(("is_deferrable", Value::text("NO")));
-    values.push(("initially_deferred", Value::text("NO")));
-    values.push(("enforced", Value::text("YES")));
+    values.push(("constraint_type", Value::text(constraint_type)));
+    values.push(("is_deferrable", yes_or_no(deferrable.is_some())));
+    values.push(("initially_deferred", yes_or_no(deferrable == Some(Initially::Deferred))));
+    values.push(("enforced", yes_or_no(true)));
     values
 }
 
