@@ -32,8 +32,12 @@ impl Groups {
     /// returns all groups. Keys that are looked up by position are never set aside.
     pub fn set_aside_many(&mut self) -> Result<()> {
         if self.are_many() {
+            let is_first = !self.has_set_aside();
             self.set_aside();
-            if self.set_aside_count() >= MERGED_MIN.max(MERGED_GROWTH * self.merged_count) {
+            if is_first {
+                // All of them are different.
+                self.merged_count = self.set_aside_count();
+            } else if self.set_aside_count() >= MERGED_MIN.max(MERGED_GROWTH * self.merged_count) {
                 self.merge_set_aside()?;
                 self.merged_count = self.set_aside_count();
             }
