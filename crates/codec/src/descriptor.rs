@@ -38,8 +38,8 @@ const FLOAT_SUM: u8 = 3;
 /// The size of format, checksum and name in bytes.
 const KEY_BYTES: usize = HEADER_BYTES + 16;
 
-/// What distinguishes an encoded descriptor from all others: its format, its checksum and the chunk's name. An index
-/// that is built over a chunk gives it another descriptor under the same name.
+/// Identifies an encoded descriptor by its format, its checksum and the chunk's name. An index that is built over a
+/// chunk gives it another descriptor under the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DescriptorKey([u8; KEY_BYTES]);
 

@@ -31,10 +31,10 @@ impl TextLength {
             return Ok(text);
         }
         let Some((end, _)) = text.char_indices().nth(count_max) else { return Ok(text) };
-        match text[end..].bytes().all(|byte| byte == b' ') {
-            true => Ok(&text[..end]),
-            false => Err(Error::invalid(format!("value too long for type {}", self.type_name()))),
+        if text[end..].bytes().any(|byte| byte != b' ') {
+            return Err(Error::invalid(format!("value too long for type {}", self.type_name())));
         }
+        Ok(&text[..end])
     }
 
     /// Whether every text that a column of a length has, or a column without one, is stored as it is by this one.

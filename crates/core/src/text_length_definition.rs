@@ -6,8 +6,8 @@ use crate::schema::TableDefinition;
 use crate::text_length::TextLength;
 
 impl TableDefinition {
-    /// The positions of the columns with a length which the texts of rows need not have that were added under an older
-    /// definition.
+    /// The positions of the columns whose length was declared or shortened since an older definition. Rows that were
+    /// added under that one may have texts that do not fit.
     pub fn lengths_added_to(&self, older: &Self) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
         let added = columns.filter(|(_, column)| match (column.length, older.column_by_id(column.id)) {

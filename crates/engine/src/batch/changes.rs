@@ -33,8 +33,8 @@ pub(crate) struct Changes {
     guards: Vec<ChunkGuard>,
     /// The definitions that the batch has relied on.
     based_on: BTreeMap<TableId, DefinitionVersion>,
-    /// Those of them that are definitions of tables in memory.
-    in_memory: BTreeSet<TableId>,
+    /// Whether one of them is the definition of a table in memory.
+    relies_on_memory: bool,
     /// Chunks of the stage that are removed before the commit.
     hidden: BTreeSet<ChunkId>,
     /// The session's temporary tables, as the batch has them.
@@ -103,16 +103,14 @@ impl Changes {
         }
         if !self.redefined.contains_key(&table.id) {
             self.based_on.insert(table.id, table.version);
-            if table.definition.is_in_memory() {
-                self.in_memory.insert(table.id);
-            }
+            self.relies_on_memory |= table.definition.is_in_memory();
         }
         Ok(())
     }
 
     /// Whether the batch has relied on the definition of a table in memory.
     pub(crate) fn relies_on_memory(&self) -> bool {
-        !self.in_memory.is_empty()
+        self.relies_on_memory
     }
 
     /// The version of a definition that applies in the batch: its own, the one that it has relied on, or that of the
@@ -283,7 +281,7 @@ impl Changes {
         if self.is_empty() && self.created.is_empty() && self.guards.is_empty() {
             self.base = None;
             self.based_on.clear();
-            self.in_memory.clear();
+            self.relies_on_memory = false;
             self.references = References::default();
         }
     }

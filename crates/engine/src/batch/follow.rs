@@ -121,9 +121,11 @@ impl Batch {
             let Some(now) = snapshot.table_by_id(relied_on.table) else {
                 return Err(Error::not_found(format!("table number {} was dropped", relied_on.table.0)));
             };
+            if now.version == relied_on.version {
+                continue;
+            }
             let writer = self.chunks.find_writer(relied_on.table).filter(|_| can_follow);
-            let takes_rows = writer.is_some_and(|writer| takes_rows_of(&now.definition, &writer.definition));
-            if now.version != relied_on.version && !takes_rows {
+            if !writer.is_some_and(|writer| takes_rows_of(&now.definition, &writer.definition)) {
                 return Err(changed_meanwhile(&now.definition));
             }
         }

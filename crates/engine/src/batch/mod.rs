@@ -312,6 +312,7 @@ impl Batch {
     ) -> Result<()> {
         if table.definition.is_in_memory() {
             self.row_count += row_count as u64;
+            // If another process changes the definition, the commit compares it with that of the writer.
             self.writer(table)?;
             return self.draft(table)?.append(columns, row_count, policy);
         }

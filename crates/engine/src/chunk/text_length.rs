@@ -1,6 +1,6 @@
-//! Texts of columns with a declared length. Each text comes by here on its way into a table: arrays when they get the
-//! types of the table's columns (`coerce`), and a text of a record when it is written (`record`). Rows that exist are
-//! tested when a length is declared.
+//! Texts of columns with a declared length. Each text passes through here on its way into a table: arrays when they get
+//! the types of the table's columns (`coerce`), and a text of a record when it is written (`record`). Rows that exist
+//! are tested when a length is declared.
 
 use crate::chunk::lossless::RowNumbers;
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};

@@ -203,7 +203,7 @@ impl Condition {
     }
 }
 
-/// For each value whether it compares with another one in some way.
+/// Compares each value with the only value of `with`.
 fn compare_all(operator: Comparison, array: &ArrayRef, with: ArrayRef) -> Result<BooleanArray> {
     if is_empty_string(&with)
         && let Some((starts, ends)) = bounds_of_strings(array)

@@ -47,8 +47,6 @@ pub struct Scan {
     as_indices: Vec<bool>,
     schema: SchemaRef,
     chunks: Arc<[ScanChunk]>,
-    /// The number of all chunks of the table, if all of them were listed.
-    chunk_count_total: Option<usize>,
     /// The number of chunks that were listed.
     pub(crate) chunk_count_listed: usize,
     /// Whether columns that are not in memory are not read.
@@ -99,9 +97,7 @@ impl Scan {
         if let Some(position) = positions.clone().find(|position| *position >= definition.columns.len()) {
             return Err(Error::usage(format!("table {} has no column {position}", definition.name)));
         }
-        let range = if definition.time.is_some() { request.range } else { TimeRange::ALL };
         let chunk_count_listed = entries.len();
-        let chunk_count_total = (range == TimeRange::ALL).then_some(chunk_count_listed);
         let describe =
             |entry: ChunkEntry| inner.descriptor(table, &entry).map(|descriptor| ScanChunk { entry, descriptor });
         let chunks: Vec<ScanChunk> = entries.into_iter().map(describe).collect::<Result<_>>()?;
@@ -130,7 +126,6 @@ impl Scan {
             as_indices,
             schema,
             chunks: chunks.into(),
-            chunk_count_total,
             chunk_count_listed,
             is_only_in_memory: false,
             index_pruned,
@@ -151,7 +146,6 @@ impl Scan {
             as_indices: columns.iter().map(|at| self.as_indices[*at]).collect(),
             schema,
             chunks: Arc::clone(&self.chunks),
-            chunk_count_total: self.chunk_count_total,
             chunk_count_listed: self.chunk_count_listed,
             is_only_in_memory: self.is_only_in_memory,
             index_pruned: self.index_pruned.clone(),
@@ -205,10 +199,10 @@ impl Scan {
 
     /// The number of all chunks of the table. If the scan has a time range, this lists them.
     pub fn chunk_count_total(&self) -> Result<usize> {
-        match self.chunk_count_total {
-            Some(count) => Ok(count),
-            None => Ok(self.snapshot.store.chunks(self.table.id, TimeRange::ALL)?.len()),
+        if self.table.definition.time.is_none() || self.request.range == TimeRange::ALL {
+            return Ok(self.chunk_count_listed);
         }
+        Ok(self.snapshot.store.chunks(self.table.id, TimeRange::ALL)?.len())
     }
 
     /// The number of rows if it is known without reading: there is no predicate, and the range cuts no chunk.

@@ -171,9 +171,10 @@ impl Inner {
     /// The descriptor of a chunk, checked against the store's list.
     pub(crate) fn descriptor(&self, table: &Table, entry: &ChunkEntry) -> Result<Arc<ChunkDescriptor>> {
         let location = || format!("table {}, chunk {}", table.definition.name, entry.id.0);
-        let descriptor = match self.past_caches {
-            true => decode_descriptor(&entry.descriptor_bytes).map(Arc::new),
-            false => self.shared.cache.descriptor(&entry.descriptor_bytes),
+        let descriptor = if self.past_caches {
+            decode_descriptor(&entry.descriptor_bytes).map(Arc::new)
+        } else {
+            self.shared.cache.descriptor(&entry.descriptor_bytes)
         };
         let descriptor = descriptor.map_err(|error| error.context(location()))?;
         let same = descriptor.row_count == entry.row_count

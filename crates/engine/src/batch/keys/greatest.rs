@@ -1,6 +1,6 @@
-//! Whether rows lie beyond all stored ones, because in each key the least value of the growing column is greater than
-//! the greatest stored one. The process remembers the greatest values, so that a batch only looks at the chunks that
-//! were added since. Otherwise each of many small batches would look at all chunks.
+//! Tests whether rows lie beyond all stored ones, because in each key the least value of the growing column is greater
+//! than the greatest stored one. The process remembers the greatest values, so that a batch only looks at the chunks
+//! that were added since. Otherwise each of many small batches would look at all chunks.
 
 use crate::batch::keys::bounds::KeyBounds;
 use crate::batch::keys::key::Key;

@@ -124,10 +124,9 @@ impl KeyedRows {
         // Rows that arrive in order lie beyond all stored ones: the growing column alone shows that.
         if grows {
             let by_growth = bounds(&|key: &Key| KeyBounds::of_one(key.growing(&table.definition).unwrap_or(0), key));
-            if lie_beyond(snapshot, table, &self.keys, &by_growth)? {
-                return all_rows();
-            }
-            if row_count > FEW_ROWS && candidates(&by_growth)?.is_empty() {
+            if lie_beyond(snapshot, table, &self.keys, &by_growth)?
+                || (row_count > FEW_ROWS && candidates(&by_growth)?.is_empty())
+            {
                 return all_rows();
             }
         }

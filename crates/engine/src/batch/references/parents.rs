@@ -202,7 +202,7 @@ fn lacking(view: &ReadSnapshot, parent: &Table, side: &ForeignKeySide<'_>, befor
     Ok(keys)
 }
 
-/// Of the keys that a parent lacks, those of deleted rows, and the others.
+/// Splits the keys that a parent lacks into those of deleted rows and the others.
 fn split(lacking: Vec<KeyColumns>, deleted: &[KeyColumns]) -> Result<(Vec<KeyColumns>, Vec<KeyColumns>)> {
     if lacking.is_empty() || deleted.is_empty() {
         return Ok((Vec::new(), lacking));

@@ -36,7 +36,8 @@ pub struct Groups {
     pub(super) row_counts: Vec<u64>,
     /// The groups that were set aside, by partition; empty if there are none.
     pub(super) set_aside: Vec<GroupPartition>,
-    /// The number of groups that were set aside when they were merged last; 0 before that.
+    /// The number of groups that were set aside when they were merged last or, if they never were, when some were set
+    /// aside first; 0 before that.
     pub(super) merged_count: usize,
     /// The number of groups from which on they are set aside.
     pub(super) held_max: usize,

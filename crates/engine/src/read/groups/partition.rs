@@ -14,12 +14,8 @@ const PARTITION_COUNT: usize = 64;
 /// most rows find their group among them, and would make it anew after it was set aside.
 pub(super) const HELD_GROUPS_MAX: usize = 1 << 21;
 
-/// Groups that were set aside are merged if they are this many times as many as are held: the same ones may have been
-/// set aside several times.
-const MERGED_TIMES_HELD: usize = 2;
-
-/// They are merged again if they have become this many times as many. So merging takes little time even if all are
-/// different.
+/// Groups that were set aside are merged if they have become this many times as many as when all were different: the
+/// same ones may have been set aside several times. So merging takes little time even if all are different.
 const MERGED_GROWTH: usize = 4;
 
 impl Groups {
@@ -32,8 +28,12 @@ impl Groups {
     /// returns all groups. Keys that are looked up by position are never set aside.
     pub fn set_aside_many(&mut self) -> Result<()> {
         if self.keyed.is_hashed() && self.len() >= self.held_max {
+            let is_first = !self.has_set_aside();
             self.set_aside();
-            if self.set_aside_count() >= (MERGED_TIMES_HELD * self.held_max).max(MERGED_GROWTH * self.merged_count) {
+            if is_first {
+                // All of them are different.
+                self.merged_count = self.set_aside_count();
+            } else if self.set_aside_count() >= MERGED_GROWTH * self.merged_count {
                 self.merge_set_aside()?;
                 self.merged_count = self.set_aside_count();
             }
