@@ -7,9 +7,8 @@
 //! A key takes only the bits that values between its bounds need; the chunks' descriptors state the bounds. Most keys
 //! are so small that their group is looked up by position in an array.
 //!
-//! The others are looked up by hash. So that the processor's cache suffices for millions of groups, too, a thread sets
-//! its groups aside when they are many, sorted into partitions by hash, and starts anew. At the end, the groups of each
-//! partition are merged, on several threads.
+//! The others are looked up by hash. A thread sets its groups aside when they are very many, sorted into partitions by
+//! hash, and starts anew. At the end, the groups of each partition are merged, on several threads.
 
 mod bits;
 mod collection;

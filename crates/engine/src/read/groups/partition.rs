@@ -20,8 +20,9 @@ const MERGED_GROWTH: usize = 4;
 
 impl Groups {
     /// The same groups, which are set aside if they are at least this many.
-    pub fn with_held_max(self, held_max: usize) -> Self {
-        Self { held_max, ..self }
+    pub fn with_held_max(mut self, held_max: usize) -> Self {
+        self.held_max = held_max;
+        self
     }
 
     /// Sets the groups aside if they are very many, and starts anew. From then on, only [`partitions`](Self::partitions)
