@@ -1,7 +1,7 @@
 //! Times of day as SQLite has them: texts, of which that of a later time is greater.
 
 use crate::time_format::{BoundSide, StoredBounds, between};
-use atsdb_core::time_of_day::DAY_MICROSECONDS;
+use atsdb_core::time::DAY_MICROSECONDS;
 use rusqlite::types::ValueRef;
 
 /// The text of a time of day in microseconds: `12:30:00`, and a fraction of a second with three or six digits.

@@ -8,6 +8,7 @@
 use crate::error::Error;
 use crate::id::TableId;
 use crate::list::{ChunkKey, ChunkSums, ListKey, ListState};
+use crate::refusal;
 use crate::time::TimeRange;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +36,7 @@ impl ChunkList {
     fn new(table: TableId, keys: Vec<ChunkKey>, newest: i64) -> Result<Self, Error> {
         if !keys.is_sorted_by(|a, b| order(a) < order(b)) {
             let list = ListKey::chunks(None, table);
-            return Err(Error::corrupt(format!("{list} is in disorder"))
-                .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup"));
+            return Err(Error::corrupt(format!("{list} is in disorder")).with_hint(refusal::VERIFY));
         }
         let mut list = Self { table, keys, latest: Vec::new(), sums: ChunkSums::default(), newest };
         list.keys.iter().for_each(|key| list.sums.add(key));

@@ -2,9 +2,8 @@
 //!
 //! Owned here: writing. Not owned: reading ([`interval`](mod@crate::interval)).
 
+use crate::time::DAY_NANOSECONDS;
 use std::fmt::Write;
-
-const DAY_NANOS: i64 = 86_400_000_000_000;
 
 /// Writes an interval. Units that are zero are left out. A fraction of a second has up to nine digits.
 #[must_use]
@@ -45,7 +44,7 @@ pub fn interval_text(months: i32, days: i32, nanoseconds: i64) -> String {
 #[must_use]
 pub fn duration_text(count: i64, unit_nanos: i64) -> String {
     let nanos = i128::from(count) * i128::from(unit_nanos);
-    let (days, rest) = (nanos / i128::from(DAY_NANOS), nanos % i128::from(DAY_NANOS));
+    let (days, rest) = (nanos / i128::from(DAY_NANOSECONDS), nanos % i128::from(DAY_NANOSECONDS));
     match (i32::try_from(days), i64::try_from(rest)) {
         (Ok(days), Ok(rest)) => interval_text(0, days, rest),
         _ => format!("{days} days"),

@@ -13,6 +13,7 @@
 use crate::checksum;
 use crate::error::Error;
 use crate::id::{ColumnId, TableId};
+use crate::refusal;
 use crate::store::StageId;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,8 +59,7 @@ impl ListKey {
     /// The error for a list that differs from its record.
     pub fn damaged(&self, found: ListState, recorded: ListState) -> Error {
         let problem = describe_mismatch(found, recorded);
-        Error::corrupt(format!("{self} is damaged: {problem}"))
-            .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup")
+        Error::corrupt(format!("{self} is damaged: {problem}")).with_hint(refusal::VERIFY)
     }
 
     /// Returns [`damaged`](Self::damaged) unless the list equals its record.

@@ -137,8 +137,17 @@ impl From<std::ops::RangeFull> for TimeRange {
     }
 }
 
+/// The number of microseconds in a second.
+pub const SECOND_MICROSECONDS: i64 = 1_000_000;
+
 /// The number of seconds in a day.
 pub const DAY_SECONDS: i64 = 86_400;
+
+/// The number of microseconds in a day. A time of day is less.
+pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * SECOND_MICROSECONDS;
+
+/// The number of nanoseconds in a day.
+pub const DAY_NANOSECONDS: i64 = DAY_MICROSECONDS * 1_000;
 
 /// Returns the days since 1970-01-01 of a date. The month is 1 to 12, the day 1 to 31; the day is not checked against
 /// the month.

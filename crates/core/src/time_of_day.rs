@@ -1,10 +1,7 @@
 //! Times of day: microseconds since midnight, and their text.
 
-use crate::time::DAY_SECONDS;
+use crate::time::DAY_MICROSECONDS;
 use crate::time_text::leading_number;
-
-/// Microseconds in a day. A time of day is less.
-pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * 1_000_000;
 
 /// Parses `12:30`, `12:30:15` and `12:30:15.25`, also without colons (`1230`, `123015.25`), with `AM` or `PM` behind
 /// it. Digits beyond microseconds are rounded. `None` if the text is not a time of day.

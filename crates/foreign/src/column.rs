@@ -4,7 +4,7 @@ use crate::value::Value;
 use arrow::array::PrimitiveBuilder;
 use arrow::datatypes::ArrowPrimitiveType;
 use atsdb_codec::ColumnValues;
-use atsdb_core::time_of_day::DAY_MICROSECONDS;
+use atsdb_core::time::DAY_MICROSECONDS;
 use atsdb_core::value::nearest_real;
 use atsdb_core::{ColumnType, decimal};
 

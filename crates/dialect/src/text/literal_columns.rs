@@ -9,6 +9,7 @@ use arrow::array::{ArrayBuilder, ArrayRef};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
 use atsdb_codec::{ColumnValues, logical_type};
 use atsdb_core::interval::{Interval, parse_interval};
+use atsdb_core::time::DAY_MICROSECONDS;
 use atsdb_core::{
     Column, ColumnType, Error, Result, TextLength, TimeUnit, array_text, decimal, json_text, time_of_day, uuid_text,
 };
@@ -146,9 +147,7 @@ impl LiteralColumn {
             }
             (ColumnValues::Date(builder), V::Date32(Some(days))) => builder.append_value(*days),
             (ColumnValues::Interval(builder), V::IntervalMonthDayNano(Some(length))) => builder.append_value(*length),
-            (ColumnValues::Time(builder), V::Time64Microsecond(Some(time)))
-                if (0..time_of_day::DAY_MICROSECONDS).contains(time) =>
-            {
+            (ColumnValues::Time(builder), V::Time64Microsecond(Some(time))) if (0..DAY_MICROSECONDS).contains(time) => {
                 builder.append_value(*time);
             }
             (ColumnValues::Decimal(builder), V::Decimal128(Some(value), precision, _))

@@ -15,7 +15,8 @@ use arrow::datatypes::{
 };
 use atsdb_codec::logical_type;
 use atsdb_core::interval::{Interval, parse_interval};
-use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
+use atsdb_core::time::DAY_MICROSECONDS;
+use atsdb_core::time_of_day;
 use atsdb_core::{
     Column, ColumnType, ElementType, Error, ErrorKind, Result, array_text, decimal, hex, json_text, uuid_text,
 };

@@ -4,10 +4,9 @@
 use crate::contestant::dialect::Dialect;
 use crate::failure::Failure;
 use atsdb::TimeUnit;
-use atsdb::time::format_time;
+use atsdb::time::{DAY_SECONDS, format_time};
 
-const DAY_SECONDS: i64 = 86_400;
-const DAY_MILLISECONDS: i64 = 86_400_000;
+const DAY_MILLISECONDS: i64 = DAY_SECONDS * 1_000;
 
 impl Dialect {
     /// A date, given in days since the epoch, as a literal.

@@ -5,10 +5,10 @@ use crate::data::columns::RowSink;
 use crate::data::rows::Binder;
 use crate::failure::Failure;
 use atsdb::TimeUnit;
+use atsdb::time::DAY_MICROSECONDS;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-const DAY_MICROSECONDS: i64 = 86_400_000_000;
 /// Larger integers may have no equal among fractions of 64 bits.
 const FRACTION_INTEGER_MAX: u64 = 1 << 53;
 

@@ -12,11 +12,11 @@ use crate::failure::Failure;
 use crate::measure::Tier;
 use crate::server::{ServerKind, ServerUrls};
 use arrow::array::{ArrayRef, Int32Array, RecordBatch};
+use atsdb::time::DAY_SECONDS;
 use atsdb::{ColumnType, TableDefinition, TimeUnit};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-const DAY_SECONDS: i64 = 86_400;
 /// The table of texts, for all columns together.
 const TEXTS: &str = "texts";
 /// The maximum number of SELECTs in a view; SQLite allows 500.

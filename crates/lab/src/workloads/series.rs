@@ -18,6 +18,7 @@ use crate::measure::{Figure, Measure, Spread, Unit, clock};
 use crate::workload::{Bench, CHILD_START, CHILD_VARIABLE, Fact, RunBound, Workload, milliseconds, per_second};
 use crate::workloads::minute::{ROWS_A_SECOND, minute};
 use crate::workloads::questions::without_null;
+use atsdb::time::DAY_SECONDS;
 use atsdb::{ColumnType, MapWidth, TableDefinition, TimeUnit};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -35,7 +36,6 @@ const SLICES: (i64, usize) = (1_000, 10);
 const OPENINGS: usize = 7;
 
 const TABLE: &str = "readings";
-const DAY_SECONDS: i64 = 86_400;
 
 const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {
     Measure { name, title, unit }

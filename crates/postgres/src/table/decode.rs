@@ -2,6 +2,7 @@
 
 use super::types::Encoding;
 use arrow::datatypes::IntervalMonthDayNano;
+use atsdb_core::time::DAY_MICROSECONDS;
 use atsdb_foreign::{Elements, Value};
 use std::error::Error;
 use std::fmt::Write;
@@ -9,7 +10,7 @@ use tokio_postgres::types::{FromSql, Type};
 
 /// Days and microseconds from 1970 to 2000, where PostgreSQL begins to count.
 const EPOCH_DAYS: i32 = 10_957;
-const EPOCH_MICROSECONDS: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
+const EPOCH_MICROSECONDS: i64 = EPOCH_DAYS as i64 * DAY_MICROSECONDS;
 
 /// The sign of a `numeric`.
 const NEGATIVE: u16 = 0x4000;

@@ -6,10 +6,9 @@ use arrow::datatypes::{
     DataType, DurationMicrosecondType, Field, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit, Schema,
     SchemaRef, TimeUnit,
 };
+use atsdb_core::time::DAY_MICROSECONDS;
 use atsdb_core::{Error, ErrorKind, Result};
 use std::sync::Arc;
-
-const DAY_MICROSECONDS: i64 = 86_400_000_000;
 
 /// Returns a schema with durations in microseconds in place of intervals and of the elements of arrays of them.
 pub fn with_durations(schema: &SchemaRef) -> SchemaRef {

@@ -4,12 +4,13 @@
 use super::buckets::Buckets;
 use super::grid::Grid;
 use crate::functions::base::arguments::{per_second, plain_type, strictly, text_of, type_name};
-use crate::functions::times::interval::{DAY_NANOS, interval_of, parse_interval};
+use crate::functions::times::interval::{interval_of, parse_interval};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::time_text::{parse_time, read_time};
 use crate::text::zone::Zone;
 use atsdb_codec::time_unit_of;
+use atsdb_core::time::DAY_NANOSECONDS;
 use atsdb_core::{Error, TimeUnit};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -66,7 +67,7 @@ impl<'a> Arguments<'a> {
         let Some(width) = self.width else { return Ok(None) };
         let (unit, tick_nanos) = match times {
             DataType::Timestamp(unit, _) => (*unit, i128::from(1_000_000_000 / per_second(*unit))),
-            DataType::Date32 | DataType::Date64 => (ArrowUnit::Second, i128::from(DAY_NANOS)),
+            DataType::Date32 | DataType::Date64 => (ArrowUnit::Second, i128::from(DAY_NANOSECONDS)),
             integer => return self.integers(integer, width).map(Some),
         };
         if width.data_type().is_numeric() {
@@ -74,7 +75,7 @@ impl<'a> Arguments<'a> {
                 .with_hint(format!("write '{width} seconds', '{width} minutes'")));
         }
         let width = interval_of(width)?.unwrap_or(NOTHING);
-        let is_date = tick_nanos == i128::from(DAY_NANOS);
+        let is_date = tick_nanos == i128::from(DAY_NANOSECONDS);
         if is_date && self.zone.is_some() {
             return Err(sql_error("a DATE has no time zone").with_hint("cast it: CAST(t AS TIMESTAMP)"));
         }

@@ -1,7 +1,8 @@
 //! The boundaries between buckets on a clock without changes: equal steps, or calendar months.
 
-use crate::functions::times::interval::{DAY_NANOS, nanos_of};
+use crate::functions::times::interval::nanos_of;
 use crate::text::errors::sql_error;
+use atsdb_core::time::DAY_NANOSECONDS;
 use atsdb_core::time::{civil_from_days, days_from_civil, days_in_month};
 use atsdb_core::{Error, Result};
 use datafusion::arrow::datatypes::IntervalMonthDayNano as Interval;
@@ -43,7 +44,7 @@ struct Months {
 impl Grid {
     /// A grid of steps or months; `origin` is a boundary (in ticks), moved by `offset`. An error names the width.
     pub fn new(width: Interval, tick_nanos: i128, origin: Option<i128>, offset: Interval) -> Result<Self> {
-        let ticks_per_day = i128::from(DAY_NANOS) / tick_nanos;
+        let ticks_per_day = i128::from(DAY_NANOSECONDS) / tick_nanos;
         let ticks_of = |what, interval: Interval| whole_ticks(what, interval, tick_nanos);
         let nanos = nanos_of(width);
         if (width.months < 0 || nanos < 0) || (width.months == 0 && nanos == 0) {
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn widths_that_are_none_are_refused() {
-        let day = i128::from(DAY_NANOS);
+        let day = i128::from(DAY_NANOSECONDS);
         for (width, tick, reason) in [
             (interval(0, 0, 0), SECOND, "width of 0 is not positive"),
             (interval(0, -1, 0), SECOND, "-1 days is not positive"),

@@ -11,6 +11,7 @@ use crate::functions::times::time_pattern::{PatternField, PatternPiece, TimeFiel
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Result as CoreResult;
+use atsdb_core::time::{DAY_MICROSECONDS, SECOND_MICROSECONDS};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Date32Array, TimestampMicrosecondArray};
 use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, FieldRef, Float64Type, Int64Type, TimeUnit,
@@ -19,9 +20,6 @@ use datafusion::arrow::datatypes::{
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
-
-const SECOND_MICROS: i64 = 1_000_000;
-const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The function that makes times.
 const TO_TIMESTAMP: &str = "to_timestamp";
@@ -78,7 +76,7 @@ impl ScalarUDFImpl for FromPattern {
         let times = times.collect::<CoreResult<Vec<Option<i64>>>>().map_err(external)?;
         let found: ArrayRef = match args.return_type() {
             DataType::Date32 => {
-                let days = |micros: i64| micros.div_euclid(DAY_MICROS) as i32;
+                let days = |micros: i64| micros.div_euclid(DAY_MICROSECONDS) as i32;
                 Arc::new(times.into_iter().map(|time| time.map(days)).collect::<Date32Array>())
             }
             _ => Arc::new(TimestampMicrosecondArray::from(times)),
@@ -93,7 +91,7 @@ fn times_of(seconds: &ColumnarValue) -> Result<ColumnarValue> {
     let numbers = seconds.clone().into_array(1)?;
     let times: TimestampMicrosecondArray = if numbers.data_type().is_integer() {
         let seconds = strictly(&numbers, &DataType::Int64)?;
-        let micros = |seconds: i64| seconds.checked_mul(SECOND_MICROS).ok_or_else(out_of_range);
+        let micros = |seconds: i64| seconds.checked_mul(SECOND_MICROSECONDS).ok_or_else(out_of_range);
         seconds.as_primitive::<Int64Type>().try_unary::<_, TimestampMicrosecondType, _>(micros)?
     } else {
         let seconds = strictly(&numbers, &DataType::Decimal128(DECIMAL128_MAX_PRECISION, 6))?;
@@ -178,8 +176,8 @@ fn out_of_range(text: &str) -> atsdb_core::Error {
 
 /// The time of some fields in microseconds since the epoch; `None` if it does not exist.
 fn micros_of(fields: &TimeFields) -> Option<i64> {
-    let ahead_micros = fields.ahead_seconds()? * SECOND_MICROS;
-    fields.days()?.checked_mul(DAY_MICROS)?.checked_add(fields.micros_of_day()? - ahead_micros)
+    let ahead_micros = fields.ahead_seconds()? * SECOND_MICROSECONDS;
+    fields.days()?.checked_mul(DAY_MICROSECONDS)?.checked_add(fields.micros_of_day()? - ahead_micros)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::functions::times::time_pattern::{
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Result as CoreResult;
-use atsdb_core::time::{civil_from_days, days_from_civil};
+use atsdb_core::time::{DAY_MICROSECONDS, civil_from_days, days_from_civil};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
@@ -24,8 +24,6 @@ use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::fmt::Write;
 use std::sync::Arc;
-
-const DAY_MICROS: i64 = 86_400_000_000;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToChar {
@@ -136,7 +134,7 @@ struct Moment {
 
 impl Moment {
     fn of_time(micros: i64) -> Self {
-        let days = micros.div_euclid(DAY_MICROS);
+        let days = micros.div_euclid(DAY_MICROSECONDS);
         let (year, month, day) = civil_from_days(days);
         Self {
             is_interval: false,
@@ -144,7 +142,7 @@ impl Moment {
             month: month.into(),
             day: day.into(),
             days,
-            micros: micros.rem_euclid(DAY_MICROS),
+            micros: micros.rem_euclid(DAY_MICROSECONDS),
         }
     }
 
@@ -327,7 +325,7 @@ mod tests {
     #[test]
     fn times_are_written_as_postgresql_writes_them() {
         // 2024-03-02 15:04:05.678
-        let time = Moment::of_time(19_784 * DAY_MICROS + 54_245_678_000);
+        let time = Moment::of_time(19_784 * DAY_MICROSECONDS + 54_245_678_000);
         for (pattern, wanted) in [
             ("YYYY-MM-DD HH24:MI:SS.MS", "2024-03-02 15:04:05.678"),
             ("YYYYMMDD\"T\"HH24MISS", "20240302T150405"),

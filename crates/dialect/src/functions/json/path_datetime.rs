@@ -5,11 +5,10 @@ use super::path_failures::PathFailure;
 use super::path_times::{PathTime, PathTimeType};
 use crate::functions::times::time_fields::TimeFields;
 use crate::functions::times::time_pattern::{PatternField, PatternPiece, TimeField, pieces_of};
+use atsdb_core::time::DAY_MICROSECONDS;
 use std::sync::LazyLock;
 
 type Result<T> = std::result::Result<T, PathFailure>;
-
-const DAY_MICROS: i64 = 86_400_000_000;
 
 /// The separators that a template may have outside of quotes.
 const SEPARATORS: &str = "-./,':; ";
@@ -110,7 +109,7 @@ fn time_of(fields: &TimeFields, time_type: PathTimeType) -> Option<PathTime> {
         PathTimeType::Time | PathTimeType::TimeWithZone => 0,
         _ => fields.days()?,
     };
-    let local_micros = days.checked_mul(DAY_MICROS)?.checked_add(fields.micros_of_day()?)?;
+    let local_micros = days.checked_mul(DAY_MICROSECONDS)?.checked_add(fields.micros_of_day()?)?;
     Some(PathTime { time_type, local_micros, ahead_seconds: fields.ahead_seconds()? })
 }
 

@@ -2,12 +2,9 @@
 //! they compare.
 
 use super::path_failures::PathFailure;
-use atsdb_core::time::civil_from_days;
+use atsdb_core::time::{DAY_MICROSECONDS, SECOND_MICROSECONDS, civil_from_days};
 use std::cmp::Ordering;
 use std::fmt;
-
-const SECOND_MICROS: i64 = 1_000_000;
-const DAY_MICROS: i64 = 86_400 * SECOND_MICROS;
 
 /// A date or a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,14 +87,15 @@ impl PathTime {
     }
 
     fn instant(self) -> i64 {
-        self.local_micros.saturating_sub(self.ahead_seconds * SECOND_MICROS)
+        self.local_micros.saturating_sub(self.ahead_seconds * SECOND_MICROSECONDS)
     }
 }
 
 /// As PostgreSQL writes it in JSON: in the forms of ISO 8601.
 impl fmt::Display for PathTime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, micros) = (self.local_micros.div_euclid(DAY_MICROS), self.local_micros.rem_euclid(DAY_MICROS));
+        let (days, micros) =
+            (self.local_micros.div_euclid(DAY_MICROSECONDS), self.local_micros.rem_euclid(DAY_MICROSECONDS));
         let (year, month, day) = civil_from_days(days);
         let is_before_christ = self.time_type.has_date() && year < 1;
         if self.time_type.has_date() {
@@ -105,7 +103,7 @@ impl fmt::Display for PathTime {
             write!(out, "{year:04}-{month:02}-{day:02}")?;
         }
         if self.time_type != PathTimeType::Date {
-            let (seconds, fraction) = (micros / SECOND_MICROS, micros % SECOND_MICROS);
+            let (seconds, fraction) = (micros / SECOND_MICROSECONDS, micros % SECOND_MICROSECONDS);
             let separator = if self.time_type.has_date() { "T" } else { "" };
             let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
             write!(out, "{separator}{hour:02}:{minute:02}:{second:02}")?;
@@ -127,7 +125,7 @@ mod tests {
     use super::*;
 
     fn time(time_type: PathTimeType, hours: i64, ahead_hours: i64) -> PathTime {
-        let local_micros = hours * 3_600 * SECOND_MICROS;
+        let local_micros = hours * 3_600 * SECOND_MICROSECONDS;
         PathTime { time_type, local_micros, ahead_seconds: ahead_hours * 3_600 }
     }
 

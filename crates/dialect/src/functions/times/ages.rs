@@ -1,8 +1,8 @@
 //! Lengths between times: `age`, `date_diff`, and `justify_hours`, `justify_days`, `justify_interval`.
 
-use super::interval::DAY_NANOS;
 use crate::functions::base::arguments::strictly;
 use crate::functions::base::plain::Plain;
+use atsdb_core::time::DAY_NANOSECONDS;
 use chrono::{DateTime, Datelike, Days, Months, NaiveDateTime};
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
@@ -60,7 +60,7 @@ fn between(earlier: NaiveDateTime, later: NaiveDateTime) -> Interval {
     let mut days = later.day() as i32 - earlier.day() as i32;
     let mut nanoseconds = (later.time() - earlier.time()).num_nanoseconds().unwrap_or(0);
     if nanoseconds < 0 {
-        nanoseconds += DAY_NANOS;
+        nanoseconds += DAY_NANOSECONDS;
         days -= 1;
     }
     if days < 0 {
@@ -124,8 +124,8 @@ fn justified(lengths: &ArrayRef, justify: fn(Interval) -> Interval) -> Result<Ar
 }
 
 fn justify_hours(length: Interval) -> Interval {
-    let days = length.days + (length.nanoseconds / DAY_NANOS) as i32;
-    with_signs(Interval { days, nanoseconds: length.nanoseconds % DAY_NANOS, ..length })
+    let days = length.days + (length.nanoseconds / DAY_NANOSECONDS) as i32;
+    with_signs(Interval { days, nanoseconds: length.nanoseconds % DAY_NANOSECONDS, ..length })
 }
 
 fn justify_days(length: Interval) -> Interval {
@@ -139,18 +139,18 @@ fn justify_days(length: Interval) -> Interval {
 }
 
 fn justify_interval(length: Interval) -> Interval {
-    let days = length.days + (length.nanoseconds / DAY_NANOS) as i32;
+    let days = length.days + (length.nanoseconds / DAY_NANOSECONDS) as i32;
     let (mut months, mut days, mut nanoseconds) =
-        (length.months + days / MONTH_DAYS, days % MONTH_DAYS, length.nanoseconds % DAY_NANOS);
+        (length.months + days / MONTH_DAYS, days % MONTH_DAYS, length.nanoseconds % DAY_NANOSECONDS);
     if months > 0 && (days < 0 || days == 0 && nanoseconds < 0) {
         (months, days) = (months - 1, days + MONTH_DAYS);
     } else if months < 0 && (days > 0 || days == 0 && nanoseconds > 0) {
         (months, days) = (months + 1, days - MONTH_DAYS);
     }
     if days > 0 && nanoseconds < 0 {
-        (days, nanoseconds) = (days - 1, nanoseconds + DAY_NANOS);
+        (days, nanoseconds) = (days - 1, nanoseconds + DAY_NANOSECONDS);
     } else if days < 0 && nanoseconds > 0 {
-        (days, nanoseconds) = (days + 1, nanoseconds - DAY_NANOS);
+        (days, nanoseconds) = (days + 1, nanoseconds - DAY_NANOSECONDS);
     }
     Interval { months, days, nanoseconds }
 }
@@ -159,9 +159,9 @@ fn justify_interval(length: Interval) -> Interval {
 fn with_signs(length: Interval) -> Interval {
     let Interval { months, days, nanoseconds } = length;
     if days > 0 && nanoseconds < 0 {
-        Interval { months, days: days - 1, nanoseconds: nanoseconds + DAY_NANOS }
+        Interval { months, days: days - 1, nanoseconds: nanoseconds + DAY_NANOSECONDS }
     } else if days < 0 && nanoseconds > 0 {
-        Interval { months, days: days + 1, nanoseconds: nanoseconds - DAY_NANOS }
+        Interval { months, days: days + 1, nanoseconds: nanoseconds - DAY_NANOSECONDS }
     } else {
         length
     }

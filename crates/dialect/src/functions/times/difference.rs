@@ -3,9 +3,10 @@
 //!
 //! No upstream issue is known. The planner of arithmetic uses it in place of `-`.
 
-use super::interval::{DAY_NANOS, of_nanos};
+use super::interval::of_nanos;
 use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::per_second;
+use atsdb_core::time::DAY_NANOSECONDS;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalUnit};
@@ -81,7 +82,7 @@ fn counts(times: &ArrayRef) -> Result<(Int64Array, i128)> {
         DataType::Timestamp(unit, _) => SECOND_NANOS / i128::from(per_second(*unit)),
         DataType::Date32 => {
             let days = cast(&cast(times, &DataType::Int32)?, &DataType::Int64)?;
-            return Ok((days.as_primitive::<Int64Type>().clone(), i128::from(DAY_NANOS)));
+            return Ok((days.as_primitive::<Int64Type>().clone(), i128::from(DAY_NANOSECONDS)));
         }
         other => return exec_err!("{other} is not a time"),
     };

@@ -3,7 +3,7 @@
 use crate::functions::base::arguments::{per_second, text_of};
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
-use atsdb_core::time::DAY_SECONDS;
+use atsdb_core::time::DAY_NANOSECONDS;
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::compute::kernels::cast_utils::parse_interval_month_day_nano;
@@ -13,15 +13,12 @@ use datafusion::arrow::datatypes::{
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
 
-/// The number of nanoseconds in a day.
-pub const DAY_NANOS: i64 = DAY_SECONDS * 1_000_000_000;
-
 /// A value as an interval; `None` for NULL.
 pub fn interval_of(value: &ScalarValue) -> Result<Option<Interval>> {
     let days = |days: i32, nanoseconds: i64| Some(Interval { months: 0, days, nanoseconds });
     let duration = |count: Option<i64>, nanos: i64| {
         let nanos = |count: i64| -> Result<Interval> {
-            let (nanos, day) = (i128::from(count) * i128::from(nanos), i128::from(DAY_NANOS));
+            let (nanos, day) = (i128::from(count) * i128::from(nanos), i128::from(DAY_NANOSECONDS));
             let (whole, rest) = (nanos.div_euclid(day), nanos.rem_euclid(day));
             let whole = i32::try_from(whole).map_err(|_| sql_error(format!("the duration {value} is too long")))?;
             Ok(Interval { months: 0, days: whole, nanoseconds: rest as i64 })
@@ -64,14 +61,14 @@ pub fn intervals(lengths: &ArrayRef) -> datafusion::common::Result<IntervalMonth
 
 /// A length in nanoseconds as whole days and a rest of the same sign; `None` if there are too many days.
 pub fn of_nanos(nanos: i128) -> Option<Interval> {
-    let day = i128::from(DAY_NANOS);
+    let day = i128::from(DAY_NANOSECONDS);
     let (days, rest) = (nanos / day, nanos % day);
     Some(Interval { months: 0, days: i32::try_from(days).ok()?, nanoseconds: rest as i64 })
 }
 
 /// The days and nanoseconds of an interval.
 pub fn nanos_of(interval: Interval) -> i128 {
-    i128::from(interval.days) * i128::from(DAY_NANOS) + i128::from(interval.nanoseconds)
+    i128::from(interval.days) * i128::from(DAY_NANOSECONDS) + i128::from(interval.nanoseconds)
 }
 
 /// Parses `5 minutes`, `1 day 12 hours`, `1h`. A number without a unit is refused.

@@ -7,7 +7,7 @@ use crate::functions::base::arguments::text_of;
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
 use crate::text::zone::Zone;
-use atsdb_core::time::{days_from_civil, days_in_month};
+use atsdb_core::time::{DAY_MICROSECONDS, days_from_civil, days_in_month};
 use chrono::{Days, Months, NaiveDateTime, TimeDelta};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, IntervalMonthDayNanoArray,
@@ -20,7 +20,6 @@ use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
-const DAY_MICROS: i64 = 86_400_000_000;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
@@ -105,7 +104,7 @@ fn micros_of([year, month, day, hour, minute, second]: [f64; 6]) -> Option<i64> 
     // There is no year 0: the year -1 is the one before the year 1.
     let year = if year < 0 { year + 1 } else { year };
     let minutes = hour as i64 * 60 + minute as i64;
-    Some(days_from_civil(year, month, day) * DAY_MICROS + minutes * 60_000_000 + second_micros as i64)
+    Some(days_from_civil(year, month, day) * DAY_MICROSECONDS + minutes * 60_000_000 + second_micros as i64)
 }
 
 fn make_date(args: &[ArrayRef]) -> Result<ArrayRef> {
@@ -117,7 +116,7 @@ fn make_date(args: &[ArrayRef]) -> Result<ArrayRef> {
         let Some([year, month, day]) = row_of::<3>(&columns, row, 0.0) else { return Ok(None) };
         let is_whole = [year, month, day].iter().all(|part| part.fract() == 0.0);
         let micros = micros_of([year, month, day, 0.0, 0.0, 0.0]).filter(|_| is_whole);
-        match micros.and_then(|micros| i32::try_from(micros.div_euclid(DAY_MICROS)).ok()) {
+        match micros.and_then(|micros| i32::try_from(micros.div_euclid(DAY_MICROSECONDS)).ok()) {
             Some(days) => Ok(Some(days)),
             None => exec_err!("make_date: there is no date {year}-{month}-{day}"),
         }
@@ -135,7 +134,7 @@ fn make_time(args: &[ArrayRef]) -> Result<ArrayRef> {
         let is_whole = [hour, minute].iter().all(|part| part.fract() == 0.0);
         // The parts of a time on the first day of the epoch.
         let micros = micros_of([1970.0, 1.0, 1.0, hour, minute, second]);
-        match micros.filter(|micros| is_whole && *micros < DAY_MICROS) {
+        match micros.filter(|micros| is_whole && *micros < DAY_MICROSECONDS) {
             Some(micros) => Ok(Some(micros)),
             None => exec_err!("make_time: there is no time {hour}:{minute}:{second}"),
         }

@@ -5,7 +5,8 @@
 //! fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
 
 use atsdb_core::Error;
-use atsdb_core::time_of_day::{self, DAY_MICROSECONDS};
+use atsdb_core::time::DAY_MICROSECONDS;
+use atsdb_core::time_of_day;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, StringArray, Time64MicrosecondArray,
 };

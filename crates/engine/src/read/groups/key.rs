@@ -6,7 +6,7 @@ use arrow::array::{ArrayData, ArrayRef, RecordBatch, make_array};
 use arrow::buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{DataType, Schema};
 use arrow::error::ArrowError;
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, refusal};
 use std::fmt;
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ impl Packing {
             };
             if !is_within {
                 return Err(Error::corrupt("a chunk has values beyond the bounds that its descriptor states")
-                    .with_hint("run atsdb verify to list all damage, and restore what is damaged from a backup"));
+                    .with_hint(refusal::VERIFY));
             }
         }
         // Without keys, all rows have the same.

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use crate::data::answer::Cell;
 use crate::data::digest::{integer_cell, null_cell, text_cell};
 use crate::failure::Failure;
-use atsdb::time::days_from_civil;
+use atsdb::time::{DAY_SECONDS, days_from_civil};
 use atsdb::{Column, ColumnType, TimeUnit};
 use mysql::Value;
 
@@ -12,8 +12,6 @@ use mysql::Value;
 const TEXT_CHARACTERS: (u32, u32) = (100, 64);
 /// The maximum length of other texts, in characters.
 const LONG_TEXT_CHARACTERS: u32 = 255;
-
-const DAY_SECONDS: i64 = 86_400;
 
 /// A column's type.
 pub(super) fn column_type(column: &Column, engine: Engine) -> String {

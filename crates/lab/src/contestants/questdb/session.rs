@@ -12,11 +12,10 @@ use crate::data::answer::Answer;
 use crate::data::digest::{RowDigest, fold, integer_cell, null_cell};
 use crate::failure::Failure;
 use crate::measure::Tier;
+use atsdb::time::DAY_SECONDS;
 use atsdb::{Column, ColumnType, Durability, TableDefinition, TimeUnit};
 use postgres::fallible_iterator::FallibleIterator;
 use std::path::Path;
-
-const DAY_SECONDS: i64 = 86_400;
 
 pub(super) struct QuestdbSession {
     connection: QuestdbConnection,

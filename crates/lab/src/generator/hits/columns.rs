@@ -6,10 +6,10 @@ use crate::data::digest::text_cell;
 use arrow::array::{
     ArrayRef, Date32Array, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, TimestampSecondArray,
 };
+use atsdb::time::DAY_SECONDS;
 use atsdb::{ColumnType, MapWidth, TimeUnit};
 use std::sync::Arc;
 
-const DAY_SECONDS: i64 = 86_400;
 const REGIONS: u64 = 9_000;
 const MODELS: [&str; 12] =
     ["iPad", "iPhone", "iPhone 2", "A1", "C2", "G2", "N1", "T55", "S7", "nokia 52", "E71", "x10"];

@@ -6,9 +6,9 @@ use super::type_names::type_name;
 use super::value::Value;
 use crate::pg::error::PgError;
 use crate::pg::types::array_elements::malformed_array;
-use crate::pg::types::calendar::DAY_US;
 use crate::pg::types::{input, known};
 use atsdb::array_text;
+use atsdb::time::DAY_MICROSECONDS;
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::DataType;
 
@@ -94,7 +94,7 @@ pub(super) fn interval_of(value: &Value) -> Result<Value, PgError> {
     match input::parameter(known::INTERVAL, input::Format::Text, Some(text.as_bytes()))? {
         ScalarValue::IntervalMonthDayNano(Some(interval)) => {
             let days = i64::from(interval.months) * 30 + i64::from(interval.days);
-            Ok(Value::Interval(days.saturating_mul(DAY_US).saturating_add(interval.nanoseconds / 1_000)))
+            Ok(Value::Interval(days.saturating_mul(DAY_MICROSECONDS).saturating_add(interval.nanoseconds / 1_000)))
         }
         _ => Err(input::invalid(known::INTERVAL, &text)),
     }

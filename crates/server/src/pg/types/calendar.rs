@@ -1,16 +1,13 @@
 //! Days and microseconds, as PostgreSQL formats and counts them.
 
-use atsdb::time::civil_from_days;
+use atsdb::time::{DAY_MICROSECONDS, civil_from_days};
 use std::fmt::Write;
 
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's count begins.
 pub(in crate::pg) const EPOCH_DAYS: i32 = 10_957;
 
-/// Microseconds of a day.
-pub(in crate::pg) const DAY_US: i64 = 86_400_000_000;
-
 /// Microseconds from 1970-01-01 to 2000-01-01.
-pub(in crate::pg) const EPOCH_US: i64 = EPOCH_DAYS as i64 * DAY_US;
+pub(in crate::pg) const EPOCH_US: i64 = EPOCH_DAYS as i64 * DAY_MICROSECONDS;
 
 /// Days since 1970, from PostgreSQL's count. `Err` is the infinity that the count stands for: atsdb has none.
 pub(in crate::pg) fn days_since_1970(days: i32) -> Result<i32, &'static str> {
@@ -49,9 +46,9 @@ pub(in crate::pg) fn date(days: i64) -> String {
 /// `2024-01-31 12:00:00.5`, with `+00` if the type has a zone.
 pub(in crate::pg) fn timestamp(microseconds: i64, has_zone: bool) -> String {
     let mut out = String::with_capacity(32);
-    let is_before_christ = push_civil(&mut out, microseconds.div_euclid(DAY_US));
+    let is_before_christ = push_civil(&mut out, microseconds.div_euclid(DAY_MICROSECONDS));
     out.push(' ');
-    push_time(&mut out, microseconds.rem_euclid(DAY_US));
+    push_time(&mut out, microseconds.rem_euclid(DAY_MICROSECONDS));
     if has_zone {
         out.push_str("+00");
     }
@@ -94,6 +91,6 @@ mod tests {
         assert_eq!(date(0), "1970-01-01");
         assert_eq!(date(-719_528), "0001-01-01 BC");
         assert_eq!(date(2_932_897), "10000-01-01");
-        assert_eq!(time(DAY_US - 1), "23:59:59.999999");
+        assert_eq!(time(DAY_MICROSECONDS - 1), "23:59:59.999999");
     }
 }

@@ -1,6 +1,5 @@
 //! The values of an Arrow array of any type, one at a time.
 
-use super::calendar::DAY_US;
 use super::known;
 use arrow::array::types::{
     ArrowPrimitiveType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Float16Type,
@@ -16,6 +15,7 @@ use arrow::datatypes::{
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
+use atsdb::time::DAY_MICROSECONDS;
 
 /// Months, days and microseconds.
 type Interval = (i32, i32, i64);
@@ -250,7 +250,7 @@ fn duration(array: &ArrayRef, unit: TimeUnit) -> Cells<'_> {
         TimeUnit::Microsecond => Ints::plain::<DurationMicrosecondType>(array),
         TimeUnit::Nanosecond => Ints::new::<DurationNanosecondType>(array, micros),
     };
-    let split = |microseconds: i64| (0, (microseconds / DAY_US) as i32, microseconds % DAY_US);
+    let split = |microseconds: i64| (0, (microseconds / DAY_MICROSECONDS) as i32, microseconds % DAY_MICROSECONDS);
     Cells::Interval(Box::new(move |row| (ints.read)(row).flatten().map(split)))
 }
 

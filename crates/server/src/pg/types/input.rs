@@ -2,7 +2,7 @@
 
 use super::array_elements::{elements_of, malformed_array};
 use super::bytea::bytea;
-use super::calendar::{DAY_US, days_since_1970, microseconds_since_1970};
+use super::calendar::{days_since_1970, microseconds_since_1970};
 use super::{known, numeric};
 use crate::pg::error::{PgError, Severity};
 use crate::pg::wire::fields::Fields;
@@ -10,6 +10,7 @@ use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit};
 use atsdb::array_text;
 use atsdb::interval::{Interval, is_out_of_range, parse_interval};
 use atsdb::sql::{parse_date, parse_time};
+use atsdb::time::DAY_MICROSECONDS;
 use atsdb::{decimal as exact, hex, uuid_text};
 use datafusion::common::ScalarValue;
 
@@ -185,7 +186,7 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         }
         known::TIME => {
             let microseconds = fields.i64()?;
-            if !(0..DAY_US).contains(&microseconds) {
+            if !(0..DAY_MICROSECONDS).contains(&microseconds) {
                 return Err(PgError::error("22008", "time out of range"));
             }
             ScalarValue::Time64Microsecond(Some(microseconds))
@@ -471,7 +472,7 @@ mod tests {
             let error = parameter(id, Format::Binary, Some(&bytes)).unwrap_err();
             assert!(error.code == "22003" && error.message.contains("infinity"), "{id} {bytes:?}");
         }
-        for microseconds in [-1, DAY_US] {
+        for microseconds in [-1, DAY_MICROSECONDS] {
             let error = parameter(known::TIME, Format::Binary, Some(&microseconds.to_be_bytes())).unwrap_err();
             assert_eq!(error.code, "22008", "{microseconds}");
         }

@@ -3,7 +3,7 @@
 //! Part of [`comparison`](super::comparison).
 
 use crate::functions::base::arguments::per_second;
-use crate::functions::times::interval::DAY_NANOS;
+use atsdb_core::time::DAY_NANOSECONDS;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit};
@@ -61,7 +61,7 @@ impl ScalarUDFImpl for IntervalOrder {
 /// The length of an interval in nanoseconds.
 pub(super) fn nanos_of(length: IntervalMonthDayNano) -> i128 {
     let days = i128::from(length.months) * MONTH_DAYS + i128::from(length.days);
-    days * i128::from(DAY_NANOS) + i128::from(length.nanoseconds)
+    days * i128::from(DAY_NANOSECONDS) + i128::from(length.nanoseconds)
 }
 
 fn nanoseconds(array: &ArrayRef) -> Result<ArrayRef> {

@@ -1,6 +1,6 @@
 //! The times of a series.
 
-use crate::functions::times::interval::DAY_NANOS;
+use atsdb_core::time::DAY_NANOSECONDS;
 use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::datatypes::{
     DataType, IntervalMonthDayNano, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
@@ -53,7 +53,7 @@ impl Steps {
         includes_end: bool,
     ) -> Result<Self> {
         let days = i128::from(step.months) * MONTH_DAYS + i128::from(step.days);
-        let length = days * i128::from(DAY_NANOS) + i128::from(step.nanoseconds);
+        let length = days * i128::from(DAY_NANOSECONDS) + i128::from(step.nanoseconds);
         if length == 0 {
             return exec_err!("step size cannot equal zero");
         }
