@@ -20,10 +20,7 @@ fn with_key(definition: &TableDefinition, names: &[&str], nulls_equal: bool) -> 
 }
 
 fn redefine(engine: &Engine, to: TableDefinition) -> Result<Table> {
-    let table = engine.table(&to.name)?;
-    let mut batch = engine.batch(None);
-    let table = batch.redefine(&table, to)?;
-    batch.commit().map(|_| table)
+    support::redefine(engine, &engine.table(&to.name)?, to)
 }
 
 fn add_key(engine: &Engine, names: &[&str]) -> Result<Table> {

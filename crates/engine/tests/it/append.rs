@@ -1,9 +1,9 @@
 //! Batches are stored completely or not at all, and exactly once, also from many threads.
 
-use crate::support::{append, batch_of, engines, read_all, readings, row, sorted};
+use crate::support::{append, batch_of, engines, read_all, readings, redefine, row, sorted};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt64Array};
-use atsdb_core::{BatchId, ColumnType, CommitOutcome, ErrorKind, MapWidth, Table, TableDefinition, TimeUnit};
-use atsdb_engine::{ColumnSpec, Engine, Field, Record, RowReader, RowWriter, ScanRequest};
+use atsdb_core::{BatchId, ColumnType, CommitOutcome, ErrorKind, MapWidth, TableDefinition, TimeUnit};
+use atsdb_engine::{ColumnSpec, Field, Record, RowReader, RowWriter, ScanRequest};
 use std::sync::Arc;
 
 struct Reading {
@@ -254,13 +254,6 @@ fn a_table_of_1000_columns_takes_and_gives_rows() {
     }
 }
 
-fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
-    let mut batch = engine.batch(None);
-    let table = batch.redefine(table, to).unwrap();
-    batch.commit().unwrap();
-    table
-}
-
 #[test]
 fn earlier_rows_are_compared_with_each_later_definition() {
     let (_folder, engines) = engines();
@@ -268,13 +261,14 @@ fn earlier_rows_are_compared_with_each_later_definition() {
         let old = engine.create_table(&readings()).unwrap();
         let mut batch = engine.batch(None);
         batch.append(&old, &batch_of(&[(1, Some("a".to_owned()), None, None)])).unwrap();
-        let wider = redefine(&engine, &old, old.definition.clone().with_column("extra", ColumnType::Int32, None));
+        let wider =
+            redefine(&engine, &old, old.definition.clone().with_column("extra", ColumnType::Int32, None)).unwrap();
         // No row is added under this definition: these are refused.
         let unknown: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         assert!(batch.append(&old, &RecordBatch::try_from_iter([("unknown", unknown)]).unwrap()).is_err());
         let mut strict = wider.definition.clone();
         strict.columns[3].nullable = false;
-        redefine(&engine, &wider, strict);
+        redefine(&engine, &wider, strict).unwrap();
         let appended = batch.append(&old, &batch_of(&[row(2, "a", "ok", 2)]));
         let committed = appended.and_then(|()| batch.commit());
         assert_eq!(committed.unwrap_err().kind(), ErrorKind::Conflict);

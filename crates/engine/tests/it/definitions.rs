@@ -1,7 +1,7 @@
 //! No operation uses an outdated definition: if a table changes between any two calls of the store, acknowledged rows
 //! are stored as they were given, and no others.
 
-use crate::support::{append, batch_of, engines, readings, row};
+use crate::support::{append, batch_of, engines, readings, redefine, row};
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int32Type, Int64Type, TimestampSecondType};
 use atsdb_core::{
@@ -51,7 +51,7 @@ fn widen(engine: &Engine) {
     let table = engine.table("readings").unwrap();
     let mut to = table.definition.clone();
     to.columns[2].map = Some(MapWidth::U16);
-    redefine(engine, &table, to);
+    redefine(engine, &table, to).unwrap();
     // More strings than the narrower map can hold.
     let rows: Vec<_> = (0..300).map(|n| row(1_000 + n, "w", &format!("wide{n}"), n as i32)).collect();
     append(engine, &engine.table("readings").unwrap(), &rows);
@@ -59,7 +59,8 @@ fn widen(engine: &Engine) {
 
 fn add_column(engine: &Engine) {
     let table = engine.table("readings").unwrap();
-    let table = redefine(engine, &table, table.definition.clone().with_column("extra", ColumnType::Int32, None));
+    let table =
+        redefine(engine, &table, table.definition.clone().with_column("extra", ColumnType::Int32, None)).unwrap();
     let rows = batch_of(&[row(2, "x", "ok", 2)]);
     let names = rows.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
     let columns = names.iter().map(String::as_str).zip(rows.columns().iter().cloned());
@@ -70,13 +71,6 @@ fn add_column(engine: &Engine) {
     let mut batch = engine.batch(None);
     batch.append(&table, &rows.unwrap()).unwrap();
     batch.commit().unwrap();
-}
-
-fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
-    let mut batch = engine.batch(None);
-    let table = batch.redefine(table, to).unwrap();
-    batch.commit().unwrap();
-    table
 }
 
 fn create_rollup(engine: &Engine) {
@@ -269,7 +263,7 @@ fn no_null_comes_in_after_a_column_was_declared_not_null() {
             let table = acting.table("readings").unwrap();
             let mut to = table.definition.clone();
             to.columns[3].nullable = false;
-            redefine(&acting, &table, to);
+            redefine(&acting, &table, to).unwrap();
             noted.store(true, Ordering::SeqCst);
         });
         let mut batch = own.batch(None);
@@ -369,7 +363,8 @@ fn an_older_definition_takes_no_column_of_a_table_in_memory_away() {
             batch.commit().unwrap();
         };
         put(&stale, &ids(&[1]));
-        let table = redefine(&engine, &stale, stale.definition.clone().with_column("owner", ColumnType::Text, None));
+        let table =
+            redefine(&engine, &stale, stale.definition.clone().with_column("owner", ColumnType::Text, None)).unwrap();
         let owner: ArrayRef = Arc::new(StringArray::from(vec!["ada"]));
         let id: ArrayRef = Arc::new(arrow::array::Int64Array::from(vec![2]));
         put(&table, &RecordBatch::try_from_iter_with_nullable([("id", id, true), ("owner", owner, true)]).unwrap());

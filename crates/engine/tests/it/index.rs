@@ -1,7 +1,9 @@
 //! Filters of indexes skip chunks and never lose a row. They are also built later, reported when damaged, and dropped.
 
-use crate::support::{Row, append, engine, engines, read_all, readings, row, rows_of, scrambled, sorted, sqlite};
-use atsdb_core::{Change, ColumnId, ErrorKind, Index, Redefinition, Table, TableDefinition, TimeRange, Value};
+use crate::support::{
+    Row, append, engine, engines, read_all, readings, redefine_in_store, row, rows_of, scrambled, sorted, sqlite,
+};
+use atsdb_core::{ColumnId, ErrorKind, Index, Table, TableDefinition, TimeRange, Value};
 use atsdb_engine::{Comparison, Engine, Predicate, ScanRequest, SystemEnvironment};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,13 +19,6 @@ fn index(definition: &mut TableDefinition, name: &str, columns: &[u16]) -> Index
     definition.indexes_given += 1;
     definition.indexes.push(index.clone());
     index
-}
-
-fn redefine(engine: &Engine, table: &mut Table, to: TableDefinition) {
-    let from = std::mem::replace(&mut table.definition, to.clone());
-    table.version = table.version.next();
-    let change = Change { redefine: vec![Redefinition { table: table.id, from, to }], ..Change::default() };
-    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
 }
 
 /// Ten days. Each count occurs once, and every day's chunk spans nearly all counts, so bounds prune nothing.
@@ -112,7 +107,7 @@ fn an_index_is_built_over_existing_rows_and_dropped_with_its_definition() {
         let mut definition = table.definition.clone();
         let by_count = index(&mut definition, "by_count", &[3]);
         let before = table.clone();
-        redefine(&engine, &mut table, definition);
+        table = redefine_in_store(&engine, &table, definition);
         append(&engine, &table, &rows[18_000..]);
         let pruned = |table: &Table| {
             let snapshot = engine.snapshot().unwrap();
@@ -131,7 +126,7 @@ fn an_index_is_built_over_existing_rows_and_dropped_with_its_definition() {
 
         let mut definition = table.definition.clone();
         definition.indexes.clear();
-        redefine(&engine, &mut table, definition);
+        table = redefine_in_store(&engine, &table, definition);
         assert!(pruned(&table) > 1);
         assert_eq!(engine.build_index(&table, &by_count).unwrap_err().kind(), ErrorKind::NotFound);
         engine.recompress(None).unwrap();
@@ -159,7 +154,7 @@ fn an_index_that_another_process_builds_is_used_by_the_next_read() {
     assert_eq!((chunk_count(&table), chunk_count(&table)), (10, 10));
     let mut definition = table.definition.clone();
     let by_count = index(&mut definition, "by_count", &[3]);
-    redefine(&other, &mut table, definition);
+    table = redefine_in_store(&other, &table, definition);
     other.build_index(&table, &by_count).unwrap();
     assert_eq!(chunk_count(&table), 1);
 }
@@ -174,7 +169,7 @@ fn chunks_that_are_sealed_and_added_while_an_index_is_built_have_it_in_the_end()
         let old = table.clone();
         let mut definition = table.definition.clone();
         let by_count = index(&mut definition, "by_count", &[3]);
-        redefine(&engine, &mut table, definition);
+        table = redefine_in_store(&engine, &table, definition);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for part in rows[10_000..].chunks(2_000) {
@@ -245,7 +240,7 @@ fn a_damaged_chunk_is_reported_and_the_others_are_built() {
     append(&build, &table, &rows.collect::<Vec<_>>());
     let mut definition = table.definition.clone();
     let by_count = index(&mut definition, "by_count", &[3]);
-    redefine(&build, &mut table, definition);
+    table = redefine_in_store(&build, &table, definition);
     drop(build);
     let file = rusqlite::Connection::open(&path).unwrap();
     file.execute(

@@ -1,18 +1,11 @@
 //! Columns that were added after the rows, and columns that were widened.
 
-use crate::support::{append, engines, readings, row};
+use crate::support::{append, engines, readings, redefine_in_store, row};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Int64Type};
-use atsdb_core::{Bound, Change, Column, ColumnId, ColumnType, MapWidth, Redefinition, Table, TableDefinition, Value};
+use atsdb_core::{Bound, Column, ColumnId, ColumnType, MapWidth, Table, TableDefinition, Value};
 use atsdb_engine::{Comparison, Engine, Predicate, ScanRequest};
-
-fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
-    let change = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
-    let change = Change { redefine: vec![change], ..Change::default() };
-    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
-    Table { id: table.id, version: table.version.next(), definition: to }
-}
 
 fn add(
     definition: TableDefinition,
@@ -57,7 +50,7 @@ fn older_rows_have_what_the_column_says_fresh_and_merged() {
         definition = add(definition, ColumnType::Text, None, Some(Value::Text("x".repeat(50))));
         definition = add(definition, ColumnType::Text, Some(MapWidth::U16), Some(Value::UInt(1)));
         definition = add(definition, ColumnType::Bool, None, None);
-        let table = redefine(&engine, &old, definition);
+        let table = redefine_in_store(&engine, &old, definition);
         engine.store().map_values(table.id, ColumnId(7), 65_536, &[b"zero", b"one"]).unwrap();
         append(&engine, &old, &rows[..3]);
         for sealed in [false, true] {
@@ -117,7 +110,7 @@ fn a_wider_column_reads_what_was_written_narrow() {
         };
         let mut definition = old.definition.clone();
         definition.columns.iter_mut().for_each(widen);
-        let table = redefine(&engine, &old, definition);
+        let table = redefine_in_store(&engine, &old, definition);
         let wide = row(7, "wide", "new", 0);
         append(&engine, &table, &[wide]);
         // Appends with the old definition, as a batch does that began before the change.

@@ -1,7 +1,7 @@
 //! Tables in memory beside other processes and other batches: the definitions that their rows are committed under, and
 //! the moment that a batch sees them at.
 
-use crate::support::engine;
+use crate::support::{engine, redefine};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use atsdb_core::{ColumnType, CommitOutcome, ErrorKind, InMemory, Store, Table, TableDefinition};
 use atsdb_engine::{Batch, Engine, ScanRequest, SystemEnvironment};
@@ -36,13 +36,6 @@ fn append(engine: &Engine, tables: &[&Table], id: i64) {
     batch.commit().unwrap();
 }
 
-fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
-    let mut batch = engine.batch(None);
-    let redefined = batch.redefine(table, to).unwrap();
-    batch.commit().unwrap();
-    redefined
-}
-
 fn rows(engine: &Engine, table: &Table) -> usize {
     engine.snapshot().unwrap().resident(table).unwrap().row_count()
 }
@@ -67,7 +60,7 @@ fn rows_that_another_processs_definition_forbids_are_refused() {
     batch.append(&table, &row(1)).unwrap();
     let mut strict = table.definition.clone();
     strict.columns[1].nullable = false;
-    let strict = redefine(&other, &table, strict);
+    let strict = redefine(&other, &table, strict).unwrap();
     assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
     // Had they been committed, no row of the table could be read in this process.
     assert_eq!(rows(&own, &strict), 0);
@@ -79,7 +72,7 @@ fn rows_that_another_processs_definition_takes_are_kept() {
     let table = own.create_table(&counts()).unwrap();
     let mut batch = own.batch(None);
     batch.append(&table, &row(1)).unwrap();
-    let wider = redefine(&other, &table, table.definition.clone().with_column("note", ColumnType::Text, None));
+    let wider = redefine(&other, &table, table.definition.clone().with_column("note", ColumnType::Text, None)).unwrap();
     assert_eq!(batch.commit().unwrap(), CommitOutcome::Committed);
     assert_eq!(rows(&own, &wider), 1);
 }
@@ -91,7 +84,7 @@ fn changed_rows_are_refused_once_another_process_has_changed_the_definition() {
     append(&own, &[&table], 1);
     let mut batch = own.batch(None);
     assert_eq!(batch.truncate(&table).unwrap(), 1);
-    let wider = redefine(&other, &table, table.definition.clone().with_column("note", ColumnType::Text, None));
+    let wider = redefine(&other, &table, table.definition.clone().with_column("note", ColumnType::Text, None)).unwrap();
     assert_eq!(batch.commit().unwrap_err().kind(), ErrorKind::Conflict);
     assert_eq!(rows(&own, &wider), 1);
 }

@@ -1,22 +1,15 @@
 //! A table's slices become wider or narrower: every row is kept and lies in a slice of the new width.
 
-use crate::support::{append, engines, read_all, readings, row, sorted};
+use crate::support::{append, engines, read_all, readings, redefine_in_store, row, sorted};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Int64Type};
-use atsdb_core::{Change, ColumnType, Redefinition, SliceWidth, Table, TableDefinition, Value};
+use atsdb_core::{ColumnType, SliceWidth, Table, TableDefinition, Value};
 use atsdb_engine::{Engine, ScanRequest};
 
 const DAY: i64 = 86_400;
 
 fn with_slice(engine: &Engine, table: &Table, slice: SliceWidth) -> Table {
-    redefine(engine, table, TableDefinition { slice, ..table.definition.clone() })
-}
-
-fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
-    let change = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
-    let change = Change { redefine: vec![change], ..Change::default() };
-    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
-    Table { id: table.id, version: table.version.next(), definition: to }
+    redefine_in_store(engine, table, TableDefinition { slice, ..table.definition.clone() })
 }
 
 #[test]
@@ -59,7 +52,7 @@ fn rows_that_are_older_than_a_column_keep_its_value_in_other_slices() {
         append(&engine, &old, &rows);
         let mut to = old.definition.clone().with_column("extra", ColumnType::Int16, None);
         to.columns[4].missing = Some(Value::Int(-8));
-        let mut table = redefine(&engine, &old, to);
+        let mut table = redefine_in_store(&engine, &old, to);
         // The chunks of a month are split into days.
         for width in [SliceWidth::Month, SliceWidth::Day, SliceWidth::Hour] {
             table = with_slice(&engine, &table, width);

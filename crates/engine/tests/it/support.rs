@@ -1,7 +1,9 @@
 //! Stores, tables and rows for the tests.
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, StringArray, TimestampSecondArray};
-use atsdb_core::{ColumnType, Durability, MapWidth, Result, Store, Table, TableDefinition, TimeUnit};
+use atsdb_core::{
+    Change, ColumnType, Durability, MapWidth, Redefinition, Result, Store, Table, TableDefinition, TimeUnit,
+};
 use atsdb_engine::{Engine, EngineOptions, Environment, ScanRequest, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
@@ -96,6 +98,22 @@ pub(crate) fn append(engine: &Engine, table: &Table, rows: &[Row]) {
     let mut batch = engine.batch(None);
     batch.append(table, &batch_of(rows)).unwrap();
     batch.commit().unwrap();
+}
+
+/// Redefines a table in a batch of its own, and returns it with its new definition.
+pub(crate) fn redefine(engine: &Engine, table: &Table, to: TableDefinition) -> Result<Table> {
+    let mut batch = engine.batch(None);
+    let redefined = batch.redefine(table, to)?;
+    batch.commit()?;
+    Ok(redefined)
+}
+
+/// Redefines a table in the store alone: the engine checks nothing and builds nothing.
+pub(crate) fn redefine_in_store(engine: &Engine, table: &Table, to: TableDefinition) -> Table {
+    let redefinition = Redefinition { table: table.id, from: table.definition.clone(), to: to.clone() };
+    let change = Change { redefine: vec![redefinition], ..Change::default() };
+    engine.store().commit(&[change], 0).unwrap().remove(0).unwrap();
+    Table { id: table.id, version: table.version.next(), definition: to }
 }
 
 /// Returns the rows of some batches, in order.

@@ -1,7 +1,7 @@
 //! Texts of columns with a declared length, without SQL: spaces beyond it are cut, and longer texts are refused in
 //! every way in which rows come into a table.
 
-use crate::support::{Row, append, batch_of, engine, engines, read_all, readings, row};
+use crate::support::{Row, append, batch_of, engine, engines, read_all, readings, redefine, row};
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use atsdb_core::{ColumnType, ErrorKind, InMemory, Result, Table, TableDefinition, TextLength};
 use atsdb_engine::{ColumnSpec, Engine, Field, Record, RowReader, RowWriter, SystemEnvironment};
@@ -41,12 +41,6 @@ impl Record for Reading {
 fn append_rows(engine: &Engine, table: &Table, rows: &[Row]) -> Result<()> {
     let mut batch = engine.batch(None);
     batch.append(table, &batch_of(rows))?;
-    batch.commit().map(drop)
-}
-
-fn redefine(engine: &Engine, table: &Table, to: &TableDefinition) -> Result<()> {
-    let mut batch = engine.batch(None);
-    batch.redefine(table, to.clone())?;
     batch.commit().map(drop)
 }
 
@@ -113,14 +107,14 @@ fn a_length_is_declared_only_if_all_rows_have_it() {
     for engine in engines {
         let table = engine.create_table(&with_lengths(None, None)).unwrap();
         append(&engine, &table, &[row(1, "abc", "abcd", 1), row(2, "äöü", "b", 2), row(3, "a  ", "b", 3)]);
-        let long = redefine(&engine, &table, &with_lengths(None, Some(VARCHAR)));
+        let long = redefine(&engine, &table, with_lengths(None, Some(VARCHAR)));
         assert_too_long(long, "column status: value too long for type character varying(3)");
-        let cut = redefine(&engine, &table, &with_lengths(Some(CHAR), None));
+        let cut = redefine(&engine, &table, with_lengths(Some(CHAR), None));
         assert_too_long(cut, "column sensor: a text has spaces at its end, which CHAR(3) would cut");
-        redefine(&engine, &table, &with_lengths(Some(VARCHAR), None)).unwrap();
+        redefine(&engine, &table, with_lengths(Some(VARCHAR), None)).unwrap();
         let table = engine.table("readings").unwrap();
         assert_too_long(append_rows(&engine, &table, &[row(4, "abcd", "b", 4)]), "value too long");
-        redefine(&engine, &table, &with_lengths(None, None)).unwrap();
+        redefine(&engine, &table, with_lengths(None, None)).unwrap();
         append(&engine, &engine.table("readings").unwrap(), &[row(4, "abcd", "b", 4)]);
     }
 }
@@ -133,7 +127,7 @@ fn rows_that_were_made_before_a_length_are_tested_before_they_are_stored() {
         let (mut pushed, mut appended) = (engine.appender(&table), engine.batch(None));
         pushed.push(1, &Reading("a", "long", 1)).unwrap();
         appended.append(&table, &batch_of(&[row(2, "long", "b", 2)])).unwrap();
-        redefine(&engine, &table, &with_lengths(Some(VARCHAR), Some(VARCHAR))).unwrap();
+        redefine(&engine, &table, with_lengths(Some(VARCHAR), Some(VARCHAR))).unwrap();
         engine.table("readings").unwrap();
         assert_too_long(pushed.flush(), "column status: value too long for type character varying(3)");
         assert_eq!(appended.commit().unwrap_err().kind(), ErrorKind::Conflict);
@@ -164,5 +158,5 @@ fn tables_in_memory_have_lengths_too() {
     assert_eq!(columns[0].as_string::<i32>().iter().collect::<Vec<_>>(), [Some("abc")]);
     let mut shorter = definition.clone();
     shorter.columns[0].length = Some(TextLength { characters: 2, ..VARCHAR });
-    assert_too_long(redefine(&engine, &table, &shorter), "value too long for type character varying(2)");
+    assert_too_long(redefine(&engine, &table, shorter), "value too long for type character varying(2)");
 }
