@@ -9,15 +9,14 @@
 //! overwrite a frame, whichever process wrote it. SQLite holds no locks on the log, so that it may be opened as a plain
 //! file.
 
+use crate::schema::PAGE_BYTES;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 /// The sizes of the log's header and of each frame's header, in bytes.
 pub(crate) const LOG_HEAD_BYTES: u64 = 32;
 pub(crate) const FRAME_HEAD_BYTES: u64 = 24;
-const PAGE_BYTES: u64 = 4_096;
 /// A commit of more frames is not small: it writes for longer than it waits for the new length.
 const SMALL_FRAMES_MAX: i64 = 32;
 /// How many small commits in a row show that more will follow. A program that commits once or twice writes no zeros.
@@ -51,10 +50,11 @@ impl LogAhead {
         self.small_commits = if added <= SMALL_FRAMES_MAX { self.small_commits.saturating_add(1) } else { 0 };
     }
 
-    /// Appends zeros to the log if the next small commits would make it longer. The caller holds SQLite's write lock.
-    /// A failure only makes commits wait longer: they append to the log themselves, and report what they cannot do.
-    pub(crate) fn extend(&mut self, log: &Path) {
-        if self.is_due() && self.try_extend(log).is_err() {
+    /// Appends zeros to the log if the next small commits would make it longer. `open` opens the log that SQLite has
+    /// open. The caller holds SQLite's write lock. A failure only makes commits wait longer: they append to the log
+    /// themselves, and report what they cannot do.
+    pub(crate) fn extend(&mut self, open: impl FnOnce() -> io::Result<File>) {
+        if self.is_due() && self.try_extend(open).is_err() {
             self.small_commits = 0;
         }
     }
@@ -65,10 +65,10 @@ impl LogAhead {
         self.small_commits >= SMALL_COMMITS_MIN && end > self.length
     }
 
-    fn try_extend(&mut self, log: &Path) -> io::Result<()> {
+    fn try_extend(&mut self, open: impl FnOnce() -> io::Result<File>) -> io::Result<()> {
         let file = match self.file.take() {
             Some(file) => file,
-            None => File::options().write(true).open(log)?,
+            None => open()?,
         };
         self.length = file.metadata()?.len();
         // The first commit writes the header of an empty log. A log that was restarted may be long enough.
@@ -98,6 +98,11 @@ fn append_zeros(file: &File, length: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+
+    fn open(log: &Path) -> io::Result<File> {
+        File::options().write(true).open(log)
+    }
 
     fn length(log: &Path) -> u64 {
         std::fs::metadata(log).map_or(0, |metadata| metadata.len())
@@ -114,17 +119,17 @@ mod tests {
         for added in [3, 3, 3, 3, 3, 3, 3, SMALL_FRAMES_MAX + 1, 3, 3, 3, 3, 3, 3, 3] {
             frames += added;
             ahead.note_commit(frames);
-            ahead.extend(&log);
+            ahead.extend(|| open(&log));
             assert_eq!(length(&log), BEFORE as u64);
         }
         // These and the next small commits would take more than the log has.
         ahead.note_commit(frames + 3);
-        ahead.extend(&log);
+        ahead.extend(|| open(&log));
         let bytes = std::fs::read(&log).unwrap();
         assert_eq!(bytes.len(), BEFORE + ZERO_BYTES);
         assert!(bytes[..BEFORE].iter().all(|byte| *byte == 1) && bytes[BEFORE..].iter().all(|byte| *byte == 0));
         ahead.note_commit(frames + 6);
-        ahead.extend(&log);
+        ahead.extend(|| open(&log));
         assert_eq!(length(&log), (BEFORE + ZERO_BYTES) as u64, "it is long enough");
     }
 
@@ -136,14 +141,14 @@ mod tests {
         let mut ahead = LogAhead::default();
         let mut commit = |frames| {
             ahead.note_commit(frames);
-            ahead.extend(&log);
+            ahead.extend(|| open(&log));
             length(&log)
         };
         for frames in 1..8 {
             assert_eq!(commit(frames), 4_152);
         }
         assert_eq!(commit(8), 4_152 + ZERO_BYTES as u64);
-        File::options().write(true).open(&log).unwrap().set_len(0).unwrap();
+        open(&log).unwrap().set_len(0).unwrap();
         assert_eq!(commit(3), 0, "the next commit writes the header");
         std::fs::write(&log, [1; 4_152]).unwrap();
         assert_eq!(commit(4), 4_152 + ZERO_BYTES as u64);
@@ -157,7 +162,7 @@ mod tests {
         for (frames, length_before) in (1..40).zip((100..4_151).step_by(100)) {
             std::fs::write(&log, vec![1; length_before]).unwrap();
             ahead.note_commit(frames);
-            ahead.extend(&log);
+            ahead.extend(|| open(&log));
             assert_eq!(length(&log), length_before as u64);
         }
     }
@@ -167,7 +172,7 @@ mod tests {
         let mut ahead = LogAhead::default();
         for frames in 0..20 {
             ahead.note_commit(frames);
-            ahead.extend(Path::new("/nonexistent/a.db-wal"));
+            ahead.extend(|| open(Path::new("/nonexistent/a.db-wal")));
         }
         assert_eq!((ahead.length, ahead.small_commits), (0, 4));
     }

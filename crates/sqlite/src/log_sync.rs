@@ -15,7 +15,6 @@ use crate::writer::Writer;
 use atsdb_core::Durability;
 use std::fs::File;
 use std::io;
-use std::path::Path;
 
 impl Writer {
     /// Rewrites the log if a sync failed.
@@ -26,7 +25,8 @@ impl Writer {
         let frames = u64::try_from(self.log_frames()?).unwrap_or(0);
         let page_bytes: u64 = self.connection().query_row("PRAGMA page_size", [], |row| row.get(0))?;
         self.connection().execute_batch("BEGIN IMMEDIATE")?;
-        let written = rewrite_log(self.log_path(), LOG_HEAD_BYTES + frames * (FRAME_HEAD_BYTES + page_bytes));
+        let length = LOG_HEAD_BYTES + frames * (FRAME_HEAD_BYTES + page_bytes);
+        let written = rewrite_log(self.files().reopen_log(self.log_path()), length);
         self.connection().execute_batch("ROLLBACK")?;
         written.map_err(|error| unavailable("make durable", self.log_path(), error))?;
         self.log_has_hole.set(false);
@@ -46,8 +46,8 @@ impl Writer {
 }
 
 /// Rewrites the valid part of the log. There is no log if nothing was written.
-fn rewrite_log(path: &Path, length: u64) -> io::Result<()> {
-    match File::options().read(true).write(true).open(path) {
+fn rewrite_log(log: io::Result<File>, length: u64) -> io::Result<()> {
+    match log {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         log => rewrite_and_sync(&log?, length),
     }

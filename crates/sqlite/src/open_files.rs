@@ -5,7 +5,7 @@
 
 use crate::connection::{AccessMode, sibling_path};
 use atsdb_core::{Error, ErrorKind, Result};
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::iter;
 use std::os::unix::fs::MetadataExt;
@@ -51,10 +51,25 @@ impl OpenFiles {
         }
         Ok(())
     }
+
+    /// Opens the log once more, to read and write it. Fails if its path no longer names the log that SQLite has open.
+    /// Only the log may be opened like this: closing another file would release the locks that SQLite holds on it.
+    pub(crate) fn reopen_log(&self, log: &Path) -> io::Result<File> {
+        let file = File::options().read(true).write(true).open(log)?;
+        let id = id_of(&file.metadata()?);
+        if self.opened.iter().any(|(path, opened)| path == log && *opened == id) {
+            return Ok(file);
+        }
+        Err(io::Error::other("it was replaced while the store was open"))
+    }
 }
 
 fn file_id(path: &Path) -> io::Result<FileId> {
-    fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+    fs::metadata(path).map(|metadata| id_of(&metadata))
+}
+
+fn id_of(metadata: &Metadata) -> FileId {
+    (metadata.dev(), metadata.ino())
 }
 
 fn lost(path: &Path, error: &io::Error) -> Error {
@@ -68,4 +83,28 @@ fn unusable(path: &Path, problem: &str) -> Error {
     let message = format!("{} {problem} while the store was open: nothing is acknowledged any more", path.display());
     Error::new(ErrorKind::Unavailable, message)
         .with_hint("move the file back if it was moved; otherwise restore a backup, and open the store again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection::log_path;
+
+    #[test]
+    fn a_log_that_was_replaced_is_not_opened_again() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("a.db");
+        fs::write(&path, "file").unwrap();
+        let log = log_path(&path);
+        fs::write(&log, "log").unwrap();
+        let files = OpenFiles::new(&path, AccessMode::WriteExclusive).unwrap();
+        files.reopen_log(&log).unwrap();
+        // The file keeps its inode, so that the other one gets another.
+        fs::rename(&log, scratch.path().join("moved")).unwrap();
+        assert_eq!(files.reopen_log(&log).unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::write(&log, "other").unwrap();
+        let error = files.reopen_log(&log).unwrap_err();
+        assert!(error.to_string().contains("was replaced"), "{error}");
+        assert_eq!(fs::read(&log).unwrap(), b"other");
+    }
 }

@@ -16,6 +16,9 @@ const FORMAT_ROW_PAGES: i64 = 3;
 /// `PRAGMA application_id` of a store: the letters `ATSD`.
 pub const APPLICATION_ID: i32 = 0x4154_5344;
 
+/// The size of the file's pages, and of those in its log, in bytes.
+pub(crate) const PAGE_BYTES: u64 = 4_096;
+
 /// The number of bits of a page key that are the column's number; the rest is the chunk's payload number.
 pub(crate) const COLUMN_BITS: u32 = 16;
 
@@ -83,7 +86,7 @@ pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
 pub(crate) fn create(connection: &Connection, layout: Option<SplitLayout>) -> rusqlite::Result<()> {
     // Both settings are fixed by the file's first page. `auto_vacuum` writes that page. It is done inside the
     // transaction, so that a file that is not a store yet stays empty whenever this process ends.
-    connection.execute_batch("PRAGMA page_size = 4096")?;
+    connection.execute_batch(&format!("PRAGMA page_size = {PAGE_BYTES}"))?;
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
     transaction.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     if is_blank_inside(&transaction)? {

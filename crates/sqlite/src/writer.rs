@@ -244,7 +244,7 @@ impl Writer {
         let transaction = WriteTransaction { connection: &self.connection, numbers, has_row_pages, committed: false };
         let waits_for_disk = self.durability == Durability::Full && sync == SyncMode::Immediate;
         if waits_for_disk {
-            self.log_ahead.extend(&self.log_path);
+            self.log_ahead.extend(|| self.files.reopen_log(&self.log_path));
         }
         let done = work(&transaction)?;
         transaction.commit()?;
