@@ -102,7 +102,7 @@ pub use store::{
     StageId, Store,
 };
 pub use store_warning::StoreWarning;
-pub use table::{DefinitionVersion, Table, TablesRecord};
+pub use table::{DefinitionVersion, LastTables, Table, TablesRecord};
 pub use text_length::TextLength;
 pub use time::{TimeRange, TimeUnit};
 pub use value::Value;

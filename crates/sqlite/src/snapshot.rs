@@ -82,7 +82,7 @@ impl fmt::Debug for SqliteSnapshot {
 impl Snapshot for SqliteSnapshot {
     fn tables(&self) -> Result<Vec<Table>> {
         match self.stage {
-            None => self.read(|connection| self.readers.tables().get(connection)),
+            None => self.read(|connection| Ok(self.readers.tables().get(connection)?.to_vec())),
             Some(stage) => self.read(|connection| table::list(connection, Some(stage))),
         }
     }
@@ -91,9 +91,7 @@ impl Snapshot for SqliteSnapshot {
         if self.stage.is_some() {
             return Ok(None);
         }
-        let ListState { count, hash } =
-            self.read(|connection| list_rows::recorded(connection, ListKey::tables(None)))?;
-        Ok(Some(TablesRecord { count, hash }))
+        self.read(table::recorded).map(Some)
     }
 
     fn table_named(&self, name: &str) -> Result<Option<Table>> {

@@ -7,10 +7,12 @@ use atsdb_core::list::{ListChanges, ListKey, ListState};
 use atsdb_core::name::{name_key, same_name};
 use atsdb_core::refusal;
 use atsdb_core::stored_table;
-use atsdb_core::{DefinitionGuard, DefinitionVersion, StageId, Table, TableDefinition, TableId};
-use parking_lot::Mutex;
+use atsdb_core::{
+    DefinitionGuard, DefinitionVersion, LastTables, StageId, Table, TableDefinition, TableId, TablesRecord,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Adds a table that was checked. A staged table is only visible in its stage.
 pub(crate) fn create(connection: &Connection, definition: &TableDefinition, stage: Option<StageId>) -> Attempt<Table> {
@@ -99,36 +101,27 @@ pub(crate) fn list(connection: &Connection, stage: Option<StageId>) -> Attempt<V
     Ok(tables)
 }
 
-/// The visible tables as they were read last. They are identified by their list's integrity record: as long as a
-/// snapshot sees the same record, it sees the same tables.
+/// The visible tables as they were read last.
 #[derive(Debug, Default)]
-pub(crate) struct TableList(Mutex<Option<(ListState, Vec<Table>)>>);
+pub(crate) struct TableList(LastTables<Arc<[Table]>>);
 
 impl TableList {
     /// Returns the visible tables by number.
-    pub(crate) fn get(&self, connection: &Connection) -> Attempt<Vec<Table>> {
-        self.with_tables(connection, <[Table]>::to_vec)
+    pub(crate) fn get(&self, connection: &Connection) -> Attempt<Arc<[Table]>> {
+        self.0.get(recorded(connection)?, || Ok(list(connection, None)?.into()))
     }
 
     /// Returns the visible table with this name, compared without case.
     pub(crate) fn named(&self, connection: &Connection, name: &str) -> Attempt<Option<Table>> {
-        let is_named = |table: &&Table| same_name(&table.definition.name, name);
-        self.with_tables(connection, |tables| tables.iter().find(is_named).cloned())
+        let tables = self.get(connection)?;
+        Ok(tables.iter().find(|table| same_name(&table.definition.name, name)).cloned())
     }
+}
 
-    /// Looks at the visible tables, and reads them if they differ from those in memory.
-    fn with_tables<T>(&self, connection: &Connection, work: impl FnOnce(&[Table]) -> T) -> Attempt<T> {
-        let recorded = list_rows::recorded(connection, ListKey::tables(None))?;
-        if let Some((state, tables)) = &*self.0.lock()
-            && *state == recorded
-        {
-            return Ok(work(tables));
-        }
-        let tables = list(connection, None)?;
-        let done = work(&tables);
-        *self.0.lock() = Some((recorded, tables));
-        Ok(done)
-    }
+/// Returns the integrity record of the list of visible tables.
+pub(crate) fn recorded(connection: &Connection) -> Attempt<TablesRecord> {
+    let ListState { count, hash } = list_rows::recorded(connection, ListKey::tables(None))?;
+    Ok(TablesRecord { count, hash })
 }
 
 /// Returns the definition of a visible table.
@@ -213,8 +206,10 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         schema::create(&connection, None).unwrap();
         let tables = TableList::default();
-        let names =
-            || tables.get(&connection).unwrap().into_iter().map(|table| table.definition.name).collect::<Vec<_>>();
+        let names = || {
+            let tables = tables.get(&connection).unwrap();
+            tables.iter().map(|table| table.definition.name.clone()).collect::<Vec<_>>()
+        };
         let definition = |name: &str| TableDefinition::new(name).with_column("c", ColumnType::Int64, None);
         assert!(names().is_empty());
         let first = create(&connection, &definition("first"), None).unwrap().id;

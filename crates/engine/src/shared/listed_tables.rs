@@ -1,8 +1,7 @@
 //! The tables of a store as snapshots list them. Snapshots that see the same tables share one list: a list is large if
 //! there are many tables, and most statements read only one of them.
 
-use atsdb_core::{Result, Snapshot, Table, TablesRecord};
-use parking_lot::Mutex;
+use atsdb_core::{LastTables, Result, Snapshot, Table};
 use std::fmt;
 use std::ops::Deref;
 use std::ptr;
@@ -55,27 +54,24 @@ pub(crate) struct ListedTables {
     pub(crate) hidden: Arc<[Table]>,
 }
 
-/// The tables that were listed last, with their list's integrity record.
+/// The tables that were listed last.
 #[derive(Debug, Default)]
-pub(crate) struct LastListedTables(Mutex<Option<(TablesRecord, ListedTables)>>);
+pub(crate) struct LastListedTables(LastTables<ListedTables>);
 
 impl LastListedTables {
     /// The tables that a snapshot sees. They are only read if they differ from those that were listed last.
     pub(crate) fn of(&self, snapshot: &dyn Snapshot) -> Result<ListedTables> {
-        let recorded = snapshot.tables_recorded()?;
-        if let Some((last, listed)) = &*self.0.lock()
-            && recorded == Some(*last)
-        {
-            return Ok(listed.clone());
+        match snapshot.tables_recorded()? {
+            Some(recorded) => self.0.get(recorded, || list(snapshot)),
+            None => list(snapshot),
         }
-        let (hidden, shown): (Vec<Table>, Vec<Table>) =
-            snapshot.tables()?.into_iter().partition(|table| table.definition.is_hidden());
-        let listed = ListedTables { shown: shown.into(), hidden: hidden.into() };
-        if let Some(recorded) = recorded {
-            *self.0.lock() = Some((recorded, listed.clone()));
-        }
-        Ok(listed)
     }
+}
+
+fn list(snapshot: &dyn Snapshot) -> Result<ListedTables> {
+    let (hidden, shown): (Vec<Table>, Vec<Table>) =
+        snapshot.tables()?.into_iter().partition(|table| table.definition.is_hidden());
+    Ok(ListedTables { shown: shown.into(), hidden: hidden.into() })
 }
 
 #[cfg(test)]
