@@ -10,10 +10,15 @@ use crate::number_allocation::ChangeLock;
 use crate::{amend, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
 use atsdb_core::refusal;
-use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, NewChunk, Result};
+use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, Error, NewChunk, Result};
 
 /// Whether a table has a chunk above a number.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
+
+/// Whether an id was recorded, and whether a clock that is ahead has observed expired entries. It is one query, since
+/// each takes a round trip to the server.
+const RECORDED: &str = "SELECT (SELECT count(*) FROM atsdb_batch WHERE id = $1),
+                        (SELECT count(*) FROM atsdb_lease WHERE name = $2 AND expires_ms > $3)";
 
 /// Applies each change or refuses it; a failure of the server rolls all of them back. `payloads` are the payload
 /// numbers of the chunks that they add. Pages, which take long, are sent before the lock is taken. `at` is set to the
@@ -38,9 +43,6 @@ pub(crate) fn commit(
         work.push((change, payloads, sent));
     }
     let savepoints = changes.len() > 1 && server.has_savepoints();
-    if changes.iter().any(|change| change.batch.is_some() || !change.parts.is_empty()) {
-        expiry::reset(connection, now_ms)?;
-    }
     let mut lock = ChangeLock::acquire(connection)?;
     let mut outcomes = Vec::with_capacity(changes.len());
     for (position, (change, payloads, sent)) in work.iter().enumerate() {
@@ -116,10 +118,16 @@ fn commit_one(
     Ok(CommitOutcome::Committed)
 }
 
-/// Records the id of a batch; false if it was committed before.
+/// Records the id of a batch; false if it was committed before. In either case, an observation by a clock that is ahead
+/// is deleted.
 fn record_id(lock: &mut ChangeLock<'_>, batch: &BatchId, now_ms: i64) -> Attempt<bool> {
     let id = Value::Bytes(batch.as_str().as_bytes());
-    if lock.connection.exists("SELECT 1 FROM atsdb_batch WHERE id = $1", &[id])? {
+    let row = lock.connection.query_first(RECORDED, &[id, Value::Bytes(expiry::OBSERVATION_ROW), now_ms.into()])?;
+    let row = row.ok_or_else(|| Error::internal("the server has counted nothing"))?;
+    if row.int(1)? > 0 {
+        expiry::delete(lock.connection, now_ms)?;
+    }
+    if row.int(0)? > 0 {
         return Ok(false);
     }
     lock.connection.execute("INSERT INTO atsdb_batch (id, committed_ms) VALUES ($1, $2)", &[id, now_ms.into()])?;

@@ -5,16 +5,22 @@ use crate::error::Attempt;
 use atsdb_core::clock_skew::{ExpiredEntries, OldestEntries};
 
 /// The row of `atsdb_lease` that records when expired entries were first observed. It is not a lease.
-const OBSERVATION_ROW: &[u8] = b"idle stages";
+pub(crate) const OBSERVATION_ROW: &[u8] = b"idle stages";
 
 /// Deletes an observation by a clock that is ahead of one that writes.
 pub(crate) fn reset(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
     let sql = "SELECT 1 FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
     // It locks nothing if there is nothing to delete.
     if connection.exists(sql, &[Value::Bytes(OBSERVATION_ROW), now_ms.into()])? {
-        let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
-        connection.execute(sql, &[Value::Bytes(OBSERVATION_ROW), now_ms.into()])?;
+        delete(connection, now_ms)?;
     }
+    Ok(())
+}
+
+/// Deletes an observation by a clock that is ahead, which exists.
+pub(crate) fn delete(connection: &mut dyn Connection, now_ms: i64) -> Attempt<()> {
+    let sql = "DELETE FROM atsdb_lease WHERE name = $1 AND expires_ms > $2";
+    connection.execute(sql, &[Value::Bytes(OBSERVATION_ROW), now_ms.into()])?;
     Ok(())
 }
 
