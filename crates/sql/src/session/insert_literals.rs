@@ -40,8 +40,11 @@ impl Session {
                 if let Some(seen) = &seen {
                     self.engine.forget_seen(seen);
                 }
-                let run = InsertRun::begin(text, parameters, &path, |_| self.tables());
-                self.insert_run(run, text, parameters, false).map_err(|(error, _)| error)
+                // Rows that were refused with a conflict are not stored.
+                self.retried(|| {
+                    let run = InsertRun::begin(text, parameters, &path, |_| self.tables());
+                    self.insert_run(run, text, parameters, false).map_err(|(error, _)| error)
+                })
             }
             inserted => inserted.map_err(|(error, _)| error),
         }

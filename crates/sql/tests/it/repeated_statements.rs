@@ -6,6 +6,7 @@ use crate::scripts::answer;
 use crate::stores::session_over;
 use atsdb_core::Store;
 use atsdb_memory::MemoryStore;
+use atsdb_sql::Session;
 use atsdb_testkit::faulty::{Fails, Faults, FaultyStore};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -65,6 +66,36 @@ fn rows_of_a_query_are_inserted_under_the_present_definition() {
     for change in ["ALTER TABLE t ALTER COLUMN a SET NOT NULL", "ALTER TABLE t ADD COLUMN later INT"] {
         let then = ["SELECT a FROM t ORDER BY a"];
         run_all("INSERT INTO t (a) SELECT a + 10 FROM t", &then, &["7", "8", "17", "18"], change);
+    }
+}
+
+/// Before each of the next calls, another process executes one of these changes, the last ones first.
+fn keep_changing(faults: &Arc<Faults>, other: Session, mut changes: Vec<String>) {
+    let Some(change) = changes.pop() else { return };
+    let again = Arc::clone(faults);
+    faults.intervene(0, move || {
+        answer(&other, &change).unwrap();
+        keep_changing(&again, other, changes);
+    });
+}
+
+#[test]
+fn literals_are_inserted_although_another_process_keeps_changing_the_table() {
+    const COLUMNS: usize = 12;
+    for change_count in 0..=COLUMNS {
+        let inner: Arc<dyn Store> = Arc::new(MemoryStore::new([7; 16]));
+        let other = session_over(Arc::clone(&inner));
+        let columns: Vec<String> = (0..COLUMNS).map(|n| format!("c{n} INT")).collect();
+        answer(&other, &format!("CREATE TABLE n ({})", columns.join(", "))).unwrap();
+        let faults = Faults::new(Fails::Before);
+        let own = session_over(Arc::new(FaultyStore::new(inner, &faults)));
+        // Rows that were made before a column became NOT NULL are refused.
+        let changes = (0..change_count).map(|n| format!("ALTER TABLE n ALTER COLUMN c{n} SET NOT NULL")).collect();
+        keep_changing(&faults, other, changes);
+        let inserted = answer(&own, &format!("INSERT INTO n VALUES ({})", ["1"; COLUMNS].join(", ")));
+        let _pause = faults.pause();
+        inserted.unwrap_or_else(|error| panic!("{change_count} changes: {error}"));
+        assert_eq!(ask(&own, "SELECT count(*) FROM n"), ["1"], "{change_count} changes");
     }
 }
 
