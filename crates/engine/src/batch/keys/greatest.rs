@@ -60,3 +60,43 @@ fn greatest_of_chunk(descriptor: &ChunkDescriptor, table: &Table, key: &Key) -> 
     let statistics = column_statistics(descriptor, &table.definition.columns[*position]);
     if statistics.null_count >= descriptor.row_count { Some(i64::MIN) } else { integer(&statistics.max) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, EngineOptions};
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+    use atsdb_core::{ColumnType, TableDefinition, Unique};
+    use atsdb_memory::MemoryStore;
+    use std::sync::Arc;
+
+    fn add(engine: &Engine, table: &Table, number: i64) {
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![number]));
+        let mut batch = engine.batch(None);
+        batch.append(table, &RecordBatch::try_from_iter([("n", numbers)]).unwrap()).unwrap();
+        batch.commit().unwrap();
+    }
+
+    #[test]
+    fn what_was_noted_after_a_snapshot_was_begun_does_not_hold_for_it() {
+        let options = EngineOptions { maintenance: false, ..EngineOptions::default() };
+        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
+        let plain = TableDefinition::new("other").with_column("n", ColumnType::Int64, None);
+        let other = engine.create_table(&plain).unwrap();
+        let unique = vec![Unique::new(vec![plain.columns[0].id])];
+        let table = engine.create_table(&TableDefinition { name: "keyed".into(), unique, ..plain }).unwrap();
+        let keys = Key::all_of(&table.definition).unwrap();
+        let greatest = |snapshot: &ReadSnapshot| greatest_values(snapshot, &table, &keys).unwrap();
+        add(&engine, &table, 100);
+        // The store's newest chunk stays: it is one of another table.
+        add(&engine, &other, 1);
+        let before = engine.snapshot().unwrap();
+        let mut batch = engine.batch(None);
+        batch.truncate(&table).unwrap();
+        batch.commit().unwrap();
+        let after = engine.snapshot().unwrap();
+        assert_eq!(greatest(&after), Some(vec![Some(i64::MIN)]), "no row is left");
+        assert_eq!(greatest(&before), None, "it still has the row");
+        assert_eq!(greatest(&engine.snapshot().unwrap()), Some(vec![Some(i64::MIN)]));
+    }
+}
