@@ -6,6 +6,7 @@
 
 use crate::functions::base::of_inner::of_inner;
 use crate::workarounds::numbers::decimals::floats::types_of_items;
+use crate::workarounds::numbers::decimals::rule::items_of;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::utils::list_ndims;
 use datafusion::common::{DFSchema, Result};
@@ -20,20 +21,14 @@ use datafusion::sql::sqlparser::ast::BinaryOperator;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Functions of arrays and elements, and the number of their arguments that are arrays or elements.
-const OF_ITEMS: [(&str, usize); 6] = [
-    ("array_append", 2),
-    ("array_prepend", 2),
-    ("array_position", 2),
-    ("array_positions", 2),
-    ("array_remove_all", 2),
-    ("array_replace_all", 3),
-];
+/// Functions of arrays and elements that are given arguments of the types that PostgreSQL gives them.
+const OF_ITEMS: [&str; 6] =
+    ["array_append", "array_prepend", "array_position", "array_positions", "array_remove_all", "array_replace_all"];
 
 /// Replaces DataFusion's functions.
 pub(crate) fn register(context: &SessionContext) {
-    for (name, item_count) in OF_ITEMS {
-        if let Some(inner) = context.state().scalar_functions().get(name) {
+    for name in OF_ITEMS {
+        if let (Some(inner), Some(item_count)) = (context.state().scalar_functions().get(name), items_of(name)) {
             context.register_udf(of_items(inner, item_count));
         }
     }

@@ -166,7 +166,7 @@ fn replaced_by_row(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = are_constant(&args.args);
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
     let columns = arrays.iter().map(|array| cast(array, &DataType::Utf8)).collect::<Result<Vec<_>, _>>()?;
-    let mut expressions = ExpressionsOfRows::default();
+    let (mut expressions, mut replacements) = (ExpressionsOfRows::default(), ReplacementsOfRows::default());
     let mut replaced = Vec::with_capacity(columns[0].len());
     for row in 0..columns[0].len() {
         if columns.iter().any(|column| column.is_null(row)) {
@@ -177,7 +177,7 @@ fn replaced_by_row(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         let flags = value(START);
         let matches = Matches { from: 0, number: if flags.contains('g') { None } else { Some(0) } };
         let expression = expressions.of(value(1), flags)?;
-        replaced.push(Some(restored(&replace(expression, value(0), &translated(value(2)), matches)?)));
+        replaced.push(Some(restored(&replace(expression, value(0), replacements.of(value(2)), matches)?)));
     }
     let replaced = cast(&StringArray::from(replaced), args.return_type())?;
     answer(is_constant, replaced)
@@ -187,8 +187,8 @@ fn replaced_by_row(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
 fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let is_constant = are_constant(&args.args);
     let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-    let [texts, patterns, replacements] = [0, 1, 2].map(|at| arrays[at].as_string::<i32>());
-    let mut expressions = ExpressionsOfRows::default();
+    let [texts, patterns, written] = [0, 1, 2].map(|at| arrays[at].as_string::<i32>());
+    let (mut expressions, mut replacements) = (ExpressionsOfRows::default(), ReplacementsOfRows::default());
     let mut replaced = Vec::with_capacity(texts.len());
     for row in 0..texts.len() {
         if arrays.iter().any(|column| column.is_null(row)) {
@@ -203,13 +203,29 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         replaced.push(Some(match regexps::byte_of(text, start) {
             Some(from) => {
                 let matches = Matches { from, number: number.checked_sub(1) };
-                restored(&replace(expression, text, &translated(replacements.value(row)), matches)?)
+                restored(&replace(expression, text, replacements.of(written.value(row)), matches)?)
             }
             None => text.to_owned(),
         }));
     }
     let replaced = StringArray::from(replaced);
     answer(is_constant, Arc::new(replaced))
+}
+
+/// The replacements of rows in DataFusion's notation. One that is the same as in the row before it is translated once.
+#[derive(Default)]
+struct ReplacementsOfRows {
+    written: String,
+    translated: String,
+}
+
+impl ReplacementsOfRows {
+    fn of(&mut self, written: &str) -> &str {
+        if self.written != written {
+            (self.written, self.translated) = (written.to_owned(), translated(written));
+        }
+        &self.translated
+    }
 }
 
 /// The matches that are replaced.
@@ -317,6 +333,14 @@ mod tests {
             let expression = expression_of(pattern, "").unwrap();
             let found = replace(&expression, text, "x", Matches { from, number }).unwrap();
             assert_eq!(found, wanted, "{text} {pattern} {from}");
+        }
+    }
+
+    #[test]
+    fn each_row_has_its_own_replacement() {
+        let mut replacements = ReplacementsOfRows::default();
+        for (written, wanted) in [("", ""), ("\\1", "${1}"), ("\\1", "${1}"), ("$", "$$"), ("", ""), ("\\1", "${1}")] {
+            assert_eq!(replacements.of(written), wanted);
         }
     }
 

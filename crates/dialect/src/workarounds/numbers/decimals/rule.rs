@@ -162,8 +162,8 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
-/// The number of a function's arguments that are lists and items of them.
-fn items_of(function: &str) -> Option<usize> {
+/// The number of a function's first arguments that are lists and items of them.
+pub(crate) fn items_of(function: &str) -> Option<usize> {
     OF_LISTS.iter().find(|(name, _)| *name == function).map(|(_, count)| *count)
 }
 
