@@ -1,7 +1,7 @@
 //! Scans that only read columns that are in the memory of this process, so that they never wait for the store.
 
 use crate::read::scan::Scan;
-use atsdb_codec::stored_type;
+use arrow::array::ArrayRef;
 use atsdb_core::{ChunkDescriptor, Column, Error, ErrorKind, Result};
 
 impl Scan {
@@ -17,19 +17,18 @@ impl Scan {
         self.chunk_count_listed
     }
 
-    /// Fails if a column is not in memory, although it must be.
-    pub(crate) fn require_in_memory(&self, descriptor: &ChunkDescriptor, columns: &[&Column]) -> Result<()> {
-        if !self.is_only_in_memory {
-            return Ok(());
+    /// Columns of a chunk, all of which must be in memory. A column that is newer than the chunk is `None`.
+    pub(crate) fn columns_at_hand(
+        &self,
+        descriptor: &ChunkDescriptor,
+        columns: &[&Column],
+    ) -> Result<Vec<Option<ArrayRef>>> {
+        let arrays = self.snapshot.columns_in_memory(descriptor, columns, self.request.use_cache);
+        let is_unread =
+            |array: &Option<ArrayRef>, column: &Column| array.is_none() && descriptor.page(column.id).is_some();
+        if let Some((_, column)) = arrays.iter().zip(columns).find(|(array, column)| is_unread(array, column)) {
+            return Err(Error::new(ErrorKind::Unavailable, format!("column {} is not in memory", column.name)));
         }
-        let shared = &self.snapshot.shared;
-        for &column in columns.iter().filter(|column| descriptor.page(column.id).is_some()) {
-            let kept = shared.preloaded.get(descriptor.uid, column.id);
-            let kept = kept.or_else(|| shared.cache.peek(descriptor.uid, column.id));
-            if kept.is_none_or(|array| *array.data_type() != stored_type(column)) {
-                return Err(Error::new(ErrorKind::Unavailable, format!("column {} is not in memory", column.name)));
-            }
-        }
-        Ok(())
+        Ok(arrays)
     }
 }

@@ -335,8 +335,11 @@ impl Scan {
 
     pub(crate) fn load(&self, chunk: &ScanChunk, columns: &[&Column]) -> Result<Vec<ArrayRef>> {
         let ScanChunk { entry, descriptor } = chunk;
-        self.require_in_memory(descriptor, columns)?;
-        let arrays = self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?;
+        let arrays = if self.is_only_in_memory {
+            self.columns_at_hand(descriptor, columns)?
+        } else {
+            self.snapshot.columns(&self.table, entry, descriptor, columns, self.request.use_cache)?
+        };
         let fill = |(array, column): (Option<ArrayRef>, &&Column)| match array {
             Some(array) => Ok(array),
             None => missing_array(&self.table.definition, column, entry.row_count as usize),

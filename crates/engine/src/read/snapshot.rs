@@ -202,6 +202,22 @@ impl Inner {
         preloaded.and_then(&present).or_else(|| cached().and_then(&present))
     }
 
+    /// Those columns of a chunk in stored form that are in memory, in the order requested; `None` for the others.
+    pub(crate) fn columns_in_memory(
+        &self,
+        descriptor: &ChunkDescriptor,
+        columns: &[&Column],
+        use_cache: bool,
+    ) -> Vec<Option<ArrayRef>> {
+        let cached = |column: &&Column| {
+            // The array may be from before the column was widened.
+            self.in_memory(descriptor.uid, column.id, use_cache, |array| {
+                (*array.data_type() == stored_type(column)).then_some(array)
+            })
+        };
+        columns.iter().map(cached).collect()
+    }
+
     /// Columns of a chunk in stored form, in the order requested. A column that is newer than the chunk is `None`.
     pub(crate) fn columns(
         &self,
@@ -211,13 +227,7 @@ impl Inner {
         columns: &[&Column],
         use_cache: bool,
     ) -> Result<Vec<Option<ArrayRef>>> {
-        let cached = |column: &&Column| {
-            // The array may be from before the column was widened.
-            self.in_memory(descriptor.uid, column.id, use_cache, |array| {
-                (*array.data_type() == stored_type(column)).then_some(array)
-            })
-        };
-        let mut arrays: Vec<Option<ArrayRef>> = columns.iter().map(cached).collect();
+        let mut arrays = self.columns_in_memory(descriptor, columns, use_cache);
         let wanted = |position: &usize| arrays[*position].is_none() && descriptor.page(columns[*position].id).is_some();
         let missing: Vec<usize> = (0..columns.len()).filter(wanted).collect();
         if missing.is_empty() {

@@ -84,11 +84,6 @@ impl ColumnCache {
         self.columns.get(&(chunk, column))
     }
 
-    /// A column that is in the cache, for a caller that does not use it now: it counts as no lookup.
-    pub(crate) fn peek(&self, chunk: ChunkUid, column: ColumnId) -> Option<ArrayRef> {
-        self.columns.peek(&(chunk, column))
-    }
-
     pub(crate) fn put(&self, chunk: ChunkUid, column: ColumnId, array: &ArrayRef) {
         if self.bytes_max > 0 {
             self.columns.insert((chunk, column), ArrayRef::clone(array));

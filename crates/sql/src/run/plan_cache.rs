@@ -138,6 +138,21 @@ impl PlanKey {
     }
 }
 
+/// The keys for what is known of a query that may be a direct read.
+pub(crate) struct ReadKeys {
+    /// For any values of its parameters; `None` if nothing is kept.
+    own: Option<PlanKey>,
+    /// For its template, if it has one.
+    of_template: Option<PlanKey>,
+}
+
+impl ReadKeys {
+    pub(crate) fn of(text: &str, parameters: &Parameters, template: Option<&Template>, path: &SearchPath) -> Self {
+        let own = PlanKey::of_types(text, parameters, path);
+        Self { own, of_template: template.and_then(|template| PlanKey::of_template(template, path)) }
+    }
+}
+
 /// Cached plans for one state of all definitions.
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache(Mutex<PlanCacheState>);
@@ -161,8 +176,11 @@ impl PlanCache {
 
     /// What is known of the queries that have a query's template.
     pub(crate) fn template(&self, query: &Query, template: &Template) -> Option<TemplateState> {
-        let key = PlanKey::of_template(template, query.snapshot.search_path())?;
-        match self.get(&key, query.snapshot.tables(), query.scope?)? {
+        self.template_at(&PlanKey::of_template(template, query.snapshot.search_path())?, query)
+    }
+
+    fn template_at(&self, key: &PlanKey, query: &Query) -> Option<TemplateState> {
+        match self.get(key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Template(state) => Some(state),
             _ => None,
         }
@@ -176,26 +194,31 @@ impl PlanCache {
 
     /// The direct read that a query is for any values of its parameters, if it is one.
     pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectRead>> {
-        let key = PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path())?;
-        match self.get(&key, query.snapshot.tables(), query.scope?)? {
+        self.direct_at(&PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path())?, query)
+    }
+
+    fn direct_at(&self, key: &PlanKey, query: &Query) -> Option<Arc<DirectRead>> {
+        match self.get(key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Direct(direct) => direct,
             _ => None,
         }
     }
 
-    /// Whether a query that was planned lately, with this text or with the template of this text, was a direct read
-    /// that may take only a moment. The definitions may have changed since.
-    pub(crate) fn may_be_short(
-        &self,
-        text: &str,
-        parameters: &Parameters,
-        template: Option<&Template>,
-        path: &SearchPath,
-    ) -> bool {
-        let own = PlanKey::of_types(text, parameters, path);
-        let of_template = template.and_then(|template| PlanKey::of_template(template, path));
+    /// [`direct`](Self::direct) of a query with these keys.
+    pub(crate) fn direct_by(&self, keys: &ReadKeys, query: &Query) -> Option<Arc<DirectRead>> {
+        self.direct_at(keys.own.as_ref()?, query)
+    }
+
+    /// [`template`](Self::template) of a query with these keys.
+    pub(crate) fn template_by(&self, keys: &ReadKeys, query: &Query) -> Option<TemplateState> {
+        self.template_at(keys.of_template.as_ref()?, query)
+    }
+
+    /// Whether a query that was planned lately, with one of these keys, was a direct read that may take only a moment.
+    /// The definitions may have changed since.
+    pub(crate) fn may_be_short(&self, keys: &ReadKeys) -> bool {
         let mut state = self.0.lock();
-        own.into_iter().chain(of_template).any(|key| match state.results.get(&key) {
+        keys.own.iter().chain(&keys.of_template).any(|key| match state.results.get(key) {
             Some(CachedResult::Direct(Some(direct))) => direct.may_be_short(),
             Some(CachedResult::Template(TemplateState::Direct(read))) => read.direct.may_be_short(),
             _ => false,

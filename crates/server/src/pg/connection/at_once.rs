@@ -57,7 +57,7 @@ impl Connection {
                 return matches!(self.io.next_kind(), Ok(None)).then_some(AfterWork::Wait);
             };
             let has_turn = read_count < READS_MAX && !self.io.is_full();
-            if !has_turn || self.has_open_rows() || !self.is_short(&message, &mut present) {
+            if !has_turn || self.has_open_rows() || !self.begin_at_once(&message, &mut present) {
                 return None;
             }
             read_count += usize::from(matches!(message, Incoming::Query(_) | Incoming::Execute { .. }));
@@ -80,8 +80,9 @@ impl Connection {
         self.portals.values().any(is_open)
     }
 
-    /// Whether handling a message takes only a moment. Then the store has answered it, as far as it needs the store.
-    fn is_short(&mut self, message: &Incoming, present: &mut PresentState) -> bool {
+    /// Begins to handle a message: takes the permit and the answer of the store that it needs, if that takes only a
+    /// moment. Returns whether the rest takes only a moment, too.
+    fn begin_at_once(&mut self, message: &Incoming, present: &mut PresentState) -> bool {
         match message {
             Incoming::Sync | Incoming::Close(Target::Statement(_)) => true,
             Incoming::Bind(_) | Incoming::Describe(_) => true,

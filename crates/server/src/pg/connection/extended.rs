@@ -78,7 +78,11 @@ impl Connection {
 
     /// Determines the parameters and the columns of a statement.
     pub(super) fn prepare(&mut self, text: &str, types: &[u32]) -> Result<PreparedStatement, Failure> {
-        let statements = self.session.statements(text)?;
+        let statements = match &self.at_once {
+            // The text was split when the store was asked.
+            Some(AnswerAtOnce::Prepared(plan)) => vec![plan.statement().text().to_owned()],
+            _ => self.session.statements(text)?,
+        };
         let text = match statements.as_slice() {
             [] => String::new(),
             [one] => one.clone(),
