@@ -57,14 +57,9 @@ impl Request {
             }
             // A comparison with NULL is never true.
             (_, Operands::One(Operand::Null)) => return None,
-            (Operator::Equal | Operator::Is, _) => BoundSide::Equal,
-            (Operator::Greater, _) => BoundSide::Greater,
-            (Operator::GreaterOrEqual, _) => BoundSide::GreaterOrEqual,
-            (Operator::Less, _) => BoundSide::Less,
-            (Operator::LessOrEqual, _) => BoundSide::LessOrEqual,
-            (Operator::In, _) => return Some(()),
+            (operator, _) => operator.side(),
         };
-        let Operands::One(operand) = operands else { return Some(()) };
+        let (Some(side), Operands::One(operand)) = (side, operands) else { return Some(()) };
         let Some(position) = term.column else { return self.narrow_rowids(side, operand.into()) };
         let column = table.definition.columns.get(position)?;
         if is_time(table, position) {

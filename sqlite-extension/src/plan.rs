@@ -5,6 +5,7 @@
 //! people.
 
 use crate::shape::ColumnShape;
+use crate::time_format::BoundSide;
 use std::fmt::{self, Write as _};
 
 /// The plan of a scan.
@@ -36,6 +37,20 @@ pub(crate) enum Operator {
     Is,
     IsNull,
     IsNotNull,
+}
+
+impl Operator {
+    /// The comparison with one value that is not NULL; `None` if it is no such comparison.
+    pub(crate) fn side(self) -> Option<BoundSide> {
+        match self {
+            Self::Equal | Self::Is => Some(BoundSide::Equal),
+            Self::Greater => Some(BoundSide::Greater),
+            Self::GreaterOrEqual => Some(BoundSide::GreaterOrEqual),
+            Self::Less => Some(BoundSide::Less),
+            Self::LessOrEqual => Some(BoundSide::LessOrEqual),
+            Self::In | Self::IsNull | Self::IsNotNull => None,
+        }
+    }
 }
 
 /// The order of the rows.

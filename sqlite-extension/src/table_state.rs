@@ -105,14 +105,7 @@ impl TableState {
         let Some(time) = self.with_table(time_position) else { return TimeBounds::None };
         let (mut known, mut unknown) = (None::<StoredBounds>, 0);
         for (term, constraint) in plan.terms.iter().zip(constraints).filter(|(term, _)| term.column == Some(time)) {
-            let side = match term.operator {
-                Operator::Equal | Operator::Is => BoundSide::Equal,
-                Operator::Greater => BoundSide::Greater,
-                Operator::GreaterOrEqual => BoundSide::GreaterOrEqual,
-                Operator::Less => BoundSide::Less,
-                Operator::LessOrEqual => BoundSide::LessOrEqual,
-                Operator::In | Operator::IsNull | Operator::IsNotNull => continue,
-            };
+            let Some(side) = term.operator.side() else { continue };
             let bounds = info.rhs_value(*constraint).ok().flatten().and_then(|value| {
                 match TimeScale::of(self.shape[time].column_type) {
                     Some(scale) => scale.bounds(side, value, self.format),
