@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::failure::{Failure, explain};
 use crate::http::HttpFile;
-use atsdb_core::parallel::try_threads;
+use crate::request_threads::start_request_threads;
 use atsdb_core::{Error, Result};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 /// How often a waiting thread checks whether the wait is over.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -23,9 +23,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// The maximum number of arrived items that are taken at once.
 const ITEMS_AT_ONCE: usize = 64;
-
-/// The number of threads on which requests run.
-const THREADS: usize = 2;
 
 /// The threads on which requests run.
 pub(crate) struct Threads {
@@ -44,11 +41,7 @@ impl Drop for Threads {
 
 impl Threads {
     pub(crate) fn start(check: fn() -> Result<()>) -> Result<Self> {
-        // tokio panics if it cannot start a thread.
-        try_threads(THREADS, None).map_err(Error::no_thread)?;
-        let built =
-            Builder::new_multi_thread().worker_threads(THREADS).thread_name("atsdb-remote").enable_all().build();
-        Ok(Self { runtime: Some(built.map_err(Error::no_thread)?), check })
+        Ok(Self { runtime: Some(start_request_threads("atsdb-remote")?), check })
     }
 
     /// Waits for a result. `shown` names the file in errors.

@@ -1,9 +1,8 @@
 //! The client of a bucket: requests, and the meaning of their errors. The client's futures run on a separate runtime,
 //! so that callers may block in any context.
 
-use atsdb_core::parallel::try_threads;
 use atsdb_core::{Error, ErrorKind, Result};
-use atsdb_remote::s3_store;
+use atsdb_remote::{s3_store, start_request_threads};
 use futures::TryStreamExt;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
@@ -11,9 +10,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use tokio::runtime::Runtime;
-
-/// The number of threads on which requests run.
-const THREADS: usize = 2;
 
 /// A prefix of a bucket.
 #[derive(Clone)]
@@ -42,14 +38,7 @@ impl Bucket {
 
     /// A bucket without a prefix.
     pub(super) fn over(store: Arc<dyn ObjectStore>, location: &str) -> Result<Self> {
-        // tokio panics if it cannot start a thread.
-        try_threads(THREADS, None).map_err(Error::no_thread)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(THREADS)
-            .thread_name("atsdb-s3")
-            .enable_all()
-            .build()
-            .map_err(Error::no_thread)?;
+        let runtime = start_request_threads("atsdb-s3")?;
         Ok(Self { store, runtime: Arc::new(runtime), prefix: String::new(), location: location.to_owned() })
     }
 
