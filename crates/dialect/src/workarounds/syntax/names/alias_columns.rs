@@ -4,16 +4,16 @@
 //!
 //! No upstream issue known.
 
-use super::named_tables::NamedTables;
+use super::named_tables::{NamedTables, of_cte};
 use super::output_names::name_of;
 use crate::text::errors::too_many_names;
 use crate::text::relations::columns_of_values;
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::tokens::created_columns::CREATED_QUERY;
-use atsdb_core::name::{same_name, with_free_names};
+use atsdb_core::name::with_free_names;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
-    ObjectName, Query, SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, VisitorMut,
+    Query, SelectItem, SetExpr, Statement, TableAlias, TableAliasColumnDef, TableFactor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -63,7 +63,7 @@ impl VisitorMut for Completing<'_> {
             TableFactor::Table { name, alias: Some(alias), args: None, .. } if !alias.columns.is_empty() => {
                 let columns = self.tables.columns_of(name);
                 let columns = columns.map(|columns| columns.into_iter().map(str::to_owned).collect::<Vec<_>>());
-                (columns.or_else(|| self.columns_of_part(name)), alias)
+                (columns.or_else(|| of_cte(&self.parts, name).cloned().flatten()), alias)
             }
             // Those of `CREATE TABLE ... AS` name the columns of the table.
             TableFactor::Derived { subquery, alias: Some(alias), .. }
@@ -77,16 +77,8 @@ impl VisitorMut for Completing<'_> {
     }
 }
 
-impl Completing<'_> {
-    fn columns_of_part(&self, name: &ObjectName) -> Option<Vec<String>> {
-        let [name] = name.0.as_slice() else { return None };
-        let name = &name.as_ident()?.value;
-        self.parts.iter().rev().find(|(part, _)| same_name(part, name))?.1.clone()
-    }
-}
-
 /// The names of a query's columns; `None` if the statement does not name them all.
-fn columns_of(body: &SetExpr) -> Option<Vec<String>> {
+pub(crate) fn columns_of(body: &SetExpr) -> Option<Vec<String>> {
     match body {
         SetExpr::Values(values) => Some(columns_of_values(values)),
         SetExpr::Select(select) => {

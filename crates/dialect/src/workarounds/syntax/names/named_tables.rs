@@ -66,3 +66,9 @@ impl<'a> NamedTables<'a> {
         Some((alias.as_ref().map_or(own_name, |alias| &alias.name), columns))
     }
 }
+
+/// What is known of the common table expression that a name means: the last one of this name.
+pub(crate) fn of_cte<'c, T>(ctes: &'c [(String, T)], name: &ObjectName) -> Option<&'c T> {
+    let name = TableName::of(name).ok().filter(|name| name.schema == NamedSchema::Unsaid)?;
+    ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name)).map(|(_, known)| known)
+}

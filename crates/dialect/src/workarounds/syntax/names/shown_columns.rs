@@ -2,10 +2,9 @@
 //!
 //! Part of [`order_names`](crate::workarounds::syntax::queries::order_names).
 
-use super::named_tables::NamedTables;
+use super::named_tables::{NamedTables, of_cte};
 use crate::text::relations::{columns_of_values, relations_of};
 use crate::text::result_names::result_name;
-use crate::text::table_names::{NamedSchema, TableName};
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
@@ -112,20 +111,11 @@ impl<'a> ShownColumns<'a> {
             }
             (_, TableFactor::Table { name, args: None, .. }) => match self.tables.columns_of(name) {
                 Some(columns) => columns.into_iter().map(str::to_owned).collect(),
-                None => self.of_cte(name),
+                None => of_cte(&self.ctes, name).cloned().unwrap_or_default(),
             },
             (_, TableFactor::Derived { subquery, .. }) => self.of_query(subquery),
             _ => Vec::new(),
         }
-    }
-
-    fn of_cte(&self, name: &ObjectName) -> Vec<String> {
-        let Ok(name) = TableName::of(name) else { return Vec::new() };
-        if name.schema != NamedSchema::Unsaid {
-            return Vec::new();
-        }
-        let cte = self.ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name));
-        cte.map(|(_, columns)| columns.clone()).unwrap_or_default()
     }
 }
 

@@ -5,9 +5,9 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
 use crate::text::relations::{columns_of_values, name_of_relation};
-use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::visit_mut;
-use crate::workarounds::syntax::names::named_tables::NamedTables;
+use crate::workarounds::syntax::names::alias_columns::columns_of;
+use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
 use crate::workarounds::syntax::names::output_names::name_of;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
@@ -27,7 +27,7 @@ pub(crate) fn name_natural_columns(statement: &mut Statement, tables: &[Table]) 
 struct NaturalJoins<'a> {
     tables: NamedTables<'a>,
     /// The common table expressions that are known, and their columns if all have names.
-    ctes: Vec<(Ident, Option<Vec<Ident>>)>,
+    ctes: Vec<(String, Option<Vec<Ident>>)>,
     /// How many of them were known outside of each query that the visitor is inside of.
     outer_counts: Vec<usize>,
 }
@@ -42,7 +42,7 @@ impl VisitorMut for NaturalJoins<'_> {
             // In its own query such a name may mean what it hides elsewhere.
             let hides = self.tables.columns_of(&name).is_some() || self.columns_of_cte(&name).is_some();
             let columns = self.columns_of_subquery(query, Some(alias)).filter(|_| !hides);
-            self.ctes.push((alias.name.clone(), columns));
+            self.ctes.push((alias.name.value.clone(), columns));
         }
         self.outer_counts.push(outer_count);
         self.tables.hide(query);
@@ -144,9 +144,7 @@ impl NaturalJoins<'_> {
 
     /// The columns of the common table expression that a name means; `None` if they are not known.
     fn columns_of_cte(&self, name: &ObjectName) -> Option<&[Ident]> {
-        let name = TableName::of(name).ok().filter(|name| name.schema == NamedSchema::Unsaid)?;
-        let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(&cte.value, &name.name))?;
-        columns.as_deref()
+        of_cte(&self.ctes, name)?.as_deref()
     }
 
     /// The columns of a subquery; `None` if neither its SELECT nor its alias names each of them.
@@ -155,7 +153,7 @@ impl NaturalJoins<'_> {
         let columns: Vec<Ident> = columns.collect();
         match columns.len() {
             0 => self.columns_of_body(&query.body, query.with.is_none()),
-            count => (count_of_columns(&query.body)? == count).then_some(columns),
+            count => (columns_of(&query.body)?.len() == count).then_some(columns),
         }
     }
 
@@ -183,17 +181,6 @@ impl NaturalJoins<'_> {
             SetExpr::SetOperation { left, .. } => self.columns_of_body(left, has_same_names),
             _ => None,
         }
-    }
-}
-
-fn count_of_columns(body: &SetExpr) -> Option<usize> {
-    let is_one = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
-    match body {
-        SetExpr::Select(select) => select.projection.iter().all(is_one).then_some(select.projection.len()),
-        SetExpr::Values(values) => Some(columns_of_values(values).len()),
-        SetExpr::Query(query) => count_of_columns(&query.body),
-        SetExpr::SetOperation { left, .. } => count_of_columns(left),
-        _ => None,
     }
 }
 

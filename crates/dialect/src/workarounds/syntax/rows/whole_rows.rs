@@ -12,9 +12,8 @@ use super::row_texts::{change_shown, text_of_row, text_operand};
 use crate::text::errors::not_supported;
 use crate::text::relations::{columns_of_values, merges_columns, relations_of};
 use crate::text::result_names::result_name;
-use crate::text::table_names::{NamedSchema, TableName};
 use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut, visit_outer_expressions_mut};
-use crate::workarounds::syntax::names::named_tables::NamedTables;
+use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
 use crate::workarounds::syntax::names::shown_columns::shown_name;
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::name::same_name;
@@ -455,8 +454,6 @@ impl Relations<'_> {
         if let Some(columns) = self.tables.columns_of(name) {
             return Some(columns.into_iter().map(Ident::new).collect());
         }
-        let name = TableName::of(name).ok().filter(|name| name.schema == NamedSchema::Unsaid)?;
-        let (_, columns) = self.ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name))?;
-        columns.clone()
+        of_cte(&self.ctes, name)?.clone()
     }
 }
