@@ -6,6 +6,7 @@ use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::plan::column::PlanColumn;
 use crate::records::error::shown;
 use atsdb_core::ColumnType;
+use atsdb_core::size::format_count;
 
 /// Maximum number of columns or files that a note names.
 const NAMES_SHOWN: usize = 4;
@@ -15,14 +16,17 @@ pub(crate) fn comment_note(count: u64) -> Option<String> {
     let what = if count == 1 {
         "1 comment line, which begins".to_owned()
     } else {
-        format!("{count} comment lines, which begin")
+        format!("{} comment lines, which begin", format_count(count))
     };
     (count > 0).then(|| format!("left out {what} with #; --skip 0 reads them as records"))
 }
 
 /// A note about records that repeat the header and were left out, if there are some.
 pub(crate) fn header_note(count: u64) -> Option<String> {
-    let what = if count == 1 { "1 line that repeats".to_owned() } else { format!("{count} lines that repeat") };
+    let what = match count {
+        1 => "1 line that repeats".to_owned(),
+        count => format!("{} lines that repeat", format_count(count)),
+    };
     (count > 0).then(|| format!("left out {what} the header"))
 }
 
@@ -79,7 +83,7 @@ pub(crate) fn inexact_notes<'a>(
     let flag = if for_query { "atsdb import --map" } else { "--map" };
     columns.iter().zip(inexact).filter_map(move |(column, inexact)| {
         let (name, first) = (&column.column.name, shown(inexact.first.as_ref()?));
-        let (count, values) = (inexact.count, if inexact.count == 1 { "value" } else { "values" });
+        let (count, values) = (format_count(inexact.count), if inexact.count == 1 { "value" } else { "values" });
         Some(if matches!(column.column.column_type, ColumnType::Timestamp(_)) {
             format!(
                 "column {name}: {count} {values} that clocks showed twice, when they were set back, the first is {first}: \
@@ -95,7 +99,7 @@ pub(crate) fn inexact_notes<'a>(
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { format!("{} times", format_count(count)) }
 }
 
 fn listed(names: &[&str]) -> String {
