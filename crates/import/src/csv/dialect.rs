@@ -139,10 +139,11 @@ impl Dialect {
         }
         let is_single = !would_split && first_width == 1 && data_width == 1 && options.delimiter.is_none();
         let is_first_name = has_header && options.header.is_none();
+        let is_text = columns.iter().any(|facts| facts.kinds & kind::TEXT != 0);
         if would_split {
             notes.push(WHOLE_LINES_NOTE.to_owned());
         } else if is_single {
-            notes.extend(single_column_note(text, is_first_name));
+            notes.extend(single_column_note(text, is_first_name, is_text));
         }
         if separator.has_runs && options.delimiter.is_none() {
             notes.push(BLANKS_NOTE.to_owned());

@@ -294,8 +294,10 @@ pub(crate) fn clocks_note(columns: &[Merged], date: usize) -> Option<String> {
 /// The error for numbers that are not times in any unit.
 pub(crate) fn unknown_epoch(column: &Merged) -> Error {
     let (min, max) = column.facts.int_bounds.unwrap_or((0, 0));
+    // The bounds are those of the whole parts.
+    let most = max.saturating_add(i64::from(column.facts.kinds & kind::FLOAT != 0));
     let message = format!(
-        "column {}: its numbers, {min} to {max}, are not times between 1980 and 2100 in s, ms, us or ns",
+        "column {}: its numbers, {min} to {most}, are not times between 1980 and 2100 in s, ms, us or ns",
         column.name
     );
     if [min, max].iter().all(|days| SPREADSHEET_DAYS.contains(days)) {

@@ -63,6 +63,12 @@ pub(crate) fn null_notes(
             taken.push(format!("{} {} ({})", shown(&text), times(count), listed(&names)));
         }
     }
+    let unused = nulls.texts().enumerate().filter(|(number, _)| counts.iter().all(|counts| counts.of(*number) == 0));
+    if !nulls.have_words() && !for_query {
+        notes.extend(unused.map(|(_, text)| {
+            format!("no field is {}, as --null says: it compares texts, so that -999 is not -999.0", shown(&text))
+        }));
+    }
     if !taken.is_empty() {
         let hint = match nulls.have_words() {
             true if for_query => "; read_csv('FILE', null = 'TEXT') replaces these texts",
