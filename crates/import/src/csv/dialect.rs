@@ -10,7 +10,7 @@ use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
 use crate::csv::separator_choice::{most_frequent, separator_for};
 use crate::csv::several_tables::begins_with_header;
-use crate::csv::units::{unit_ends, units_note};
+use crate::csv::units::{is_marked, unit_ends, units_note};
 use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
 use crate::options::Options;
@@ -68,7 +68,7 @@ impl Dialect {
         let named = separated.as_ref().unwrap_or(options);
         let mut dialect = Self::of_records(&records[groups_end..], groups.as_ref(), named, nulls);
         dialect.preamble_end = preamble.end + groups_end;
-        dialect.separator.has_comments = preamble.comment_count > 0;
+        dialect.separator.has_comments |= preamble.comment_count > 0;
         dialect.comment_count = preamble.comment_count;
         dialect.notes.splice(..0, preamble.note);
         dialect
@@ -154,8 +154,12 @@ impl Dialect {
         // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
         let is_line_empty = separator.quoting != Quoting::Cells && !separator.has_runs;
         let has_empty_records = width == 1 && (has_header || options.names.is_some()) && is_line_empty;
+        // If the header begins as comments do, comments may follow.
+        let has_comments = has_header
+            && options.skip.is_none()
+            && head.first().is_some_and(|field| !field.is_quoted() && is_marked(field.bytes(text)));
         Self {
-            separator: Separator { has_empty_records, ..separator },
+            separator: Separator { has_empty_records, has_comments, ..separator },
             names,
             has_header,
             header: if is_known_again { written } else { Vec::new() },

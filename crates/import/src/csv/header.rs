@@ -44,7 +44,10 @@ pub(crate) fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, us
 /// years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty, or if it
 /// is a line of a log.
 pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
-    let is_text = || kinds_of(text, head, nulls).iter().all(|kinds| *kinds == kind::TEXT);
+    let is_text = || {
+        let kinds = kinds_of(text, head, nulls);
+        kinds.iter().all(|own| *own == kind::TEXT) && has_name(text, head, &kinds)
+    };
     stands_above(text, head, columns, nulls)
         || (is_text() && !is_of_log(text, head, nulls))
         || counts_above(text, head, columns, nulls)
@@ -113,7 +116,15 @@ pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls
     let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA | kind::THOUSANDS | kind::THOUSANDS_POINT;
     let is_above =
         |(own, below): (&u16, &Facts)| *own == kind::TEXT && below.kinds & typed != 0 && below.kinds & kind::TEXT == 0;
-    kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
+    let kinds = kinds_of(text, head, nulls);
+    kinds.iter().zip(columns).any(is_above) && has_name(text, head, &kinds)
+}
+
+/// Whether one of the texts of a record may name a column. Digits such as `03` are texts, and values without such a
+/// name.
+fn has_name(text: &[u8], fields: &[Field], kinds: &[u16]) -> bool {
+    let are_digits = |field: &Field| field.bytes(text).trim_ascii().iter().all(u8::is_ascii_digit);
+    fields.iter().zip(kinds).any(|(field, own)| *own == kind::TEXT && !are_digits(field))
 }
 
 /// Whether a record has a text, and otherwise only texts and empty fields.

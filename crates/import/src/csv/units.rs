@@ -19,7 +19,8 @@ use crate::records::error::shown;
 const UNIT_RECORDS_MAX: usize = 3;
 
 /// Where each record of units ends that is below a header; `data` begins below it. Only the last of them must be one
-/// for sure: between it and the header is no row. A record that repeats the header is none.
+/// for sure: between it and the header is no row. So is a record that begins with `#` as the header does. A record that
+/// repeats the header is none.
 pub(crate) fn unit_ends(
     separator: Separator,
     data: &[u8],
@@ -38,12 +39,28 @@ pub(crate) fn unit_ends(
         let is_repeated = fields.iter().map(|field| field.bytes(record)).eq(names.iter().map(Vec::as_slice));
         let below = column_facts(separator, &record[end..], names.len(), 0..names.len(), options, nulls);
         ends.push(start + end);
-        if !is_repeated && are_units(record, &fields, names, &below, nulls) {
+        let are_marked = is_marked(&names[0]) && is_marked(fields[0].bytes(record));
+        let are_sure = || are_marked || are_widths(record, &fields) || are_units(record, &fields, names, &below, nulls);
+        if !is_repeated && are_sure() {
             sure_count = ends.len();
         }
     }
     ends.truncate(sure_count);
     ends
+}
+
+/// Whether a header begins as comments do, and names a column: `#time,v`.
+pub(crate) fn is_marked(name: &[u8]) -> bool {
+    name.trim_ascii_start().strip_prefix(b"#").is_some_and(|rest| !rest.trim_ascii().is_empty())
+}
+
+/// Whether each field is the width of a column and the letter of its type, as RDB tables have them: `5s`, `20d`, `14n`.
+fn are_widths(text: &[u8], fields: &[Field]) -> bool {
+    let is_width = |field: &Field| {
+        let digits = field.bytes(text).split_last().filter(|(letter, _)| b"sdn".contains(letter));
+        digits.is_some_and(|(_, digits)| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+    };
+    fields.len() > 1 && fields.iter().all(is_width)
 }
 
 /// The note about records of units, which end at `ends`.

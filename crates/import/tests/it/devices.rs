@@ -44,6 +44,37 @@ fn several_lines_of_units_below_the_names_are_left_out() {
 }
 
 #[test]
+fn lines_that_begin_as_the_header_does_are_left_out() {
+    let aligned = csv("#YY  MM DD hh mm WDIR WSPD\n#yr  mo dy hr mn degT m/s\n\
+                       2024 03 01 12 00 230  7.5\n2024 03 01 12 10 230  8.5\n");
+    assert_eq!(aligned.columns()[0], "YY int64");
+    assert_eq!(aligned.texts("WSPD"), ["7.5", "8.5"]);
+    assert!(notes(&aligned).contains("units or labels and is left out: \"#yr  mo"), "{}", notes(&aligned));
+    let named = csv("# STN,YYYYMMDD,T\n#\n 260,20240301,65\n 260,20240302,64\n");
+    assert_eq!(named.columns(), ["STN int64", "YYYYMMDD int64", "T int64"]);
+    assert_eq!(named.report.row_count, 2);
+    assert!(notes(&named).contains("left out 1 comment line"), "{}", notes(&named));
+}
+
+#[test]
+fn widths_and_types_below_the_names_are_left_out() {
+    let imported = csv("# of the survey\nagency\tsite\tdatetime\tflow\n5s\t15s\t20d\t14n\n\
+                        USGS\t01646500\t2024-03-01 00:00\t12300\nUSGS\t01646500\t2024-03-01 00:15\t12400\n");
+    assert_eq!(imported.columns(), ["agency text", "site text", "*datetime timestamp_us", "flow int64"]);
+    assert_eq!(imported.texts("flow"), ["12300", "12400"]);
+}
+
+#[test]
+fn digits_with_zeros_in_front_are_values_and_name_no_column() {
+    let imported = csv("01,5\n10,6\n");
+    assert_eq!((imported.columns()[0].as_str(), imported.report.row_count), ("column1 text", 2));
+    assert_eq!(csv("007\n012\n").report.row_count, 2);
+    assert_eq!(csv("2024,03,01,00,1.5\n2024,03,01,10,2.5\n").report.row_count, 2);
+    // Beside a name they are names, too.
+    assert_eq!(csv("station,01,02,10\nBerlin,1.5,2.5,3.5\n").columns()[1], "01 float64");
+}
+
+#[test]
 fn the_names_of_columns_may_continue_in_a_second_line() {
     let imported = csv("\t\tTemp\tHi\tLow\tOut\tWind\tWind\t\n Date\tTime\tOut\tTemp\tTemp\tHum\tSpeed\tDir\tBar\n\
                         13/03/24\t12:00\t10.5\t11.5\t9.5\t80\t1.5\tNNE\t1013.5\n\
