@@ -4,7 +4,7 @@ use crate::facts::kind;
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
-use crate::infer::number_notes::zone_of;
+use crate::infer::number_notes::{range_start, zone_of};
 use crate::infer::slices::slice_width;
 use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, clocks_note, first_unnamed, unknown_epoch};
 use crate::observe::FileFacts;
@@ -234,11 +234,14 @@ impl Planner<'_> {
                     .first_text
                     .as_ref()
                     .map_or(String::new(), |seen| format!(", as {} in line {}", shown(&seen.value), seen.line));
-                let has_zone = facts.first_text.as_ref().is_some_and(|seen| zone_of(&seen.value).is_some());
-                let hint = if has_zone {
+                let first = facts.first_text.as_ref().map_or("", |seen| seen.value.as_str());
+                let hint = if zone_of(first).is_some() {
                     "write UTC or an offset such as +01:00 instead of the name of the zone, or leave it out and pass --zone"
+                        .to_owned()
+                } else if let Some(start) = range_start(first) {
+                    format!("its values are ranges of times: pass --time none, and then in SQL, {start} is the start")
                 } else {
-                    "name another column with --time, or --time none for a plain table"
+                    "name another column with --time, or --time none for a plain table".to_owned()
                 };
                 return Err(Error::invalid(format!("column {} contains no times{value}", column.name)).with_hint(hint));
             }

@@ -1,6 +1,6 @@
 //! Files as devices and services write them.
 
-use crate::support::{Imported, csv, refused, run, text, time, with};
+use crate::support::{Imported, csv, refused, refused_with, run, text, time, with};
 use atsdb_import::Options;
 
 fn notes(imported: &Imported) -> String {
@@ -178,6 +178,16 @@ fn numbers_are_the_time_if_the_name_of_one_column_has_such_a_word() {
     let several = csv("start_date,end_date,v\n20240301,20240302,1\n");
     assert_eq!(several.columns(), ["start_date int64", "end_date int64", "v int64"]);
     assert_eq!(csv("elapsed_time,v\n1500,1\n").columns()[0], "elapsed_time int64");
+}
+
+#[test]
+fn ranges_of_times_are_reported() {
+    let text = "MTU (CET/CEST),Price\n01.03.2024 00:00 - 01.03.2024 01:00,50.5\n\
+                01.03.2024 01:00 - 01.03.2024 02:00,51.5\n";
+    let start = "to_timestamp(split_part(COLUMN, ' - ', 1), 'DD.MM.YYYY HH24:MI') is the start";
+    assert!(notes(&csv(text)).contains(start), "{}", notes(&csv(text)));
+    let error = refused_with(text, &time("MTU (CET/CEST)"));
+    assert!(error.hint().is_some_and(|hint| hint.contains("--time none") && hint.contains(start)), "{error:?}");
 }
 
 #[test]
