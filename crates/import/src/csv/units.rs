@@ -40,8 +40,8 @@ pub(crate) fn unit_ends(
         let below = column_facts(separator, &record[end..], names.len(), 0..names.len(), options, nulls);
         ends.push(start + end);
         let are_marked = is_marked(&names[0]) && is_marked(fields[0].bytes(record));
-        let are_sure = || are_marked || are_widths(record, &fields) || are_units(record, &fields, names, &below, nulls);
-        if !is_repeated && are_sure() {
+        let are_widths = || separator.byte == b'\t' && are_widths_above(separator, record, &fields, end);
+        if !is_repeated && (are_marked || are_widths() || are_units(record, &fields, names, &below, nulls)) {
             sure_count = ends.len();
         }
     }
@@ -55,12 +55,16 @@ pub(crate) fn is_marked(name: &[u8]) -> bool {
 }
 
 /// Whether each field is the width of a column and the letter of its type, as RDB tables have them: `5s`, `20d`, `14n`.
-fn are_widths(text: &[u8], fields: &[Field]) -> bool {
-    let is_width = |field: &Field| {
-        let digits = field.bytes(text).split_last().filter(|(letter, _)| b"sdn".contains(letter));
+/// Those of the next record, at `next`, are not.
+fn are_widths_above(separator: Separator, text: &[u8], fields: &[Field], next: usize) -> bool {
+    let is_width = |field: &[u8]| {
+        let digits = field.split_last().filter(|(letter, _)| b"sdn".contains(letter));
         digits.is_some_and(|(_, digits)| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
     };
-    fields.len() > 1 && fields.iter().all(is_width)
+    let rest = &text[next..];
+    let (below, _) = first_record(separator, rest);
+    let are_below = below.is_empty() || below.iter().all(|field| is_width(field.bytes(rest)));
+    fields.len() > 1 && fields.iter().all(|field| is_width(field.bytes(text))) && !are_below
 }
 
 /// The note about records of units, which end at `ends`.

@@ -62,6 +62,9 @@ fn widths_and_types_below_the_names_are_left_out() {
                         USGS\t01646500\t2024-03-01 00:00\t12300\nUSGS\t01646500\t2024-03-01 00:15\t12400\n");
     assert_eq!(imported.columns(), ["agency text", "site text", "*datetime timestamp_us", "flow int64"]);
     assert_eq!(imported.texts("flow"), ["12300", "12400"]);
+    // Values may look like that, too.
+    assert_eq!(csv("wait\tage\n5s\t10d\n6s\t11d\n").report.row_count, 2);
+    assert_eq!(csv("wait\tage\n5s\t10d\n").report.row_count, 1);
 }
 
 #[test]
