@@ -130,27 +130,32 @@ pub(crate) fn separators(text: &[u8]) -> Vec<u8> {
 }
 
 /// Whether commas are decimal ones, in numbers between semicolons: `1,5;2,5`. Most lines with a comma have semicolons,
-/// and there each comma is between two digits, and is the only one of its field.
+/// and there each comma is between two digits, and is the only one of its field. The line above the first of them is no
+/// header with commas, as above numbers and lists: `time,list`, `5,1;2`.
 fn has_decimal_commas(text: &[u8]) -> bool {
     let is_decimal = |field: &[u8]| {
-        let comma = memchr::memchr(b',', field);
-        let (whole, fraction) = comma.map_or((&b"0"[..], &b"0"[..]), |at| (&field[..at], &field[at + 1..]));
+        let Some(comma) = memchr::memchr(b',', field) else { return true };
+        let (whole, fraction) = (&field[..comma], &field[comma + 1..]);
         let are_digits =
             whole.last().is_some_and(u8::is_ascii_digit) && fraction.first().is_some_and(u8::is_ascii_digit);
         are_digits && memchr::memchr(b',', fraction).is_none()
     };
-    let lines = text.split(|byte| *byte == b'\n').filter(|line| memchr::memchr(b',', line).is_some());
-    let (mut count, mut decimal_count) = (0, 0);
-    for line in lines.take(LOOK_RECORDS) {
-        count += 1;
-        if memchr::memchr(b';', line).is_some() {
-            decimal_count += 1;
-            if !line.split(|byte| *byte == b';').all(is_decimal) {
-                return false;
+    let has = |line: &[u8], byte: u8| memchr::memchr(byte, line).is_some();
+    let (mut comma_count, mut decimal_count, mut above) = (0, 0, &text[..0]);
+    for line in text.split(|byte| *byte == b'\n').take(LOOK_RECORDS) {
+        if has(line, b',') {
+            comma_count += 1;
+            if has(line, b';') {
+                let is_below_header = decimal_count == 0 && has(above, b',') && !has(above, b';');
+                if is_below_header || !line.split(|byte| *byte == b';').all(is_decimal) {
+                    return false;
+                }
+                decimal_count += 1;
             }
         }
+        above = line;
     }
-    decimal_count * 2 > count
+    decimal_count * 2 > comma_count
 }
 
 pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {
@@ -181,7 +186,9 @@ mod tests {
         {
             assert!(has_decimal_commas(text.as_bytes()), "{text:?}");
         }
-        for text in ["1;2\n", "a,1;2\n", "1,2,3;4\n", "x,y;z\n1,5;2,5\n", "1,2\n1,2\n1,5;2\n", "time,a;b\n"] {
+        for text in
+            ["1;2\n", "a,1;2\n", "1,2,3;4\n", "x,y;z\n1,5;2,5\n", "1,2\n1,2\n1,5;2\n", "time,a;b\n", "v,list\n5,1;2\n"]
+        {
             assert!(!has_decimal_commas(text.as_bytes()), "{text:?}");
         }
     }

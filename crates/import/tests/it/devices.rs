@@ -132,6 +132,7 @@ fn decimal_commas_between_semicolons_separate_nothing() {
     // Commas that separate have other signs beside them, or there are several of them between semicolons.
     assert_eq!(csv("k,v\na,1;2\nb,3;4\n").columns(), ["k text", "v text"]);
     assert_eq!(csv("1,2,3;4\n5,6,7;8\n").columns().len(), 3);
+    assert_eq!(csv("v,list\n5,1;2;3\n6,4;5;6\n").columns(), ["v int64", "list text"]);
 }
 
 #[test]
