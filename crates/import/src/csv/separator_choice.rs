@@ -142,7 +142,9 @@ fn has_decimal_commas(text: &[u8]) -> bool {
     };
     let has = |line: &[u8], byte: u8| memchr::memchr(byte, line).is_some();
     let (mut comma_count, mut decimal_count, mut above) = (0, 0, &text[..0]);
-    for line in text.split(|byte| *byte == b'\n').take(LOOK_RECORDS) {
+    // The last line may be cut off.
+    let lines = memchr::memrchr(b'\n', text).map_or(text, |end| &text[..end]);
+    for line in lines.split(|byte| *byte == b'\n').take(LOOK_RECORDS) {
         if has(line, b',') {
             comma_count += 1;
             if has(line, b';') {
@@ -182,8 +184,12 @@ mod tests {
 
     #[test]
     fn commas_in_numbers_between_semicolons_are_decimal() {
-        for text in ["1,5;2,5\n", "\"2024-03-01 10:00\";1,5\n", "Report, of 2024\nTime;v\n10:00;-0,5\n11:00;1.234,5\n"]
-        {
+        for text in [
+            "1,5;2,5\n",
+            "\"2024-03-01 10:00\";1,5\n",
+            "1,5;2\n3,",
+            "Report, of 2024\nTime;v\n10:00;-0,5\n11:00;1.234,5\n",
+        ] {
             assert!(has_decimal_commas(text.as_bytes()), "{text:?}");
         }
         for text in
