@@ -1,5 +1,6 @@
 //! Formats quantities for people: sizes in bytes, counts, durations. `atsdb::size` and `atsdb::duration` parse them.
 
+pub(crate) use atsdb::size::format_count as show_count;
 use std::time::Duration;
 
 /// `512 B`, `12.3 MB`: powers of 1,000, three digits.
@@ -16,19 +17,6 @@ pub(crate) fn show_bytes(bytes: u64) -> String {
     }
     let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     format!("{value:.digits$} {}", UNITS[unit])
-}
-
-/// `1,234,567`.
-pub(crate) fn show_count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// `1 chunk`, `1,234 chunks`.

@@ -19,6 +19,8 @@ fn hints_name_what_was_probably_meant() {
     let case = Case::new().with_store();
     std::fs::create_dir(case.path("backups")).unwrap();
     case.run(&["copy", "a.db", "backups"]).failed(2, &["is a directory", "hint: atsdb backup STORE backups"]);
+    let quoted = "SELECT minv FROM (SELECT 1 AS \"Min V\") t";
+    case.run(&["sql", quoted]).failed(3, &["no column named minv", "did you mean \"Min V\"?"]);
     case.run(&["sql", "SELECT abc"]).failed(3, &["no column named abc", "single quotes: 'abc'", "FROM"]);
     let listed = case.run(&["sql", "a.db", "--format", "csv", "SHOW FUNCTIONS LIKE 'read%'"]).well().text();
     for name in ["read_csv,", "read_json,", "read_parquet,", "read_xlsx,"] {

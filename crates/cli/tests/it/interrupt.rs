@@ -38,6 +38,21 @@ fn listens(child: &mut Child, wanted: u64) {
     }
 }
 
+/// Waits until the process has used a tenth of a second of processor time, so that its query runs, or has ended.
+fn computes(child: &mut Child) {
+    let started = Instant::now();
+    let ticks = |child: &Child| -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        // The name of the program, in brackets, may have blanks. The times in user and system mode are in hundredths.
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    };
+    while child.try_wait().expect("a child").is_none() && ticks(child) < 10 {
+        assert!(started.elapsed() < DEADLINE, "the process computes nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn ends(child: &mut Child) -> i32 {
     let started = Instant::now();
     loop {
@@ -83,7 +98,7 @@ fn a_process_that_is_short_of_memory_ends_at_a_sigterm() {
     for mebibytes in (120..=600).step_by(60) {
         let mut command = case.command_with_memory(mebibytes << 10, &["sql", "memory:", LONG_QUERY]);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(300));
+        computes(&mut child);
         if child.try_wait().unwrap().is_none() {
             is_running += 1;
             signal("-TERM", &child);
@@ -99,7 +114,7 @@ fn a_long_query_stops_with_130() {
     let mut command = case.command_ignoring("", &["sql", "memory:", LONG_QUERY, "-o", "x.csv"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     listens(&mut child, HUP | INT | TERM);
-    std::thread::sleep(Duration::from_millis(300));
+    computes(&mut child);
     assert!(child.try_wait().unwrap().is_none(), "the query ended by itself");
     signal("-INT", &child);
     assert_eq!(ends(&mut child), 130);

@@ -2,6 +2,7 @@
 
 use super::errors::{from_parser, in_single_quotes, not_supported, sql_error, unknown_function};
 use super::library_messages::{PATTERN_FAILED, in_words_of_sql};
+use super::quoted_names::quoted;
 use super::source_position::SourcePosition;
 use super::wrong_calls::wrong_call;
 use atsdb_core::name::nearest_name;
@@ -161,13 +162,14 @@ fn from_schema(error: &SchemaError) -> Error {
         None => sql_error(format!("no column named {}", field.name)),
     };
     match nearest_name(&field.name, names.iter().copied()) {
-        Some(near) => error.with_hint(format!("did you mean {near}?")),
+        Some(near) => error.with_hint(format!("did you mean {}?", quoted(near))),
         None if names.is_empty() => {
             error.with_hint(format!("{}; a column needs a table in FROM", in_single_quotes(&field.name)))
         }
         None => {
             let more = if names.len() > 12 { ", ..." } else { "" };
-            error.with_hint(format!("available: {}{more}", names[..names.len().min(12)].join(", ")))
+            let shown: Vec<String> = names.iter().take(12).map(|name| quoted(name)).collect();
+            error.with_hint(format!("available: {}{more}", shown.join(", ")))
         }
     }
 }

@@ -63,7 +63,9 @@ fn with_clause_hint(error: Error, statement: &str) -> Error {
     let is_of_table = |before: &str| ["FROM", "JOIN"].iter().any(|word| before.eq_ignore_ascii_case(word));
     let stopped = words.windows(3).filter(|near| near[2].starts_with(found) && !is_of_table(near[0]));
     let mut mistyped = stopped.map(|near| near[1]);
-    let suggested = mistyped.find_map(|word| Some(format!("did you mean {} instead of {word}?", meant(word)?)));
+    // After an item that cannot have a name, such as `*`, the parser stopped at the word itself.
+    let suggest = |word: &str| Some(format!("did you mean {} instead of {word}?", meant(word)?));
+    let suggested = mistyped.find_map(suggest).or_else(|| suggest(found));
     match suggested {
         Some(hint) if error.hint().is_none() => error.with_hint(hint),
         _ => error,
@@ -262,6 +264,7 @@ mod tests {
             let start = format!("did you mean {word} instead of ");
             assert!(hint(statement, found).is_some_and(|hint| hint.starts_with(&start)), "{statement}");
         }
+        assert_eq!(hint("select * fro t", "fro").as_deref(), Some("did you mean FROM instead of fro?"));
         assert_eq!(hint("SELECT value FROM t WHERE x y", "y"), None);
         assert_eq!(hint("SELECT value FROM t; SELECT", "SELECT"), None);
         assert_eq!(hint("select a from t where x b", "b"), None);

@@ -4,18 +4,18 @@ use crate::csv::aligned::is_drawn;
 use crate::csv::clickhouse_types::{TYPES_LEFT_OUT, text_columns};
 use crate::csv::dialect_notes::{BLANKS_NOTE, WHOLE_LINES_NOTE, first_record_note, quoting_notes, single_column_note};
 use crate::csv::groups::Groups;
-use crate::csv::header::{LOOK_RECORDS, are_texts, are_units, column_facts, is_header, is_stamp, kinds_of};
+use crate::csv::header::{LOOK_RECORDS, column_facts, first_record, is_header, is_stamp, kinds_of};
 use crate::csv::log_lines::whole_lines;
 use crate::csv::preamble::preamble;
 use crate::csv::separator::{Quoting, Separator};
 use crate::csv::separator_choice::{most_frequent, separator_for};
 use crate::csv::several_tables::begins_with_header;
+use crate::csv::units::{is_marked, unit_ends, units_note};
 use crate::facts::kind;
 use crate::facts::nulls::NullTexts;
 use crate::options::Options;
 use crate::options::selection::{proper_names, repeated_note};
 use crate::records::Field;
-use crate::records::error::shown;
 use atsdb_core::escapes::unescaped;
 
 /// How many bytes are inspected.
@@ -35,8 +35,8 @@ pub(crate) struct Dialect {
     pub(crate) header: Vec<Vec<u8>>,
     /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
     pub(crate) text_columns: Vec<bool>,
-    /// Whether a record below the header has units, and is left out.
-    has_units: bool,
+    /// How many records below the header have units, and are left out.
+    unit_count: usize,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
     /// How many of these lines are comments.
@@ -54,13 +54,11 @@ pub(crate) struct Dialect {
 impl Dialect {
     /// The dialect of a text's beginning, which ends with a whole record if it is the whole text.
     pub(crate) fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
-        if let Some((delimiter, start)) = separator_line(text).filter(|_| options.names.is_none()) {
-            let named = Options { delimiter: options.delimiter.or(Some(delimiter)), ..options.clone() };
-            let mut dialect = Self::of_records(&text[start..], None, &named, nulls);
-            dialect.preamble_end = start;
-            return dialect;
-        }
-        let preamble = preamble(text, options, nulls);
+        let line = separator_line(text).filter(|_| options.names.is_none());
+        let told =
+            line.map(|(delimiter, _)| Options { delimiter: options.delimiter.or(Some(delimiter)), ..options.clone() });
+        let options = told.as_ref().unwrap_or(options);
+        let preamble = preamble(text, line.map_or(0, |(_, start)| start), options, nulls);
         let records = &text[preamble.end..];
         let separator = separator_for(records, options);
         let groups = Groups::of(separator, records, options, nulls);
@@ -70,7 +68,7 @@ impl Dialect {
         let named = separated.as_ref().unwrap_or(options);
         let mut dialect = Self::of_records(&records[groups_end..], groups.as_ref(), named, nulls);
         dialect.preamble_end = preamble.end + groups_end;
-        dialect.separator.has_comments = preamble.comment_count > 0;
+        dialect.separator.has_comments |= preamble.comment_count > 0;
         dialect.comment_count = preamble.comment_count;
         dialect.notes.splice(..0, preamble.note);
         dialect
@@ -107,17 +105,11 @@ impl Dialect {
         let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
         let is_header = || types.is_some() || has_one_more || is_header(text, &head, &columns, nulls);
         let has_header = options.header.unwrap_or_else(is_header);
-        let units = || {
-            let (fields, end) = first_record(separator, data);
-            if fields.len() != width || !are_texts(data, &fields, nulls) {
-                return None;
-            }
-            let below = column_facts(separator, &data[end..], width, 0..width, options, nulls);
-            let is_repeated = || fields.iter().map(|field| field.bytes(data)).eq(&written);
-            let is_found = are_units(data, &fields, &below, nulls) && !is_repeated();
-            is_found.then(|| shown(String::from_utf8_lossy(&data[..end]).trim()))
+        let units = if has_header && !has_one_more && types.is_none() {
+            unit_ends(separator, data, &written, options, nulls)
+        } else {
+            Vec::new()
         };
-        let units = if has_header && !has_one_more && types.is_none() { units() } else { None };
         let raw: Vec<String> = if has_header {
             head.iter().map(|field| name_of(*field, text, separator)).collect()
         } else {
@@ -141,16 +133,17 @@ impl Dialect {
         if types.is_some() {
             notes.push(TYPES_LEFT_OUT.to_owned());
         }
-        notes.extend(units.as_ref().map(|line| format!("the line below the names has units and is left out: {line}")));
+        notes.extend(units_note(data, &units));
         if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
             notes.push(first_record_note(&text[..data_start]));
         }
         let is_single = !would_split && first_width == 1 && data_width == 1 && options.delimiter.is_none();
         let is_first_name = has_header && options.header.is_none();
+        let is_text = columns.iter().any(|facts| facts.kinds & kind::TEXT != 0);
         if would_split {
             notes.push(WHOLE_LINES_NOTE.to_owned());
         } else if is_single {
-            notes.extend(single_column_note(text, is_first_name));
+            notes.extend(single_column_note(text, is_first_name, is_text));
         }
         if separator.has_runs && options.delimiter.is_none() {
             notes.push(BLANKS_NOTE.to_owned());
@@ -161,13 +154,17 @@ impl Dialect {
         // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
         let is_line_empty = separator.quoting != Quoting::Cells && !separator.has_runs;
         let has_empty_records = width == 1 && (has_header || options.names.is_some()) && is_line_empty;
+        // If the header begins as comments do, comments may follow.
+        let has_comments = has_header
+            && options.skip.is_none()
+            && head.first().is_some_and(|field| !field.is_quoted() && is_marked(field.bytes(text)));
         Self {
-            separator: Separator { has_empty_records, ..separator },
+            separator: Separator { has_empty_records, has_comments, ..separator },
             names,
             has_header,
             header: if is_known_again { written } else { Vec::new() },
             text_columns,
-            has_units: units.is_some(),
+            unit_count: units.len(),
             preamble_end: 0,
             comment_count: 0,
             notes,
@@ -184,8 +181,8 @@ impl Dialect {
     /// The start of the records in the file's first block.
     pub(crate) fn data_start(&self, text: &[u8]) -> usize {
         let mut start = self.preamble_end.min(text.len());
-        let left_out = [self.has_header, !self.text_columns.is_empty(), self.has_units];
-        for _ in left_out.iter().filter(|is_left_out| **is_left_out) {
+        let has_types = !self.text_columns.is_empty();
+        for _ in 0..usize::from(self.has_header) + usize::from(has_types) + self.unit_count {
             start += first_record(self.separator, &text[start..]).1;
         }
         start
@@ -264,14 +261,6 @@ fn separator_line(text: &[u8]) -> Option<(u8, usize)> {
         [b'\r', b'\n', ..] => Some((*separator, 7)),
         _ => None,
     }
-}
-
-/// The first record and where the next one starts.
-fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
-    let start = text.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
-    let end = separator.first_end(&text[start..]) + start;
-    let (records, _) = separator.records(&text[..end], None);
-    (records.fields, end)
 }
 
 fn name_of(field: Field, text: &[u8], separator: Separator) -> String {

@@ -6,7 +6,7 @@ use crate::records::error::shown;
 
 /// The note about a file that is read line by line although separators were found in it.
 pub(super) const WHOLE_LINES_NOTE: &str =
-    "the lines are read whole, as those of a log; --delimiter , separates them at commas";
+    "the lines are read whole, as those of a log; --delimiter space separates them at blanks, --delimiter , at commas";
 
 /// The note about a file whose fields are separated by any number of blanks, though the caller did not say so.
 pub(super) const BLANKS_NOTE: &str = "any number of blanks separates the fields; --format csv leaves the lines whole";
@@ -42,14 +42,18 @@ pub(super) fn first_record_note(text: &[u8]) -> String {
 }
 
 /// The note about a file of one column whose lines have several words. `is_first_name` says whether its first line was
-/// taken for the column's name.
-pub(super) fn single_column_note(text: &[u8], is_first_name: bool) -> Option<String> {
-    if !has_words(text) {
-        return None;
-    }
+/// taken for the column's name, `is_text` whether the others are text.
+pub(super) fn single_column_note(text: &[u8], is_first_name: bool, is_text: bool) -> Option<String> {
     let first =
         if is_first_name { ", and the first line is its name (--no-header reads that line as a row)" } else { "" };
-    Some(format!("there is one column, as no separator was found{first}; --delimiter space separates at blanks"))
+    if has_words(text) {
+        return Some(format!(
+            "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
+        ));
+    }
+    let name = text.trim_ascii().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let is_sentence = is_first_name && is_text && name.contains(&b' ');
+    is_sentence.then(|| format!("there is one column, as no separator was found{first}"))
 }
 
 /// Whether the first lines have equal numbers of words, several in each.

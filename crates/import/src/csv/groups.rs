@@ -26,9 +26,9 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// The groups in the first record of a text. The second record names the columns, and those of groups of several
-    /// columns have no texts below that. Names that recur in several groups show that the groups belong to them; where
-    /// none does, each column after the first must be in a group of several columns, and there must be two such groups
-    /// or more, because a title may have two texts.
+    /// columns have no texts below that, or, if names recur, most columns of the file have none. Names that recur in
+    /// several groups show that the groups belong to them; where none does, each column after the first must be in a
+    /// group of several columns, and there must be two such groups or more, because a title may have two texts.
     pub(crate) fn of(separator: Separator, text: &[u8], options: &Options, nulls: &NullTexts) -> Option<Self> {
         if options.header.is_some() || options.names.is_some() {
             return None;
@@ -45,7 +45,9 @@ impl Groups {
         if names.len() != width || columns.len() != width {
             return None;
         }
-        let groups = filled(&names);
+        // If the text of a group stands above each of its columns, empty fields belong to no group.
+        let is_repeated = names.windows(2).any(|pair| !pair[0].is_empty() && pair[0] == pair[1]);
+        let groups = if is_repeated { names.clone() } else { filled(&names) };
         let is_spanned = |position: usize| {
             let is_same = |other: Option<&String>| other == Some(&groups[position]);
             let is_beside = is_same(groups.get(position + 1)) || is_same(position.checked_sub(1).map(|at| &groups[at]));
@@ -68,12 +70,14 @@ impl Groups {
         }
         let facts = column_facts(separator, &text[third..], width, 0..width, options, nulls);
         let (head, _) = separator.records(below, None);
-        let is_name = |position: usize| {
-            let field = &head.fields[position..=position];
-            columns[position].contains(char::is_alphabetic)
-                && stands_above(below, field, &facts[position..=position], nulls)
+        let is_above = |position: &usize| {
+            let (field, below_it) = (&head.fields[*position..=*position], &facts[*position..=*position]);
+            stands_above(below, field, below_it, nulls)
         };
-        let are_names = (0..width).filter(|position| is_spanned(*position)).all(is_name);
+        let spanned = || (0..width).filter(|position| is_spanned(*position));
+        let are_words = spanned().all(|position| columns[position].contains(char::is_alphabetic));
+        let are_most_above = || recurs && (0..width).filter(is_above).count() * 2 > width;
+        let are_names = are_words && (spanned().all(|position| is_above(&position)) || are_most_above());
         are_names.then_some(Self { names: groups, end: second })
     }
 

@@ -32,11 +32,22 @@ pub(crate) fn column_facts(
         .collect()
 }
 
+/// The first record and where the next one starts.
+pub(crate) fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, usize) {
+    let start = text.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    let end = separator.first_end(&text[start..]) + start;
+    let (records, _) = separator.records(&text[..end], None);
+    (records.fields, end)
+}
+
 /// Whether the first record names the columns. It does if there is a text above numbers or times, or if it counts
 /// years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty, or if it
 /// is a line of a log.
 pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
-    let is_text = || kinds_of(text, head, nulls).iter().all(|kinds| *kinds == kind::TEXT);
+    let is_text = || {
+        let kinds = kinds_of(text, head, nulls);
+        kinds.iter().all(|own| *own == kind::TEXT) && has_name(text, head, &kinds)
+    };
     stands_above(text, head, columns, nulls)
         || (is_text() && !is_of_log(text, head, nulls))
         || counts_above(text, head, columns, nulls)
@@ -105,33 +116,21 @@ pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls
     let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA | kind::THOUSANDS | kind::THOUSANDS_POINT;
     let is_above =
         |(own, below): (&u16, &Facts)| *own == kind::TEXT && below.kinds & typed != 0 && below.kinds & kind::TEXT == 0;
-    kinds_of(text, head, nulls).iter().zip(columns).any(is_above)
+    let kinds = kinds_of(text, head, nulls);
+    kinds.iter().zip(columns).any(is_above) && has_name(text, head, &kinds)
+}
+
+/// Whether one of the texts of a record may name a column. Digits such as `03` are texts, and values without such a
+/// name.
+fn has_name(text: &[u8], fields: &[Field], kinds: &[u16]) -> bool {
+    let are_digits = |field: &Field| field.bytes(text).trim_ascii().iter().all(u8::is_ascii_digit);
+    fields.iter().zip(kinds).any(|(field, own)| *own == kind::TEXT && !are_digits(field))
 }
 
 /// Whether a record has a text, and otherwise only texts and empty fields.
 pub(crate) fn are_texts(text: &[u8], fields: &[Field], nulls: &NullTexts) -> bool {
     let kinds = kinds_of(text, fields, nulls);
     kinds.contains(&kind::TEXT) && kinds.iter().all(|own| matches!(*own, 0 | kind::TEXT))
-}
-
-/// Whether a record below the header has the units of the columns: it has only texts, some of them above numbers, and
-/// none above texts; and it is above times, with nothing there but a zone, or in brackets. Such a record has no time.
-pub(crate) fn are_units(text: &[u8], fields: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
-    const NUMBERS: u16 = kind::NUMBERS | kind::COMMAS;
-    let is_only = |facts: &Facts, kinds: u16| facts.kinds != 0 && facts.kinds & !kinds == 0;
-    let is_of_time = |field: &Field| {
-        let unit = field.bytes(text).trim_ascii();
-        let is_zone = ["", "UTC", "GMT", "Z"].iter().any(|zone| unit.eq_ignore_ascii_case(zone.as_bytes()));
-        is_zone || unit.starts_with(b"(") || unit.starts_with(b"[")
-    };
-    let kinds = kinds_of(text, fields, nulls);
-    let may_be_unit = |(own, below): (&u16, &Facts)| *own == 0 || (*own == kind::TEXT && below.kinds & kind::TEXT == 0);
-    let is_above_numbers = |(own, below): (&u16, &Facts)| *own == kind::TEXT && is_only(below, NUMBERS);
-    let mut above_times = fields.iter().zip(columns).filter(|(_, below)| is_only(below, kind::TIMES)).peekable();
-    above_times.peek().is_some()
-        && above_times.all(|(field, _)| is_of_time(field))
-        && kinds.iter().zip(columns).all(may_be_unit)
-        && kinds.iter().zip(columns).any(is_above_numbers)
 }
 
 /// The kind of each field of a record, as bits of [`kind`]; 0 for NULL.

@@ -1,9 +1,10 @@
 //! Lines before the first record: comments, titles, remarks of the program that wrote the file.
 
 use crate::csv::groups::Groups;
-use crate::csv::header::{LOOK_RECORDS, column_facts, is_header, kinds_of, stands_above};
+use crate::csv::header::{LOOK_RECORDS, column_facts, first_record, is_header, kinds_of, stands_above};
 use crate::csv::separator::Separator;
-use crate::csv::separator_choice::{most_frequent, separator_for};
+use crate::csv::separator_choice::{most_frequent, separator_for, separators};
+use crate::csv::units::unit_ends;
 use crate::facts::nulls::NullTexts;
 use crate::facts::{Facts, kind};
 use crate::options::Options;
@@ -24,17 +25,18 @@ pub(crate) struct Preamble {
     pub(crate) note: Option<String>,
 }
 
-/// Finds the lines before the first record: `skip` lines if given, otherwise comments and titles.
-pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Preamble {
+/// Finds the lines before the first record: `skip` lines if given, otherwise comments and titles. They begin at `start`,
+/// below a line that names the separator; `skip` counts that line, too.
+pub(crate) fn preamble(text: &[u8], start: usize, options: &Options, nulls: &NullTexts) -> Preamble {
     if let Some(count) = options.skip {
         let nth = (count as usize).checked_sub(1).map(|last| memchr::memchr_iter(b'\n', text).nth(last));
         let end = nth.map_or(0, |end| end.map_or(text.len(), |end| end + 1));
-        return Preamble { end, ..Preamble::default() };
+        return Preamble { end: end.max(start), ..Preamble::default() };
     }
     if options.names.is_some() {
         return Preamble::default();
     }
-    let comments = comments_end(text, options, nulls);
+    let comments = start + comments_end(&text[start..], options, nulls);
     let titles = titles_end(&text[comments..], options, nulls);
     let (lines, end) = (line_ends(&text[comments..comments + titles]), comments + titles);
     let first =
@@ -44,7 +46,7 @@ pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Pre
         format!("left out {what} before the header, the first is {}; --skip 0 reads all lines", shown(&first))
     });
     let is_comment = |line: &&[u8]| line.trim_ascii_start().starts_with(b"#");
-    let comment_count = text[..comments].split(|byte| *byte == b'\n').filter(is_comment).count() as u64;
+    let comment_count = text[start..comments].split(|byte| *byte == b'\n').filter(is_comment).count() as u64;
     Preamble { end, comment_count, note }
 }
 
@@ -53,7 +55,7 @@ pub(crate) fn preamble(text: &[u8], options: &Options, nulls: &NullTexts) -> Pre
 fn titles_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     let candidates = match options.delimiter {
         Some(_) => vec![separator_for(text, options)],
-        None => [b',', b';', b'\t', b'|'].map(Separator::new).to_vec(),
+        None => separators(text).into_iter().map(Separator::new).collect(),
     };
     let mut best = (0, 0);
     for separator in candidates {
@@ -125,7 +127,8 @@ fn table_start(
 const TOGETHER: [u16; 3] = [kind::NUMBERS | kind::COMMAS, kind::TIMES, kind::BOOL];
 
 /// The position of a header after titles with as many fields as the records have. The first record is at `first`.
-/// Each field of the header is a text, each column below it has values of other types, and no title fits these.
+/// Each field of the header is a text, each column below it and its units has values of other types, and no title fits
+/// these.
 fn later_header(
     separator: Separator,
     text: &[u8],
@@ -146,17 +149,28 @@ fn later_header(
         return None;
     }
     let is_header = |position: &usize| {
-        let (head, next) = (*position, *position + 1);
-        let is_above = records[head].1 == width && records[next].1 == width && is_text(head);
-        if !is_above || !are_names(separator, &text[records[head].0..]) || kinds(next).contains(&kind::TEXT) {
+        let (head, below) = (*position, *position + 1);
+        if records[head].1 != width || !is_text(head) || !are_names(separator, &text[records[head].0..]) {
             return false;
         }
-        let columns = column_facts(separator, &text[records[next].0..], width, 0..width, options, nulls);
+        let (names, data) = (&text[records[head].0..records[below].0], &text[records[below].0..]);
+        let written: Vec<Vec<u8>> =
+            first_record(separator, names).0.iter().map(|field| field.bytes(names).to_vec()).collect();
+        let units = unit_ends(separator, data, &written, options, nulls);
+        let next = below + units.len();
+        if records.get(next).is_none_or(|(_, own)| *own != width) || kinds(next).contains(&kind::TEXT) {
+            return false;
+        }
+        let data = &data[units.last().copied().unwrap_or(0)..];
+        let columns = column_facts(separator, data, width, 0..width, options, nulls);
         let fits =
             |own: u16, below: u16| own == 0 || TOGETHER.iter().any(|kinds| own & kinds != 0 && below & kinds != 0);
         let is_record = |position: usize| {
-            let mut pairs = kinds(position).into_iter().zip(&columns);
-            records[position].1 == width && pairs.all(|(own, facts)| fits(own, facts.kinds))
+            let own = kinds(position);
+            // If each record has its first field, mostly the time, a title without one is no record.
+            let lacks_first = own.first() == Some(&0) && columns[0].null_count == 0;
+            let mut pairs = own.into_iter().zip(&columns);
+            records[position].1 == width && !lacks_first && pairs.all(|(own, facts)| fits(own, facts.kinds))
         };
         let is_typed = |facts: &Facts| facts.kinds != 0 && facts.kinds & kind::TEXT == 0;
         columns.iter().all(is_typed) && !(first..head).any(is_record)

@@ -100,7 +100,7 @@ fn with_quoting(separator: Separator, text: &[u8]) -> Separator {
 /// the caller names no format.
 fn separator_of(text: &[u8], options: &Options, with: impl Fn(Separator) -> Separator) -> Separator {
     let mut best = (with(Separator::new(b',')), (0, 0, 1));
-    for candidate in [b',', b';', b'\t', b'|'].map(|byte| with(Separator::new(byte))) {
+    for candidate in separators(text).into_iter().map(|byte| with(Separator::new(byte))) {
         let widths = candidate.widths(text, LOOK_RECORDS);
         let data = if widths.len() > 1 { &widths[1..] } else { &widths[..] };
         let Some(width) = most_frequent(data).filter(|width| *width > 1) else { continue };
@@ -120,6 +120,44 @@ fn separator_of(text: &[u8], options: &Options, with: impl Fn(Separator) -> Sepa
     let may_be_aligned = best.1.2 == 1 && options.format.is_none();
     let blanks = with(Separator::blanks());
     if may_be_aligned && is_aligned(blanks, text) { blanks } else { best.0 }
+}
+
+/// The bytes that may separate the fields of a text.
+pub(crate) fn separators(text: &[u8]) -> Vec<u8> {
+    let mut separators = vec![b',', b';', b'\t', b'|'];
+    separators.retain(|byte| *byte != b',' || !has_decimal_commas(text));
+    separators
+}
+
+/// Whether commas are decimal ones, in numbers between semicolons: `1,5;2,5`. Most lines with a comma have semicolons,
+/// and there each comma is between two digits, and is the only one of its field. The line above the first of them is no
+/// header with commas, as above numbers and lists: `time,list`, `5,1;2`.
+fn has_decimal_commas(text: &[u8]) -> bool {
+    let is_decimal = |field: &[u8]| {
+        let Some(comma) = memchr::memchr(b',', field) else { return true };
+        let (whole, fraction) = (&field[..comma], &field[comma + 1..]);
+        let are_digits =
+            whole.last().is_some_and(u8::is_ascii_digit) && fraction.first().is_some_and(u8::is_ascii_digit);
+        are_digits && memchr::memchr(b',', fraction).is_none()
+    };
+    let has = |line: &[u8], byte: u8| memchr::memchr(byte, line).is_some();
+    let (mut comma_count, mut decimal_count, mut above) = (0, 0, &text[..0]);
+    // The last line may be cut off.
+    let lines = memchr::memrchr(b'\n', text).map_or(text, |end| &text[..end]);
+    for line in lines.split(|byte| *byte == b'\n').take(LOOK_RECORDS) {
+        if has(line, b',') {
+            comma_count += 1;
+            if has(line, b';') {
+                let is_below_header = decimal_count == 0 && has(above, b',') && !has(above, b';');
+                if is_below_header || !line.split(|byte| *byte == b';').all(is_decimal) {
+                    return false;
+                }
+                decimal_count += 1;
+            }
+        }
+        above = line;
+    }
+    decimal_count * 2 > comma_count
 }
 
 pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {
@@ -143,6 +181,23 @@ fn are_escapes(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commas_in_numbers_between_semicolons_are_decimal() {
+        for text in [
+            "1,5;2,5\n",
+            "\"2024-03-01 10:00\";1,5\n",
+            "1,5;2\n3,",
+            "Report, of 2024\nTime;v\n10:00;-0,5\n11:00;1.234,5\n",
+        ] {
+            assert!(has_decimal_commas(text.as_bytes()), "{text:?}");
+        }
+        for text in
+            ["1;2\n", "a,1;2\n", "1,2,3;4\n", "x,y;z\n1,5;2,5\n", "1,2\n1,2\n1,5;2\n", "time,a;b\n", "v,list\n5,1;2\n"]
+        {
+            assert!(!has_decimal_commas(text.as_bytes()), "{text:?}");
+        }
+    }
 
     #[test]
     fn a_path_of_windows_has_no_escapes() {

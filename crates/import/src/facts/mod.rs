@@ -94,6 +94,8 @@ pub(crate) struct Facts {
     pub(crate) zoned_count: u64,
     /// Times of day without a date.
     pub(crate) clock_count: u64,
+    /// Two digits, the first of them a zero, as months and hours may be written: `03`. They are texts.
+    pub(crate) padded_count: u64,
     /// Whether years were written with two digits.
     pub(crate) has_short_years: bool,
     /// Whether months, quarters or weeks stand for dates.
@@ -142,6 +144,7 @@ impl Facts {
             time_count: 0,
             zoned_count: 0,
             clock_count: 0,
+            padded_count: 0,
             has_short_years: false,
             has_periods: false,
             has_sure_dates: false,
@@ -261,6 +264,7 @@ impl Facts {
             return false;
         }
         self.clock_count += u64::from(is_clock(bytes));
+        self.padded_count += u64::from(!is_json_string && matches!(bytes, [b'0', b'0'..=b'9']));
         self.signed_count += u64::from(sign_of(bytes).is_some());
         self.kinds |= kind::TEXT;
         true
@@ -305,6 +309,7 @@ impl Facts {
         self.time_count += other.time_count;
         self.zoned_count += other.zoned_count;
         self.clock_count += other.clock_count;
+        self.padded_count += other.padded_count;
         self.has_short_years |= other.has_short_years;
         self.has_periods |= other.has_periods;
         self.has_sure_dates |= other.has_sure_dates;
@@ -344,6 +349,13 @@ impl Facts {
         let (min, max) = (bounds.0.to_string(), bounds.1.to_string());
         let seconds = digit_time(min.as_bytes()).zip(digit_time(max.as_bytes()));
         seconds.filter(|_| min.len() == max.len())
+    }
+
+    /// Whether the values are days that are written as eight digits.
+    pub(crate) fn are_digit_days(&self) -> bool {
+        self.kinds == kind::INT
+            && self.digit_bounds().is_some()
+            && self.int_bounds.is_some_and(|(_, max)| max < 100_000_000)
     }
 
     /// The unit in which all numbers are times from 1980 to 2100; the ranges of the units do not overlap.

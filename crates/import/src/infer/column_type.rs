@@ -1,7 +1,7 @@
 //! The type of a column from its facts.
 
 use crate::facts::{Facts, kind, orders};
-use crate::infer::number_notes::{sign_note, thousands_note, zone_note};
+use crate::infer::number_notes::{range_note, sign_note, thousands_note, zone_note};
 use crate::options::Options;
 use crate::options::selection::flag_value;
 use crate::records::error::shown;
@@ -98,7 +98,7 @@ fn why_text(facts: &Facts) -> Option<String> {
         let value = shown(&seen.value);
         return Some(format!("line {} has {value}, which DOUBLE would make infinite or zero", seen.line));
     }
-    if let Some(note) = thousands_note(facts.kinds, seen).or_else(|| zone_note(seen)) {
+    if let Some(note) = thousands_note(facts.kinds, seen).or_else(|| zone_note(seen)).or_else(|| range_note(seen)) {
         return Some(note);
     }
     if facts.signed_count > 0 && facts.signed_count + facts.number_count == facts.value_count {

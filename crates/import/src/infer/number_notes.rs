@@ -3,7 +3,7 @@
 use crate::facts::{SampleValue, kind};
 use crate::records::error::shown;
 use crate::values::number_signs::sign_of;
-use crate::values::times::parse;
+use crate::values::times::{TimeText, parse};
 use atsdb_core::time_text::{DateOrder, DateReading};
 
 /// Characters between thousands: what a note calls them, and how SQL writes them.
@@ -76,12 +76,35 @@ pub(crate) fn zone_of(text: &str) -> Option<&str> {
     let (time, zone) = text.trim().rsplit_once(' ')?;
     let is_offset = |start: &str| zone.strip_prefix(start).is_some_and(|rest| rest.starts_with(['+', '-']));
     let is_zone = ABBREVIATIONS.contains(&zone) || is_offset("GMT") || is_offset("UTC");
-    let reading = DateReading { order: Some(DateOrder::DayFirst), until: None };
-    let month_first = DateReading { order: Some(DateOrder::MonthFirst), until: None };
-    let is_time = [reading, month_first]
-        .into_iter()
-        .any(|reading| parse(time.trim_end().as_bytes(), reading).is_some_and(|time| !time.is_date));
-    (is_zone && is_time).then_some(zone)
+    (is_zone && time_in(time).is_some_and(|time| !time.is_date)).then_some(zone)
+}
+
+/// The time that a text is, whichever of day and month is first.
+fn time_in(text: &str) -> Option<TimeText> {
+    let in_order = |order| parse(text.trim().as_bytes(), DateReading { order: Some(order), until: None });
+    in_order(DateOrder::DayFirst).or_else(|| in_order(DateOrder::MonthFirst))
+}
+
+/// The note about a text that is two times, from one to the other.
+pub(crate) fn range_note(seen: &SampleValue) -> Option<String> {
+    let start = range_start(&seen.value)?;
+    let (line, value) = (seen.line, shown(&seen.value));
+    Some(format!("its values are ranges of times: line {line} has {value}; in SQL, {start} is the start"))
+}
+
+/// The SQL of the start of a range of times: `2024-03-01 00:00 - 2024-03-01 01:00`.
+pub(crate) fn range_start(text: &str) -> Option<String> {
+    let is_between = |sign: &&str| {
+        text.split_once(*sign).is_some_and(|(start, end)| time_in(start).is_some() && time_in(end).is_some())
+    };
+    let sign = [" - ", " – ", "/"].into_iter().find(is_between)?;
+    let start = format!("split_part(COLUMN, '{sign}', 1)");
+    // A cast reads the month first where the year is last.
+    Some(match text.trim_start().as_bytes() {
+        [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', ..] => format!("CAST({start} AS TIMESTAMP)"),
+        [_, b'.', ..] | [_, _, b'.', ..] => format!("to_timestamp({start}, 'DD.MM.YYYY HH24:MI')"),
+        _ => format!("to_timestamp({start}, 'PATTERN')"),
+    })
 }
 
 #[cfg(test)]
@@ -99,6 +122,20 @@ mod tests {
             [("1,2,3", ','), ("1234,567.8", ','), ("1 234 5", ' '), ("a 123", ' '), ("1,234,5", ',')]
         {
             assert!(!has_thousands(text, separator), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_times_are_known() {
+        for (text, sql) in [
+            ("01.03.2024 00:00 - 01.03.2024 01:00", "to_timestamp(split_part(COLUMN, ' - ', 1), 'DD.MM.YYYY HH24:MI')"),
+            ("03/13/2024 00:00 – 03/13/2024 01:00", "to_timestamp(split_part(COLUMN, ' – ', 1), 'PATTERN')"),
+            ("2024-03-01T00:00Z/2024-03-01T01:00Z", "CAST(split_part(COLUMN, '/', 1) AS TIMESTAMP)"),
+        ] {
+            assert_eq!(range_start(text).as_deref(), Some(sql), "{text}");
+        }
+        for text in ["2024-03-01 - open", "01/03/2024", "a - b", "2024-03-01 12:30"] {
+            assert_eq!(range_start(text), None, "{text}");
         }
     }
 

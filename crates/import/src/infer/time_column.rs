@@ -7,7 +7,7 @@ use crate::infer::number_forms::NumberForms;
 use crate::options::Options;
 use crate::options::selection::flag_value;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Error, Result};
+use atsdb_core::{Error, Result, TimeUnit};
 
 /// The columns of all files under one name.
 #[derive(Debug, Clone)]
@@ -103,6 +103,11 @@ pub(crate) fn choose(
         [] => {}
         several => return one_in_utc(several),
     }
+    if let Some(position) = mentioned(columns, row_count) {
+        let name = &columns[position].name;
+        notes.push(format!("the numbers of {name} are read as the time; --time none makes a plain table of them"));
+        return Ok(TimeChoice::Column(position));
+    }
     if let Some(parts) = parts_by_name(columns, row_count) {
         let names: Vec<&str> = parts.iter().map(|position| columns[*position].name.as_str()).collect();
         let names = names.join(",");
@@ -128,6 +133,28 @@ pub(crate) fn choose(
 fn may_count_time(facts: &Facts) -> bool {
     let are_numbers = facts.number_count > 0 && facts.number_count == facts.value_count;
     are_numbers && (facts.epoch_unit().is_some() || facts.digit_bounds().is_some())
+}
+
+/// The only column of numbers that may be times, in every row, with a word for times in its name.
+fn mentioned(columns: &[Merged], row_count: u64) -> Option<usize> {
+    let is_time = |position: &usize| {
+        let Merged { name, facts, .. } = &columns[*position];
+        let is_complete = facts.value_count == row_count && facts.is_epoch_like();
+        is_complete && may_count_time(facts) && mentions_time(name)
+    };
+    let mut positions = (0..columns.len()).filter(is_time);
+    positions.next().filter(|_| positions.next().is_none())
+}
+
+/// The first column of files that do not name their columns, if its numbers are hardly anything but times: dates in
+/// digits, or counts of milliseconds or microseconds, beside times of day or numbers with decimals.
+pub(crate) fn first_unnamed(columns: &[Merged], row_count: u64, options: &Options) -> Option<usize> {
+    let facts = &columns.first()?.facts;
+    let is_fine = |unit: TimeUnit| matches!(unit, TimeUnit::Millisecond | TimeUnit::Microsecond);
+    let are_times = facts.digit_bounds().is_some() || facts.epoch_unit().is_some_and(is_fine);
+    let has_decimals = |column: &Merged| column.facts.kinds & (kind::FLOAT | kind::COMMAS) != 0;
+    let is_beside = || columns.iter().any(has_decimals) || clock_of(columns, 0, row_count, options).is_some();
+    (facts.kinds == kind::INT && facts.value_count == row_count && are_times && is_beside()).then_some(0)
 }
 
 /// Words for times, as names of columns have them beside other words.
@@ -171,7 +198,7 @@ pub(crate) fn requested(columns: &[Merged], options: &Options) -> Result<TimeCho
     }
     let positions = names.iter().map(find).collect::<Result<Vec<_>>>()?;
     match positions.as_slice() {
-        [date, clock] if columns[*date].facts.kinds & kind::DATE != 0 => Ok(TimeChoice::DateClock(*date, *clock)),
+        [date, clock] if has_days(&columns[*date].facts, options) => Ok(TimeChoice::DateClock(*date, *clock)),
         // Beside a year, numbers may as well be quarters or weeks.
         [year, month] if holds_years(&columns[*year]) && columns[*month].name.eq_ignore_ascii_case("month") => {
             Ok(TimeChoice::Parts(positions))
@@ -180,6 +207,11 @@ pub(crate) fn requested(columns: &[Merged], options: &Options) -> Result<TimeCho
         _ => Err(Error::usage(format!("--time {} names no time", names.join(",")))
             .with_hint("name one column, a date and a time of day, or year,month[,day[,hour[,minute[,second]]]]")),
     }
+}
+
+/// Whether there are days among the values of a column, as dates or in eight digits.
+fn has_days(facts: &Facts, options: &Options) -> bool {
+    facts.kinds & kind::DATE != 0 || (facts.are_digit_days() && options.time_unit.is_none())
 }
 
 /// Whether the values of a column may be years.
@@ -215,10 +247,11 @@ fn named(columns: &[Merged], row_count: u64, options: &Options) -> Result<Option
 
 /// The column with the time of day for a column of dates: the only one with times of day, or the one of several with a
 /// suitable name.
-pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64) -> Option<usize> {
+pub(crate) fn clock_of(columns: &[Merged], date: usize, row_count: u64, options: &Options) -> Option<usize> {
     let dates = &columns[date].facts;
+    let are_days = has_days(dates, options) && matches!(dates.kinds, kind::DATE | kind::INT);
     // A time of day beside a month is not that of its first day.
-    if dates.kinds != kind::DATE || dates.has_periods || dates.value_count != row_count {
+    if !are_days || dates.has_periods || dates.value_count != row_count {
         return None;
     }
     let is_called_so = |position: &usize| {
@@ -261,8 +294,10 @@ pub(crate) fn clocks_note(columns: &[Merged], date: usize) -> Option<String> {
 /// The error for numbers that are not times in any unit.
 pub(crate) fn unknown_epoch(column: &Merged) -> Error {
     let (min, max) = column.facts.int_bounds.unwrap_or((0, 0));
+    // The bounds are those of the whole parts.
+    let most = max.saturating_add(i64::from(column.facts.kinds & kind::FLOAT != 0));
     let message = format!(
-        "column {}: its numbers, {min} to {max}, are not times between 1980 and 2100 in s, ms, us or ns",
+        "column {}: its numbers, {min} to {most}, are not times between 1980 and 2100 in s, ms, us or ns",
         column.name
     );
     if [min, max].iter().all(|days| SPREADSHEET_DAYS.contains(days)) {
@@ -305,9 +340,13 @@ pub(crate) fn parts_by_name(columns: &[Merged], row_count: u64) -> Option<Vec<us
         .map_while(|(name, least, most)| {
             let position = columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))?;
             let facts = &columns[position].facts;
-            let (min, max) = facts.int_bounds?;
-            let fits = facts.kinds == kind::INT && facts.value_count == row_count && *least <= min && max <= *most;
-            fits.then_some(position)
+            let are_whole = facts.kinds & !(kind::INT | kind::TEXT) == 0
+                && facts.number_count + facts.padded_count == facts.value_count;
+            let is_complete = facts.value_count > 0 && facts.value_count == row_count;
+            // Months and hours may be written as `03`, years may not.
+            let may_be_padded = facts.padded_count == 0 || *least < 10;
+            let fits = facts.int_bounds.is_none_or(|(min, max)| *least <= min && max <= *most);
+            (are_whole && is_complete && may_be_padded && fits).then_some(position)
         })
         .collect();
     (parts.len() >= 3).then_some(parts)

@@ -89,7 +89,8 @@ pub(crate) fn names_by_position(
             return Err(Error::usage(message).with_hint(format!("its columns are column1 to column{width}{example}")));
         }
         if options.columns.len() != width {
-            let message = format!("{file} has no header and {width} fields, for {} columns", options.columns.len());
+            let (fields, columns) = (counted(width, "field"), counted(options.columns.len(), "column"));
+            let message = format!("{file} has no header and {fields}, for {columns}");
             return Err(
                 Error::usage(message).with_hint("name all fields with --columns, and leave some out with --omit")
             );
@@ -103,13 +104,26 @@ pub(crate) fn names_by_position(
     let lacks_numbers = of_files.len() != width;
     let is_there = |column: &&&Column| !lacks_numbers || !takes_numbers(column);
     let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
+    // The time of a table that was made from such a file may be of several fields. The other columns have their numbers.
+    let time = existing.time_column().filter(|time| !is_numbered(&time.name));
+    let mut others = of_files.iter().filter(|column| time.is_some_and(|time| time.id != column.id)).peekable();
+    let are_positions = others.peek().is_some() && others.all(|column| is_numbered(&column.name));
+    if names.len() != width && are_positions {
+        let note =
+            format!("no header: the fields are column1 to column{width}, as the columns of {} say", existing.name);
+        return Ok((None, Some(note)));
+    }
     if names.len() != width {
-        let message =
-            format!("{file} has no header and {width} fields; table {} has {} columns", existing.name, of_files.len());
+        let (fields, columns) = (counted(width, "field"), counted(of_files.len(), "column"));
+        let message = format!("{file} has no header and {fields}; table {} has {columns}", existing.name);
         return Err(Error::usage(message).with_hint("name the column of each field: --columns NAME,..."));
     }
     let note = format!("no header: the fields are taken as the columns of {} in their order", existing.name);
     Ok((Some(names), Some(note)))
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many names a note shows.

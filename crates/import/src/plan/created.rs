@@ -4,9 +4,10 @@ use crate::facts::kind;
 use crate::facts::nulls::WordSet;
 use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
-use crate::infer::number_notes::zone_of;
+use crate::infer::number_notes::{range_start, zone_of};
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, clocks_note, unknown_epoch};
+use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, clocks_note, first_unnamed, unknown_epoch};
+use crate::observe::FileFacts;
 use crate::options::key::declare_key;
 use crate::options::selection::flag_value;
 use crate::plan::column::{Binding, MapRule, PlanColumn, TimeParsing};
@@ -22,6 +23,7 @@ impl Planner<'_> {
     /// Plans a new table from the observed facts.
     pub(crate) fn created(&mut self, name: &str) -> Result<(TableDefinition, Vec<PlanColumn>)> {
         let choice = choose(&self.merged, self.row_count(), self.options, &mut self.notes)?;
+        let choice = self.without_names(choice);
         let choice = self.with_clock(choice);
         let mut definition = TableDefinition::new(name);
         let mut columns: Vec<PlanColumn> = Vec::new();
@@ -171,11 +173,25 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// The time of files that do not name their columns, where the values alone do not show which column it is.
+    fn without_names(&mut self, choice: TimeChoice) -> TimeChoice {
+        let lacks_names = |file: &FileFacts| file.parser.dialect.as_ref().is_some_and(|dialect| !dialect.has_header);
+        let is_open = self.options.names.is_none() && self.options.columns.is_empty();
+        if !matches!(choice, TimeChoice::None(Some(_))) || !is_open || !self.observed.files.iter().all(lacks_names) {
+            return choice;
+        }
+        let Some(position) = first_unnamed(&self.merged, self.row_count(), self.options) else { return choice };
+        let name = &self.merged[position].name;
+        self.notes.push(format!("the numbers of {name} are read as the time; --time none makes a plain table of them"));
+        TimeChoice::Column(position)
+    }
+
     /// A date and its time of day in another column together become the time.
     fn with_clock(&mut self, choice: TimeChoice) -> TimeChoice {
         let TimeChoice::Column(date) = choice else { return choice };
-        let clock = if self.options.time.is_empty() { clock_of(&self.merged, date, self.row_count()) } else { None };
-        match clock {
+        let is_open = self.options.time.is_empty();
+        let clock = || clock_of(&self.merged, date, self.row_count(), self.options);
+        match clock().filter(|_| is_open) {
             Some(clock) => {
                 let (date_name, clock_name) = (&self.merged[date].name, &self.merged[clock].name);
                 self.notes.push(format!(
@@ -185,7 +201,6 @@ impl Planner<'_> {
                 TimeChoice::DateClock(date, clock)
             }
             None => {
-                let is_open = self.options.time.is_empty();
                 self.notes.extend(clocks_note(&self.merged, date).filter(|_| is_open));
                 choice
             }
@@ -219,11 +234,14 @@ impl Planner<'_> {
                     .first_text
                     .as_ref()
                     .map_or(String::new(), |seen| format!(", as {} in line {}", shown(&seen.value), seen.line));
-                let has_zone = facts.first_text.as_ref().is_some_and(|seen| zone_of(&seen.value).is_some());
-                let hint = if has_zone {
+                let first = facts.first_text.as_ref().map_or("", |seen| seen.value.as_str());
+                let hint = if zone_of(first).is_some() {
                     "write UTC or an offset such as +01:00 instead of the name of the zone, or leave it out and pass --zone"
+                        .to_owned()
+                } else if let Some(start) = range_start(first) {
+                    format!("its values are ranges of times: pass --time none, and then in SQL, {start} is the start")
                 } else {
-                    "name another column with --time, or --time none for a plain table"
+                    "name another column with --time, or --time none for a plain table".to_owned()
                 };
                 return Err(Error::invalid(format!("column {} contains no times{value}", column.name)).with_hint(hint));
             }

@@ -90,10 +90,10 @@ impl Planner<'_> {
         let rows = self.row_count();
         let is_time = |position: usize| of_name(&time.name) == Some(position);
         let is_free = |position: usize| is_time(position) || !is_column(&self.merged[position].name);
-        let clocked = (0..self.merged.len()).find_map(|date| Some((date, clock_of(&self.merged, date, rows)?)));
-        if let Some((date, clock)) = clocked {
+        let clocked = |date: usize| Some((date, clock_of(&self.merged, date, rows, self.options)?));
+        if let Some((date, clock)) = (0..self.merged.len()).filter(|date| is_free(*date)).find_map(clocked) {
             let has_time = of_name(&time.name).is_none() || is_time(date) || is_time(clock);
-            return (has_time && is_free(date) && is_free(clock)).then_some(TimeChoice::DateClock(date, clock));
+            return (has_time && is_free(clock)).then_some(TimeChoice::DateClock(date, clock));
         }
         let is_wanted = of_name(&time.name).is_none() && matches!(time.column_type, ColumnType::Timestamp(_));
         let parts = parts_by_name(&self.merged, rows).filter(|_| is_wanted)?;

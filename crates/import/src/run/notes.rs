@@ -6,6 +6,7 @@ use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::plan::column::PlanColumn;
 use crate::records::error::shown;
 use atsdb_core::ColumnType;
+use atsdb_core::size::format_count;
 
 /// Maximum number of columns or files that a note names.
 const NAMES_SHOWN: usize = 4;
@@ -15,14 +16,17 @@ pub(crate) fn comment_note(count: u64) -> Option<String> {
     let what = if count == 1 {
         "1 comment line, which begins".to_owned()
     } else {
-        format!("{count} comment lines, which begin")
+        format!("{} comment lines, which begin", format_count(count))
     };
     (count > 0).then(|| format!("left out {what} with #; --skip 0 reads them as records"))
 }
 
 /// A note about records that repeat the header and were left out, if there are some.
 pub(crate) fn header_note(count: u64) -> Option<String> {
-    let what = if count == 1 { "1 line that repeats".to_owned() } else { format!("{count} lines that repeat") };
+    let what = match count {
+        1 => "1 line that repeats".to_owned(),
+        count => format!("{} lines that repeat", format_count(count)),
+    };
     (count > 0).then(|| format!("left out {what} the header"))
 }
 
@@ -59,6 +63,12 @@ pub(crate) fn null_notes(
             taken.push(format!("{} {} ({})", shown(&text), times(count), listed(&names)));
         }
     }
+    let unused = nulls.texts().enumerate().filter(|(number, _)| counts.iter().all(|counts| counts.of(*number) == 0));
+    if !nulls.have_words() && !for_query {
+        notes.extend(unused.map(|(_, text)| {
+            format!("no field is {}, as --null says: it compares texts, so that -999 is not -999.0", shown(&text))
+        }));
+    }
     if !taken.is_empty() {
         let hint = match nulls.have_words() {
             true if for_query => "; read_csv('FILE', null = 'TEXT') replaces these texts",
@@ -79,7 +89,7 @@ pub(crate) fn inexact_notes<'a>(
     let flag = if for_query { "atsdb import --map" } else { "--map" };
     columns.iter().zip(inexact).filter_map(move |(column, inexact)| {
         let (name, first) = (&column.column.name, shown(inexact.first.as_ref()?));
-        let (count, values) = (inexact.count, if inexact.count == 1 { "value" } else { "values" });
+        let (count, values) = (format_count(inexact.count), if inexact.count == 1 { "value" } else { "values" });
         Some(if matches!(column.column.column_type, ColumnType::Timestamp(_)) {
             format!(
                 "column {name}: {count} {values} that clocks showed twice, when they were set back, the first is {first}: \
@@ -95,7 +105,7 @@ pub(crate) fn inexact_notes<'a>(
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { format!("{} times", format_count(count)) }
 }
 
 fn listed(names: &[&str]) -> String {

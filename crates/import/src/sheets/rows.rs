@@ -6,6 +6,7 @@ use crate::sheets::watched_file::ReadProgress;
 use crate::sheets::workbook::{ChosenSheet, MergedArea, Workbook, WorkbookKind};
 use crate::sheets::{damaged, too_large};
 use atsdb_core::Result;
+use atsdb_core::size::format_count;
 use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace, cannot_copy};
 use calamine::DataRef;
 use std::collections::BTreeMap;
@@ -284,7 +285,7 @@ fn number(rows: &mut impl Read) -> io::Result<u32> {
 }
 
 fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+    if count == 1 { "once".to_owned() } else { format!("{} times", format_count(count)) }
 }
 
 /// `A` for column 0, `AA` for column 26.

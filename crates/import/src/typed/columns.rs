@@ -11,6 +11,7 @@ use crate::records::error::shown;
 use arrow::datatypes::{DataType, Field};
 use atsdb_codec::column_type_of;
 use atsdb_core::name::same_name;
+use atsdb_core::size::format_count;
 use atsdb_core::{ColumnType, Error, Result};
 
 /// The column type for an Arrow field.
@@ -91,7 +92,7 @@ pub(crate) fn conversion_notes(sources: &[ImportFile], options: &Options) -> Res
     match lines.map(|lines| lines.comment_count).sum::<u64>() {
         0 => {}
         1 => notes.push("left out 1 comment line, which begins with #".to_owned()),
-        count => notes.push(format!("left out {count} comment lines, which begin with #")),
+        count => notes.push(format!("left out {} comment lines, which begin with #", format_count(count))),
     }
     Ok(notes)
 }

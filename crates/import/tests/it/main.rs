@@ -2,6 +2,7 @@
 
 mod arrow_files;
 mod bad_input;
+mod devices;
 mod documents;
 mod formats;
 mod inference;

@@ -297,7 +297,7 @@ fn units_below_the_header_are_left_out() {
         let imported = csv(format!("time,t,h\n{units}\n{rows}"));
         assert_eq!(imported.columns(), ["*time timestamp_us", "t float64", "h int64"], "{units}");
         assert_eq!(imported.texts("h"), ["2", "3"], "{units}");
-        let note = format!("the line below the names has units and is left out: {units:?}");
+        let note = format!("the line below the names has units or labels and is left out: {units:?}");
         assert!(imported.report.notes.iter().any(|other| other.ends_with(&note)), "{:?}", imported.report.notes);
     }
     // What may be a row is none, and the error says how a line of units is left out.

@@ -109,7 +109,14 @@ impl Cells<'_> {
         let mut twice = Inexact::default();
         let gathered = self.gather_with(date, &mut |bytes| {
             joined.clear();
-            joined.extend_from_slice(bytes);
+            // Eight digits are a day, which is written with hyphens before a time of day.
+            match bytes.split_at_checked(4).filter(|_| parsing.are_digits && bytes.len() == 8) {
+                Some((year, day)) => {
+                    let parts = [year, &b"-"[..], &day[..2], &b"-"[..], &day[2..]];
+                    parts.iter().for_each(|part| joined.extend_from_slice(part));
+                }
+                None => joined.extend_from_slice(bytes),
+            }
             if let Some(clock) = clocks.next().and_then(|field| self.nulls.value(field, text)) {
                 joined.push(b' ');
                 joined.extend_from_slice(clock);
