@@ -1,0 +1,116 @@
+//! Finds copies of a step that chooses rows.
+
+use super::node::SharedRows;
+use crate::text::plan_walk::DynPlanWalk;
+use datafusion::catalog::cte_worktable::CteWorkTable;
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::logical_plan::{Distinct, Extension};
+use datafusion::logical_expr::{LogicalPlan, TableSource};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::Arc;
+
+/// Runs after all rules that copy steps, or that look at them.
+#[derive(Debug)]
+pub struct ShareRows;
+
+impl AnalyzerRule for ShareRows {
+    fn name(&self) -> &str {
+        "share_rows"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        if !may_have_copies(&plan)? {
+            return Ok(plan);
+        }
+        let mut choices = Vec::new();
+        // From the inputs upwards: the copies of a choice that reads another one are equal if those of the other are.
+        let plan = plan.dyn_transform_up_with_subqueries(|step| numbered(step, &mut choices))?.data;
+        let mut copy_counts = vec![0_usize; choices.len()];
+        plan.dyn_apply_with_subqueries(|step| {
+            if let Some(shared) = shared_rows(step) {
+                copy_counts[shared.number] += 1;
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        plan.dyn_transform_up_with_subqueries(|step| {
+            let single = shared_rows(&step).filter(|shared| copy_counts[shared.number] == 1);
+            Ok(match single.map(|shared| shared.input.as_ref().clone()) {
+                Some(input) => Transformed::yes(input),
+                None => Transformed::no(step),
+            })
+        })
+        .data()
+    }
+}
+
+/// A step that chooses rows, and the tables that it reads.
+struct RowChoice {
+    step: LogicalPlan,
+    sources: Vec<Arc<dyn TableSource>>,
+}
+
+impl RowChoice {
+    /// Whether a step is a copy of this one. One that was written again names its tables anew, and has other sources.
+    fn is_copied_by(&self, step: &LogicalPlan, sources: &[Arc<dyn TableSource>]) -> bool {
+        let has_sources = self.sources.len() == sources.len()
+            && self.sources.iter().zip(sources).all(|(own, other)| Arc::ptr_eq(own, other));
+        has_sources && self.step == *step
+    }
+}
+
+/// Whether a plan has several choices of rows. After the rule has run, it has none to look for.
+fn may_have_copies(plan: &LogicalPlan) -> Result<bool> {
+    let (mut choice_count, mut is_done) = (0_usize, false);
+    plan.dyn_apply_with_subqueries(|step| {
+        choice_count += usize::from(chooses_rows(step));
+        is_done |= shared_rows(step).is_some();
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(choice_count > 1 && !is_done)
+}
+
+/// Whether a step may return other rows of the same input each time.
+fn chooses_rows(step: &LogicalPlan) -> bool {
+    matches!(step, LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)))
+}
+
+fn shared_rows(step: &LogicalPlan) -> Option<&SharedRows> {
+    match step {
+        LogicalPlan::Extension(extension) => extension.node.as_any().downcast_ref::<SharedRows>(),
+        _ => None,
+    }
+}
+
+/// The step below a [`SharedRows`] with the number of its copies, if it is a choice of rows.
+fn numbered(step: LogicalPlan, choices: &mut Vec<RowChoice>) -> Result<Transformed<LogicalPlan>> {
+    if !chooses_rows(&step) {
+        return Ok(Transformed::no(step));
+    }
+    let Some(sources) = fixed_sources(&step)? else { return Ok(Transformed::no(step)) };
+    let number = choices.iter().position(|choice| choice.is_copied_by(&step, &sources)).unwrap_or(choices.len());
+    if number == choices.len() {
+        choices.push(RowChoice { step: step.clone(), sources });
+    }
+    let node = Arc::new(SharedRows { input: Arc::new(step), number });
+    Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
+}
+
+/// The tables that a step reads. `None` if it reads none, or if its rows depend on an outer row, or on a table whose
+/// rows are replaced while the statement runs.
+fn fixed_sources(step: &LogicalPlan) -> Result<Option<Vec<Arc<dyn TableSource>>>> {
+    let (mut sources, mut is_fixed) = (Vec::new(), step.all_out_ref_exprs().is_empty());
+    step.dyn_apply_with_subqueries(|step| {
+        if let LogicalPlan::TableScan(scan) = step {
+            let provider = source_as_provider(&scan.source)?;
+            is_fixed &= provider.downcast_ref::<CteWorkTable>().is_none();
+            is_fixed &= provider.downcast_ref::<StreamingTable>().is_none();
+            sources.push(Arc::clone(&scan.source));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok((is_fixed && !sources.is_empty()).then_some(sources))
+}
