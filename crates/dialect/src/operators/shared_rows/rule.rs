@@ -1,4 +1,4 @@
-//! Finds copies of a step that chooses rows.
+//! Finds copies of a step whose rows its input does not determine.
 
 use super::node::SharedRows;
 use crate::text::plan_walk::DynPlanWalk;
@@ -9,9 +9,25 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::logical_plan::{Distinct, Extension};
-use datafusion::logical_expr::{LogicalPlan, TableSource};
+use datafusion::logical_expr::{Expr, LogicalPlan, TableSource};
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
+
+/// The functions whose result depends on the order of rows.
+const OF_ORDERED_ROWS: [&str; 12] = [
+    "any_value",
+    "array_agg",
+    "first",
+    "first_value",
+    "lag",
+    "last",
+    "last_value",
+    "lead",
+    "nth_value",
+    "ntile",
+    "row_number",
+    "string_agg",
+];
 
 /// Runs after all rules that copy steps, or that look at them.
 #[derive(Debug)]
@@ -73,9 +89,25 @@ fn may_have_copies(plan: &LogicalPlan) -> Result<bool> {
     Ok(choice_count > 1 && !is_done)
 }
 
-/// Whether a step may return other rows of the same input each time.
+/// Whether a step may return other rows of the same input each time. Ranks of rows that are equal in the order of a
+/// window are not considered: the window may return all rows of a large table.
 fn chooses_rows(step: &LogicalPlan) -> bool {
-    matches!(step, LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)))
+    match step {
+        LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)) => true,
+        LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.iter().any(depends_on_order),
+        LogicalPlan::Window(window) => window.window_expr.iter().any(depends_on_order),
+        _ => false,
+    }
+}
+
+/// Whether the result of a function depends on the order of the rows that it sees. A window function may name an order.
+fn depends_on_order(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => depends_on_order(&alias.expr),
+        Expr::AggregateFunction(call) => OF_ORDERED_ROWS.contains(&call.func.name()),
+        Expr::WindowFunction(call) => call.params.order_by.is_empty() && OF_ORDERED_ROWS.contains(&call.fun.name()),
+        _ => false,
+    }
 }
 
 fn shared_rows(step: &LogicalPlan) -> Option<&SharedRows> {
