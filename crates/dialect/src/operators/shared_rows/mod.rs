@@ -1,10 +1,10 @@
 //! Rows that a statement reads in several places, and that are not the same in each computation.
 //!
-//! `LIMIT 3` returns any three rows, or any of those with the same order, `DISTINCT ON` any row of each group, and
-//! `array_agg` collects values in any order. A plan has copies of such a step where a statement names an item of
-//! `WITH` more than once, or where a subquery is computed for all outer rows at once. All copies must return the same
-//! rows: [`rule`] puts a [`node::SharedRows`] over each of them, and the [`operator`] that is executed first computes
-//! the rows for all.
+//! `LIMIT 3` returns any three rows, or any of those with the same order, `DISTINCT ON` any row of each group,
+//! `array_agg` collects values in any order, and `random()` has another value each time. A plan has copies of such a
+//! step where a statement names an item of `WITH` more than once, or where a subquery is computed for all outer rows at
+//! once. All copies must return the same rows: [`rule`] puts a [`node::SharedRows`] over each of them, and the
+//! [`operator`] that is executed first computes the rows for all.
 
 mod node;
 mod operator;

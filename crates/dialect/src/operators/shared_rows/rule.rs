@@ -9,7 +9,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::logical_plan::{Distinct, Extension};
-use datafusion::logical_expr::{Expr, LogicalPlan, TableSource};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl AnalyzerRule for ShareRows {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        if !may_have_copies(&plan)? {
+        if !has_copies(&plan)? {
             return Ok(plan);
         }
         let mut choices = Vec::new();
@@ -63,41 +63,54 @@ impl AnalyzerRule for ShareRows {
     }
 }
 
-/// A step that chooses rows, and the tables that it reads.
+/// A step that chooses rows, and the leaves of its plan.
 struct RowChoice {
     step: LogicalPlan,
-    sources: Vec<Arc<dyn TableSource>>,
+    leaves: Vec<LeafIdentity>,
 }
 
-impl RowChoice {
-    /// Whether a step is a copy of this one. One that was written again names its tables anew, and has other sources.
-    fn is_copied_by(&self, step: &LogicalPlan, sources: &[Arc<dyn TableSource>]) -> bool {
-        let has_sources = self.sources.len() == sources.len()
-            && self.sources.iter().zip(sources).all(|(own, other)| Arc::ptr_eq(own, other));
-        has_sources && self.step == *step
+/// Where a leaf of a plan points to. Its copies point to the same place, and a leaf that was written again to another.
+type LeafIdentity = *const ();
+
+fn leaf(step: &LogicalPlan) -> Option<LeafIdentity> {
+    match step {
+        LogicalPlan::TableScan(scan) => Some(Arc::as_ptr(&scan.source).cast()),
+        LogicalPlan::EmptyRelation(empty) => Some(Arc::as_ptr(&empty.schema).cast()),
+        LogicalPlan::Values(values) => Some(Arc::as_ptr(&values.schema).cast()),
+        _ => None,
     }
 }
 
-/// Whether a plan has several choices of rows. After the rule has run, it has none to look for.
-fn may_have_copies(plan: &LogicalPlan) -> Result<bool> {
-    let (mut choice_count, mut is_done) = (0_usize, false);
+/// Whether a plan has copies of a step. After the rule has run, there is nothing left to do.
+fn has_copies(plan: &LogicalPlan) -> Result<bool> {
+    let mut leaves: Vec<LeafIdentity> = Vec::new();
+    let (mut is_repeated, mut is_done) = (false, false);
     plan.dyn_apply_with_subqueries(|step| {
-        choice_count += usize::from(chooses_rows(step));
         is_done |= shared_rows(step).is_some();
+        if !is_repeated && let Some(leaf) = leaf(step) {
+            is_repeated = leaves.contains(&leaf);
+            leaves.push(leaf);
+        }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(choice_count > 1 && !is_done)
+    Ok(is_repeated && !is_done)
 }
 
 /// Whether a step may return other rows of the same input each time. Ranks of rows that are equal in the order of a
 /// window are not considered: the window may return all rows of a large table.
-fn chooses_rows(step: &LogicalPlan) -> bool {
-    match step {
-        LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)) => true,
-        LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.iter().any(depends_on_order),
-        LogicalPlan::Window(window) => window.window_expr.iter().any(depends_on_order),
-        _ => false,
-    }
+fn chooses_rows(step: &LogicalPlan) -> Result<bool> {
+    let mut is_volatile = false;
+    step.dyn_apply_expressions(|expr| {
+        is_volatile |= expr.is_volatile();
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(is_volatile
+        || match step {
+            LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)) => true,
+            LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.iter().any(depends_on_order),
+            LogicalPlan::Window(window) => window.window_expr.iter().any(depends_on_order),
+            _ => false,
+        })
 }
 
 /// Whether the result of a function depends on the order of the rows that it sees. A window function may name an order.
@@ -119,30 +132,31 @@ fn shared_rows(step: &LogicalPlan) -> Option<&SharedRows> {
 
 /// The step below a [`SharedRows`] with the number of its copies, if it is a choice of rows.
 fn numbered(step: LogicalPlan, choices: &mut Vec<RowChoice>) -> Result<Transformed<LogicalPlan>> {
-    if !chooses_rows(&step) {
+    if !chooses_rows(&step)? {
         return Ok(Transformed::no(step));
     }
-    let Some(sources) = fixed_sources(&step)? else { return Ok(Transformed::no(step)) };
-    let number = choices.iter().position(|choice| choice.is_copied_by(&step, &sources)).unwrap_or(choices.len());
+    let Some(leaves) = fixed_leaves(&step)? else { return Ok(Transformed::no(step)) };
+    let is_copy = |choice: &RowChoice| choice.leaves == leaves && choice.step == step;
+    let number = choices.iter().position(is_copy).unwrap_or(choices.len());
     if number == choices.len() {
-        choices.push(RowChoice { step: step.clone(), sources });
+        choices.push(RowChoice { step: step.clone(), leaves });
     }
     let node = Arc::new(SharedRows { input: Arc::new(step), number });
     Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
 }
 
-/// The tables that a step reads. `None` if it reads none, or if its rows depend on an outer row, or on a table whose
-/// rows are replaced while the statement runs.
-fn fixed_sources(step: &LogicalPlan) -> Result<Option<Vec<Arc<dyn TableSource>>>> {
-    let (mut sources, mut is_fixed) = (Vec::new(), step.all_out_ref_exprs().is_empty());
+/// The leaves of the plan of a step. `None` if its rows depend on an outer row, or on a table whose rows are replaced
+/// while the statement runs.
+fn fixed_leaves(step: &LogicalPlan) -> Result<Option<Vec<LeafIdentity>>> {
+    let (mut leaves, mut is_fixed) = (Vec::new(), step.all_out_ref_exprs().is_empty());
     step.dyn_apply_with_subqueries(|step| {
         if let LogicalPlan::TableScan(scan) = step {
             let provider = source_as_provider(&scan.source)?;
             is_fixed &= provider.downcast_ref::<CteWorkTable>().is_none();
             is_fixed &= provider.downcast_ref::<StreamingTable>().is_none();
-            sources.push(Arc::clone(&scan.source));
         }
+        leaves.extend(leaf(step));
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok((is_fixed && !sources.is_empty()).then_some(sources))
+    Ok((is_fixed && !leaves.is_empty()).then_some(leaves))
 }
