@@ -44,6 +44,7 @@ impl ExtensionPlanner for SharedRowsPlanner {
         let Some(node) = node.as_any().downcast_ref::<node::SharedRows>() else { return Ok(None) };
         let [input] = physical_inputs else { return internal_err!("SharedRows has one input") };
         let shared = Arc::clone(self.shared.lock().entry(node.number).or_default());
-        Ok(Some(Arc::new(operator::SharedRowsExec::new(Arc::clone(input), shared))))
+        let logical = UserDefinedLogicalNode::schema(node).inner();
+        Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, logical))))
     }
 }

@@ -1,7 +1,8 @@
 //! The operator.
 
 use crate::operators::plan_methods::plan_methods;
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -22,6 +23,8 @@ use tokio::sync::OnceCell;
 pub(super) struct SharedRowsExec {
     input: Arc<dyn ExecutionPlan>,
     shared: Arc<SharedBatches>,
+    /// That of the input, with the names of the logical plan.
+    schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
@@ -58,15 +61,24 @@ impl ComputedBatches {
 }
 
 impl SharedRowsExec {
-    pub(super) fn new(input: Arc<dyn ExecutionPlan>, shared: Arc<SharedBatches>) -> Self {
+    /// Shares the rows of an input whose columns have names in the logical plan.
+    pub(super) fn named(input: Arc<dyn ExecutionPlan>, shared: Arc<SharedBatches>, logical: &Schema) -> Self {
+        let of_input = input.schema();
+        let named = of_input.fields().iter().zip(logical.fields());
+        let fields: Vec<Field> = named.map(|(field, named)| field.as_ref().clone().with_name(named.name())).collect();
+        let schema = Arc::new(Schema::new_with_metadata(fields, of_input.metadata().clone()));
+        Self::new(input, shared, schema)
+    }
+
+    fn new(input: Arc<dyn ExecutionPlan>, shared: Arc<SharedBatches>, schema: SchemaRef) -> Self {
         // The rows have the order in which another copy may have computed them.
         let properties = PlanProperties::new(
-            EquivalenceProperties::new(input.schema()),
+            EquivalenceProperties::new(Arc::clone(&schema)),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        Self { input, shared, properties: Arc::new(properties) }
+        Self { input, shared, schema, properties: Arc::new(properties) }
     }
 }
 
@@ -98,16 +110,22 @@ impl ExecutionPlan for SharedRowsExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("SharedRowsExec has one input") };
-        Ok(Arc::new(Self::new(input, Arc::clone(&self.shared))))
+        Ok(Arc::new(Self::new(input, Arc::clone(&self.shared), Arc::clone(&self.schema))))
     }
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let (input, shared) = (Arc::clone(&self.input), Arc::clone(&self.shared));
+        let (input, shared, schema) = (Arc::clone(&self.input), Arc::clone(&self.shared), Arc::clone(&self.schema));
         let batches = async move {
             let batches = shared.of(input, context).await?;
-            Ok::<_, DataFusionError>(stream::iter(batches.into_iter().map(Ok::<_, DataFusionError>)))
+            Ok::<_, DataFusionError>(stream::iter(batches.into_iter().map(move |batch| renamed(&batch, &schema))))
         };
         let batches = stream::once(batches).try_flatten();
-        Ok(Box::pin(RecordBatchStreamAdapter::new(self.input.schema(), batches)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches)))
     }
+}
+
+/// The same rows with the names of a schema.
+fn renamed(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), batch.columns().to_vec(), &options)?)
 }
