@@ -2,6 +2,7 @@
 
 use super::asof::AsofJoinPlanner;
 use super::gapfill::GapFillPlanner;
+use super::shared_rows::SharedRowsPlanner;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::Result;
@@ -18,8 +19,11 @@ pub struct StepPlanner;
 #[async_trait]
 impl QueryPlanner for StepPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner =
-            DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(GapFillPlanner), Arc::new(AsofJoinPlanner)]);
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
+            Arc::new(GapFillPlanner),
+            Arc::new(AsofJoinPlanner),
+            Arc::new(SharedRowsPlanner::default()),
+        ]);
         planner.create_physical_plan(plan, session).await
     }
 }

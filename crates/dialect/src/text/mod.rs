@@ -25,6 +25,7 @@ pub mod numbered_text;
 pub mod params;
 pub mod pattern_escapes;
 pub mod pattern_heads;
+pub mod pattern_options;
 mod pattern_quantifiers;
 pub mod plan_walk;
 pub mod question_marks;

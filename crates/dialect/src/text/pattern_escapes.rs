@@ -1,11 +1,12 @@
 //! The escapes of regular expressions, as Rust's regular expressions write them. In PostgreSQL `\y`, `\m`, `\M`, `\A`
 //! and `\Z` are positions, `\b` is the backspace and `\B` a backslash. `[[:<:]]` and `[[:>:]]` are other ways to write
 //! `\m` and `\M`, and `[[.x.]]` and `[[=x=]]` of `[x]`. Between brackets, Rust's regular expressions have brackets and
-//! operators, `&&`, `~~` and `--`. What follows `***=` stands for itself, and `***:` says what holds anyway.
+//! operators, `&&`, `~~` and `--`. What follows `***=` stands for itself, and `***:` says what holds anyway. The
+//! letters of options before a pattern, such as `(?n)`, have another meaning, too.
 
+use super::pattern_options::PatternOptions;
 use super::pattern_quantifiers::{refuse_repeated_quantifiers, with_leading_flags};
 use atsdb_core::{Error, Result};
-use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -13,15 +14,24 @@ use std::str::Chars;
 /// refuses them there, and so do Rust's regular expressions, in which they mean nothing. Refuses what PostgreSQL
 /// refuses and Rust's regular expressions would repeat, such as `a**`.
 pub fn with_rust_escapes(pattern: &str) -> Result<String> {
-    let (flags, rest) = with_leading_flags(pattern);
-    if let Some(plain) = rest.strip_prefix("***=") {
-        return Ok(format!("{flags}{}", regex::escape(plain)));
+    let mut options = PatternOptions::default();
+    let (letters, mut pattern) = with_leading_flags(pattern);
+    options.add(letters)?;
+    if let Some(plain) = pattern.strip_prefix("***=") {
+        (options.is_plain, pattern) = (true, plain);
+    } else if let Some(rest) = pattern.strip_prefix("***:") {
+        let (letters, rest) = with_leading_flags(rest);
+        options.add(letters)?;
+        pattern = rest;
     }
-    let pattern = match rest.strip_prefix("***:") {
-        Some(rest) => Cow::Owned(format!("{flags}{rest}")),
-        None => Cow::Borrowed(pattern),
-    };
-    refuse_repeated_quantifiers(&pattern)?;
+    if options.is_plain {
+        return Ok(options.before(&regex::escape(pattern)));
+    }
+    refuse_repeated_quantifiers(pattern, options.is_expanded)?;
+    Ok(options.before(&with_escapes(pattern)?))
+}
+
+fn with_escapes(pattern: &str) -> Result<String> {
     let mut written = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
     let mut is_in_brackets = false;
@@ -177,7 +187,7 @@ mod tests {
     #[test]
     fn a_director_says_how_the_rest_is_read() {
         for (pattern, expected) in
-            [("***=a.b*", r"a\.b\*"), ("(?s)***=**", r"(?s)\*\*"), (r"***:\ya", r"\ba"), ("(?s)***:(?i)a", "(?s)(?i)a")]
+            [("***=a.b*", r"a\.b\*"), ("(?s)***=**", r"(?s)\*\*"), (r"***:\ya", r"\ba"), ("(?s)***:(?i)a", "(?si)a")]
         {
             assert_eq!(with_rust_escapes(pattern).unwrap(), expected, "{pattern}");
         }

@@ -269,6 +269,15 @@ fn transactions_have_their_states() {
 }
 
 #[test]
+fn commands_answer_with_the_tags_of_postgresql() {
+    check(
+        "\\set QUIET off\nCREATE TABLE made (id INT);\nINSERT INTO made VALUES (1), (2);\nTRUNCATE made;\n\
+         DROP TABLE made;\n",
+        "CREATE TABLE\nINSERT 0 2\nTRUNCATE TABLE\nDROP TABLE",
+    );
+}
+
+#[test]
 fn only_a_whole_commit_or_rollback_ends_a_transaction() {
     let served = Served::with_tables();
     for (statement, code) in [("COMMIT AND", "42601"), ("COMMIT PREPARED 'x'", "0A000"), ("ROLLBACK TOO a", "42601")] {

@@ -16,6 +16,7 @@ use atsdb_dialect::operators::first_groups::first_groups;
 use atsdb_dialect::operators::partition_top::PartitionTop;
 use atsdb_dialect::operators::planner::StepPlanner;
 use atsdb_dialect::operators::ranks::RankRows;
+use atsdb_dialect::operators::shared_rows::ShareRows;
 use atsdb_dialect::operators::{asof, gapfill};
 use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_dialect::{functions, workarounds};
@@ -87,6 +88,7 @@ fn analyzer() -> Analyzer {
     analyzer.rules.push(Arc::new(gapfill::FillGaps));
     analyzer.rules.extend(workarounds::rules_of_casts());
     analyzer.rules.push(workarounds::rule_of_frames());
+    analyzer.rules.push(Arc::new(ShareRows));
     analyzer
 }
 

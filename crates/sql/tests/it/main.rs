@@ -29,6 +29,7 @@ mod render;
 mod repeated_statements;
 mod rollups;
 mod scripts;
+mod shared_rows;
 mod sharing;
 mod stores;
 mod templates;

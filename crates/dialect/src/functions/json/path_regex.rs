@@ -2,6 +2,7 @@
 
 use crate::text::errors::sql_error;
 use crate::text::pattern_escapes::with_rust_escapes;
+use crate::text::pattern_options::within_lines;
 use atsdb_core::Result;
 use regex::{Regex, RegexBuilder};
 
@@ -64,24 +65,6 @@ impl PathRegex {
     pub(super) fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
-}
-
-/// A pattern in which classes such as `[^a]` match no line feed, as `.` matches none.
-fn within_lines(pattern: &str) -> String {
-    let mut within = String::with_capacity(pattern.len());
-    let mut letters = pattern.chars().peekable();
-    while let Some(letter) = letters.next() {
-        within.push(letter);
-        if letter == '\\' {
-            within.extend(letters.next());
-        } else if letter == '[' && letters.next_if_eq(&'^').is_some() {
-            within.push('^');
-            // At the beginning of a class, a bracket stands for itself.
-            within.extend(letters.next_if_eq(&']'));
-            within.push_str(r"[\n]");
-        }
-    }
-    within
 }
 
 #[cfg(test)]

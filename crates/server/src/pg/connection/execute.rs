@@ -156,6 +156,7 @@ impl Connection {
             Answer::Done { verb, row_count: Some(count) } if has_count(verb) => {
                 Outcome::Done(format!("{verb} {count}"))
             }
+            Answer::Done { verb: "TRUNCATE", .. } => Outcome::Done("TRUNCATE TABLE".to_owned()),
             Answer::Done { verb, .. } => Outcome::Done(verb.to_owned()),
         })
     }

@@ -1,8 +1,8 @@
 //! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
-//! flag `s`. So patterns get these flags, and `x`, which says how they are read. Escapes have other letters there, too
-//! ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the pattern is
-//! computed.
+//! flag `s`. So patterns get these flags, and `x`, which says how they are read. Flags and escapes have other letters
+//! there ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the pattern
+//! is computed.
 //!
 //! No upstream issue known.
 
@@ -44,8 +44,8 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                 Some(letters) => {
                     let about_lines = match letters.chars().rev().find(|letter| ABOUT_LINES.contains(letter)) {
                         Some('n' | 'm') => "m",
-                        Some('p') => "",
-                        Some('w') => "sm",
+                        Some('p') => "p",
+                        Some('w') => "w",
                         _ => "s",
                     };
                     let expanded = if letters.contains('x') { "x" } else { "" };
