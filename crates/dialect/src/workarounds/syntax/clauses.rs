@@ -28,6 +28,7 @@ use super::names::output_names::{keep_texts, name_inner_columns, name_other_side
 use super::names::stars::name_repeated_columns;
 use super::names::subquery_names::name_subqueries;
 use super::queries::aliased_joins::select_aliased_joins;
+use super::queries::first_joins::open_first_joins;
 use super::queries::group_casts::tell_groups_apart;
 use super::queries::group_keys::complete_groups;
 use super::queries::groups::regroup;
@@ -69,6 +70,7 @@ use std::ops::ControlFlow;
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     rename_hiding_names(statement);
     select_aliased_joins(statement)?;
+    open_first_joins(statement);
     write_rows_from(statement)?;
     order_by_positions(statement, tables);
     name_beside_rows(statement)?;
