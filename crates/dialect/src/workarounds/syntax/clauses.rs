@@ -49,7 +49,7 @@ use super::rows::rows_of_functions::{
     name_series, narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
 };
 use super::rows::subscripts::write_subscripts;
-use super::rows::values_of_subqueries::select_rows;
+use super::rows::values_of_subqueries::{select_listed, select_rows};
 use super::rows::whole_rows::write_whole_rows;
 use super::tokens::between::either_order;
 use super::tokens::binding::{plain_operator, settle_operators};
@@ -187,6 +187,7 @@ impl VisitorMut for Clauses {
             Expr::Function(_) => {
                 constant_bounds(expr).and_then(|()| exclude_rows(expr)).and_then(|()| empty_frame(expr))
             }
+            Expr::InSubquery { .. } => select_listed(expr),
             Expr::Interval(_) => read_interval(expr),
             Expr::UnaryOp { .. } => {
                 keep_sign(expr);
