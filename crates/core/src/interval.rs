@@ -360,9 +360,21 @@ mod tests {
         ] {
             assert_eq!(parse_interval(text, None, None), expected, "{text}");
         }
-        for text in
-            ["", "day", "1 fortnight", "P", "1 2", "1:2:3:4", ":", "-", "1-2-", "25:30:61", "P1-2-3-4", "1-13", "99999999999 years"]
-        {
+        for text in [
+            "",
+            "day",
+            "1 fortnight",
+            "P",
+            "1 2",
+            "1:2:3:4",
+            ":",
+            "-",
+            "1-2-",
+            "25:30:61",
+            "P1-2-3-4",
+            "1-13",
+            "99999999999 years",
+        ] {
             assert_eq!(parse_interval(text, None, None), None, "{text}");
         }
     }

@@ -1,8 +1,8 @@
 //! Times of day as text, without zeros at the end, text as times of day, nanoseconds rounded to microseconds, and
 //! times of day as intervals and back.
 //!
-//! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`) or with parts of
-//! one digit (`4:5:6`), writes fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No
+//! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`) or with parts
+//! of one digit (`4:5:6`), writes fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No
 //! upstream issue known.
 
 use atsdb_core::Error;

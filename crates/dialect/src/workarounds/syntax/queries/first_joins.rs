@@ -1,5 +1,5 @@
-//! A join in parentheses that begins an item of FROM: `(a JOIN b USING (k)) JOIN c` becomes `a JOIN b USING (k) JOIN c`,
-//! which means the same. What merges columns sees only the joins outside of parentheses.
+//! A join in parentheses that begins an item of FROM: `(a JOIN b USING (k)) JOIN c` becomes
+//! `a JOIN b USING (k) JOIN c`, which means the same. What merges columns sees only the joins outside of parentheses.
 //!
 //! Part of [`using`](super::using).
 

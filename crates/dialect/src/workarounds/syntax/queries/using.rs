@@ -6,6 +6,7 @@
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::workarounds::syntax::binary;
+use crate::workarounds::syntax::rows::rows_of_functions::is_table_function;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
@@ -308,13 +309,15 @@ fn is_called(item: &SelectItem, name: &Ident) -> bool {
     }
 }
 
-/// The name that qualifies a relation's columns.
+/// The name that qualifies a relation's columns. Those of a function that is planned in FROM have none without an alias.
 fn name_of(relation: &TableFactor) -> Option<Ident> {
     match relation {
         TableFactor::Table { alias: Some(alias), .. }
         | TableFactor::Derived { alias: Some(alias), .. }
         | TableFactor::Function { alias: Some(alias), .. } => Some(alias.name.clone()),
-        TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
+        TableFactor::Table { name, alias: None, args, .. } if args.is_none() || !is_table_function(name) => {
+            name.0.last().and_then(|part| part.as_ident()).cloned()
+        }
         _ => None,
     }
 }

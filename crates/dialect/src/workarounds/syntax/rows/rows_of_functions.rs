@@ -445,7 +445,7 @@ fn has_one_column(name: &ObjectName) -> bool {
 }
 
 /// Whether it is the name of a function that only returns rows in FROM, or is planned there in its own way.
-pub(super) fn is_table_function(name: &ObjectName) -> bool {
+pub(crate) fn is_table_function(name: &ObjectName) -> bool {
     has_one_column(name) || is_unnest(name)
 }
 

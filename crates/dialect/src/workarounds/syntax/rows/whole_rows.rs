@@ -355,7 +355,7 @@ struct Relations<'a> {
     tables: NamedTables<'a>,
     /// The common table expressions, and their columns if they are known.
     ctes: Vec<(String, Option<Vec<Ident>>)>,
-    /// Whether they are those of a view's query. The columns of views in it are not known, as views may read each other.
+    /// Whether they are those of a view's query. In it, columns of views are not known: views may read each other.
     is_of_view: bool,
 }
 
