@@ -309,7 +309,7 @@ fn is_called(item: &SelectItem, name: &Ident) -> bool {
     }
 }
 
-/// The name that qualifies a relation's columns. Those of a function that is planned in FROM have none without an alias.
+/// The name that qualifies a relation's columns. Those of a function that only returns rows have none without an alias.
 fn name_of(relation: &TableFactor) -> Option<Ident> {
     match relation {
         TableFactor::Table { alias: Some(alias), .. }
