@@ -217,7 +217,10 @@ impl IntervalSum {
         let whole = |text: &str| text.parse::<u32>().ok().map(i128::from);
         let (hours, minutes, seconds) = match parts.as_slice() {
             [minutes, seconds] if has_minutes_first || seconds.contains('.') => (0, whole(minutes)?, *seconds),
+            // Nothing after the last colon is 0.
+            [hours, ""] => (whole(hours)?, 0, "0"),
             [hours, minutes] => (whole(hours)?, whole(minutes)?, "0"),
+            [hours, minutes, ""] => (whole(hours)?, whole(minutes)?, "0"),
             [hours, minutes, seconds] => (whole(hours)?, whole(minutes)?, *seconds),
             _ => return None,
         };
@@ -305,7 +308,8 @@ fn year_and_month(text: &str) -> Option<(i128, i128)> {
         None => (false, text),
     };
     let (years, months) = text.split_once('-')?;
-    let (years, months) = (i128::from(years.parse::<u32>().ok()?), i128::from(months.parse::<u32>().ok()?));
+    let months = if months.is_empty() { 0 } else { months.parse::<u32>().ok()? };
+    let (years, months) = (i128::from(years.parse::<u32>().ok()?), i128::from(months));
     (months < 12).then_some(if is_negative { (-years, -months) } else { (years, months) })
 }
 
@@ -334,6 +338,9 @@ mod tests {
         for (text, expected) in [
             ("1", interval(0, 0, HOUR / 3_600)),
             ("1 year 2 mons -3 days 04:05:06.7", interval(14, -3, 4 * HOUR + 306_700_000_000)),
+            ("1 day 2:", interval(0, 1, 2 * HOUR)),
+            ("-1:30:", interval(0, 0, -HOUR - HOUR / 2)),
+            ("1-", interval(12, 0, 0)),
             ("1.5 days", interval(0, 1, 12 * HOUR)),
             ("1.5 months", interval(1, 15, 0)),
             ("1.5 weeks", interval(0, 10, 12 * HOUR)),
@@ -353,9 +360,21 @@ mod tests {
         ] {
             assert_eq!(parse_interval(text, None, None), expected, "{text}");
         }
-        for text in
-            ["", "day", "1 fortnight", "P", "1 2", "1:2:3:4", "25:30:61", "P1-2-3-4", "1-13", "99999999999 years"]
-        {
+        for text in [
+            "",
+            "day",
+            "1 fortnight",
+            "P",
+            "1 2",
+            "1:2:3:4",
+            ":",
+            "-",
+            "1-2-",
+            "25:30:61",
+            "P1-2-3-4",
+            "1-13",
+            "99999999999 years",
+        ] {
             assert_eq!(parse_interval(text, None, None), None, "{text}");
         }
     }

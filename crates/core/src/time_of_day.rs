@@ -41,6 +41,26 @@ pub fn with_colons(text: &str) -> Option<String> {
     })
 }
 
+/// Returns a time of day whose minutes or seconds have one digit with two: `1:2:3` becomes `01:02:03`. `None` for
+/// another text.
+pub fn with_two_digits(text: &str) -> Option<String> {
+    let mut rest = text.trim();
+    let (mut parts, mut is_short) = (Vec::with_capacity(3), false);
+    loop {
+        let (number, digits) = leading_number(rest.as_bytes(), 2)?;
+        is_short |= digits == 1 && !parts.is_empty();
+        parts.push(format!("{number:02}"));
+        rest = &rest[digits..];
+        match rest.strip_prefix(':') {
+            Some(behind) if parts.len() < 3 => rest = behind,
+            _ => break,
+        }
+    }
+    // A digit more is no time, and a fraction of minutes means something else.
+    let is_whole = !rest.starts_with(|next: char| next.is_ascii_digit() || next == '.' && parts.len() < 3);
+    (is_short && is_whole).then(|| parts.join(":") + rest)
+}
+
 /// Whether a text begins with four or six digits, and no further one.
 fn is_compact(text: &[u8]) -> bool {
     matches!(text.iter().take_while(|byte| byte.is_ascii_digit()).count(), 4 | 6)
@@ -115,6 +135,10 @@ mod tests {
         let texts = ["0405", "040506.5+02", "04:05", "04050", "20240102"].map(with_colons);
         let texts = texts.each_ref().map(Option::as_deref);
         assert_eq!(texts, [Some("04:05"), Some("04:05:06.5+02"), None, None, None]);
+        let texts = ["1:2:3", "1:2", "4:5:6.5 PM", "4:05", "4:5.5", "4:5:061", "4", "4:", "x"].map(with_two_digits);
+        let texts = texts.each_ref().map(Option::as_deref);
+        let expected = [Some("01:02:03"), Some("01:02"), Some("04:05:06.5 PM")];
+        assert_eq!((&texts[..3], texts[3..].iter().flatten().count()), (&expected[..], 0));
         for text in ["00:00:00", "04:05:06.789", "23:59:59.999999", "12:00:00.1"] {
             assert_eq!(parse(text).map(format).as_deref(), Some(text));
         }

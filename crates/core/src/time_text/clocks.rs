@@ -25,7 +25,7 @@ struct Numbers<'a> {
 
 /// Parses a whole text as a time of day with an optional fraction, half of the day and offset.
 pub fn clock<'a>(bytes: &'a [u8], forms: &TimeForms) -> Option<Clock<'a>> {
-    match with_colons(bytes) {
+    match with_colons(bytes, forms) {
         Some(Numbers { second: None, .. }) if forms.is_rfc_3339 => None,
         Some(_) if forms.is_rfc_3339 && bytes.get(2) != Some(&b':') => None,
         Some(numbers) => clock_of(numbers, false, forms),
@@ -90,12 +90,16 @@ pub(super) fn without_blanks<'a>(bytes: &'a [u8], forms: &TimeForms) -> &'a [u8]
     bytes.strip_prefix(b" ").unwrap_or(bytes)
 }
 
-/// `h:mm`, `hh:mm` or `hh:mm:ss`.
-fn with_colons(bytes: &[u8]) -> Option<Numbers<'_>> {
+/// `h:mm`, `hh:mm` or `hh:mm:ss`; `h:m:s` if the forms have it.
+fn with_colons<'a>(bytes: &'a [u8], forms: &TimeForms) -> Option<Numbers<'a>> {
+    let part = |bytes: &'a [u8]| -> Option<(i64, &'a [u8])> {
+        let (number, digits) = leading_number(bytes, 2)?;
+        (digits == 2 || forms.has_short_clocks).then(|| (number, &bytes[digits..]))
+    };
     let (hour, hour_digits) = leading_number(bytes, 2)?;
-    let (minute, rest) = two_digits(bytes[hour_digits..].strip_prefix(b":")?)?;
+    let (minute, rest) = part(bytes[hour_digits..].strip_prefix(b":")?)?;
     let Some(seconds) = rest.strip_prefix(b":") else { return Some(Numbers { hour, minute, second: None, rest }) };
-    let (second, rest) = two_digits(seconds)?;
+    let (second, rest) = part(seconds)?;
     Some(Numbers { hour, minute, second: Some(second), rest })
 }
 

@@ -81,24 +81,28 @@ fn whole(text: &str, fractions: Fraction) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// The nearest float. `None` if the number would become infinite, or if a tiny number would become zero.
+/// The nearest float. `None` if the number would become infinite, or if a tiny number would become zero. SQL has one
+/// NaN, without a sign: it equals itself, and is greater than all numbers.
 pub fn float64(literal: &Literal<'_>) -> Option<f64> {
     match literal {
         Literal::Number(text) | Literal::Parameter(text) | Literal::Text(text) => {
             let text = text.trim();
-            text.parse().ok().filter(|value: &f64| is_kept(text, value.is_finite(), *value == 0.0))
+            let value = text.parse().ok().filter(|value: &f64| is_kept(text, value.is_finite(), *value == 0.0))?;
+            Some(if value.is_nan() { f64::NAN } else { value })
         }
         Literal::Bool(value) => Some(f64::from(u8::from(*value))),
         Literal::Null | Literal::Bytes(_) | Literal::Typed(_) => None,
     }
 }
 
-/// The nearest `REAL`. `None` if the number would become infinite, or if a tiny number would become zero.
+/// The nearest `REAL`, as [`float64`] reads it. `None` if the number would become infinite, or if a tiny number would
+/// become zero.
 pub fn float32(literal: &Literal<'_>) -> Option<f32> {
     match literal {
         Literal::Number(text) | Literal::Parameter(text) | Literal::Text(text) => {
             let text = text.trim();
-            text.parse().ok().filter(|value: &f32| is_kept(text, value.is_finite(), *value == 0.0))
+            let value = text.parse().ok().filter(|value: &f32| is_kept(text, value.is_finite(), *value == 0.0))?;
+            Some(if value.is_nan() { f32::NAN } else { value })
         }
         Literal::Bool(value) => Some(f32::from(u8::from(*value))),
         Literal::Null | Literal::Bytes(_) | Literal::Typed(_) => None,
@@ -199,7 +203,10 @@ mod tests {
         }
         assert_eq!(float32(&Literal::Text("1e39".into())), None);
         assert_eq!(float64(&Literal::Text(" -inf".into())), Some(f64::NEG_INFINITY));
-        assert!(float64(&Literal::Text("NaN".into())).is_some_and(f64::is_nan));
+        let nan = |text: &'static str| float64(&Literal::Text(text.into())).map(f64::to_bits);
+        assert_eq!((nan("NaN"), nan("-nan")), (Some(f64::NAN.to_bits()), Some(f64::NAN.to_bits())));
+        let nan = float32(&Literal::Text("-NaN".into()));
+        assert_eq!(nan.map(f32::to_bits), Some(f32::NAN.to_bits()));
         assert_eq!(float64(&number("0e-999")), Some(0.0));
         assert_eq!(float64(&number("-0.0")).map(f64::to_bits), Some((-0.0_f64).to_bits()));
     }

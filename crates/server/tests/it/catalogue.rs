@@ -48,6 +48,10 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
             "PRIMARY KEY|id\nUNIQUE|name",
         ),
         ("SELECT current_database(), current_user, current_schema()", "air|me|public"),
+        (
+            "SELECT now()::date = current_date, '2024-03-01 12:30'::date, DATE '2024-03-01' < now(), current_schema()",
+            "t|2024-03-01|t|public",
+        ),
         (r"SELECT relname FROM pg_class WHERE relname ~ '^\msens' AND relkind = 'r'", "sensors"),
         (
             "SELECT pg_typeof(relname), pg_typeof(oid), pg_typeof(1), pg_typeof('x'), pg_typeof('x'::text) \

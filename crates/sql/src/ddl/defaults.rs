@@ -19,7 +19,7 @@ use atsdb_dialect::text::literal_columns::LiteralColumn;
 use atsdb_dialect::text::time_text::TimeWord;
 use atsdb_dialect::workarounds::array_texts;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
 };
 use std::sync::Arc;
 
@@ -180,8 +180,26 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
             _ => None,
         },
         Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal(expr).filter(|of| matches!(of, Literal::Number(_))),
+        Expr::BinaryOp { left, op, right } => computed(left, op, right),
         _ => None,
     }
+}
+
+/// The result of arithmetic with whole numbers: `60 * 60`.
+fn computed(left: &Expr, operator: &BinaryOperator, right: &Expr) -> Option<Literal<'static>> {
+    let whole = |operand: &Expr| match literal(operand)? {
+        Literal::Number(digits) => digits.parse::<i64>().ok(),
+        _ => None,
+    };
+    let (left, right) = (whole(left)?, whole(right)?);
+    let result = match operator {
+        BinaryOperator::Plus => left.checked_add(right),
+        BinaryOperator::Minus => left.checked_sub(right),
+        BinaryOperator::Multiply => left.checked_mul(right),
+        BinaryOperator::Divide => left.checked_div(right),
+        _ => None,
+    };
+    result.map(|result| Literal::Number(result.to_string().into()))
 }
 
 /// `ARRAY[1, NULL]` as a text.

@@ -10,13 +10,14 @@ use datafusion::arrow::datatypes::{
     DataType, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
     TimestampMicrosecondType,
 };
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
-const MONTH_DAYS: i32 = 30;
+const MONTH_DAYS: i64 = 30;
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
     vec![
@@ -75,7 +76,7 @@ fn days_of_month(time: NaiveDateTime) -> i32 {
     let last = first
         .and_then(|first| first.checked_add_months(Months::new(1)))
         .and_then(|next| next.checked_sub_days(Days::new(1)));
-    last.map_or(MONTH_DAYS, |last| last.day() as i32)
+    last.map_or(30, |last| last.day() as i32)
 }
 
 /// The number of boundaries of a unit between two times: `date_diff('day', from, to)`, as in DuckDB and Redshift.
@@ -118,50 +119,79 @@ fn bound(unit: &str, time: NaiveDateTime) -> Result<i64> {
     })
 }
 
-fn justified(lengths: &ArrayRef, justify: fn(Interval) -> Interval) -> Result<ArrayRef> {
+/// Moves whole days and months of the lengths up. A length that no interval can hold is an error.
+fn justified(lengths: &ArrayRef, justify: fn(WideInterval) -> WideInterval) -> Result<ArrayRef> {
     let lengths = lengths.as_primitive::<IntervalMonthDayNanoType>();
-    Ok(Arc::new(lengths.unary::<_, IntervalMonthDayNanoType>(justify)))
+    let justified = lengths.try_unary::<_, IntervalMonthDayNanoType, ArrowError>(|length| {
+        justify(WideInterval::of(length))
+            .narrowed()
+            .ok_or_else(|| ArrowError::ComputeError("the interval is out of range".to_owned()))
+    })?;
+    Ok(Arc::new(justified))
 }
 
-fn justify_hours(length: Interval) -> Interval {
-    let days = length.days + (length.nanoseconds / DAY_NANOSECONDS) as i32;
-    with_signs(Interval { days, nanoseconds: length.nanoseconds % DAY_NANOSECONDS, ..length })
+/// An interval whose parts cannot overflow while they are justified.
+#[derive(Clone, Copy)]
+struct WideInterval {
+    months: i64,
+    days: i64,
+    nanoseconds: i64,
 }
 
-fn justify_days(length: Interval) -> Interval {
-    let (mut months, mut days) = (length.months + length.days / MONTH_DAYS, length.days % MONTH_DAYS);
-    if months > 0 && days < 0 {
-        (months, days) = (months - 1, days + MONTH_DAYS);
-    } else if months < 0 && days > 0 {
-        (months, days) = (months + 1, days - MONTH_DAYS);
+impl WideInterval {
+    fn of(length: Interval) -> Self {
+        Self { months: length.months.into(), days: length.days.into(), nanoseconds: length.nanoseconds }
     }
-    Interval { months, days, ..length }
+
+    fn narrowed(self) -> Option<Interval> {
+        let (months, days) = (i32::try_from(self.months).ok()?, i32::try_from(self.days).ok()?);
+        Some(Interval { months, days, nanoseconds: self.nanoseconds })
+    }
+
+    /// Whole days of the rest as days.
+    fn with_whole_days(self) -> Self {
+        let (days, nanoseconds) = (self.days + self.nanoseconds / DAY_NANOSECONDS, self.nanoseconds % DAY_NANOSECONDS);
+        Self { days, nanoseconds, ..self }
+    }
+
+    /// Whole months of the days as months.
+    fn with_whole_months(self) -> Self {
+        Self { months: self.months + self.days / MONTH_DAYS, days: self.days % MONTH_DAYS, ..self }
+    }
 }
 
-fn justify_interval(length: Interval) -> Interval {
-    let days = length.days + (length.nanoseconds / DAY_NANOSECONDS) as i32;
-    let (mut months, mut days, mut nanoseconds) =
-        (length.months + days / MONTH_DAYS, days % MONTH_DAYS, length.nanoseconds % DAY_NANOSECONDS);
+fn justify_hours(length: WideInterval) -> WideInterval {
+    with_signs(length.with_whole_days())
+}
+
+fn justify_days(length: WideInterval) -> WideInterval {
+    let WideInterval { months, days, nanoseconds } = length.with_whole_months();
+    if months > 0 && days < 0 {
+        WideInterval { months: months - 1, days: days + MONTH_DAYS, nanoseconds }
+    } else if months < 0 && days > 0 {
+        WideInterval { months: months + 1, days: days - MONTH_DAYS, nanoseconds }
+    } else {
+        WideInterval { months, days, nanoseconds }
+    }
+}
+
+fn justify_interval(length: WideInterval) -> WideInterval {
+    let WideInterval { mut months, mut days, nanoseconds } = length.with_whole_days().with_whole_months();
     if months > 0 && (days < 0 || days == 0 && nanoseconds < 0) {
         (months, days) = (months - 1, days + MONTH_DAYS);
     } else if months < 0 && (days > 0 || days == 0 && nanoseconds > 0) {
         (months, days) = (months + 1, days - MONTH_DAYS);
     }
-    if days > 0 && nanoseconds < 0 {
-        (days, nanoseconds) = (days - 1, nanoseconds + DAY_NANOSECONDS);
-    } else if days < 0 && nanoseconds > 0 {
-        (days, nanoseconds) = (days + 1, nanoseconds - DAY_NANOSECONDS);
-    }
-    Interval { months, days, nanoseconds }
+    with_signs(WideInterval { months, days, nanoseconds })
 }
 
 /// Gives days and the rest the same sign.
-fn with_signs(length: Interval) -> Interval {
-    let Interval { months, days, nanoseconds } = length;
+fn with_signs(length: WideInterval) -> WideInterval {
+    let WideInterval { months, days, nanoseconds } = length;
     if days > 0 && nanoseconds < 0 {
-        Interval { months, days: days - 1, nanoseconds: nanoseconds + DAY_NANOSECONDS }
+        WideInterval { months, days: days - 1, nanoseconds: nanoseconds + DAY_NANOSECONDS }
     } else if days < 0 && nanoseconds > 0 {
-        Interval { months, days: days + 1, nanoseconds: nanoseconds - DAY_NANOSECONDS }
+        WideInterval { months, days: days + 1, nanoseconds: nanoseconds - DAY_NANOSECONDS }
     } else {
         length
     }

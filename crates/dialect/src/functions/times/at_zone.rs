@@ -5,7 +5,7 @@
 //! a zone are instants nevertheless, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
 //! they become columns of a subquery.
 
-use crate::functions::base::answers::answer;
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{per_second, strictly, text_of};
 use crate::text::datafusion_errors::external;
 use crate::text::zone::Zone;
@@ -174,14 +174,14 @@ impl ScalarUDFImpl for AtZone {
         let result = args.return_type().clone();
         let [zone, time] = args.args.as_slice() else { return exec_err!("timezone takes a zone and a time") };
         let (unit, is_local) = self.reads(&time.data_type())?;
-        let ColumnarValue::Scalar(zone) = zone else {
-            return exec_err!("the zone of AT TIME ZONE must be a constant");
-        };
-        let is_scalar = matches!(time, ColumnarValue::Scalar(_));
-        let times = time.clone().into_array(1)?;
-        let moved = match zone_of(zone)? {
-            Some(zone) => moved(&times, unit, &zone, is_local)?,
-            None => Int64Array::new_null(times.len()),
+        let is_scalar = are_constant(&args.args);
+        let times = time.clone().into_array(if is_scalar { 1 } else { args.number_rows })?;
+        let moved = match zone {
+            ColumnarValue::Array(zones) => moved_each(&times, unit, zones, is_local)?,
+            ColumnarValue::Scalar(zone) => match zone_of(zone)? {
+                Some(zone) => moved(&times, unit, &zone, is_local)?,
+                None => Int64Array::new_null(times.len()),
+            },
         };
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
         answer(is_scalar, moved)
@@ -208,13 +208,37 @@ fn zone_of(zone: &ScalarValue) -> Result<Option<Arc<Zone>>> {
 
 /// Instants as local times, or local times as instants.
 fn moved(times: &ArrayRef, unit: TimeUnit, zone: &Zone, is_local: bool) -> Result<Int64Array> {
-    let counts = strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)?;
-    let per_second = per_second(unit);
-    Ok(counts.as_primitive::<Int64Type>().unary::<_, Int64Type>(|count| {
-        let seconds = count.div_euclid(per_second);
-        match is_local {
-            true => count.saturating_sub(zone.ahead_of_local(seconds) * per_second),
-            false => count.saturating_add(zone.ahead_at(seconds) * per_second),
+    let (counts, per_second) = (counts_of(times, unit)?, per_second(unit));
+    Ok(counts.unary::<_, Int64Type>(|count| moved_count(count, per_second, zone, is_local)))
+}
+
+/// The same with a zone for each time.
+fn moved_each(times: &ArrayRef, unit: TimeUnit, zones: &ArrayRef, is_local: bool) -> Result<Int64Array> {
+    let (counts, per_second) = (counts_of(times, unit)?, per_second(unit));
+    // Rows beside each other often have the same zone.
+    let (mut name, mut zone) = (ScalarValue::Null, None);
+    let moved = counts.iter().enumerate().map(|(row, count)| -> Result<Option<i64>> {
+        let Some(count) = count else { return Ok(None) };
+        let own = ScalarValue::try_from_array(zones, row)?;
+        if own != name {
+            zone = zone_of(&own)?;
+            name = own;
         }
-    }))
+        Ok(zone.as_deref().map(|zone| moved_count(count, per_second, zone, is_local)))
+    });
+    moved.collect()
+}
+
+/// The times as counts of a unit since the epoch.
+fn counts_of(times: &ArrayRef, unit: TimeUnit) -> Result<Int64Array> {
+    let counts = strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)?;
+    Ok(counts.as_primitive::<Int64Type>().clone())
+}
+
+fn moved_count(count: i64, per_second: i64, zone: &Zone, is_local: bool) -> i64 {
+    let seconds = count.div_euclid(per_second);
+    match is_local {
+        true => count.saturating_sub(zone.ahead_of_local(seconds) * per_second),
+        false => count.saturating_add(zone.ahead_at(seconds) * per_second),
+    }
 }

@@ -1,21 +1,24 @@
 //! `array_to_string` writes elements as casts to text do, `array_remove(x, NULL)` removes the NULLs, and
-//! `array_cat(x, NULL)` is `x`. DataFusion 55 writes booleans, floats and times in forms of its own, makes NULL of the
-//! array, and refuses the NULL.
+//! `array_cat(x, NULL)` is `x`, as is `x` beside an array without elements. DataFusion 55 writes booleans, floats and
+//! times in forms of its own, makes NULL of the array, refuses the NULL, and adds an empty array as an element of one
+//! with more dimensions.
 //!
 //! Waits for [#6808](https://github.com/apache/datafusion/issues/6808) (`array_cat`). DataFusion's `array_remove` is as
 //! [#21011](https://github.com/apache/datafusion/issues/21011) asks for; for the forms of elements no upstream issue is
 //! known.
 
-use crate::functions::base::answers::are_constant;
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::of_inner::of_inner;
 use crate::workarounds::casts::postgres::element_texts;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::{filter, is_not_null};
 use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::common::utils::list_ndims;
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use datafusion::functions_nested::concat::array_concat_udf;
+use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
 /// Replaces DataFusion's functions.
@@ -31,6 +34,11 @@ pub(crate) fn register(context: &SessionContext) {
     if let Some(inner) = inner("array_concat") {
         context.register_udf(ScalarUDF::new_from_impl(ArrayConcat { inner }));
     }
+}
+
+/// `array || array`, where they have several dimensions, or one has one more than the other.
+pub(crate) fn concatenated(left: Expr, right: Expr) -> Expr {
+    ScalarUDF::new_from_impl(ArrayConcat { inner: array_concat_udf() }).call(vec![left, right])
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -129,7 +137,42 @@ impl ScalarUDFImpl for ArrayConcat {
         self.inner.coerce_types(&known.collect::<Vec<_>>())
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        self.inner.invoke_with_args(args)
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let dimension_count = args.args.iter().map(|arg| list_ndims(&arg.data_type())).max().unwrap_or(0);
+        if dimension_count < 2 || !args.args.iter().all(|arg| matches!(arg.data_type(), DataType::List(_))) {
+            return self.inner.invoke_with_args(args);
+        }
+        let is_scalar = are_constant(&args.args);
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let parts = arrays.iter().map(|arrays| part(arrays, dimension_count).map(ColumnarValue::Array));
+        args.args = parts.collect::<Result<_>>()?;
+        let row_count = arrays.first().map_or(0, |arrays| arrays.len());
+        args.number_rows = row_count;
+        let joined = self.inner.invoke_with_args(args)?.to_array(row_count)?;
+        // Arrays without elements make an empty array, not NULL.
+        let (field, offsets, values, _) = joined.as_list::<i32>().clone().into_parts();
+        let is_known = (0..row_count).map(|row| arrays.iter().any(|arrays| arrays.is_valid(row)));
+        let joined = ListArray::try_new(field, offsets, values, Some(is_known.collect::<Vec<bool>>().into()))?;
+        answer(is_scalar, Arc::new(joined))
     }
+}
+
+/// The arrays with so many dimensions. An array without elements becomes NULL, which adds nothing to others.
+fn part(arrays: &ArrayRef, dimension_count: u64) -> Result<ArrayRef> {
+    let mut lists = Arc::clone(arrays);
+    for _ in list_ndims(arrays.data_type())..dimension_count {
+        let field = Arc::new(Field::new_list_field(lists.data_type().clone(), true));
+        let offsets = OffsetBuffer::from_repeated_length(1, lists.len());
+        lists = Arc::new(ListArray::try_new(field, offsets, lists, None)?);
+    }
+    let (field, offsets, values, _) = lists.as_list::<i32>().clone().into_parts();
+    Ok(Arc::new(ListArray::try_new(field, offsets, values, Some(have_elements(arrays).into()))?))
+}
+
+/// Whether each array has an element. One of empty arrays has none.
+fn have_elements(arrays: &ArrayRef) -> Vec<bool> {
+    let Some(lists) = arrays.as_list_opt::<i32>() else { return vec![true; arrays.len()] };
+    let inner = have_elements(lists.values());
+    let ranges = lists.value_offsets().windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
+    ranges.enumerate().map(|(row, range)| lists.is_valid(row) && inner[range].contains(&true)).collect()
 }

@@ -4,6 +4,7 @@
 //! DataFusion 55.2 has no common type for a decimal beside a float or beside a decimal with other digits, and refuses
 //! such calls. Waits for [#14272](https://github.com/apache/datafusion/issues/14272).
 
+use super::elements::concatenated;
 use crate::functions::base::of_inner::of_inner;
 use crate::workarounds::numbers::decimals::floats::types_of_items;
 use crate::workarounds::numbers::decimals::rule::items_of;
@@ -49,7 +50,7 @@ fn of_items(inner: &Arc<ScalarUDF>, item_count: usize) -> ScalarUDF {
     ScalarUDF::new_from_impl(OfItems { inner: Arc::clone(inner), item_count, signature })
 }
 
-/// Plans `||` of an array and an element.
+/// Plans `||` of an array and an element, and of arrays with several dimensions.
 #[derive(Debug)]
 pub(crate) struct AddedItems;
 
@@ -59,7 +60,11 @@ impl ExprPlanner for AddedItems {
             return Ok(PlannerResult::Original(expr));
         }
         let (left, right) = (expr.left.get_type(schema)?, expr.right.get_type(schema)?);
-        Ok(match list_ndims(&left).cmp(&list_ndims(&right)) {
+        let (left, right) = (list_ndims(&left), list_ndims(&right));
+        if left.min(right) > 0 && left.max(right) > 1 && left.abs_diff(right) < 2 {
+            return Ok(PlannerResult::Planned(concatenated(expr.left, expr.right)));
+        }
+        Ok(match left.cmp(&right) {
             Ordering::Equal => PlannerResult::Original(expr),
             Ordering::Greater => PlannerResult::Planned(appended(expr.left, expr.right)),
             Ordering::Less => PlannerResult::Planned(prepended(expr.left, expr.right)),

@@ -1,8 +1,9 @@
 //! Times of day as text, without zeros at the end, text as times of day, nanoseconds rounded to microseconds, and
 //! times of day as intervals and back.
 //!
-//! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`), writes
-//! fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No upstream issue known.
+//! Part of [`postgres`](super::postgres). DataFusion 55.2 does not read times without colons (`040506`) or with parts
+//! of one digit (`4:5:6`), writes fractions of a second with 3, 6 or 9 digits, and cuts what the type does not have. No
+//! upstream issue known.
 
 use atsdb_core::Error;
 use atsdb_core::time::DAY_MICROSECONDS;
@@ -23,7 +24,7 @@ const NANOS_PER_MICRO: i64 = 1_000;
 
 /// Texts as times of day.
 pub(super) fn times_of_day(texts: &ArrayRef, target: &DataType, options: &CastOptions<'_>) -> Result<ArrayRef> {
-    let read = cast_with_options(&with_colons(texts), &NANOS, options)?;
+    let read = cast_with_options(&in_full(texts), &NANOS, options)?;
     Ok(cast(&rounded_times(&read, options.safe)?, target)?)
 }
 
@@ -69,13 +70,14 @@ pub(super) fn times_of_lengths(lengths: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::new(times.collect::<Time64MicrosecondArray>()))
 }
 
-/// The texts with colons where times are written without them.
-fn with_colons(texts: &ArrayRef) -> ArrayRef {
+/// The texts with colons where times are written without them, and with two digits for each part.
+fn in_full(texts: &ArrayRef) -> ArrayRef {
     let written = texts.as_string::<i32>();
-    if written.iter().flatten().all(|text| time_of_day::with_colons(text).is_none()) {
+    let in_full = |text: &str| time_of_day::with_colons(text).or_else(|| time_of_day::with_two_digits(text));
+    if written.iter().flatten().all(|text| in_full(text).is_none()) {
         return Arc::clone(texts);
     }
-    let texts = written.iter().map(|text| text.map(|text| time_of_day::with_colons(text).unwrap_or(text.to_owned())));
+    let texts = written.iter().map(|text| text.map(|text| in_full(text).unwrap_or(text.to_owned())));
     Arc::new(texts.collect::<StringArray>())
 }
 

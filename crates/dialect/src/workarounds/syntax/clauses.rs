@@ -28,6 +28,7 @@ use super::names::output_names::{keep_texts, name_inner_columns, name_other_side
 use super::names::stars::name_repeated_columns;
 use super::names::subquery_names::name_subqueries;
 use super::queries::aliased_joins::select_aliased_joins;
+use super::queries::first_joins::open_first_joins;
 use super::queries::group_casts::tell_groups_apart;
 use super::queries::group_keys::complete_groups;
 use super::queries::groups::regroup;
@@ -48,7 +49,7 @@ use super::rows::rows_of_functions::{
     name_series, narrow_series, number_rows, refuse_rows, select_outer_elements, unnest_functions, unnest_lists,
 };
 use super::rows::subscripts::write_subscripts;
-use super::rows::values_of_subqueries::select_rows;
+use super::rows::values_of_subqueries::{select_listed, select_rows};
 use super::rows::whole_rows::write_whole_rows;
 use super::tokens::between::either_order;
 use super::tokens::binding::{plain_operator, settle_operators};
@@ -69,6 +70,7 @@ use std::ops::ControlFlow;
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     rename_hiding_names(statement);
     select_aliased_joins(statement)?;
+    open_first_joins(statement);
     write_rows_from(statement)?;
     order_by_positions(statement, tables);
     name_beside_rows(statement)?;
@@ -185,6 +187,7 @@ impl VisitorMut for Clauses {
             Expr::Function(_) => {
                 constant_bounds(expr).and_then(|()| exclude_rows(expr)).and_then(|()| empty_frame(expr))
             }
+            Expr::InSubquery { .. } => select_listed(expr),
             Expr::Interval(_) => read_interval(expr),
             Expr::UnaryOp { .. } => {
                 keep_sign(expr);

@@ -42,7 +42,7 @@ pub(super) fn expression(text: &str) -> Result<Expr> {
         .map_err(|error| Error::internal(format!("{text}: {error}")))
 }
 
-/// Parses a query from a text of this crate.
+/// Parses a query from a text of this crate, or of a view.
 fn parsed_query(text: &str) -> Result<Box<Query>> {
     Parser::new(&GenericDialect)
         .try_with_sql(text)

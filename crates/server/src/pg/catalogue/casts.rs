@@ -73,7 +73,13 @@ pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result
         },
         "text" | "varchar" | "name" | "bpchar" | "char" | "cstring" | "unknown" => Value::Text(shown),
         "interval" => interval_of(&value)?,
+        "date" => match value {
+            Value::Date(_) => value,
+            Value::Time(microseconds) => Value::Date(microseconds.div_euclid(DAY_US)),
+            _ => date_of(&shown)?,
+        },
         "timestamptz" | "timestamp" if matches!(value, Value::Time(_)) => value,
+        "timestamptz" | "timestamp" if let Value::Date(days) = value => Value::Time(days.saturating_mul(DAY_US)),
         _ => match value {
             value @ (Value::Array(_) | Value::Record(_)) => value,
             _ if known::by_name(name).is_some() => Value::Text(shown),
@@ -86,6 +92,14 @@ pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result
 pub(super) fn is_plain_number(text: &str) -> bool {
     let is_of_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     text.parse::<f64>().is_ok() && text.ends_with(|last: char| last.is_ascii_digit()) && text.bytes().all(is_of_number)
+}
+
+/// The date that a text names.
+fn date_of(text: &str) -> Result<Value, PgError> {
+    match input::parameter(known::DATE, input::Format::Text, Some(text.as_bytes()))? {
+        ScalarValue::Date32(Some(days)) => Ok(Value::Date(days.into())),
+        _ => Err(input::invalid(known::DATE, text)),
+    }
 }
 
 /// A value as a length of time. A month has 30 days.

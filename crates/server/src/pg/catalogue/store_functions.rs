@@ -154,6 +154,7 @@ fn type_of_arguments(id: u32) -> DataType {
         id if is_integer(id) => DataType::Int64,
         known::FLOAT4 | known::FLOAT8 => DataType::Float64,
         known::NUMERIC => DataType::Decimal128(DIGITS_MAX, 0),
+        known::DATE => DataType::Date32,
         known::TIMESTAMPTZ | known::TIMESTAMP => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         known::INTERVAL => DataType::Interval(IntervalUnit::MonthDayNano),
         id => match known::element_of(id) {
@@ -178,7 +179,7 @@ fn type_of_result(field: &Field) -> u32 {
     };
     let is_known = match element {
         Some(element) => is_integer(element) || element == known::TEXT,
-        None => has_form(id) || id == known::TIMESTAMP,
+        None => has_form(id) || matches!(id, known::DATE | known::TIMESTAMP),
     };
     if is_known { id } else { known::TEXT }
 }
@@ -195,6 +196,7 @@ fn scalar(value: &Value) -> Result<ScalarValue, PgError> {
             let number = text.cast_to(&DataType::Decimal128(DIGITS_MAX, i8::try_from(places).unwrap_or(0)));
             number.map_err(|_| PgError::error("22003", format!("the number {digits} is out of range")))?
         }
+        Value::Date(days) => ScalarValue::Date32(i32::try_from(*days).ok()),
         Value::Time(microseconds) => ScalarValue::TimestampMicrosecond(Some(*microseconds), Some("UTC".into())),
         // Its months and days are no longer known.
         Value::Interval(_) => {
@@ -222,6 +224,7 @@ pub(super) fn value_at(array: &ArrayRef, row: usize, type_id: u32) -> Value {
         Cell::Float32(value) => Value::Float(f64::from(value)),
         Cell::Float64(value) => Value::Float(value),
         Cell::Numeric(digits) => Value::Numeric(digits),
+        Cell::Date(days) => Value::Date(days),
         Cell::Timestamp(Some(microseconds)) => Value::Time(microseconds),
         Cell::List(_, items) if known::element_of(type_id).is_some() => {
             let element = known::element_of(type_id).map_or(known::TEXT, |element| element.id);

@@ -21,6 +21,8 @@ pub(in crate::pg) enum Value {
     Text(String),
     Array(Vec<Value>),
     Record(Vec<Value>),
+    /// A date: days since 1970.
+    Date(i64),
     /// A time: microseconds since 1970, UTC.
     Time(i64),
     /// A length of time in microseconds.
@@ -50,6 +52,7 @@ impl Value {
             Self::Int(value) => value.to_string(),
             Self::Float(value) => text::float64(*value),
             Self::Text(text) | Self::Named(_, text) | Self::Numeric(text) => text.clone(),
+            Self::Date(days) => calendar::date(*days),
             Self::Time(microseconds) => calendar::timestamp(*microseconds, true),
             Self::Interval(microseconds) => interval_text(0, 0, microseconds.saturating_mul(1_000)),
             Self::Array(items) => array_text::format(items.iter().map(Self::element_text)),
@@ -92,6 +95,7 @@ impl Value {
             Self::Bool(value) => Cell::Bool(*value),
             Self::Int(_) | Self::Float(_) | Self::Numeric(_) => self.number_cell(type_id),
             Self::Text(text) => Cell::Text(text),
+            Self::Date(days) => Cell::Date(*days),
             Self::Time(microseconds) => Cell::Timestamp(Some(*microseconds)),
             Self::Interval(microseconds) => Cell::Interval { months: 0, days: 0, microseconds: *microseconds },
             Self::Named(number, name) => Cell::Named(*number, name),
@@ -130,7 +134,11 @@ impl Value {
             (Self::Numeric(_), _) | (_, Self::Numeric(_)) => {
                 compare_digits(self, other).or_else(|| self.float()?.partial_cmp(&other.float()?))
             }
-            (Self::Time(one), Self::Time(two)) | (Self::Interval(one), Self::Interval(two)) => Some(one.cmp(two)),
+            (Self::Time(one), Self::Time(two))
+            | (Self::Interval(one), Self::Interval(two))
+            | (Self::Date(one), Self::Date(two)) => Some(one.cmp(two)),
+            (Self::Date(days), Self::Time(time)) => Some(days.saturating_mul(calendar::DAY_US).cmp(time)),
+            (Self::Time(_), Self::Date(_)) => other.compare(self).map(Ordering::reverse),
             (Self::Text(one), Self::Text(two)) => Some(one.as_str().cmp(two)),
             (Self::Named(_, one), Self::Text(two)) if two.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
             (Self::Text(one), Self::Named(_, two)) if one.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
@@ -223,6 +231,13 @@ mod tests {
         assert_eq!(compared, Some(Ordering::Less));
         assert_eq!(Value::Int(9_007_199_254_740_993).compare(&number("9007199254740992.5")), Some(Ordering::Greater));
         assert_eq!(number("1.50").compare(&number("1.5")), Some(Ordering::Equal));
+    }
+
+    #[test]
+    fn dates_are_compared_with_times() {
+        let (day, noon) = (Value::Date(1), Value::Time(calendar::DAY_US + calendar::DAY_US / 2));
+        assert_eq!((day.compare(&noon), noon.compare(&day)), (Some(Ordering::Less), Some(Ordering::Greater)));
+        assert_eq!((day.compare(&Value::Date(1)), day.shown()), (Some(Ordering::Equal), Some("1970-01-02".to_owned())));
     }
 
     #[test]

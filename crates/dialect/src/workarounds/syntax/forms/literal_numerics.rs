@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Array, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, UnaryOperator, Value, ValueWithSpan,
 };
 
-/// Gives the type of a cast the digits that its literals have, and the dimensions.
+/// Gives the type of a cast the digits that its literals have, and the dimensions. DataFusion does not know `DEC`.
 pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Cast { data_type, expr, .. } if is_array(data_type) => {
@@ -32,10 +32,11 @@ pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
 
 /// Gives `NUMERIC` without numbers, or an array of it, room for all literals. Only such a type asks for `literals`.
 fn set_digits(data_type: &mut DataType, literals: impl FnOnce() -> Option<Vec<String>>) -> Result<()> {
-    let (DataType::Numeric(digits) | DataType::Decimal(digits) | DataType::Dec(digits)) = element_type(data_type)
-    else {
-        return Ok(());
-    };
+    let data_type = element_type(data_type);
+    if let DataType::Dec(digits) = *data_type {
+        *data_type = DataType::Decimal(digits);
+    }
+    let (DataType::Numeric(digits) | DataType::Decimal(digits)) = data_type else { return Ok(()) };
     if *digits != ExactNumberInfo::None {
         return Ok(());
     }

@@ -46,12 +46,26 @@ impl<'a> NamedTables<'a> {
         Some(names)
     }
 
+    /// The query of a view; `None` if the name is that of something else.
+    pub(crate) fn query_of_view(&self, name: &ObjectName) -> Option<&'a str> {
+        self.table_or_view(name)?.definition.view.as_ref().map(|view| view.query.as_str())
+    }
+
+    /// The same tables for the query of a view, from which the statement hides none.
+    pub(crate) fn of_views(&self) -> Self {
+        Self::new(self.tables)
+    }
+
     fn table(&self, name: &ObjectName) -> Option<&'a Table> {
+        self.table_or_view(name).filter(|table| table.definition.view.is_none())
+    }
+
+    fn table_or_view(&self, name: &ObjectName) -> Option<&'a Table> {
         let name = TableName::of(name).ok()?;
         if name.schema == NamedSchema::Unsaid && self.hidden.iter().any(|hidden| same_name(hidden, &name.name)) {
             return None;
         }
-        name.find(self.tables).filter(|table| table.definition.view.is_none())
+        name.find(self.tables)
     }
 
     /// The name of a relation in the statement, and its columns; `None` if it is not a table, or its columns have other

@@ -1,6 +1,7 @@
 //! Clauses of queries: joins with merged columns, groups, orders, limits and set operations.
 
 pub(super) mod aliased_joins;
+pub(super) mod first_joins;
 pub(super) mod group_casts;
 pub(super) mod group_keys;
 pub(super) mod groups;

@@ -6,6 +6,7 @@
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::workarounds::syntax::binary;
+use crate::workarounds::syntax::rows::rows_of_functions::is_table_function;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
@@ -16,8 +17,8 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Replaces merged columns in a query and its ORDER BY by expressions over the joined tables. `*` shows them first,
-/// those of the last join before the others.
+/// Replaces merged columns in a query and its ORDER BY by expressions over the joined tables. Of each item of FROM, `*`
+/// shows them first, those of the last join before the others.
 pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
     let mut merged = Merged::default();
     for from in &mut select.from {
@@ -26,15 +27,12 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     if merged.columns.is_empty() {
         return ControlFlow::Continue(());
     }
-    let sides = merged.sides.take().filter(|_| select.from.len() == 1);
+    let shown = merged.shown();
     let mut items = Vec::with_capacity(select.projection.len());
     for mut item in std::mem::take(&mut select.projection) {
         let is_all = matches!(&item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default());
-        match sides.as_ref().filter(|_| is_all) {
-            Some(sides) => {
-                items.extend(merged.first.iter().filter_map(|name| merged.find(name)).map(MergedColumn::item));
-                items.extend(sides.iter().map(JoinedTable::others));
-            }
+        match shown.as_ref().filter(|_| is_all) {
+            Some(shown) => items.extend(shown.iter().cloned()),
             None if merged.has_conditions && matches!(item, SelectItem::Wildcard(_)) => {
                 let what = not_supported("* over this JOIN ... USING after a RIGHT or FULL JOIN");
                 return ControlFlow::Break(what.with_hint("name the columns"));
@@ -63,12 +61,53 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
 #[derive(Default)]
 struct Merged {
     columns: Vec<MergedColumn>,
-    /// The names of the merged columns, in the order in which `*` shows them.
-    first: Vec<Ident>,
-    /// The joined tables of the last FROM; `None` if it is not known which of their columns are merged.
-    sides: Option<Vec<JoinedTable>>,
+    /// What `*` shows of each item of FROM.
+    shown_joins: Vec<ShownJoin>,
     /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
+}
+
+/// The columns that `*` shows of an item of FROM.
+struct ShownJoin {
+    /// The names of the merged columns, in the order in which they are shown.
+    first: Vec<Ident>,
+    /// The joined tables; `None` if it is not known which of their columns are merged.
+    sides: Option<Vec<JoinedTable>>,
+}
+
+impl ShownJoin {
+    fn of(relation: &TableFactor) -> Self {
+        let sides = name_of(relation).map(|name| vec![JoinedTable { name, merged: Vec::new() }]);
+        Self { first: Vec::new(), sides }
+    }
+
+    /// Adds a joined table, and the columns that it shares with those before it. `are_known` is false if a value of a
+    /// shared column is not known.
+    fn join(&mut self, side: Option<&Ident>, operator: &JoinOperator, names: &[Ident], are_known: bool) {
+        let is_plain = matches!(
+            operator,
+            JoinOperator::Join(_)
+                | JoinOperator::Inner(_)
+                | JoinOperator::Left(_)
+                | JoinOperator::LeftOuter(_)
+                | JoinOperator::Right(_)
+                | JoinOperator::RightOuter(_)
+                | JoinOperator::FullOuter(_)
+                | JoinOperator::CrossJoin(_)
+        );
+        let (Some(mut sides), Some(side), true) = (self.sides.take(), side, is_plain && are_known) else { return };
+        let is_new = |name: &&Ident| !self.first.iter().any(|known| is_same(known, name));
+        match (names.iter().any(|name| is_new(&name)), sides.as_mut_slice()) {
+            (false, _) => {}
+            (true, [only]) => only.merged = names.to_vec(),
+            // It is not known which table on the left the column belongs to.
+            (true, _) => return,
+        }
+        self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
+        self.first.splice(0..0, names.iter().cloned());
+        sides.push(JoinedTable { name: side.clone(), merged: names.to_vec() });
+        self.sides = Some(sides);
+    }
 }
 
 /// A joined table.
@@ -109,7 +148,7 @@ impl MergedColumn {
 impl Merged {
     fn of(&mut self, from: &mut TableWithJoins) -> ControlFlow<Error> {
         let mut relations: Vec<Option<Ident>> = vec![name_of(&from.relation)];
-        self.sides = name_of(&from.relation).map(|name| vec![JoinedTable { name, merged: Vec::new() }]);
+        let mut shown = ShownJoin::of(&from.relation);
         for Join { relation, join_operator, .. } in &mut from.joins {
             let right = name_of(relation);
             let mut none = JoinConstraint::None;
@@ -143,13 +182,29 @@ impl Merged {
                 }
             }
             if is_natural {
-                self.sides = None;
+                shown.sides = None;
             } else {
-                self.join(right.as_ref(), join_operator, &merged);
+                let are_known = merged.iter().all(|name| self.find(name).is_some());
+                shown.join(right.as_ref(), join_operator, &merged, are_known);
             }
             relations.push(right);
         }
+        self.shown_joins.push(shown);
         ControlFlow::Continue(())
+    }
+
+    /// What `*` shows; `None` if that is not known, or if several items of FROM merge columns of the same name.
+    fn shown(&self) -> Option<Vec<SelectItem>> {
+        let (mut names, mut items) = (Vec::<&Ident>::new(), Vec::new());
+        for shown in &self.shown_joins {
+            if shown.first.iter().any(|name| names.iter().any(|known| is_same(known, name))) {
+                return None;
+            }
+            names.extend(&shown.first);
+            items.extend(shown.first.iter().filter_map(|name| self.find(name)).map(MergedColumn::item));
+            items.extend(shown.sides.as_ref()?.iter().map(JoinedTable::others));
+        }
+        Some(items)
     }
 
     /// The condition that replaces USING if the left side's value is not the column that DataFusion would take, or if
@@ -205,34 +260,6 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// Adds a joined table, and the columns that it shares with those before it.
-    fn join(&mut self, side: Option<&Ident>, operator: &JoinOperator, names: &[Ident]) {
-        let is_plain = matches!(
-            operator,
-            JoinOperator::Join(_)
-                | JoinOperator::Inner(_)
-                | JoinOperator::Left(_)
-                | JoinOperator::LeftOuter(_)
-                | JoinOperator::Right(_)
-                | JoinOperator::RightOuter(_)
-                | JoinOperator::FullOuter(_)
-                | JoinOperator::CrossJoin(_)
-        );
-        let are_known = names.iter().all(|name| self.find(name).is_some());
-        let (Some(mut sides), Some(side), true) = (self.sides.take(), side, is_plain && are_known) else { return };
-        let is_new = |name: &&Ident| !self.first.iter().any(|known| is_same(known, name));
-        match (names.iter().any(|name| is_new(&name)), sides.as_mut_slice()) {
-            (false, _) => {}
-            (true, [only]) => only.merged = names.to_vec(),
-            // It is not known which table on the left the column belongs to.
-            (true, _) => return,
-        }
-        self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
-        self.first.splice(0..0, names.iter().cloned());
-        sides.push(JoinedTable { name: side.clone(), merged: names.to_vec() });
-        self.sides = Some(sides);
-    }
-
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {
         self.columns.iter().find(|column| is_same(&column.name, name))
     }
@@ -282,13 +309,15 @@ fn is_called(item: &SelectItem, name: &Ident) -> bool {
     }
 }
 
-/// The name that qualifies a relation's columns.
+/// The name that qualifies a relation's columns. Those of a function that only returns rows have none without an alias.
 fn name_of(relation: &TableFactor) -> Option<Ident> {
     match relation {
         TableFactor::Table { alias: Some(alias), .. }
         | TableFactor::Derived { alias: Some(alias), .. }
         | TableFactor::Function { alias: Some(alias), .. } => Some(alias.name.clone()),
-        TableFactor::Table { name, alias: None, .. } => name.0.last().and_then(|part| part.as_ident()).cloned(),
+        TableFactor::Table { name, alias: None, args, .. } if args.is_none() || !is_table_function(name) => {
+            name.0.last().and_then(|part| part.as_ident()).cloned()
+        }
         _ => None,
     }
 }

@@ -290,7 +290,7 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
 }
 
 /// Gives the texts and parameters among the arguments of a series of times their types: that of the other bound, and of
-/// a step. If a bound is an instant, so are both, and the times of the series.
+/// a step. If a bound is an instant, or both are texts, both are instants, and so are the times of the series.
 fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
     let mut args: Vec<&mut Expr> = args
         .iter_mut()
@@ -301,7 +301,9 @@ fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
         .collect();
     let [first, last, step] = args.as_mut_slice() else { return Ok(()) };
     let (of_first, of_last) = (type_of_time(first).cloned(), type_of_time(last).cloned());
-    let has_instant = is_instant(first) || is_instant(last);
+    // Two texts are instants, as there is no type that they could have otherwise.
+    let has_texts = is_text_of_time(first) && is_text_of_time(last);
+    let has_instant = has_texts || is_instant(first) || is_instant(last);
     // A parameter may be the step of a series of numbers.
     if has_instant || of_first.is_some() || of_last.is_some() || !is_parameter(step) {
         set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
@@ -443,7 +445,7 @@ fn has_one_column(name: &ObjectName) -> bool {
 }
 
 /// Whether it is the name of a function that only returns rows in FROM, or is planned there in its own way.
-pub(super) fn is_table_function(name: &ObjectName) -> bool {
+pub(crate) fn is_table_function(name: &ObjectName) -> bool {
     has_one_column(name) || is_unnest(name)
 }
 
@@ -470,6 +472,11 @@ mod tests {
             (
                 "generate_series(DATE '2024-01-01', $1, '1 day')",
                 "DATE '2024-01-01', CAST($1 AS DATE), CAST('1 day' AS INTERVAL)",
+            ),
+            (
+                "generate_series('2024-01-01', '2024-01-02', INTERVAL '1 hour')",
+                "as_instant(CAST('2024-01-01' AS TIMESTAMPTZ)), as_instant(CAST('2024-01-02' AS TIMESTAMPTZ)), \
+                 INTERVAL '1 hour'",
             ),
             ("generate_series($1, $2, $3)", "$1, $2, $3"),
             ("generate_series(1, $1, $2)", "1, $1, $2"),

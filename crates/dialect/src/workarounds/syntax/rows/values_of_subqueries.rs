@@ -1,12 +1,15 @@
 //! `VALUES ((SELECT 1), 2)`, and `LATERAL (VALUES (t.a), (t.b))`: DataFusion evaluates the rows of VALUES when it plans
-//! them, before any subquery has run, and knows no columns there. Each row becomes a SELECT.
+//! them, before any subquery has run, and knows no columns there. Each row becomes a SELECT. In the condition
+//! `x IN (VALUES (1), (2))`, DataFusion finds no column to compare with: such VALUES become a table in FROM.
 //!
 //! No upstream issue known.
 
 use crate::text::tree_walk::visit_expressions;
-use crate::workarounds::syntax::query_body;
+use crate::workarounds::syntax::{parsed_query, query_body};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{Expr, Query, SelectItem, SetExpr, SetOperator, SetQuantifier};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Query, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, Values,
+};
 use std::ops::ControlFlow;
 
 /// Makes `SELECT ... UNION ALL SELECT ...` of VALUES that contain a subquery or, in a nested query, a column. The rows
@@ -34,6 +37,33 @@ pub fn select_rows(query: &mut Query, is_nested: bool) -> Result<()> {
         *query.body = selects;
     }
     Ok(())
+}
+
+/// Selects from the VALUES that a value is compared with: `x IN (SELECT * FROM (VALUES (1), (2)) AS listed)`.
+pub(crate) fn select_listed(expr: &mut Expr) -> Result<()> {
+    let Expr::InSubquery { subquery, .. } = expr else { return Ok(()) };
+    let is_listed = |row: &[Expr]| matches!(row, [value] if !needs_select(value, true));
+    if !values_in(&subquery.body).is_some_and(|values| values.rows.iter().all(|row| is_listed(&row.content))) {
+        return Ok(());
+    }
+    let mut selecting = parsed_query("SELECT * FROM (SELECT NULL) AS listed")?;
+    if let SetExpr::Select(select) = selecting.body.as_mut()
+        && let Some(TableFactor::Derived { subquery: inner, .. }) =
+            select.from.first_mut().map(|from| &mut from.relation)
+    {
+        std::mem::swap(inner, subquery);
+    }
+    *subquery = selecting;
+    Ok(())
+}
+
+/// The VALUES that a body consists of, perhaps in parentheses.
+fn values_in(body: &SetExpr) -> Option<&Values> {
+    match body {
+        SetExpr::Values(values) => Some(values),
+        SetExpr::Query(query) => values_in(&query.body),
+        _ => None,
+    }
 }
 
 /// Whether a value is computed from a subquery, or from a column of another table. In the rows of an INSERT, a name is

@@ -11,11 +11,11 @@ use super::row_tests::{optional_relations, present, tested_name, write_test};
 use super::row_texts::{change_shown, text_of_row, text_operand};
 use crate::text::errors::not_supported;
 use crate::text::relations::{columns_of_values, merges_columns, relations_of};
-use crate::text::result_names::result_name;
+use crate::text::result_names::{items_of, result_name};
 use crate::text::tree_walk::{visit, visit_expressions_mut, visit_mut, visit_outer_expressions_mut};
 use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
 use crate::workarounds::syntax::names::shown_columns::shown_name;
-use crate::workarounds::syntax::{expression, set_arguments};
+use crate::workarounds::syntax::{expression, parsed_query, set_arguments};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
@@ -44,7 +44,7 @@ pub(crate) fn write_whole_rows(statement: &mut Statement, tables: &[Table]) -> R
     if visit(&*statement, &mut mentions).is_continue() && !mentions.has_tested_relation() {
         return Ok(());
     }
-    let known = Relations { tables: NamedTables::new(tables), ctes: Vec::new() };
+    let known = Relations { tables: NamedTables::new(tables), ctes: Vec::new(), is_of_view: false };
     let shows_rows = matches!(statement, Statement::Query(_));
     match visit_mut(statement, &mut WholeRows { known: vec![known], shows_rows }) {
         ControlFlow::Break(error) => Err(error),
@@ -348,12 +348,14 @@ fn members(function: &str, row: &NamedRow, written_as: &str) -> Result<Expr> {
     Ok(whole)
 }
 
-/// The tables and common table expressions of a statement.
+/// The tables, views and common table expressions of a statement.
 #[derive(Clone)]
 struct Relations<'a> {
     tables: NamedTables<'a>,
     /// The common table expressions, and their columns if they are known.
     ctes: Vec<(String, Option<Vec<Ident>>)>,
+    /// Whether they are those of a view's query. In it, columns of views are not known: views may read each other.
+    is_of_view: bool,
 }
 
 impl Relations<'_> {
@@ -450,9 +452,28 @@ impl Relations<'_> {
         }
     }
 
+    /// The columns of a view, if its query names them. Other expressions have their texts as names in a view.
+    fn of_view(&self, query: &str) -> Option<Vec<Ident>> {
+        if self.is_of_view {
+            return None;
+        }
+        let query = parsed_query(query).ok()?;
+        let is_named = |item: &SelectItem| match item {
+            SelectItem::UnnamedExpr(expr) => matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)),
+            _ => true,
+        };
+        if !items_of(&query)?.iter().all(is_named) {
+            return None;
+        }
+        Relations { tables: self.tables.of_views(), ctes: Vec::new(), is_of_view: true }.of_query(&query)
+    }
+
     fn of_name(&self, name: &ObjectName) -> Option<Vec<Ident>> {
         if let Some(columns) = self.tables.columns_of(name) {
             return Some(columns.into_iter().map(Ident::new).collect());
+        }
+        if let Some(query) = self.tables.query_of_view(name) {
+            return self.of_view(query);
         }
         of_cte(&self.ctes, name)?.clone()
     }
