@@ -13,7 +13,11 @@ use crate::pg::types::layout;
 pub(super) fn types(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for known in &TYPES {
-        let kind = if matches!(known.category, 'P' | 'X') { "p" } else { "b" };
+        let kind = match known.category {
+            'P' | 'X' => "p",
+            'R' => "r",
+            _ => "b",
+        };
         rows.push(type_row(
             i64::from(known.id),
             known.name,
