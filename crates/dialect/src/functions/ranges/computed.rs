@@ -1,7 +1,7 @@
 //! What the functions of ranges compute, row by row. A constant is read once for all rows.
 
+use super::calls::RangeCall;
 use super::element::{Element, array_of, elements_of};
-use super::functions::RangeCall;
 use super::range::{RangeBound, ValueRange};
 use super::range_text::{read, written};
 use crate::functions::base::text_types::RangeType;

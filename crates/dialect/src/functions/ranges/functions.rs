@@ -1,6 +1,7 @@
 //! The functions of ranges. Ranges are texts; a call knows the type of its ranges from its arguments, until a rule of
 //! the analyzer makes the type part of the function, because DataFusion may forget it.
 
+use super::calls::{RangeCall, ResultOfRanges};
 use super::computed::computed;
 use super::conditions::as_comparisons;
 use super::element::{element_type, is_element_type};
@@ -13,128 +14,58 @@ use crate::text::decimals;
 use crate::text::errors::sql_error;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
-    Volatility,
+    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 use std::sync::Arc;
 
 /// The function that declares the type of ranges and returns them.
 pub(crate) const DECLARED: &str = "declared_range";
 
-/// The key in the metadata of a field of `numrange` whose value is the number of digits after the point that the
-/// decimals have at most.
-const PLACES_KEY: &str = "atsdb.range.places";
-
 /// The digits after the point of decimals that nothing says it of, as those of `NUMERIC`.
 const PLACES: i8 = 10;
-
-/// The SQL functions of ranges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum RangeCall {
-    /// `int4range(1, 5, '[)')`, or reads a text: `int4range('[1,5)')`.
-    Construct,
-    /// Returns a value unchanged.
-    Declare,
-    /// Bytes in the order of ranges.
-    Key,
-    Lower,
-    Upper,
-    IsEmpty,
-    LowerInclusive,
-    UpperInclusive,
-    LowerInfinite,
-    UpperInfinite,
-    Merge,
-    /// `+`
-    Union,
-    /// `*`
-    Intersection,
-    /// `-`
-    Difference,
-    /// `@>` of two ranges.
-    Contains,
-    /// `@>` of a range and a value.
-    ContainsElement,
-    /// `&&`
-    Overlaps,
-    /// `<<`
-    IsBefore,
-    /// `&<`
-    EndsWithin,
-    /// `&>`
-    StartsWithin,
-    /// `-|-`
-    IsAdjacent,
-    Greatest,
-    Least,
-    NullIf,
-}
-
-impl RangeCall {
-    /// The calls that have a name in SQL which no other function has, other than those that make ranges.
-    pub(crate) const NAMED: [Self; 6] = [
-        Self::IsEmpty,
-        Self::LowerInclusive,
-        Self::LowerInfinite,
-        Self::Merge,
-        Self::UpperInclusive,
-        Self::UpperInfinite,
-    ];
-
-    fn signature(self) -> Signature {
-        use RangeCall as C;
-        match self {
-            C::Construct => {
-                Signature::one_of((1..=3).map(TypeSignature::Any).collect::<Vec<_>>(), Volatility::Immutable)
-            }
-            C::Greatest | C::Least => Signature::variadic_any(Volatility::Immutable),
-            C::Declare | C::Key | C::Lower | C::Upper | C::IsEmpty => Signature::any(1, Volatility::Immutable),
-            C::LowerInclusive | C::UpperInclusive | C::LowerInfinite | C::UpperInfinite => {
-                Signature::any(1, Volatility::Immutable)
-            }
-            _ => Signature::any(2, Volatility::Immutable),
-        }
-    }
-
-    fn result(self) -> ResultOfRanges {
-        use RangeCall as C;
-        match self {
-            C::Key => ResultOfRanges::Key,
-            C::Lower | C::Upper => ResultOfRanges::Element,
-            C::Construct | C::Declare | C::Merge | C::Union | C::Intersection | C::Difference => ResultOfRanges::Range,
-            C::Greatest | C::Least | C::NullIf => ResultOfRanges::Range,
-            _ => ResultOfRanges::Condition,
-        }
-    }
-}
-
-/// What a function of ranges returns.
-enum ResultOfRanges {
-    Range,
-    Element,
-    Condition,
-    Key,
-}
 
 /// A function of ranges; `of` is their type, if it is known.
 pub(crate) fn range_function(call: RangeCall, of: Option<RangeType>) -> ScalarUDF {
     ScalarUDF::new_from_impl(RangeFunction { call, of, places: PLACES, signature: call.signature() })
 }
 
-/// `lower` or `upper` of a value of a field, if it is a range.
-pub(crate) fn bound_function(name: &str, fields: &[FieldRef]) -> Option<ScalarUDF> {
+/// `lower` or `upper` of a value of a field, if it is a range. `places` is the number of digits after the point of
+/// decimals, if it is known.
+pub(crate) fn bound_function(name: &str, fields: &[FieldRef], places: Option<i8>) -> Option<ScalarUDF> {
     let call = match name {
         "lower" => RangeCall::Lower,
         "upper" => RangeCall::Upper,
         _ => return None,
     };
     let [field] = fields else { return None };
-    let of = RangeType::of(field)?;
-    let (places, signature) = (places_of_field(field).unwrap_or(PLACES), call.signature());
-    Some(ScalarUDF::new_from_impl(RangeFunction { call, of: Some(of), places, signature }))
+    let of = Some(RangeType::of(field)?);
+    let (places, signature) = (places.unwrap_or(PLACES), call.signature());
+    Some(ScalarUDF::new_from_impl(RangeFunction { call, of, places, signature }))
+}
+
+/// The number of digits after the point that the decimals of ranges have at most, if the expression says so.
+pub(crate) fn places_of_ranges(expr: &Expr, schema: &DFSchema) -> Option<i8> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)), _) => Some(places_of(text)),
+        Expr::ScalarFunction(function) => {
+            let call = function.func.inner().downcast_ref::<RangeFunction>()?.call;
+            let are_bounds = call == RangeCall::Construct && function.args.len() > 1;
+            let places = function.args.iter().take(2).map(|arg| match arg {
+                Expr::Literal(value, _) if value.is_null() => Some(0),
+                Expr::Literal(ScalarValue::Utf8(Some(text)), _) if are_bounds => Some(decimals::read(text.trim())?.1),
+                bound if are_bounds => match bound.get_type(schema).ok()? {
+                    DataType::Decimal128(_, places) => Some(places),
+                    data_type => data_type.is_integer().then_some(0),
+                },
+                range => places_of_ranges(range, schema),
+            });
+            places.collect::<Option<Vec<i8>>>()?.into_iter().max()
+        }
+        _ => None,
+    }
 }
 
 /// The function for ranges of this type; `None` if it is no function of ranges.
@@ -143,11 +74,6 @@ pub(crate) fn function_of_ranges(function: &ScalarUDF, of: RangeType) -> Option<
     let signature = known.signature.clone();
     let of = Some(known.of.unwrap_or(of));
     Some(ScalarUDF::new_from_impl(RangeFunction { call: known.call, of, places: known.places, signature }))
-}
-
-/// The digits after the point that the decimals of ranges of a field have at most, if it says so.
-fn places_of_field(field: &Field) -> Option<i8> {
-    field.metadata().get(PLACES_KEY)?.parse().ok()
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -191,22 +117,6 @@ impl RangeFunction {
     fn no_function(&self, types: &[String]) -> DataFusionError {
         let error = sql_error(format!("function {}({}) does not exist", self.name(), types.join(", ")));
         external(error.with_hint("cast the arguments to ranges of one type, or to the type of the bounds"))
-    }
-
-    /// The digits after the point that the decimals of the results have at most.
-    fn places_of_result(&self, args: &ReturnFieldArgs<'_>) -> Option<i8> {
-        let are_bounds = self.call == RangeCall::Construct && args.arg_fields.len() > 1;
-        let places = args.arg_fields.iter().zip(args.scalar_arguments).take(2).map(|(field, constant)| {
-            match (field.data_type(), constant) {
-                (_, Some(ScalarValue::Utf8(Some(text)))) if are_bounds => Some(decimals::read(text.trim())?.1),
-                (_, Some(ScalarValue::Utf8(Some(text)))) => Some(places_of(text)),
-                (_, Some(value)) if value.is_null() => Some(0),
-                (DataType::Decimal128(_, places), _) => Some(*places),
-                (data_type, _) if data_type.is_integer() => Some(0),
-                _ => places_of_field(field),
-            }
-        });
-        places.collect::<Option<Vec<i8>>>()?.into_iter().max()
     }
 }
 
@@ -273,20 +183,9 @@ impl ScalarUDFImpl for RangeFunction {
         if let Some(of) = of {
             self.check_types(of, args.arg_fields)?;
         }
-        let field = match (self.call.result(), of) {
+        Ok(Arc::new(match (self.call.result(), of) {
             (ResultOfRanges::Range, Some(of)) => TextType::Range(of).field(self.name()),
             _ => Field::new(self.name(), self.return_type(&[])?, true),
-        };
-        Ok(Arc::new(match (of, self.call.result()) {
-            (Some(RangeType::Num), ResultOfRanges::Range) => match self.places_of_result(&args) {
-                Some(places) => {
-                    let mut metadata = field.metadata().clone();
-                    metadata.insert(PLACES_KEY.to_owned(), places.to_string());
-                    field.with_metadata(metadata)
-                }
-                None => field,
-            },
-            _ => field,
         }))
     }
 

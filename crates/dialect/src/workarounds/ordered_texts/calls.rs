@@ -10,7 +10,8 @@ use super::own_order::{
 use crate::functions::addresses::extremes::extreme_address;
 use crate::functions::addresses::functions::function_of_type;
 use crate::functions::base::text_types::{AddressType, RangeType, TextType};
-use crate::functions::ranges::functions::{RangeCall, bound_function, function_of_ranges, range_function};
+use crate::functions::ranges::calls::RangeCall;
+use crate::functions::ranges::functions::{bound_function, function_of_ranges, places_of_ranges, range_function};
 use crate::functions::types::declared::{FIRST_VALUES, is_untyped};
 use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
 use crate::text::datafusion_errors::external;
@@ -169,7 +170,8 @@ fn range_function_of(call: &ScalarFunction, of: RangeType, schema: &DFSchema) ->
         "nullif" => RangeCall::NullIf,
         name => {
             let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1)).collect::<Result<Vec<_>>>()?;
-            return Ok(bound_function(name, &fields));
+            let places = call.args.first().and_then(|range| places_of_ranges(range, schema));
+            return Ok(bound_function(name, &fields, places));
         }
     };
     let same_type = |arg: &Expr| is_untyped(arg) || range_type_of(arg, schema) == Some(of);

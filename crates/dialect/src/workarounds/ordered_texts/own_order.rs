@@ -2,7 +2,8 @@
 
 use crate::functions::addresses::functions::{AddressCall, address_function};
 use crate::functions::base::text_types::{AddressType, RangeType, TextType};
-use crate::functions::ranges::functions::{RangeCall, range_function};
+use crate::functions::ranges::calls::RangeCall;
+use crate::functions::ranges::functions::range_function;
 use crate::functions::types::declared::{is_untyped, text_type_of};
 use crate::functions::types::enumerations::{EnumCall, enum_call};
 use crate::functions::types::type_names::type_name;

@@ -5,8 +5,9 @@
 
 use super::own_order::{name_of_type, no_operator, range_type_of};
 use crate::functions::base::text_types::RangeType;
+use crate::functions::ranges::calls::RangeCall;
 use crate::functions::ranges::element::is_element_type;
-use crate::functions::ranges::functions::{RangeCall, range_function};
+use crate::functions::ranges::functions::range_function;
 use crate::functions::types::declared::is_untyped;
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};

@@ -103,14 +103,14 @@ impl ScalarUDFImpl for Cased {
     of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        match bound_function(self.name(), args.arg_fields) {
+        match bound_function(self.name(), args.arg_fields, None) {
             Some(bound) => bound.return_field_from_args(args),
             None => self.inner.return_field_from_args(args),
         }
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if let Some(bound) = bound_function(self.name(), &args.arg_fields) {
+        if let Some(bound) = bound_function(self.name(), &args.arg_fields, None) {
             return bound.invoke_with_args(args);
         }
         let cased = match args.args.first() {

@@ -33,7 +33,8 @@ const OF_OTHER_TYPES: [&str; 15] = [
     "jsonb_array_elements_text",
 ];
 
-/// Rewrites a cast to JSON, to a UUID, to an address or to a range, or an operator of JSON, when what is in it has been rewritten.
+/// Rewrites a cast to JSON, to a UUID, to an address or to a range, or an operator of JSON, when what is in it has been
+/// rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
