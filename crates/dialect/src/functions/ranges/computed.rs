@@ -157,7 +157,7 @@ fn constructed(of: RangeType, arguments: &[ArrayRef], count: usize) -> Result<Ar
     let range = |row: usize| -> CoreResult<Option<ValueRange>> {
         let Some((is_lower_inclusive, is_upper_inclusive)) = value_of(&flags, row) else { return Ok(None) };
         let bound = |values: &[Option<Element>], is_inclusive: bool| -> CoreResult<RangeBound> {
-            let value = value_of(values, row).map(|value| value.as_bound(of)).transpose()?;
+            let value = value_of(values, row).map(|value| value.to_bound(of)).transpose()?;
             Ok(RangeBound { value, is_inclusive })
         };
         ValueRange::new(bound(&lower, is_lower_inclusive)?, bound(&upper, is_upper_inclusive)?, of).map(Some)

@@ -88,7 +88,7 @@ impl Element {
     }
 
     /// The value as a bound of a range, which has only the digits of the range's type.
-    pub(super) fn as_bound(self, of: RangeType) -> Result<Self, Error> {
+    pub(super) fn to_bound(self, of: RangeType) -> Result<Self, Error> {
         let half = 5 * 10_u128.pow(u32::from(FRACTION_DIGITS) - 1);
         let whole = self.whole + i128::from(self.fraction >= half);
         let fits = match of {
@@ -104,7 +104,7 @@ impl Element {
 
     /// The next value of a discrete type.
     pub(super) fn next(self, of: RangeType) -> Result<Self, Error> {
-        Self::of_whole(self.whole + 1).as_bound(of)
+        Self::of_whole(self.whole + 1).to_bound(of)
     }
 
     /// Bytes in the order of values.
@@ -132,7 +132,7 @@ impl Element {
             }
         };
         match found {
-            Some(element) => element.as_bound(of),
+            Some(element) => element.to_bound(of),
             None => Err(Error::invalid(format!("invalid input syntax for type {}: \"{text:.60}\"", of.element_name()))),
         }
     }
