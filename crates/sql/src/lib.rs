@@ -31,7 +31,7 @@ mod scan;
 mod session;
 mod write;
 
-pub use atsdb_dialect::functions::base::text_types::AddressType;
+pub use atsdb_dialect::functions::base::text_types::{AddressType, RangeType};
 pub use atsdb_dialect::functions::numbers::sizes::pretty_size;
 pub use atsdb_dialect::functions::session::lock_table::{HeldLock, LockKey, LockMode};
 pub use atsdb_dialect::functions::session::version::{POSTGRES_VERSION, version_text};

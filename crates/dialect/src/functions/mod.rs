@@ -9,6 +9,7 @@
 //! | `formatting` | PostgreSQL's patterns: `to_char`, `to_number`, `to_date`, `to_timestamp` |
 //! | `types` | which type a value has: declared types, their names, UUIDs, dimensions and parts of arrays |
 //! | `addresses` | network addresses: `inet` and `cidr` |
+//! | `ranges` | ranges of numbers, dates and times: `int4range`, `tstzrange` and others |
 //! | `json` | reading, building and changing JSON |
 //! | `texts` | texts and bytes, regular expressions |
 //! | `numbers` | numbers |
@@ -26,6 +27,7 @@ pub mod bucketing;
 mod formatting;
 pub mod json;
 pub mod numbers;
+pub(crate) mod ranges;
 pub mod session;
 pub mod texts;
 pub mod times;
@@ -48,6 +50,7 @@ pub fn register(context: &SessionContext) {
     formatting::register(context);
     types::register(context);
     addresses::register(context);
+    ranges::register(context);
     json::register(context);
     texts::register(context);
     numbers::register(context);

@@ -9,7 +9,7 @@
 //! | room | what it repairs |
 //! |---|---|
 //! | `subqueries` | subqueries in expressions, conditions and `LATERAL`, and the order of those in FROM |
-//! | `ordered_texts` | labels and network addresses: their types, their order and their operators |
+//! | `ordered_texts` | labels, network addresses and ranges: their types, their order and their operators |
 //! | `declared` | UUIDs, JSON, labels and addresses, which are texts for DataFusion |
 //! | `arrays` | comparing arrays, and their elements, positions and dimensions |
 //! | `untyped` | constants and parameters without a type |
@@ -91,6 +91,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::binding::join_at_operators(tokens);
     syntax::tokens::typed_texts::write_casts(tokens);
     syntax::tokens::address_words::join_operators(tokens);
+    syntax::tokens::range_words::join_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);
@@ -118,6 +119,7 @@ pub fn rewrite_statement(
 /// Planners that see an expression before DataFusion's own.
 pub fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
+        Arc::new(ordered_texts::range_operands::RangeOperands),
         Arc::new(ordered_texts::address_operands::AddressOperands),
         Arc::new(declared::json_operands::JsonOperands),
         Arc::new(texts::mapped_operands::MappedOperands),

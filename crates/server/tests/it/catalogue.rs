@@ -96,6 +96,11 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
         ),
         ("SELECT oid::regtype, typarray FROM pg_type WHERE oid = to_regtype('int8')", "bigint|1016"),
         (
+            "SELECT rngtypid::regtype, rngsubtype::regtype, typtype FROM pg_range JOIN pg_type t ON t.oid = rngtypid \
+             WHERE typname = 'tstzrange'",
+            "tstzrange|timestamp with time zone|r",
+        ),
+        (
             "SELECT relkind, count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace GROUP BY 1 ORDER BY 1",
             "i|3\nr|2\nv|1",
         ),

@@ -46,6 +46,27 @@ fn addresses_are_described_and_sent_as_what_they_are() {
 }
 
 #[test]
+fn ranges_are_described_and_sent_as_what_they_are() {
+    let served = Served::new();
+    let mut client = connect(&served);
+    let text = "SELECT int4range(low, 5), '[2000-01-01,)'::daterange, numrange(1.5, 2), 'empty'::int8range, \
+                tsrange(NULL, '2000-01-01'), CAST(NULL AS tstzrange), lower(int4range(low, 5)) \
+                FROM (VALUES (1)) AS v(low)";
+    let statement = client.prepare(text).unwrap();
+    let described: Vec<Type> = statement.columns().iter().map(|column| column.type_().clone()).collect();
+    let ranges = [Type::INT4_RANGE, Type::DATE_RANGE, Type::NUM_RANGE, Type::INT8_RANGE, Type::TS_RANGE];
+    assert_eq!(described[..5], ranges);
+    assert_eq!(described[5..], [Type::TSTZ_RANGE, Type::INT4]);
+    let row = client.query_one(&statement, &[]).unwrap();
+    assert_eq!(row.get::<_, Binary>(0).0, [2, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 5]);
+    assert_eq!(row.get::<_, Binary>(1).0, [0x12, 0, 0, 0, 4, 0, 0, 0, 0]);
+    assert_eq!(row.get::<_, Binary>(3).0, [1]);
+    assert_eq!(row.get::<_, Binary>(4).0, [8, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0]);
+    assert!(row.get::<_, Option<Binary>>(5).is_none());
+    assert_eq!(row.get::<_, i32>(6), 1);
+}
+
+#[test]
 fn json_and_uuids_are_described_as_what_they_are_also_in_expressions_and_returning() {
     let served = Served::new();
     let mut client = connect(&served);

@@ -1,6 +1,7 @@
 //! Type names of PostgreSQL, SQLite and MySQL, and the corresponding column types.
 
 use atsdb_core::{ColumnType, Error, ErrorKind, Result, TextLength, TimeUnit};
+use atsdb_dialect::functions::base::text_types::RangeType;
 use atsdb_dialect::text::declared_length::declared_length;
 use atsdb_dialect::text::errors::sql_error;
 use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType, ExactNumberInfo, ObjectName, TimezoneInfo};
@@ -134,6 +135,9 @@ pub(super) fn unsupported(declared: &DataType, place: &str) -> Error {
         }
         T::Custom(name, _) if matches!(name.to_string().to_ascii_lowercase().as_str(), "inet" | "cidr") => {
             "store addresses as TEXT, and cast them where they are compared: CAST(ip AS INET) << '10.0.0.0/8'"
+        }
+        T::Custom(name, _) if RangeType::of_name(&name.to_string()).is_some() => {
+            "use two columns, and make a range of them where it is compared: tstzrange(start, finish) @> x"
         }
         T::Array(_) => "write the type of its elements: TEXT[]",
         T::Map(..) | T::Struct(..) => "use one column for each element",

@@ -7,6 +7,9 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 /// The arguments that name an advisory lock.
 const KEY: &str = "number or number, number";
 
+/// The arguments that make a range.
+const BOUNDS: &str = "lower, upper [, bounds] or text";
+
 /// Internal functions that rewriting inserts.
 pub(super) const INTERNAL: [&str; 63] = [
     "as_instant",
@@ -159,7 +162,7 @@ pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
 /// The arguments of these.
 const FILES: &str = "file or [file, ...] [, option = value, ...]";
 
-pub(super) const NOTES: [FunctionNote; 174] = [
+pub(super) const NOTES: [FunctionNote; 186] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -205,6 +208,7 @@ pub(super) const NOTES: [FunctionNote; 174] = [
     ("date_part", "unit, t", "INT or DOUBLE", "A part of a time or interval: extract(unit FROM t)."),
     ("date_trunc", "unit, t [, timezone]", "TIMESTAMP or INTERVAL", "The start of the unit that contains t."),
     ("datediff", "unit, start, end", "BIGINT", "The same as date_diff."),
+    ("daterange", BOUNDS, "DATERANGE", "The range of days between two dates, or the one that a text writes."),
     ("datetrunc", "unit, t [, timezone]", "TIMESTAMP or INTERVAL", "The same as date_trunc."),
     ("decode", "text, format", "BLOB", "The bytes that a text in base64, hex or escape stands for."),
     ("delta", "v, t", "DOUBLE", "The last value minus the first, in the order of time."),
@@ -226,7 +230,10 @@ pub(super) const NOTES: [FunctionNote; 174] = [
     ("increase", "v, t", "DOUBLE", "How much a counter increased, restarts included."),
     ("inet_merge", "address1, address2", "CIDR", "The smallest network that contains both."),
     ("inet_same_family", "address1, address2", "BOOLEAN", "Whether both are of the same version of IP."),
+    ("int4range", BOUNDS, "INT4RANGE", "The range of integers between two of them, or the one that a text writes."),
+    ("int8range", BOUNDS, "INT8RANGE", "The same as int4range, with integers of 64 bits."),
     ("interpolate", "x [, max_gap]", "DOUBLE", "In a gap, the value on the line between its neighbours."),
+    ("isempty", "range", "BOOLEAN", "Whether a range contains nothing."),
     ("isfinite", "t", "BOOLEAN", "Whether a time is not infinite."),
     ("json_array_length", "document", "INT", "The number of elements of a JSON array."),
     ("json_build_array", "x, ...", "JSON", "A JSON array of the arguments."),
@@ -316,6 +323,8 @@ pub(super) const NOTES: [FunctionNote; 174] = [
     ("list_remove", "array, element", "the array's type", "The array without the first element equal to a value."),
     ("list_replace", "array, from, to", "the array's type", "The array with the first element from replaced by to."),
     ("locf", "x [, max_gap]", "the type of x", "In a gap, the last value before it."),
+    ("lower_inc", "range", "BOOLEAN", "Whether a range contains its lower bound."),
+    ("lower_inf", "range", "BOOLEAN", "Whether a range has no lower bound."),
     ("lttb", "t, v, n", "STRUCT[]", "At most n points that draw nearly the same line."),
     ("make_date", "year, month, day", "DATE", "A date from its parts."),
     ("make_interval", "years => 0, ..., secs => 0", "INTERVAL", "An interval from its parts."),
@@ -333,6 +342,7 @@ pub(super) const NOTES: [FunctionNote; 174] = [
     ("normalize", "text [, form]", "TEXT", "The text in a normal form of Unicode: NFC, NFD, NFKC or NFKD."),
     ("now", "", "TIMESTAMP", "The time at which the transaction began, in UTC."),
     ("ntile", "n", "INT", "The number of the row's part, of n equal parts of its partition."),
+    ("numrange", BOUNDS, "NUMRANGE", "The range of decimals between two of them, or the one that a text writes."),
     ("octet_length", "TEXT or BLOB", "INT", "The length in bytes."),
     ("overlaps", "start1, end1, start2, end2", "BOOLEAN", "Whether two periods have a time in common."),
     (
@@ -368,6 +378,7 @@ pub(super) const NOTES: [FunctionNote; 174] = [
     ("quote_literal", "TEXT", "TEXT", "The text, quoted as a literal in SQL."),
     ("quote_nullable", "TEXT", "TEXT", "The text, quoted as a literal in SQL; NULL becomes the word NULL."),
     ("range", "from, to [, step]", "rows", "Integers or times from the first up to the last, which is excluded."),
+    ("range_merge", "range1, range2", "the arguments' type", "The smallest range that contains both."),
     ("rate", "v, t", "DOUBLE", "The increase of a counter per second."),
     ("regexp_count", "str, regexp [, start [, flags]]", "INT", "The number of matches of a regular expression."),
     (
@@ -431,7 +442,11 @@ pub(super) const NOTES: [FunctionNote; 174] = [
     ("to_number", "text, pattern", "DECIMAL", "The number that a text in PostgreSQL's patterns stands for."),
     ("trim_array", "array, n", "the array's type", "The array without its last n elements."),
     ("trunc", "x [, places]", "DECIMAL or DOUBLE or REAL", "A number, cut off after a number of digits."),
+    ("tsrange", BOUNDS, "TSRANGE", "The range of times between two of them, or the one that a text writes."),
+    ("tstzrange", BOUNDS, "TSTZRANGE", "The same as tsrange, for times with a zone: the texts end in +00."),
     ("unistr", "text", "TEXT", "The text with the characters of escapes such as \\0061."),
+    ("upper_inc", "range", "BOOLEAN", "Whether a range contains its upper bound."),
+    ("upper_inf", "range", "BOOLEAN", "Whether a range has no upper bound."),
     ("version", "", "TEXT", "PostgreSQL's version that the server speaks, and atsdb's own."),
     (
         "width_bucket",

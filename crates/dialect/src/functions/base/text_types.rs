@@ -1,5 +1,5 @@
-//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses or labels of an enumerated
-//! type for SQL. The metadata of a field marks them, for columns as well as for results of functions.
+//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, ranges or labels of an
+//! enumerated type for SQL. The metadata of a field marks them, for columns as well as for results of functions.
 
 use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
 use atsdb_core::{ColumnType, Enumeration};
@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 /// The key in the metadata of a field of texts whose value is the name of an [`AddressType`]. Only results have it.
 const ADDRESS_KEY: &str = "atsdb.address";
+
+/// The key in the metadata of a field of texts whose value is the name of a [`RangeType`]. Only results have it.
+const RANGE_KEY: &str = "atsdb.range";
 
 /// A type of network addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,6 +42,67 @@ impl AddressType {
     }
 }
 
+/// A type of ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RangeType {
+    /// Ranges of days.
+    Date,
+    /// Ranges of integers of 32 bits.
+    Int4,
+    /// Ranges of integers of 64 bits.
+    Int8,
+    /// Ranges of decimals.
+    Num,
+    /// Ranges of times without a zone.
+    Ts,
+    /// Ranges of times with a zone.
+    Tstz,
+}
+
+impl RangeType {
+    /// All types of ranges.
+    pub const ALL: [Self; 6] = [Self::Date, Self::Int4, Self::Int8, Self::Num, Self::Ts, Self::Tstz];
+
+    /// The name of the type in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Date => "daterange",
+            Self::Int4 => "int4range",
+            Self::Int8 => "int8range",
+            Self::Num => "numrange",
+            Self::Ts => "tsrange",
+            Self::Tstz => "tstzrange",
+        }
+    }
+
+    /// The name of the type of the values within ranges.
+    pub fn element_name(self) -> &'static str {
+        match self {
+            Self::Date => "date",
+            Self::Int4 => "integer",
+            Self::Int8 => "bigint",
+            Self::Num => "numeric",
+            Self::Ts => "timestamp",
+            Self::Tstz => "timestamp with time zone",
+        }
+    }
+
+    /// Whether each value has a next one, so that a range has one form: `[1,5)`.
+    pub fn is_discrete(self) -> bool {
+        matches!(self, Self::Date | Self::Int4 | Self::Int8)
+    }
+
+    /// The type with a name in either case.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|of| name.eq_ignore_ascii_case(of.name()))
+    }
+
+    /// The type of the ranges of a field of results.
+    pub fn of(field: &Field) -> Option<Self> {
+        Self::of_name(field.metadata().get(RANGE_KEY).filter(|_| field.data_type().is_string())?)
+    }
+}
+
 /// A type whose values are texts for DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TextType {
@@ -52,6 +116,8 @@ pub enum TextType {
     Enum(Arc<Enumeration>),
     /// A network address.
     Address(AddressType),
+    /// A range.
+    Range(RangeType),
 }
 
 impl TextType {
@@ -60,10 +126,11 @@ impl TextType {
         match declared_type(field) {
             Some(ColumnType::Uuid) => Some(Self::Uuid),
             Some(ColumnType::Json) => Some(if is_jsonb(field) { Self::Jsonb } else { Self::Json }),
-            _ => match AddressType::of(field) {
-                Some(of) => Some(Self::Address(of)),
-                None => enumeration_of(field).map(|of| Self::Enum(Arc::new(of))),
-            },
+            _ => {
+                let address = AddressType::of(field).map(Self::Address);
+                let range = RangeType::of(field).map(Self::Range);
+                address.or(range).or_else(|| enumeration_of(field).map(|of| Self::Enum(Arc::new(of))))
+            }
         }
     }
 
@@ -81,7 +148,7 @@ impl TextType {
     pub fn enumeration(self) -> Option<Arc<Enumeration>> {
         match self {
             Self::Enum(of) => Some(of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Range(_) => None,
         }
     }
 
@@ -89,13 +156,32 @@ impl TextType {
     pub fn address(&self) -> Option<AddressType> {
         match self {
             Self::Address(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Range(_) | Self::Enum(_) => None,
+        }
+    }
+
+    /// The type of ranges, if it is one.
+    pub fn range(&self) -> Option<RangeType> {
+        match self {
+            Self::Range(of) => Some(*of),
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Enum(_) => None,
         }
     }
 
     /// Whether values have another order than their texts.
     pub fn has_own_order(&self) -> bool {
-        matches!(self, Self::Enum(_) | Self::Address(_))
+        matches!(self, Self::Enum(_)) || self.excludes_texts()
+    }
+
+    /// Whether values are never looked for among texts or united with them, since a text may write them in several
+    /// ways.
+    pub fn excludes_texts(&self) -> bool {
+        matches!(self, Self::Address(_) | Self::Range(_))
+    }
+
+    /// Whether equal values may have different texts: `[1.0,2)` and `[1,2)`.
+    pub fn has_several_texts(&self) -> bool {
+        *self == Self::Range(RangeType::Num)
     }
 
     /// A nullable field of values of this type.
@@ -111,6 +197,7 @@ impl TextType {
             Self::Jsonb => jsonb_field(field),
             Self::Enum(of) => enumeration_field(field, of),
             Self::Address(of) => field.with_metadata(HashMap::from([(ADDRESS_KEY.to_owned(), of.name().to_owned())])),
+            Self::Range(of) => field.with_metadata(HashMap::from([(RANGE_KEY.to_owned(), of.name().to_owned())])),
         }
     }
 }

@@ -6,6 +6,8 @@ use crate::functions::addresses::functions::{AddressCall, address_function};
 use crate::functions::base::plain::{Plain, Returns};
 use crate::functions::base::text_types::TextType;
 use crate::functions::json::read::{json_of, jsonb_of};
+use crate::functions::ranges::calls::RangeCall;
+use crate::functions::ranges::functions::{self as ranges, range_function};
 use atsdb_codec::is_json_list;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::compute::cast;
@@ -139,8 +141,8 @@ pub fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The functions that declare the type of a value and return the value.
-pub const DECLARATIONS: [&str; 7] =
-    [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED, "declared_inet", "declared_cidr"];
+pub const DECLARATIONS: [&str; 8] =
+    [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED, "declared_inet", "declared_cidr", ranges::DECLARED];
 
 const UUID: &str = "declared_uuid";
 const JSON: &str = "declared_json";
@@ -155,6 +157,7 @@ pub fn declaration(of: TextType) -> ScalarUDF {
         TextType::Jsonb => JSONB,
         TextType::Enum(of) => return enum_call(EnumCall::Declare, &of),
         TextType::Address(of) => return address_function(AddressCall::Declare(of)),
+        TextType::Range(of) => return range_function(RangeCall::Declare, Some(of)),
     };
     Plain::variadic(name, DataType::Utf8, same).returning(Returns::Declared(of)).udf()
 }
@@ -186,6 +189,7 @@ pub fn reading(of: TextType) -> ScalarUDF {
         TextType::Jsonb => jsonb_of(),
         TextType::Enum(of) => enum_call(EnumCall::Read, &of),
         TextType::Address(of) => address_function(AddressCall::Read(of)),
+        TextType::Range(of) => range_function(RangeCall::Construct, Some(of)),
     }
 }
 

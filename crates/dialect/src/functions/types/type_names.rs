@@ -44,8 +44,10 @@ pub fn type_name(field: &Field) -> String {
         let name = quoted(&of.type_name.name);
         return of.type_name.schema.as_ref().map_or(name.clone(), |schema| format!("{}.{name}", quoted(schema)));
     }
-    if let Some(of) = TextType::of(field).and_then(|of| of.address()) {
-        return of.name().to_owned();
+    match TextType::of(field) {
+        Some(TextType::Address(of)) => return of.name().to_owned(),
+        Some(TextType::Range(of)) => return of.name().to_owned(),
+        _ => {}
     }
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),

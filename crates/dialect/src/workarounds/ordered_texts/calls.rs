@@ -1,22 +1,25 @@
 //! Functions of values with an order of their own. `min`, `max`, `greatest` and `least` follow that order, and so do
-//! the keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses. All others
-//! do not exist for these values, as in PostgreSQL, where they take texts.
+//! the keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses and ranges.
+//! All others do not exist for these values, as in PostgreSQL, where they take texts.
 
 use super::comparison::{settle, settle_as};
 use super::own_order::{
-    address_type_of, described, name_of_type, of_order_key, ordered_type_of, rank_keys, require_common_type, shown_name,
+    address_type_of, described, name_of_type, of_order_key, ordered_type_of, range_type_of, rank_keys,
+    require_common_type, shown_name,
 };
 use crate::functions::addresses::extremes::extreme_address;
 use crate::functions::addresses::functions::function_of_type;
-use crate::functions::base::text_types::{AddressType, TextType};
-use crate::functions::types::declared::FIRST_VALUES;
+use crate::functions::base::text_types::{AddressType, RangeType, TextType};
+use crate::functions::ranges::calls::RangeCall;
+use crate::functions::ranges::functions::{bound_function, function_of_ranges, places_of_ranges, range_function};
+use crate::functions::types::declared::{FIRST_VALUES, is_untyped};
 use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionDefinition};
-use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, Operator, ScalarUDF};
 use std::sync::Arc;
 
 /// Functions of values of any type whose results are no values of that type.
@@ -57,7 +60,7 @@ const OF_ANY_TYPE: [&str; 30] = [
 const COUNTING: [&str; 2] = ["count", "approx_distinct"];
 
 /// Aggregate and window functions that return one of their values.
-const CHOOSING: [&str; 8] = ["min", "max", "lag", "lead", "first_value", "last_value", "first", "last"];
+const CHOOSING: [&str; 6] = ["lag", "lead", "first_value", "last_value", "first", "last"];
 
 pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
@@ -72,12 +75,12 @@ fn first_type(args: &[Expr], schema: &DFSchema) -> Option<TextType> {
     args.iter().find_map(|arg| ordered_type_of(arg, schema))
 }
 
-/// `min` or `max` in the order of a type; `None` for a type whose texts have its order.
+/// `min` or `max` in the order of a type; `None` for a type that does not have them.
 fn extreme_of(name: &str, of: &TextType) -> Option<Arc<AggregateUDF>> {
     match of {
         TextType::Enum(of) => Some(extreme_label(name == "max", of)),
         TextType::Address(of) => Some(extreme_address(name == "max", *of)),
-        TextType::Uuid | TextType::Json | TextType::Jsonb => None,
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) => None,
     }
 }
 
@@ -112,6 +115,13 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
         let call = function.call(call.args);
         return Ok(if is_same { Transformed::no(call) } else { Transformed::yes(call) });
     }
+    if let TextType::Range(of) = of
+        && let Some(function) = range_function_of(&call, of, schema)?
+    {
+        let is_same = function == *call.func;
+        let call = function.call(call.args);
+        return Ok(if is_same { Transformed::no(call) } else { Transformed::yes(call) });
+    }
     match name.as_str() {
         "greatest" | "least" => {
             // An `inet` among networks makes all of them addresses.
@@ -127,9 +137,9 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
                     settle(std::iter::once(element).chain(&mut array.args).collect(), Operator::Eq, schema)?
                 }
                 [_, element] if name == "array_has" => {
-                    // The elements are texts, which may write an address in several ways.
-                    if let Some(of) = address_type_of(element, schema) {
-                        let what = format!("ANY of an array of texts beside the type {}", of.name());
+                    // The elements are texts, which may write a value in several ways.
+                    if let Some(of) = ordered_type_of(element, schema).filter(TextType::excludes_texts) {
+                        let what = format!("ANY of an array of texts beside {}", described(&of));
                         return Err(external(not_supported(what).with_hint("write x IN ('10.0.0.1', '::1')")));
                     }
                     false
@@ -149,17 +159,40 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
     }
 }
 
+/// The function of ranges that a call means, whose arguments contain ranges of this type. `None` if it is another one.
+fn range_function_of(call: &ScalarFunction, of: RangeType, schema: &DFSchema) -> Result<Option<ScalarUDF>> {
+    if let Some(function) = function_of_ranges(&call.func, of) {
+        return Ok(Some(function));
+    }
+    let chosen = match call.func.name() {
+        "greatest" => RangeCall::Greatest,
+        "least" => RangeCall::Least,
+        "nullif" => RangeCall::NullIf,
+        name => {
+            let fields = call.args.iter().map(|arg| Ok(arg.to_field(schema)?.1)).collect::<Result<Vec<_>>>()?;
+            let places = call.args.first().and_then(|range| places_of_ranges(range, schema));
+            return Ok(bound_function(name, &fields, places));
+        }
+    };
+    let same_type = |arg: &Expr| is_untyped(arg) || range_type_of(arg, schema) == Some(of);
+    if !call.args.iter().all(same_type) {
+        return Err(no_function(call.func.name(), &call.args, schema));
+    }
+    Ok(Some(range_function(chosen, Some(of))))
+}
+
 fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut is_changed = rank_keys(call.params.order_by.iter_mut(), schema)?;
     let name = call.func.name().to_owned();
     if let Some(of) = first_type(&call.params.args, schema) {
         match name.as_str() {
-            "min" | "max" => {
-                if let Some(extreme) = extreme_of(&name, &of) {
+            "min" | "max" => match extreme_of(&name, &of) {
+                Some(extreme) => {
                     call.func = extreme;
                     is_changed = true;
                 }
-            }
+                None => return Err(no_function(&name, &call.params.args, schema)),
+            },
             "array_agg" => return Err(no_array(&of)),
             counting if COUNTING.contains(&counting) => {}
             choosing if CHOOSING.contains(&choosing) => {
@@ -177,12 +210,13 @@ fn window(mut call: WindowFunction, schema: &DFSchema) -> Result<Transformed<Exp
     let name = call.fun.name().to_owned();
     if let Some(of) = first_type(&call.params.args, schema) {
         match name.as_str() {
-            "min" | "max" => {
-                if let Some(extreme) = extreme_of(&name, &of) {
+            "min" | "max" => match extreme_of(&name, &of) {
+                Some(extreme) => {
                     call.fun = WindowFunctionDefinition::AggregateUDF(extreme);
                     is_changed = true;
                 }
-            }
+                None => return Err(no_function(&name, &call.params.args, schema)),
+            },
             "array_agg" => return Err(no_array(&of)),
             counting if COUNTING.contains(&counting) => {}
             choosing if CHOOSING.contains(&choosing) || choosing == "nth_value" => {
@@ -214,7 +248,7 @@ fn require_type(call: &Expr, of: &TextType, name: &str, schema: &DFSchema) -> Re
 fn no_function(name: &str, args: &[Expr], schema: &DFSchema) -> DataFusionError {
     let types: Vec<String> = args.iter().map(|arg| name_of_type(arg, schema)).collect();
     let error = sql_error(format!("function {name}({}) does not exist", types.join(", ")));
-    external(error.with_hint("labels of an enumerated type and addresses are not texts: write CAST(x AS TEXT)"))
+    external(error.with_hint("labels of an enumerated type, addresses and ranges are not texts: write CAST(x AS TEXT)"))
 }
 
 fn no_array(of: &TextType) -> DataFusionError {

@@ -1,6 +1,7 @@
 //! Operators between values with an order of their own. A constant beside such a value is read as one. Where the order
 //! matters, the keys of values are compared. Other operators than comparisons and `||` do not exist for labels; those
-//! of addresses have been [planned](super::address_operands). Networks and addresses are compared as addresses.
+//! of [addresses](super::address_operands) and of [ranges](super::range_operands) have been planned. Networks and
+//! addresses are compared as addresses.
 
 use super::own_order::{
     address_type_of, described, name_of_type, no_operator, order_key, ordered_type_of, require_common_type, shown_name,
@@ -8,6 +9,7 @@ use super::own_order::{
 use crate::functions::addresses::address_text::{read, written};
 use crate::functions::addresses::functions::{AddressCall, address_function};
 use crate::functions::base::text_types::{AddressType, TextType};
+use crate::functions::ranges::range_text;
 use crate::functions::types::declared::reading;
 use crate::functions::types::type_names::name_of;
 use crate::text::datafusion_errors::external;
@@ -58,7 +60,7 @@ pub(super) fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<E
         }
         Expr::SetComparison(SetComparison { expr, op, subquery, .. }) => {
             let of = ordered_type_of(expr, schema);
-            if of.as_ref().is_none_or(|of| of.address().is_some()) {
+            if of.as_ref().is_none_or(TextType::excludes_texts) {
                 require_members(expr, subquery, schema)?;
             }
             if let Some(of) = of
@@ -104,7 +106,7 @@ fn require_members(value: &Expr, query: &Subquery, schema: &DFSchema) -> Result<
     };
     for (value, member) in values.iter().zip(members) {
         let of = ordered_type_of(value, schema);
-        let may_differ = |of: &Option<TextType>| of.as_ref().is_none_or(|of| of.address().is_none());
+        let may_differ = |of: &Option<TextType>| of.as_ref().is_none_or(|of| !of.excludes_texts());
         // A label may be looked for among texts.
         if of != member && !(of.is_none() && may_differ(&member)) {
             let name = |of: &Option<TextType>| of.as_ref().map_or("text", shown_name).to_owned();
@@ -156,6 +158,7 @@ pub(super) fn settle(exprs: Vec<&mut Expr>, operator: Operator, schema: &DFSchem
 /// Settles expressions that become values of a type. Returns whether something changed.
 pub(super) fn settle_as(of: &TextType, exprs: Vec<&mut Expr>, operator: Operator, schema: &DFSchema) -> Result<bool> {
     let is_ordered = matches!(operator, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq);
+    let has_key = is_ordered || of.has_several_texts();
     let types: Vec<String> = exprs.iter().map(|expr| name_of_type(expr, schema)).collect();
     let mut is_changed = false;
     for expr in exprs {
@@ -175,9 +178,9 @@ pub(super) fn settle_as(of: &TextType, exprs: Vec<&mut Expr>, operator: Operator
                 }
             },
         };
-        let is_kept = own.as_ref() == Some(of) || (is_constant && of.address().is_none());
-        is_changed |= is_ordered || !is_kept;
-        *expr = if is_ordered { order_key(of, value) } else { value };
+        let is_kept = own.as_ref() == Some(of) || (is_constant && !of.excludes_texts());
+        is_changed |= has_key || !is_kept;
+        *expr = if has_key { order_key(of, value) } else { value };
     }
     Ok(is_changed)
 }
@@ -204,6 +207,7 @@ fn text_of_constant(text: String, of: &TextType) -> atsdb_core::Result<String> {
     match of {
         TextType::Enum(of) => of.require(&text).map(|()| text),
         TextType::Address(of) => Ok(written(read(&text, *of)?, *of)),
+        TextType::Range(of) => Ok(range_text::written(range_text::read(&text, *of)?, *of)),
         TextType::Uuid | TextType::Json | TextType::Jsonb => Ok(text),
     }
 }

@@ -1,7 +1,9 @@
 //! Expressions whose values have an order of their own: their types, and the keys by which they are sorted.
 
 use crate::functions::addresses::functions::{AddressCall, address_function};
-use crate::functions::base::text_types::{AddressType, TextType};
+use crate::functions::base::text_types::{AddressType, RangeType, TextType};
+use crate::functions::ranges::calls::RangeCall;
+use crate::functions::ranges::functions::range_function;
 use crate::functions::types::declared::{is_untyped, text_type_of};
 use crate::functions::types::enumerations::{EnumCall, enum_call};
 use crate::functions::types::type_names::type_name;
@@ -18,6 +20,11 @@ pub(super) fn ordered_type_of(expr: &Expr, schema: &DFSchema) -> Option<TextType
     text_type_of(expr, schema).filter(TextType::has_own_order)
 }
 
+/// The type of an expression's values, if they are ranges.
+pub(super) fn range_type_of(expr: &Expr, schema: &DFSchema) -> Option<RangeType> {
+    text_type_of(expr, schema)?.range()
+}
+
 /// The type of an expression's values, if they are addresses.
 pub(super) fn address_type_of(expr: &Expr, schema: &DFSchema) -> Option<AddressType> {
     text_type_of(expr, schema)?.address()
@@ -28,6 +35,7 @@ pub(super) fn shown_name(of: &TextType) -> &str {
     match of {
         TextType::Enum(of) => of.shown_name(),
         TextType::Address(of) => of.name(),
+        TextType::Range(of) => of.name(),
         TextType::Uuid => "uuid",
         TextType::Json => "json",
         TextType::Jsonb => "jsonb",
@@ -42,21 +50,23 @@ pub(super) fn described(of: &TextType) -> String {
     }
 }
 
-/// The key of a value in the order of its type: the position of a label, or the bytes of an address.
+/// The key of a value in the order of its type: the position of a label, or the bytes of an address or
+/// range.
 pub(super) fn order_key(of: &TextType, value: Expr) -> Expr {
     match of {
         TextType::Enum(of) => enum_call(EnumCall::Rank, of).call(vec![value]),
         TextType::Address(_) => address_function(AddressCall::Key).call(vec![value]),
+        TextType::Range(of) => range_function(RangeCall::Key, Some(*of)).call(vec![value]),
         TextType::Uuid | TextType::Json | TextType::Jsonb => value,
     }
 }
 
-/// The value with a key.
+/// The value with a key. Ranges are chosen by functions of their own.
 pub(super) fn of_order_key(of: &TextType, key: Expr) -> Expr {
     match of {
         TextType::Enum(of) => enum_call(EnumCall::Label, of).call(vec![key]),
         TextType::Address(of) => address_function(AddressCall::OfKey(*of)).call(vec![key]),
-        TextType::Uuid | TextType::Json | TextType::Jsonb => key,
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) => key,
     }
 }
 
@@ -112,10 +122,11 @@ pub(super) fn no_common_type(what: &str, left: &str, right: &str) -> DataFusionE
     external(error.with_hint(format!("cast both to one type, as in CAST(x AS {})", left.to_uppercase())))
 }
 
-/// Refuses results of several types, which would be texts, if one of them is that of addresses.
+/// Refuses results of several types, which would be texts, if one of them excludes texts.
 pub(super) fn require_common_type(what: &str, results: &[&Expr], schema: &DFSchema) -> Result<()> {
     let typed: Vec<&&Expr> = results.iter().filter(|result| !is_untyped(result)).collect();
-    let Some(first) = typed.iter().find(|result| address_type_of(result, schema).is_some()) else { return Ok(()) };
+    let first = typed.iter().find(|result| text_type_of(result, schema).is_some_and(|of| of.excludes_texts()));
+    let Some(first) = first else { return Ok(()) };
     let of = text_type_of(first, schema);
     match typed.iter().find(|result| text_type_of(result, schema) != of) {
         Some(other) => Err(no_common_type(what, &name_of_type(first, schema), &name_of_type(other, schema))),

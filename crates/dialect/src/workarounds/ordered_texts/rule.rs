@@ -58,12 +58,12 @@ impl AnalyzerRule for OrderedTexts {
     }
 }
 
-/// Refuses columns that are united or joined by equal texts where some of them are addresses and others of another
-/// type.
+/// Refuses columns that are united or joined by equal texts where some of them are addresses or ranges and others of
+/// another type.
 fn require_one_type(plan: &LogicalPlan) -> Result<()> {
     let differ = |left: &Option<TextType>, right: &Option<TextType>| {
-        let has_address = [left, right].into_iter().flatten().any(|of| of.address().is_some());
-        has_address && left != right
+        let excludes_texts = [left, right].into_iter().flatten().any(TextType::excludes_texts);
+        excludes_texts && left != right
     };
     let name = |of: &Option<TextType>| of.as_ref().map_or("text", shown_name).to_owned();
     match plan {

@@ -1,16 +1,17 @@
 //! `upper`, `lower` and `initcap` replace each letter by one letter, as in PostgreSQL: `upper('ß')` is `ß`, and
 //! `lower('ΑΣ')` is `ασ`. DataFusion uses Rust's rules for whole texts, by which a letter may become several, and the
-//! last letter of a word another one than inside it.
+//! last letter of a word another one than inside it. Of a range, `upper` and `lower` are its bounds.
 //!
 //! No upstream issue known.
 
 use crate::functions::base::of_inner::of_inner;
+use crate::functions::ranges::functions::bound_function;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::execution::context::SessionContext;
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
+use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
 /// Replaces the functions.
@@ -101,7 +102,17 @@ impl Cased {
 impl ScalarUDFImpl for Cased {
     of_inner!(name, aliases, signature, coerce_types, return_type, documentation);
 
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match bound_function(self.name(), args.arg_fields, None) {
+            Some(bound) => bound.return_field_from_args(args),
+            None => self.inner.return_field_from_args(args),
+        }
+    }
+
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(bound) = bound_function(self.name(), &args.arg_fields, None) {
+            return bound.invoke_with_args(args);
+        }
         let cased = match args.args.first() {
             Some(ColumnarValue::Array(array)) => self.cased(array)?.map(ColumnarValue::Array),
             Some(ColumnarValue::Scalar(value)) => match self.cased(&value.to_array()?)? {

@@ -2,7 +2,7 @@
 
 use super::calendar::{EPOCH_DAYS, EPOCH_US};
 use super::cells::{Cell, Cells};
-use super::{known, numeric, text};
+use super::{known, numeric, ranges, text};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
 use atsdb::uuid_text;
@@ -41,6 +41,7 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
             let address = address_bytes(text, type_id == known::CIDR);
             out.extend(address.ok_or_else(|| super::input::invalid(type_id, text))?);
         }
+        Cell::Text(text) if known::bounds_of(type_id).is_some() => push_range(out, type_id, text)?,
         Cell::Text(text) if type_id == known::JSONB => {
             out.push(known::JSONB_VERSION);
             out.extend(text.as_bytes());
@@ -89,6 +90,25 @@ fn address_bytes(text: &str, is_cidr: bool) -> Option<Vec<u8>> {
     };
     let bits = mask.map_or(Some(bits), |mask| mask.parse::<u8>().ok().filter(|mask| *mask <= bits))?;
     Some([vec![family, bits, u8::from(is_cidr), length], octets].concat())
+}
+
+/// Appends a range: its flags, and each bound that it has, with its length before it.
+fn push_range(out: &mut Vec<u8>, type_id: u32, text: &str) -> Result<(), PgError> {
+    let invalid = || super::input::invalid(type_id, text);
+    let bound_type = known::bounds_of(type_id).ok_or_else(invalid)?;
+    let (flags, bounds) = ranges::flags_and_bounds(text).ok_or_else(invalid)?;
+    out.push(flags);
+    for bound in bounds {
+        if bound_type == known::NUMERIC {
+            // As text, it has all its digits.
+            push_value(out, |out| push(out, bound_type, &Cell::Numeric(bound.to_owned())))?;
+            continue;
+        }
+        let value = super::input::of_text(bound_type, bound)?;
+        let array = value.to_array().map_err(|error| PgError::error("XX000", error.to_string()))?;
+        push_value(out, |out| push(out, bound_type, &Cells::new(&array).get(0)))?;
+    }
+    Ok(())
 }
 
 /// Appends an array of one dimension, whose elements are numbered from `first`. Without elements it has no dimension,
@@ -222,6 +242,30 @@ mod tests {
         for text in ["10.1.2.3/33", "10.1.2/8", "::1/", "x"] {
             assert_eq!(push(&mut Vec::new(), known::INET, &Cell::Text(text)).unwrap_err().code, "22P02", "{text}");
         }
+    }
+
+    #[test]
+    fn ranges_have_postgresqls_bytes() {
+        let int4 = |flags: u8, bounds: &[i32]| {
+            let bounds = bounds.iter().flat_map(|bound| [4_i32.to_be_bytes(), bound.to_be_bytes()].concat());
+            [flags].into_iter().chain(bounds).collect::<Vec<u8>>()
+        };
+        let ten_days = [0, 0, 0, 4, 0, 0, 0, 10];
+        let second = [0, 0, 0, 8, 0, 0, 0, 0, 0, 0x0f, 0x42, 0x40];
+        let half = [0, 0, 0, 10, 0, 1, 255, 255, 0, 0, 0, 1, 0x13, 0x88];
+        for (type_id, text, expected) in [
+            (3904, "empty", vec![1]),
+            (3904, "[1,5)", int4(2, &[1, 5])),
+            (3904, "(,-1)", int4(8, &[-1])),
+            (3904, "(,)", vec![0x18]),
+            (3912, "[2000-01-11,)", [vec![0x12], ten_days.to_vec()].concat()),
+            (3908, "(,\"2000-01-01 00:00:01\"]", [vec![0x0c], second.to_vec()].concat()),
+            (3910, "[\"2000-01-01 00:00:01+00\",)", [vec![0x12], second.to_vec()].concat()),
+            (3906, "(,0.5]", [vec![0x0c], half.to_vec()].concat()),
+        ] {
+            assert_eq!(bytes(type_id, &Cell::Text(text)), expected, "{text}");
+        }
+        assert_eq!(push(&mut Vec::new(), 3904, &Cell::Text("[1")).unwrap_err().code, "22P02");
     }
 
     #[test]

@@ -108,7 +108,8 @@ pub(in crate::pg) fn out_of_range(type_id: u32, text: &str) -> PgError {
     PgError::error("22003", format!("value \"{text}\" is out of range for type {name}"))
 }
 
-fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
+/// A value that is given as text.
+pub(super) fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> {
     let trimmed = text.trim();
     let integer = || match trimmed.parse::<i128>() {
         Ok(value) => Ok(value),

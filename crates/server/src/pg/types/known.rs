@@ -2,7 +2,7 @@
 
 use super::enumerations;
 use arrow::datatypes::{DataType, Field};
-use atsdb::sql::{AddressType, TextForm};
+use atsdb::sql::{AddressType, RangeType, TextForm};
 use atsdb::{ColumnType, ElementType, TextLength};
 
 /// A type of PostgreSQL.
@@ -58,6 +58,12 @@ const CSTRING: u32 = 2275;
 pub(in crate::pg) const UUID: u32 = 2950;
 pub(in crate::pg) const UUID_ARRAY: u32 = 2951;
 pub(in crate::pg) const JSONB: u32 = 3802;
+const INT4RANGE: u32 = 3904;
+const NUMRANGE: u32 = 3906;
+const TSRANGE: u32 = 3908;
+const TSTZRANGE: u32 = 3910;
+const DATERANGE: u32 = 3912;
+const INT8RANGE: u32 = 3926;
 pub(in crate::pg) const REGNAMESPACE: u32 = 4089;
 pub(in crate::pg) const REGROLE: u32 = 4096;
 /// The version of the binary form of `jsonb`, which stands before its text.
@@ -75,7 +81,7 @@ const fn plain(
 }
 
 /// The types that are not arrays.
-pub(in crate::pg) const TYPES: [PgType; 47] = [
+pub(in crate::pg) const TYPES: [PgType; 53] = [
     plain(BOOL, "bool", "boolean", 1, 'B', (1000, "_bool")),
     plain(BYTEA, "bytea", "bytea", -1, 'U', (1001, "_bytea")),
     plain(CHAR, "char", "\"char\"", 1, 'Z', (1002, "_char")),
@@ -123,6 +129,12 @@ pub(in crate::pg) const TYPES: [PgType; 47] = [
     plain(2279, "trigger", "trigger", 4, 'P', (0, "")),
     plain(UUID, "uuid", "uuid", 16, 'U', (UUID_ARRAY, "_uuid")),
     plain(JSONB, "jsonb", "jsonb", -1, 'U', (3807, "_jsonb")),
+    plain(INT4RANGE, "int4range", "int4range", -1, 'R', (3905, "_int4range")),
+    plain(NUMRANGE, "numrange", "numrange", -1, 'R', (3907, "_numrange")),
+    plain(TSRANGE, "tsrange", "tsrange", -1, 'R', (3909, "_tsrange")),
+    plain(TSTZRANGE, "tstzrange", "tstzrange", -1, 'R', (3911, "_tstzrange")),
+    plain(DATERANGE, "daterange", "daterange", -1, 'R', (3913, "_daterange")),
+    plain(INT8RANGE, "int8range", "int8range", -1, 'R', (3927, "_int8range")),
 ];
 
 /// Whether values of a type are numbers of objects that are written by their names: `regclass` and similar types.
@@ -144,6 +156,19 @@ pub(in crate::pg) fn by_id(id: u32) -> Option<&'static PgType> {
 /// The type of the elements of the arrays of this type.
 pub(in crate::pg) fn element_of(array: u32) -> Option<&'static PgType> {
     TYPES.iter().find(|known| known.array == array && array != 0)
+}
+
+/// The type of the values within ranges of this type.
+pub(in crate::pg) fn bounds_of(range: u32) -> Option<u32> {
+    Some(match range {
+        DATERANGE => DATE,
+        INT4RANGE => INT4,
+        INT8RANGE => INT8,
+        NUMRANGE => NUMERIC,
+        TSRANGE => TIMESTAMP,
+        TSTZRANGE => TIMESTAMPTZ,
+        _ => return None,
+    })
 }
 
 /// The type of the elements of arrays and vectors of this type, and the number of the first one.
@@ -197,6 +222,16 @@ pub(in crate::pg) fn of_field(field: &Field) -> u32 {
         return match of {
             AddressType::Inet => INET,
             AddressType::Cidr => CIDR,
+        };
+    }
+    if let Some(of) = RangeType::of(field) {
+        return match of {
+            RangeType::Date => DATERANGE,
+            RangeType::Int4 => INT4RANGE,
+            RangeType::Int8 => INT8RANGE,
+            RangeType::Num => NUMRANGE,
+            RangeType::Ts => TSRANGE,
+            RangeType::Tstz => TSTZRANGE,
         };
     }
     match atsdb::declared_type(field) {

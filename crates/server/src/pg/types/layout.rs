@@ -20,6 +20,7 @@ pub(in crate::pg) fn alignment_of(id: u32) -> &'static str {
         known::INT2 | TID => "s",
         known::INT8 | known::FLOAT8 | known::TIME | known::TIMESTAMP | known::TIMESTAMPTZ | known::INTERVAL => "d",
         TIMETZ | known::RECORD | ANYARRAY => "d",
+        range if known::bounds_of(range).is_some_and(|bound| alignment_of(bound) == "d") => "d",
         _ => "i",
     }
 }

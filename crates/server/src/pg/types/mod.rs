@@ -14,4 +14,5 @@ pub(in crate::pg) mod known;
 pub(in crate::pg) mod layout;
 pub(in crate::pg) mod modifiers;
 pub(in crate::pg) mod numeric;
+mod ranges;
 pub(in crate::pg) mod text;

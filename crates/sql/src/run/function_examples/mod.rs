@@ -9,11 +9,12 @@ use super::function_kind::FunctionKind;
 use std::collections::BTreeMap;
 
 /// The examples by the kind of their functions.
-const TEXTS: [(FunctionKind, &str); 12] = [
+const TEXTS: [(FunctionKind, &str); 13] = [
     (FunctionKind::Scalar, include_str!("addresses.txt")),
     (FunctionKind::Scalar, include_str!("arrays.txt")),
     (FunctionKind::Scalar, include_str!("json.txt")),
     (FunctionKind::Scalar, include_str!("math.txt")),
+    (FunctionKind::Scalar, include_str!("ranges.txt")),
     (FunctionKind::Scalar, include_str!("series.txt")),
     (FunctionKind::Scalar, include_str!("session.txt")),
     (FunctionKind::Scalar, include_str!("text.txt")),

@@ -1,12 +1,12 @@
-//! JSON, UUIDs and network addresses, which DataFusion has no types for: casts to them check the text, and operators of
-//! JSON are calls.
-//! The parser lets these operators bind looser than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has
-//! one of these types in a row, its other rows are cast to it, which DataFusion does not do.
+//! JSON, UUIDs, network addresses and ranges, which DataFusion has no types for: casts to them check the text, and
+//! operators of JSON are calls. The parser lets these operators and some of ranges bind looser than comparisons, and
+//! PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows are cast to it, which
+//! DataFusion does not do.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
-use crate::functions::base::text_types::AddressType;
+use crate::functions::base::text_types::{AddressType, RangeType};
 use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
@@ -33,7 +33,8 @@ const OF_OTHER_TYPES: [&str; 15] = [
     "jsonb_array_elements_text",
 ];
 
-/// Rewrites a cast to JSON, to a UUID or to an address, or an operator of JSON, when what is in it has been rewritten.
+/// Rewrites a cast to JSON, to a UUID, to an address or to a range, or an operator of JSON, when what is in it has been
+/// rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
@@ -46,14 +47,19 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
                 call_of("uuids_of", vec![expr.as_ref().clone()])?
             }
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if address_type(element).is_some() => {
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _))
+                if address_type(element).is_some() || range_type(element).is_some() =>
+            {
                 return Err(not_supported(format_args!("an array of the type {element}"))
                     .with_hint("use an array of texts: TEXT[]"));
             }
             other => match address_type(other) {
                 Some(AddressType::Inet) => call_of("inet_of", vec![expr.as_ref().clone()])?,
                 Some(AddressType::Cidr) => call_of("cidr_of", vec![expr.as_ref().clone()])?,
-                None => return Ok(()),
+                None => match range_type(other) {
+                    Some(of) => call_of(of.name(), vec![expr.as_ref().clone()])?,
+                    None => return Ok(()),
+                },
             },
         },
         Expr::TypedString(typed) => {
@@ -128,13 +134,23 @@ fn address_type(of: &DataType) -> Option<AddressType> {
     }
 }
 
-/// The type of an expression that is known to be a UUID, JSON or an address.
+/// The type of ranges that a type's name means.
+fn range_type(of: &DataType) -> Option<RangeType> {
+    match of {
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => RangeType::of_name(&name.to_string()),
+        _ => None,
+    }
+}
+
+/// The type of an expression that is known to be a UUID, JSON, an address or a range.
 fn type_of(expr: &Expr) -> Option<DataType> {
     use BinaryOperator as B;
     match expr {
         Expr::Nested(inner) => type_of(inner),
         Expr::Cast { data_type: of @ (DataType::JSON | DataType::JSONB | DataType::Uuid), .. } => Some(of.clone()),
-        Expr::Cast { data_type: of, .. } => address_type(of).map(|_| of.clone()),
+        Expr::Cast { data_type: of, .. } => {
+            (address_type(of).is_some() || range_type(of).is_some()).then(|| of.clone())
+        }
         Expr::TypedString(typed) => match &typed.data_type {
             of @ (DataType::JSON | DataType::JSONB | DataType::Uuid) => Some(of.clone()),
             _ => None,
@@ -160,23 +176,26 @@ fn type_of(expr: &Expr) -> Option<DataType> {
     }
 }
 
-/// Puts the operators of JSON in an expression together as PostgreSQL does, before what is in it is visited.
+/// Puts the operators of JSON and ranges in an expression together as PostgreSQL does, before what is in it is visited.
 pub(crate) fn bind_operators(expr: &mut Expr) {
-    if matches!(expr, Expr::BinaryOp { op, .. } if is_of_json(op)) {
+    if matches!(expr, Expr::BinaryOp { op, .. } if is_loose(op)) {
         *expr = tightened(std::mem::replace(expr, Expr::value(Value::Null)));
     }
 }
 
-fn is_of_json(op: &BinaryOperator) -> bool {
+/// Whether the parser lets an operator bind looser than comparisons, which PostgreSQL does not.
+fn is_loose(op: &BinaryOperator) -> bool {
     use BinaryOperator as B;
+    let is_of_ranges = |name: &str| ["&<", "&>", "-|-"].contains(&name);
     matches!(op, B::Arrow | B::LongArrow | B::HashArrow | B::HashLongArrow | B::HashMinus)
         || matches!(op, B::Question | B::QuestionPipe | B::QuestionAnd | B::AtArrow | B::ArrowAt)
         || matches!(op, B::AtQuestion | B::AtAt)
+        || matches!(op, B::Custom(name) if is_of_ranges(name))
 }
 
 fn tightened(expr: Expr) -> Expr {
     match expr {
-        Expr::BinaryOp { left, op, right } if is_of_json(&op) => bound(tightened(*left), op, *right),
+        Expr::BinaryOp { left, op, right } if is_loose(&op) => bound(tightened(*left), op, *right),
         other => other,
     }
 }

@@ -6,26 +6,32 @@
 use super::words::blank;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-const TYPES: [&str; 21] = [
+const TYPES: [&str; 27] = [
     "bool",
     "bpchar",
     "bytea",
     "date",
+    "daterange",
     "float4",
     "float8",
     "int2",
     "int4",
+    "int4range",
     "int8",
+    "int8range",
     "interval",
     "json",
     "jsonb",
     "name",
     "numeric",
+    "numrange",
     "oid",
     "text",
     "time",
     "timestamp",
     "timestamptz",
+    "tsrange",
+    "tstzrange",
     "uuid",
     "varchar",
 ];

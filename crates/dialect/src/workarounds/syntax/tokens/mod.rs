@@ -12,6 +12,7 @@ pub(crate) mod empty_selects;
 pub(crate) mod merge_words;
 pub(crate) mod nested_queries;
 pub(crate) mod operand_names;
+pub(crate) mod range_words;
 pub(crate) mod row_fields;
 pub(crate) mod statement_words;
 pub(crate) mod texts;

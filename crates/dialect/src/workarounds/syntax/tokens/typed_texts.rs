@@ -1,11 +1,12 @@
-//! `inet '10.0.0.1'` and `name 'a'` are casts, because the parser knows such literals of its own types alone.
+//! `inet '10.0.0.1'`, `int4range '[1,5)'` and `name 'a'` are casts, because the parser knows such literals of its own
+//! types alone.
 //!
 //! No upstream issue known.
 
-use crate::functions::base::text_types::AddressType;
+use crate::functions::base::text_types::{AddressType, RangeType};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Types whose literals the parser does not know, other than those of network addresses.
+/// Types whose literals the parser does not know, other than those of network addresses and ranges.
 const OTHER_TYPES: [&str; 3] = ["bpchar", "name", "oid"];
 
 /// Writes `inet 'x'` as `'x'::inet`.
@@ -31,6 +32,7 @@ fn is_type(token: &Token) -> bool {
     match token {
         Token::Word(word) if word.quote_style.is_none() => {
             AddressType::of_name(&word.value).is_some()
+                || RangeType::of_name(&word.value).is_some()
                 || OTHER_TYPES.iter().any(|name| name.eq_ignore_ascii_case(&word.value))
         }
         _ => false,
@@ -54,6 +56,7 @@ mod tests {
         for (text, expected) in [
             ("inet '10/8' << x", "'10/8'::inet << x"),
             ("a::inet = CIDR'::1'", "a::inet = '::1'::CIDR"),
+            ("int4range '[1,5)' @> 3", "'[1,5)'::int4range @> 3"),
             ("name 'a' = Oid '1'", "'a'::name = '1'::Oid"),
             ("inet, \"inet\" 'x', a::name 'b', t.name 'c'", "inet, \"inet\" 'x', a::name 'b', t.name 'c'"),
         ] {

@@ -87,6 +87,7 @@ impl<'a> Contents<'a> {
             ("pg_catalog", "pg_class") => Ok(classes::classes(self.objects()?)),
             ("pg_catalog", "pg_attribute") => Ok(classes::attributes(self.objects()?)),
             ("pg_catalog", "pg_attrdef") => Ok(classes::defaults(self.objects()?)),
+            ("pg_catalog", "pg_range") => Ok(types::ranges()),
             ("pg_catalog", "pg_enum") => Ok(enumerations::labels(&self.objects()?.enumerations)),
             ("pg_catalog", "pg_type") => Ok(types::types(self.objects()?)),
             ("pg_catalog", "pg_index") => Ok(indexes::indexes(self.objects()?)),

@@ -5,6 +5,7 @@ use super::super::relation::Row;
 use super::super::value::Value;
 use super::roles::OWNER;
 use super::row::row;
+use atsdb::sql::RangeType;
 use std::sync::LazyLock;
 
 /// The functions of a type, with PostgreSQL's numbers: from text, to text, from binary and to binary.
@@ -90,8 +91,14 @@ const OF_TYPES: [(&str, TypeFunctions); 46] = [
     ("regrole", [(4098, "regrolein"), (4092, "regroleout"), (4094, "regrolerecv"), (4095, "regrolesend")]),
 ];
 
+/// The functions of all types of ranges.
+const OF_RANGES: TypeFunctions = [(3834, "range_in"), (3835, "range_out"), (3836, "range_recv"), (3837, "range_send")];
+
 /// The functions of a type.
 pub(super) fn of_type(name: &str) -> TypeFunctions {
+    if RangeType::of_name(name).is_some() {
+        return OF_RANGES;
+    }
     OF_TYPES.iter().find(|(known, _)| *known == name).map_or(OF_ROWS, |(_, functions)| *functions)
 }
 
@@ -149,7 +156,7 @@ fn function_of_sql(line: &str) -> Option<Row> {
 
 /// The rows of the functions of types.
 fn type_functions() -> Vec<Row> {
-    let all = OF_TYPES.iter().map(|(_, functions)| functions).chain([&OF_ARRAYS, &OF_ROWS]).flatten();
+    let all = OF_TYPES.iter().map(|(_, functions)| functions).chain([&OF_ARRAYS, &OF_RANGES, &OF_ROWS]).flatten();
     let mut all: Vec<(i64, &str)> = all.copied().filter(|(number, _)| *number != 0).collect();
     all.sort_unstable();
     all.dedup();

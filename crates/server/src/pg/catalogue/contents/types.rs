@@ -1,4 +1,4 @@
-//! `pg_type`: types, their arrays, the row types of tables, and enumerated types.
+//! `pg_type`: types, their arrays, the row types of tables, and enumerated types. `pg_range`: the types of ranges.
 
 use super::super::relation::Row;
 use super::super::value::Value;
@@ -7,13 +7,17 @@ use super::objects::Objects;
 use super::procedures::{OF_ARRAYS, OF_ENUMERATIONS, OF_ROWS, TypeFunctions, named, of_type};
 use super::row::row;
 use crate::pg::types::enumerations::array_of;
-use crate::pg::types::known::{self, TYPES};
+use crate::pg::types::known::{self, PgType, TYPES};
 use crate::pg::types::layout;
 
 pub(super) fn types(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
     for known in &TYPES {
-        let kind = if matches!(known.category, 'P' | 'X') { "p" } else { "b" };
+        let kind = match known.category {
+            'P' | 'X' => "p",
+            'R' => "r",
+            _ => "b",
+        };
         rows.push(type_row(
             i64::from(known.id),
             known.name,
@@ -83,6 +87,25 @@ pub(super) fn types(objects: &Objects) -> Vec<Row> {
     }
     objects.enumerations.iter().for_each(|object| rows.extend(enumeration_rows(object)));
     rows
+}
+
+/// The rows of the types of ranges.
+pub(super) fn ranges() -> Vec<Row> {
+    let none = || named((0, "-"));
+    let range = |known: &PgType| {
+        let bound = known::bounds_of(known.id)?;
+        let values = [
+            ("rngtypid", Value::Int(i64::from(known.id))),
+            ("rngsubtype", Value::Int(i64::from(bound))),
+            ("rngmultitypid", Value::Int(0)),
+            ("rngcollation", Value::Int(0)),
+            ("rngsubopc", Value::Int(0)),
+            ("rngcanonical", none()),
+            ("rngsubdiff", none()),
+        ];
+        Some(row("pg_catalog", "pg_range", &values))
+    };
+    TYPES.iter().filter_map(range).collect()
 }
 
 /// The rows of an enumerated type and of its arrays.
