@@ -1,9 +1,10 @@
 //! Empty window frames, such as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`, which DataFusion refuses. An aggregate over
 //! an empty frame gets a FILTER that excludes all rows. DataFusion panics on a function that returns a value of one row
-//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused.
+//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused. It also panics on offsets
+//! near the largest number of 64 bits.
 //!
-//! The panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in 55.2; for
-//! empty frames no upstream issue is known.
+//! The first panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in 55.2;
+//! for empty frames and large offsets no upstream issue is known.
 
 use crate::text::errors::sql_error;
 use crate::workarounds::syntax::expression;
@@ -21,22 +22,34 @@ pub(crate) const WITHOUT_FRAME: [&str; 8] =
 pub(crate) const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
 /// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, because DataFusion
-/// only accepts numbers.
+/// only accepts numbers. Offsets in rows and groups must fit a BIGINT: DataFusion panics on larger ones, because it adds
+/// them to the number of a row without a check.
 pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
     let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr else { return Ok(()) };
     let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
+    let of_values = frame.units == WindowFrameUnits::Range;
     for bound in std::iter::once(&mut frame.start_bound).chain(&mut frame.end_bound) {
         let (WindowFrameBound::Preceding(Some(count)) | WindowFrameBound::Following(Some(count))) = bound else {
             continue;
         };
-        if let (Some(value), false) = (computed(count), matches!(count.as_ref(), Expr::Value(_))) {
-            if value < 0 && frame.units != WindowFrameUnits::Range {
+        match computed(count) {
+            Some(value) if value < 0 && !of_values => {
                 return Err(sql_error("the offset of a window's frame must not be negative"));
             }
-            **count = expression(&value.to_string())?;
+            Some(value) if !is_number(count) => **count = expression(&value.to_string())?,
+            None if is_number(count) && !of_values => {
+                let message = format!("argument of {} must be type bigint, not type numeric", frame.units);
+                let hint = format!("an offset is a whole number from 0 to {}", i64::MAX);
+                return Err(sql_error(message).with_hint(hint));
+            }
+            _ => {}
         }
     }
     Ok(())
+}
+
+fn is_number(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }))
 }
 
 /// The value of an expression of integers.

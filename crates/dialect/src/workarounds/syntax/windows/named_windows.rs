@@ -1,5 +1,5 @@
 //! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window. A window with a
-//! marked exclusion is written out where it is used, because DataFusion would lose its mark.
+//! frame is written out where it is used, because the frame and its marked exclusion are settled there.
 //!
 //! No upstream issue known.
 
@@ -53,7 +53,7 @@ impl VisitorMut for Windows {
             Expr::Function(Function { over: over @ Some(WindowType::NamedWindow(_)), .. }) => {
                 if let Some(WindowType::NamedWindow(name)) = over
                     && let spec = find(&self.known, name)?
-                    && is_marked(spec)
+                    && spec.window_frame.is_some()
                 {
                     *over = Some(WindowType::WindowSpec(spec.clone()));
                 }
