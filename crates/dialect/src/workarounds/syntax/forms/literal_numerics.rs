@@ -2,7 +2,7 @@
 //! `ARRAY[1, 2.5]::numeric[]`. Such a type has ten digits after the point here, and a literal has its own. So the cast
 //! gets those of the literals, and a literal with more digits than a decimal has is refused. An array of arrays gets
 //! the dimensions that it has: `ARRAY[ARRAY[1]]::numeric[]` has two, as in PostgreSQL, where an array type has any
-//! number.
+//! number. `DEC`, which DataFusion does not know, is `DECIMAL`.
 //!
 //! No upstream issue known.
 
@@ -32,10 +32,11 @@ pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
 
 /// Gives `NUMERIC` without numbers, or an array of it, room for all literals. Only such a type asks for `literals`.
 fn set_digits(data_type: &mut DataType, literals: impl FnOnce() -> Option<Vec<String>>) -> Result<()> {
-    let (DataType::Numeric(digits) | DataType::Decimal(digits) | DataType::Dec(digits)) = element_type(data_type)
-    else {
-        return Ok(());
-    };
+    let of = element_type(data_type);
+    if let DataType::Dec(digits) = *of {
+        *of = DataType::Decimal(digits);
+    }
+    let (DataType::Numeric(digits) | DataType::Decimal(digits)) = of else { return Ok(()) };
     if *digits != ExactNumberInfo::None {
         return Ok(());
     }
