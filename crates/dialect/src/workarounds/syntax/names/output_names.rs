@@ -19,7 +19,7 @@ use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement, TrimWhereField, Value, ValueWithSpan, WindowType,
+    SelectItem, SetExpr, Statement, TrimWhereField, UnaryOperator, Value, ValueWithSpan, WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -287,11 +287,17 @@ pub fn plain_name(expr: &Expr) -> String {
                     *digits = number.to_string();
                 }
             }
+            // `-0` is the integer 0.
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_zero(expr) => *inner = expr.as_ref().clone(),
             _ => {}
         }
         ControlFlow::<()>::Continue(())
     });
     plain.to_string()
+}
+
+fn is_zero(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) if digits == "0")
 }
 
 /// The text of a call in the place of an expression.
