@@ -10,7 +10,7 @@ use crate::text::errors::sql_error;
 use crate::workarounds::syntax::expression;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
+    BinaryOperator, DataType, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
     WindowFrameUnits, WindowType,
 };
 
@@ -21,9 +21,10 @@ pub(crate) const WITHOUT_FRAME: [&str; 8] =
 /// Functions that return a value of one row of the frame.
 pub(crate) const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
-/// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, because DataFusion
-/// only accepts numbers. Offsets in rows and groups must fit a BIGINT: DataFusion panics on larger ones, because it adds
-/// them to the number of a row without a check.
+/// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, and those with a
+/// cast, such as `'1 day'::interval PRECEDING`, because DataFusion only accepts numbers and intervals. Offsets in rows
+/// and groups must fit a BIGINT: DataFusion panics on larger ones, because it adds them to the number of a row without
+/// a check.
 pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
     let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr else { return Ok(()) };
     let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
@@ -32,6 +33,10 @@ pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
         let (WindowFrameBound::Preceding(Some(count)) | WindowFrameBound::Following(Some(count))) = bound else {
             continue;
         };
+        if let Some(text) = interval_text(count) {
+            **count = expression(&format!("INTERVAL {text}"))?;
+            continue;
+        }
         match computed(count) {
             Some(value) if value < 0 && !of_values => {
                 return Err(sql_error("the offset of a window's frame must not be negative"));
@@ -48,6 +53,18 @@ pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
+/// The text of a constant that is cast to an interval.
+fn interval_text(expr: &Expr) -> Option<&ValueWithSpan> {
+    match expr {
+        Expr::Nested(inner) => interval_text(inner),
+        Expr::Cast { expr, data_type: DataType::Interval { .. }, .. } => match expr.as_ref() {
+            Expr::Value(text @ ValueWithSpan { value: Value::SingleQuotedString(_), .. }) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn is_number(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }))
 }
@@ -57,6 +74,12 @@ fn computed(expr: &Expr) -> Option<i64> {
     match expr {
         Expr::Nested(inner) => computed(inner),
         Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse().ok(),
+        Expr::Cast {
+            expr, data_type: DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None), ..
+        } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(digits), .. }) => digits.parse().ok(),
+            number => computed(number),
+        },
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => computed(expr)?.checked_neg(),
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (computed(left)?, computed(right)?);
