@@ -147,8 +147,8 @@ pub(crate) fn default_sql(column: &Column) -> Option<String> {
 fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
     let literal = literal(expression).ok_or_else(|| {
         not_supported(format_args!("DEFAULT {expression}")).with_hint(
-            "a default is a literal, integers such as 60 * 60, now(), CURRENT_TIMESTAMP, CURRENT_DATE, gen_random_uuid() \
-             or nextval('s'): give other values in the INSERT",
+            "a default is a literal, integers such as 60 * 60, now(), CURRENT_TIMESTAMP, CURRENT_DATE, \
+             gen_random_uuid() or nextval('s'): give other values in the INSERT",
         )
     })?;
     if literal == Literal::Null {

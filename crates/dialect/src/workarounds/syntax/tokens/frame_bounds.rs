@@ -1,5 +1,5 @@
-//! `RANGE BETWEEN '1 day'::interval PRECEDING AND CURRENT ROW`. The parser expects `PRECEDING` or `FOLLOWING` right after
-//! a text that begins a bound, so a text that is cast gets parentheses.
+//! `RANGE BETWEEN '1 day'::interval PRECEDING AND CURRENT ROW`. The parser expects `PRECEDING` or `FOLLOWING` right
+//! after a text that begins a bound, so a text that is cast gets parentheses.
 //!
 //! No upstream issue known.
 

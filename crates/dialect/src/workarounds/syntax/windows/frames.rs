@@ -1,10 +1,10 @@
 //! Empty window frames, such as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`, which DataFusion refuses. An aggregate over
 //! an empty frame gets a FILTER that excludes all rows. DataFusion panics on a function that returns a value of one row
-//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused. It also panics on offsets
-//! near the largest number of 64 bits.
+//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused. It also panics on
+//! offsets near the largest number of 64 bits.
 //!
-//! The first panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in 55.2;
-//! for empty frames and large offsets no upstream issue is known.
+//! The first panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in
+//! 55.2; for empty frames and large offsets no upstream issue is known.
 
 use crate::text::errors::sql_error;
 use crate::workarounds::syntax::expression;
