@@ -38,16 +38,16 @@ pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
             continue;
         }
         match computed(count) {
-            Some(value) if value < 0 && !of_values => {
+            Some(value) if value < 0 => {
                 return Err(sql_error("the offset of a window's frame must not be negative"));
             }
-            Some(value) if !is_number(count) => **count = expression(&value.to_string())?,
+            Some(value) => **count = Expr::value(Value::Number(value.to_string(), false)),
             None if is_number(count) && !of_values => {
                 let message = format!("argument of {} must be type bigint, not type numeric", frame.units);
                 let hint = format!("an offset is a whole number from 0 to {}", i64::MAX);
                 return Err(sql_error(message).with_hint(hint));
             }
-            _ => {}
+            None => {}
         }
     }
     Ok(())
