@@ -214,7 +214,7 @@ impl RowZones {
         };
         if !is_text(zones.data_type()) {
             let of_row = |row| zone_of(&ScalarValue::try_from_array(zones, row)?);
-            return (0..zones.len()).map(of_row).collect::<Result<_>>().map(Self::Each);
+            return (0..zones.len()).map(of_row).collect::<Result<Vec<_>>>().map(Self::Each);
         }
         let names = strictly(zones, &DataType::Utf8)?;
         let mut known: HashMap<&str, Arc<Zone>> = HashMap::new();

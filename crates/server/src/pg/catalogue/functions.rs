@@ -246,9 +246,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_get_functiondef" => source_of(context, argument(0))?,
         "pg_get_serial_sequence" => sequence_of(context, argument(0), argument(1))?,
         "pg_my_temp_schema" => Value::Int(0),
-        "pg_is_in_recovery"
-        | "pg_is_other_temp_schema"
-        | "pg_relation_is_publishable" => Value::Bool(false),
+        "pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_relation_is_publishable" => Value::Bool(false),
         "pg_index_column_has_property" => has_column_property(context, arguments)?,
         "pg_index_has_property" => has_index_property(context, arguments)?,
         "pg_indexam_has_property" => has_method_property(arguments),
