@@ -211,6 +211,12 @@ fn not_implemented(message: &str) -> Error {
         return sql_error("FROM has a function or a subquery that uses a column of another table in it, in a way that is not supported")
             .with_hint("to turn the elements of arrays into rows, write it in the SELECT list: SELECT id, unnest(tags) FROM t");
     }
+    if let Some(expression) = message.strip_prefix("Physical plan does not support logical expression ")
+        && ["ScalarSubquery(", "Exists(", "InSubquery(", "SetComparison("].iter().any(|of| expression.starts_with(of))
+    {
+        return sql_error("a subquery with columns of the query around it is not supported yet in this place")
+            .with_hint("write a join with the subquery instead");
+    }
     if let Some(name) = message.strip_prefix("Unsupported SQL type ").filter(|name| !name.starts_with('(')) {
         return sql_error(format!("the type {name} is not supported"));
     }

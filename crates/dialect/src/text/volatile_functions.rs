@@ -1,24 +1,40 @@
-//! Functions that return another value each time they are called.
+//! Functions that return another value each time they are called, and samples, which have other rows each time.
 
 use super::errors::not_supported;
-use super::tree_walk::visit_expressions;
+use super::tree_walk::visit;
 use atsdb_core::Error;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Visit};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, TableFactor, Visit, Visitor};
 use std::ops::ControlFlow;
 
 /// `clock_timestamp()` is none of them: it is the time at which the statement began.
 const NAMES: [&str; 5] = ["gen_random_uuid", "nextval", "random", "setval", "uuid"];
 
-/// Whether a part of a statement calls such a function.
+/// Whether a part of a statement calls such a function, or reads a sample.
 pub fn has_volatile_call(node: &impl Visit) -> bool {
-    let is_known = |name: &Ident| NAMES.iter().any(|known| name.value.eq_ignore_ascii_case(known));
-    let found = visit_expressions(node, |expr| match expr {
-        Expr::Function(call) if call.name.0.last().and_then(|part| part.as_ident()).is_some_and(is_known) => {
-            ControlFlow::Break(())
+    visit(node, &mut VolatileCalls).is_break()
+}
+
+struct VolatileCalls;
+
+impl Visitor for VolatileCalls {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let is_known = |name: &Ident| NAMES.iter().any(|known| name.value.eq_ignore_ascii_case(known));
+        match expr {
+            Expr::Function(call) if call.name.0.last().and_then(|part| part.as_ident()).is_some_and(is_known) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
         }
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        match factor {
+            TableFactor::Table { sample: Some(_), .. } => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
 }
 
 /// The error of a call in an operand that is copied: each copy would have a different value.

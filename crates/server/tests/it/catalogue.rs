@@ -182,6 +182,13 @@ fn what_a_server_has_besides_tables_is_listed_as_by_postgresql() {
             "t|t|t|t|now",
         ),
         (
+            "SELECT pg_index_column_has_property('sensors_pkey'::regclass, 1, p), pg_index_has_property(\
+             'sensors_pkey'::regclass, p), pg_indexam_has_property(a.oid, p) FROM unnest(ARRAY['asc', 'desc', \
+             'index_scan', 'can_order', 'bogus']) WITH ORDINALITY AS u(p, n), pg_am a WHERE amname = 'btree' ORDER BY n",
+            "t||\nf||\n|t|\n||t\n||",
+        ),
+        ("SELECT pg_index_column_has_property('sensors_pkey'::regclass, 9, 'asc') IS NULL", "t"),
+        (
             "SELECT regclass('sensors'), regclass('sensors')::oid = 'sensors'::regclass, regtype('int4'), \
              regnamespace('public')",
             "sensors|t|integer|public",

@@ -19,7 +19,8 @@ use atsdb_dialect::text::literal_columns::LiteralColumn;
 use atsdb_dialect::text::time_text::TimeWord;
 use atsdb_dialect::workarounds::array_texts;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
+    BinaryOperator, DataType as SqlType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    UnaryOperator, Value as Token,
 };
 use std::sync::Arc;
 
@@ -146,8 +147,8 @@ pub(crate) fn default_sql(column: &Column) -> Option<String> {
 fn default_value(column: &Column, expression: &Expr) -> Result<Option<Value>> {
     let literal = literal(expression).ok_or_else(|| {
         not_supported(format_args!("DEFAULT {expression}")).with_hint(
-            "a default is a literal, now(), CURRENT_TIMESTAMP, CURRENT_DATE, gen_random_uuid() or nextval('s'): give \
-             other values in the INSERT",
+            "a default is a literal, integers such as 60 * 60, now(), CURRENT_TIMESTAMP, CURRENT_DATE, \
+             gen_random_uuid() or nextval('s'): give other values in the INSERT",
         )
     })?;
     if literal == Literal::Null {
@@ -180,26 +181,37 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
             _ => None,
         },
         Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal(expr).filter(|of| matches!(of, Literal::Number(_))),
-        Expr::BinaryOp { left, op, right } => computed(left, op, right),
+        Expr::BinaryOp { .. } => integer(expression).map(|value| Literal::Number(value.to_string().into())),
         _ => None,
     }
 }
 
-/// The result of arithmetic with whole numbers: `60 * 60`.
-fn computed(left: &Expr, operator: &BinaryOperator, right: &Expr) -> Option<Literal<'static>> {
-    let whole = |operand: &Expr| match literal(operand)? {
-        Literal::Number(digits) => digits.parse::<i64>().ok(),
+/// The value of an expression of integers, such as `60 * 60 * 24`. `None` if it does not fit the type of its operands.
+fn integer(expression: &Expr) -> Option<i64> {
+    match expression {
+        Expr::Nested(inner) => integer(inner),
+        Expr::Cast { expr, data_type: SqlType::Int(None) | SqlType::Integer(None) | SqlType::BigInt(None), .. }
+        | Expr::UnaryOp { op: UnaryOperator::Plus, expr } => integer(expr),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => integer(expr)?.checked_neg(),
+        Expr::Value(value) => match &value.value {
+            Token::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right) = (integer(left)?, integer(right)?);
+            let value = match op {
+                BinaryOperator::Plus => left.checked_add(right),
+                BinaryOperator::Minus => left.checked_sub(right),
+                BinaryOperator::Multiply => left.checked_mul(right),
+                BinaryOperator::Divide => left.checked_div(right),
+                BinaryOperator::Modulo => left.checked_rem(right),
+                _ => None,
+            }?;
+            let is_int = |value: i64| i32::try_from(value).is_ok();
+            (is_int(value) || !is_int(left) || !is_int(right)).then_some(value)
+        }
         _ => None,
-    };
-    let (left, right) = (whole(left)?, whole(right)?);
-    let result = match operator {
-        BinaryOperator::Plus => left.checked_add(right),
-        BinaryOperator::Minus => left.checked_sub(right),
-        BinaryOperator::Multiply => left.checked_mul(right),
-        BinaryOperator::Divide => left.checked_div(right),
-        _ => None,
-    };
-    result.map(|result| Literal::Number(result.to_string().into()))
+    }
 }
 
 /// `ARRAY[1, NULL]` as a text.

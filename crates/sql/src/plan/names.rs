@@ -13,6 +13,7 @@ use crate::scan::provider::SnapshotTable;
 use crate::scan::row_numbers::{TARGET_SCHEMA, number_of};
 use atsdb_core::{Rollup, Table, View};
 use atsdb_dialect::functions::place_named_arguments;
+use atsdb_dialect::parse::frame_parameters::bind_frame_bounds;
 use atsdb_dialect::parse::headings::Headings;
 use atsdb_dialect::parse::parameter_types::{close_expression, close_parameters, open_parameters};
 use atsdb_dialect::parse::statement::parse_over;
@@ -147,6 +148,7 @@ impl<'a> SnapshotNames<'a> {
 
     fn open_plan(&self, mut statement: Ast) -> Result<Planned> {
         place_named_arguments(&mut statement).map_err(external)?;
+        bind_frame_bounds(&mut statement, self.parameters).map_err(external)?;
         let has_parameters = open_parameters(&mut statement);
         write_numbers(&mut statement);
         write_array_constants(&mut statement);

@@ -14,6 +14,7 @@ use crate::plan::work_table::WorkQuery;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb_codec::{logical_field, logical_type};
 use atsdb_core::{Column, Result};
+use atsdb_dialect::parse::frame_parameters::frame_offsets;
 use atsdb_dialect::parse::headings::Headings;
 use atsdb_dialect::parse::parameter_types::close_parameters;
 use atsdb_dialect::text::datafusion_errors::from_datafusion;
@@ -102,7 +103,7 @@ fn planned(
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
-    let counts = counts_of_functions(&statement);
+    let counts = [counts_of_functions(&statement), frame_offsets(&statement)].concat();
     let describe = || {
         let own_tables = StatementTables { work_table: work_table.as_ref(), files: &files };
         let plan = open_plan(statement, state, snapshot, &spellings, own_tables, &parameters)?;

@@ -80,8 +80,8 @@ impl Session {
     /// Prepares one statement: finds the types of its parameters `$1`, `$2`, and so on, and the columns of its answer,
     /// without executing it. `declared` are the types that the caller knows, by number. A parameter without a declared
     /// type has the type of the column that it is assigned to or compared with, the type of its cast, that of an array
-    /// or its elements beside one (`x = ANY ($1)`), or BIGINT after LIMIT and OFFSET. If nothing determines the type,
-    /// it is text. Errors: [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) for an invalid text.
+    /// or its elements beside one (`x = ANY ($1)`), or BIGINT after LIMIT and OFFSET and in frames of ROWS. If nothing
+    /// determines the type, it is text. Errors: [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) for an invalid text.
     pub fn prepare(&self, text: &str, declared: &[Option<DataType>]) -> Result<Prepared> {
         let mut statements = Statements::new(text);
         let statement = statements.next().ok_or_else(|| sql_error("there is no statement in the text"))??;

@@ -3,7 +3,7 @@
 use crate::render::{ask, lines};
 use crate::stores::session;
 use arrow::array::{Int32Array, TimestampMicrosecondArray};
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 use atsdb_core::{Error, ErrorKind};
 use atsdb_sql::{Answer, ParameterValue, Prepared, Session};
 
@@ -122,6 +122,24 @@ fn values_keep_their_types() {
     assert_eq!(once(&session, "SELECT n FROM t WHERE n IN ($1, $2, 9) ORDER BY n", &[1.into(), 2.into()]), ["1", "2"]);
     assert_eq!(once(&session, "SELECT n FROM t WHERE n = $1", &[ParameterValue::null()]), [""; 0]);
     assert_eq!(once(&session, "SELECT count(*) FROM generate_series(1, $1)", &[5_i64.into()]), ["5"]);
+    let sums = "SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN $1 PRECEDING AND CURRENT ROW) \
+                FROM generate_series(1, 3) g(v) ORDER BY v";
+    assert_eq!(session.prepare(sums, &[]).unwrap().parameter_types(), [DataType::Int64]);
+    assert_eq!(once(&session, sums, &[1_i64.into()]), ["1", "3", "5"]);
+    assert_eq!(once(&session, sums, &[2_i64.into()]), ["1", "3", "6"]);
+    let prepared = session.prepare(sums, &[]).unwrap();
+    for (value, expected) in [(ParameterValue::null(), "must not be null"), ((-1_i64).into(), "must not be negative")] {
+        let error = run(&session, &prepared, &[value]).unwrap_err();
+        assert!(error.message().contains(expected), "{error}");
+    }
+    let days = "SELECT count(*) OVER (ORDER BY time RANGE BETWEEN $1 PRECEDING AND CURRENT ROW) FROM t ORDER BY time";
+    assert_eq!(once(&session, days, &["1 day".into()]), ["1", "2"]);
+    assert_eq!(once(&session, days, &["12 hours".into()]), ["1", "1"]);
+    let declared = session.prepare(days, &[Some(DataType::Interval(IntervalUnit::MonthDayNano))]).unwrap();
+    assert_eq!(run(&session, &declared, &["1 day".into()]).unwrap(), ["1", "2"]);
+    let large = session.prepare(sums, &[Some(DataType::UInt64)]).unwrap();
+    let error = run(&session, &large, &["18446744073709551615".into()]).unwrap_err();
+    assert!(error.message().contains("argument of ROWS must be type bigint"), "{error}");
     let quoted = "'); DROP TABLE t; --";
     assert_eq!(once(&session, "SELECT $1 AS v", &[quoted.into()]), [quoted]);
     let joined = "SELECT $1 || $2, $1 || $2 || $1, $2 || upper($1 || $2)";

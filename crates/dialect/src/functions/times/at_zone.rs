@@ -5,8 +5,8 @@
 //! a zone are instants nevertheless, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
 //! they become columns of a subquery.
 
-use crate::functions::base::answers::{answer, are_constant};
-use crate::functions::base::arguments::{per_second, strictly, text_of};
+use crate::functions::base::answers::answer;
+use crate::functions::base::arguments::{is_text, per_second, strictly, text_of};
 use crate::text::datafusion_errors::external;
 use crate::text::zone::Zone;
 use atsdb_core::Error;
@@ -16,6 +16,8 @@ use datafusion::arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 const NANOSECONDS_PER_SECOND: i64 = 1_000_000_000;
@@ -103,29 +105,26 @@ impl ScalarUDFImpl for AsOf {
         let [zone, local, instant] = args.args.as_slice() else {
             return exec_err!("timezone_as_of takes a zone, a local time and an instant");
         };
-        let (ColumnarValue::Scalar(zone), DataType::Timestamp(unit, _)) = (zone, local.data_type()) else {
-            return exec_err!("the zone of date_trunc must be a constant");
+        let DataType::Timestamp(unit, _) = local.data_type() else {
+            return exec_err!("timezone_as_of takes a local time");
         };
-        let is_scalar = matches!((local, instant), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
-        let times = ColumnarValue::values_to_arrays(&[local.clone(), instant.clone()])?;
-        let [local, instant] = times.as_slice() else { return exec_err!("timezone_as_of takes two times") };
-        let counts = |times: &ArrayRef| {
-            strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)
+        if !is_text(&zone.data_type()) && !zone.data_type().is_null() {
+            return exec_err!("date_trunc takes the name of a zone, such as 'Europe/Berlin' or '+02:00'");
+        }
+        let is_scalar = !args.args.iter().any(|arg| matches!(arg, ColumnarValue::Array(_)));
+        let row_count = if is_scalar { 1 } else { args.number_rows };
+        let counts = |time: &ColumnarValue| -> Result<ArrayRef> {
+            let times = time.clone().into_array(row_count)?;
+            strictly(&strictly(&times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)
         };
-        let (local, instant) = (counts(local)?, counts(instant)?);
-        let moved: Int64Array = match text_of(zone) {
-            Some(zone) => {
-                let (zone, per_second) = (Zone::named(zone).map_err(external)?, per_second(unit));
-                let pairs = local.as_primitive::<Int64Type>().iter().zip(instant.as_primitive::<Int64Type>());
-                let moved = pairs.map(|(local, instant)| {
-                    let ahead = zone.ahead_at(instant?.div_euclid(per_second));
-                    Some(local?.saturating_sub(ahead * per_second))
-                });
-                moved.collect()
-            }
-            None if zone.is_null() => Int64Array::new_null(local.len()),
-            None => return exec_err!("date_trunc takes the name of a zone, such as 'Europe/Berlin' or '+02:00'"),
-        };
+        let (local, instant, zones) = (counts(local)?, counts(instant)?, RowZones::of(zone)?);
+        let per_second = per_second(unit);
+        let pairs = local.as_primitive::<Int64Type>().iter().zip(instant.as_primitive::<Int64Type>());
+        let moved = pairs.enumerate().map(|(row, (local, instant))| {
+            let ahead = zones.at(row)?.ahead_at(instant?.div_euclid(per_second));
+            Some(local?.saturating_sub(ahead * per_second))
+        });
+        let moved: Int64Array = moved.collect();
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
         answer(is_scalar, moved)
     }
@@ -174,15 +173,9 @@ impl ScalarUDFImpl for AtZone {
         let result = args.return_type().clone();
         let [zone, time] = args.args.as_slice() else { return exec_err!("timezone takes a zone and a time") };
         let (unit, is_local) = self.reads(&time.data_type())?;
-        let is_scalar = are_constant(&args.args);
+        let is_scalar = matches!((zone, time), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
         let times = time.clone().into_array(if is_scalar { 1 } else { args.number_rows })?;
-        let moved = match zone {
-            ColumnarValue::Array(zones) => moved_each(&times, unit, zones, is_local)?,
-            ColumnarValue::Scalar(zone) => match zone_of(zone)? {
-                Some(zone) => moved(&times, unit, &zone, is_local)?,
-                None => Int64Array::new_null(times.len()),
-            },
-        };
+        let moved = moved(&times, unit, &RowZones::of(zone)?, is_local)?;
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
         answer(is_scalar, moved)
     }
@@ -206,39 +199,60 @@ fn zone_of(zone: &ScalarValue) -> Result<Option<Arc<Zone>>> {
     }
 }
 
-/// Instants as local times, or local times as instants.
-fn moved(times: &ArrayRef, unit: TimeUnit, zone: &Zone, is_local: bool) -> Result<Int64Array> {
-    let (counts, per_second) = (counts_of(times, unit)?, per_second(unit));
-    Ok(counts.unary::<_, Int64Type>(|count| moved_count(count, per_second, zone, is_local)))
+/// The zones of rows; that of NULL is `None`.
+enum RowZones {
+    /// All rows have the same zone.
+    One(Option<Arc<Zone>>),
+    Each(Vec<Option<Arc<Zone>>>),
 }
 
-/// The same with a zone for each time.
-fn moved_each(times: &ArrayRef, unit: TimeUnit, zones: &ArrayRef, is_local: bool) -> Result<Int64Array> {
-    let (counts, per_second) = (counts_of(times, unit)?, per_second(unit));
-    // Rows beside each other often have the same zone.
-    let (mut name, mut zone) = (ScalarValue::Null, None);
-    let moved = counts.iter().enumerate().map(|(row, count)| -> Result<Option<i64>> {
-        let Some(count) = count else { return Ok(None) };
-        let own = ScalarValue::try_from_array(zones, row)?;
-        if own != name {
-            zone = zone_of(&own)?;
-            name = own;
+impl RowZones {
+    fn of(zone: &ColumnarValue) -> Result<Self> {
+        let zones = match zone {
+            ColumnarValue::Scalar(zone) => return zone_of(zone).map(Self::One),
+            ColumnarValue::Array(zones) => zones,
+        };
+        if !is_text(zones.data_type()) {
+            let of_row = |row| zone_of(&ScalarValue::try_from_array(zones, row)?);
+            return (0..zones.len()).map(of_row).collect::<Result<Vec<_>>>().map(Self::Each);
         }
-        Ok(zone.as_deref().map(|zone| moved_count(count, per_second, zone, is_local)))
-    });
-    moved.collect()
-}
-
-/// The times as counts of a unit since the epoch.
-fn counts_of(times: &ArrayRef, unit: TimeUnit) -> Result<Int64Array> {
-    let counts = strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)?;
-    Ok(counts.as_primitive::<Int64Type>().clone())
-}
-
-fn moved_count(count: i64, per_second: i64, zone: &Zone, is_local: bool) -> i64 {
-    let seconds = count.div_euclid(per_second);
-    match is_local {
-        true => count.saturating_sub(zone.ahead_of_local(seconds) * per_second),
-        false => count.saturating_add(zone.ahead_at(seconds) * per_second),
+        let names = strictly(zones, &DataType::Utf8)?;
+        let mut known: HashMap<&str, Arc<Zone>> = HashMap::new();
+        let mut each = Vec::with_capacity(names.len());
+        for name in names.as_string::<i32>() {
+            each.push(match name {
+                None => None,
+                Some(name) => Some(match known.entry(name) {
+                    Entry::Occupied(found) => Arc::clone(found.get()),
+                    Entry::Vacant(new) => Arc::clone(new.insert(Zone::named(name).map_err(external)?)),
+                }),
+            });
+        }
+        Ok(Self::Each(each))
     }
+
+    fn at(&self, row: usize) -> Option<&Zone> {
+        match self {
+            Self::One(zone) => zone.as_deref(),
+            Self::Each(zones) => zones.get(row)?.as_deref(),
+        }
+    }
+}
+
+/// Instants as local times, or local times as instants.
+fn moved(times: &ArrayRef, unit: TimeUnit, zones: &RowZones, is_local: bool) -> Result<Int64Array> {
+    let counts = strictly(&strictly(times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)?;
+    let counts = counts.as_primitive::<Int64Type>();
+    let per_second = per_second(unit);
+    let moved = |count: i64, zone: &Zone| {
+        let seconds = count.div_euclid(per_second);
+        match is_local {
+            true => count.saturating_sub(zone.ahead_of_local(seconds) * per_second),
+            false => count.saturating_add(zone.ahead_at(seconds) * per_second),
+        }
+    };
+    Ok(match zones {
+        RowZones::One(Some(zone)) => counts.unary(|count| moved(count, zone)),
+        zones => counts.iter().enumerate().map(|(row, count)| Some(moved(count?, zones.at(row)?))).collect(),
+    })
 }

@@ -6,6 +6,7 @@ use super::outer_columns::{
     Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
 };
 use crate::text::plan_walk::DynWalk;
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result, not_impl_err};
 use datafusion::functions::core::expr_fn::coalesce;
@@ -16,7 +17,7 @@ use datafusion::logical_expr::logical_plan::{
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     Aggregate, Expr, ExprFunctionExt, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, SortExpr, and, binary_expr,
-    col, lit,
+    cast, col, lit,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -266,10 +267,6 @@ impl<'a> Domain<'a> {
 
     /// The first rows for each value of the domain.
     fn of_limit(&self, limit: &Limit) -> Result<Option<Spread>> {
-        let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
-        else {
-            return Ok(None);
-        };
         let (order, input) = match limit.input.as_ref() {
             LogicalPlan::Sort(sort) if sort.fetch.is_none() => (sort.expr.clone(), Arc::clone(&sort.input)),
             // These steps work row by row, so the limit may be applied before them.
@@ -294,13 +291,34 @@ impl<'a> Domain<'a> {
         let number = if by.is_empty() { number } else { number.order_by(by) };
         let number = number.build()?.alias(name.clone());
         let columns: Vec<Expr> = input.plan.schema().columns().into_iter().map(Expr::Column).collect();
-        let row = || col(Column::new_unqualified(name.clone()));
-        let mut condition = row().gt(lit(skip as u64));
-        if let Some(fetch) = fetch {
-            condition = and(condition, row().lt_eq(lit(skip.saturating_add(fetch) as u64)));
-        }
+        let condition = self.is_within(limit, col(Column::new_unqualified(name)), &input.values, &inputs)?;
         let plan = LogicalPlanBuilder::from(input.plan).window(vec![number])?.filter(condition)?.project(columns)?;
         Ok(Some(Spread { plan: plan.build()?, values: input.values }))
+    }
+
+    /// Whether the number of a row is within a limit, whose bounds may be computed from the outer row.
+    fn is_within(&self, limit: &Limit, row: Expr, values: &[Column], inputs: &[DFSchemaRef]) -> Result<Expr> {
+        if let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
+        {
+            let is_after = row.clone().gt(lit(skip as u64));
+            return Ok(match fetch {
+                Some(fetch) => and(is_after, row.lt_eq(lit(skip.saturating_add(fetch) as u64))),
+                None => is_after,
+            });
+        }
+        let bound =
+            |expr: &Expr| -> Result<Expr> { Ok(cast(self.replaced(expr.clone(), values, inputs)?, DataType::Int64)) };
+        // NULL means no bound.
+        let skipped = match &limit.skip {
+            Some(skip) => coalesce(vec![bound(skip)?, lit(0_i64)]),
+            None => lit(0_i64),
+        };
+        let number = binary_expr(cast(row, DataType::Int64), Operator::Minus, skipped);
+        let is_after = number.clone().gt(lit(0_i64));
+        Ok(match &limit.fetch {
+            Some(fetch) => and(is_after, coalesce(vec![number.lt_eq(bound(fetch)?), lit(true)])),
+            None => is_after,
+        })
     }
 
     fn of_join(&self, join: &Join) -> Result<Option<Spread>> {

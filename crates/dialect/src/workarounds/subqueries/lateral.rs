@@ -6,7 +6,7 @@ use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, s
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
-use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, Join, Window};
+use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, FetchType, Join, Limit, SkipType, Window};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
@@ -107,9 +107,15 @@ pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr
         LogicalPlan::Window(Window { input, .. }) | LogicalPlan::Distinct(Distinct::On(DistinctOn { input, .. })) => {
             Ok(!outer_columns(input)?.is_empty())
         }
+        LogicalPlan::Limit(limit) => has_computed_bounds(limit),
         _ => Ok(false),
     })?;
     Ok(!has_fixed && subquery.clone().rewrite(&mut pull_up).is_ok() && pull_up.can_pull_up)
+}
+
+/// Whether a bound of a limit is not a number, but an expression, which may mention outer columns.
+fn has_computed_bounds(limit: &Limit) -> Result<bool> {
+    Ok(!matches!((limit.get_skip_type()?, limit.get_fetch_type()?), (SkipType::Literal(_), FetchType::Literal(_))))
 }
 
 /// Whether a join has conditions on outer columns on a side from which they cannot be moved above it. DataFusion moves

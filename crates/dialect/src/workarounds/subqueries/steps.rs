@@ -9,6 +9,7 @@ use super::outer_columns::{expression_subquery, has_distant_columns, reaches_bey
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, check_subquery_expr};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
@@ -55,9 +56,12 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     let mut is_changed = false;
     for expr in step.expressions() {
         let name = preserver.save(&expr);
+        let may_be_left = !compares_subqueries(&expr)?;
         let rewritten = expr.dyn_transform_up(|expr| {
             let Some(subquery) = expression_subquery(&expr) else { return Ok(Transformed::no(expr)) };
-            if reaches_beyond(&subquery.subquery, &schemas)? || is_left(step, &expr, &subquery.subquery)? {
+            if reaches_beyond(&subquery.subquery, &schemas)?
+                || (may_be_left && is_left(step, &expr, &subquery.subquery)?)
+            {
                 return Ok(Transformed::no(expr));
             }
             let context =
@@ -84,6 +88,19 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     }
     let columns: Vec<Expr> = columns.into_iter().map(Expr::Column).collect();
     Ok(Transformed::yes(LogicalPlanBuilder::from(rewritten).project(columns)?.build()?))
+}
+
+/// Whether the value of a subquery that mentions outer columns is compared with the rows of another subquery.
+/// DataFusion loses the outer columns of the first when it makes a join of the second.
+fn compares_subqueries(expr: &Expr) -> Result<bool> {
+    let mentions_outer_columns =
+        |expr: &Expr| expression_subquery(expr).is_some_and(|subquery| !subquery.outer_ref_columns.is_empty());
+    expr.dyn_exists(|expr| match expr {
+        Expr::InSubquery(InSubquery { expr, .. }) | Expr::SetComparison(SetComparison { expr, .. }) => {
+            expr.dyn_exists(|expr| Ok(mentions_outer_columns(expr)))
+        }
+        _ => Ok(false),
+    })
 }
 
 /// Whether DataFusion rewrites a step's subquery itself.

@@ -37,6 +37,7 @@ use super::queries::limits::settle_limits;
 use super::queries::natural::name_natural_columns;
 use super::queries::order_all::order_by_positions;
 use super::queries::order_names::settle_order_names;
+use super::queries::samples::select_samples;
 use super::queries::set_all::count_rows;
 use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
@@ -69,6 +70,7 @@ use std::ops::ControlFlow;
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     rename_hiding_names(statement);
+    select_samples(statement)?;
     select_aliased_joins(statement)?;
     open_first_joins(statement);
     write_rows_from(statement)?;

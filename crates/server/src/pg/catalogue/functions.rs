@@ -4,6 +4,7 @@ use super::casts::{cast_to, no_such};
 use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
+use super::index_properties::{has_column_property, has_index_property, has_method_property};
 use super::json::json_object;
 use super::lookup::{description, expression, format_type, is_visible_type, name_of, number_of, sequence_of};
 use super::name_parts::parts;
@@ -24,7 +25,7 @@ pub(super) fn special_name(name: &str) -> bool {
 }
 
 /// Functions about the server. A query without a table that calls one is answered by the catalogue.
-pub(super) const ABOUT_THE_SERVER: [&str; 78] = [
+pub(super) const ABOUT_THE_SERVER: [&str; 81] = [
     "version",
     "current_database",
     "current_schema",
@@ -96,6 +97,9 @@ pub(super) const ABOUT_THE_SERVER: [&str; 78] = [
     "pg_get_function_arguments",
     "pg_get_function_identity_arguments",
     "pg_get_function_result",
+    "pg_index_column_has_property",
+    "pg_index_has_property",
+    "pg_indexam_has_property",
     "quote_ident",
     "regclass",
     "regnamespace",
@@ -242,10 +246,10 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         "pg_get_functiondef" => source_of(context, argument(0))?,
         "pg_get_serial_sequence" => sequence_of(context, argument(0), argument(1))?,
         "pg_my_temp_schema" => Value::Int(0),
-        "pg_is_in_recovery"
-        | "pg_is_other_temp_schema"
-        | "pg_index_column_has_property"
-        | "pg_relation_is_publishable" => Value::Bool(false),
+        "pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_relation_is_publishable" => Value::Bool(false),
+        "pg_index_column_has_property" => has_column_property(context, arguments)?,
+        "pg_index_has_property" => has_index_property(context, arguments)?,
+        "pg_indexam_has_property" => has_method_property(arguments),
         "pg_has_role" => has_role(context, arguments)?,
         // The store does not count them.
         name if is_statistic(name) => Value::Null,

@@ -19,6 +19,7 @@ mod evaluate;
 mod find_row;
 mod from;
 mod functions;
+mod index_properties;
 mod json;
 mod key_words;
 mod limits;

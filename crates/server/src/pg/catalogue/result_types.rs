@@ -120,7 +120,7 @@ pub(super) fn is_statistic(name: &str) -> bool {
 pub(super) fn is_condition(name: &str) -> bool {
     name.starts_with("has_")
         || name.ends_with("_is_visible")
+        || name.ends_with("_has_property")
         || name.starts_with("pg_has_role")
-        || ["pg_is_other_temp_schema", "starts_with", "pg_index_column_has_property", "pg_relation_is_publishable"]
-            .contains(&name)
+        || ["pg_is_other_temp_schema", "starts_with", "pg_relation_is_publishable"].contains(&name)
 }

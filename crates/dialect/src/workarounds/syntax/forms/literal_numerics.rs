@@ -2,7 +2,7 @@
 //! `ARRAY[1, 2.5]::numeric[]`. Such a type has ten digits after the point here, and a literal has its own. So the cast
 //! gets those of the literals, and a literal with more digits than a decimal has is refused. An array of arrays gets
 //! the dimensions that it has: `ARRAY[ARRAY[1]]::numeric[]` has two, as in PostgreSQL, where an array type has any
-//! number.
+//! number. `DEC`, which DataFusion does not know, is `DECIMAL`.
 //!
 //! No upstream issue known.
 

@@ -5,6 +5,7 @@
 
 use super::composed_functions::filled;
 use crate::text::errors::not_supported;
+use crate::workarounds::syntax::tokens::variadic::array_in;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName,
@@ -42,15 +43,6 @@ pub(crate) fn spread_array(expr: &mut Expr) -> Result<()> {
         }
     };
     Ok(())
-}
-
-/// The array of an argument that is marked with `VARIADIC`.
-fn array_in(argument: &Expr) -> Option<&Expr> {
-    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = argument else { return None };
-    match list.args.as_slice() {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] if lower(name) == "variadic" => Some(array),
-        _ => None,
-    }
 }
 
 fn lower(name: &ObjectName) -> String {

@@ -14,12 +14,14 @@ use super::stars::Stars;
 use crate::text::relations::{name_of_relation, relations_of};
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
 use crate::text::written_schemas::remove_written;
+use crate::workarounds::syntax::tokens::between::SymmetricBetween;
+use crate::workarounds::syntax::tokens::variadic::array_in;
 use crate::workarounds::syntax::windows::exclusions::take_mark;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
     CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement, TrimWhereField, Value, ValueWithSpan, WindowType,
+    SelectItem, SetExpr, Statement, TrimWhereField, UnaryOperator, Value, ValueWithSpan, WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -32,6 +34,9 @@ pub fn text_of(expr: &Expr) -> String {
     let mut plain = expr.clone();
     remove_written(&mut plain);
     let _ = visit_expressions_mut(&mut plain, |expr| {
+        if let Some(text) = as_written(expr) {
+            *expr = Expr::Identifier(Ident::new(text));
+        }
         match expr {
             Expr::Value(ValueWithSpan { value: Value::Number(_, mark), .. }) => *mark = false,
             Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) => drop(take_mark(spec)),
@@ -40,6 +45,12 @@ pub fn text_of(expr: &Expr) -> String {
         ControlFlow::<()>::Continue(())
     });
     plain.to_string()
+}
+
+/// The text of a form that the parser does not know, and that was written with another before it.
+fn as_written(expr: &Expr) -> Option<String> {
+    let symmetric = SymmetricBetween::of(expr).map(|condition| condition.to_string());
+    symmetric.or_else(|| array_in(expr).map(|array| format!("VARIADIC {array}")))
 }
 
 /// The names of the outermost SELECT's expressions: their texts before they are rewritten.
@@ -287,11 +298,17 @@ pub fn plain_name(expr: &Expr) -> String {
                     *digits = number.to_string();
                 }
             }
+            // `-0` is the integer 0.
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_zero(expr) => *inner = expr.as_ref().clone(),
             _ => {}
         }
         ControlFlow::<()>::Continue(())
     });
     plain.to_string()
+}
+
+fn is_zero(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) if digits == "0")
 }
 
 /// The text of a call in the place of an expression.

@@ -1,4 +1,4 @@
-//! Clauses of queries: joins with merged columns, groups, orders, limits and set operations.
+//! Clauses of queries: joins with merged columns, samples, groups, orders, limits and set operations.
 
 pub(super) mod aliased_joins;
 pub(super) mod first_joins;
@@ -10,5 +10,6 @@ pub(super) mod limits;
 pub(super) mod natural;
 pub(super) mod order_all;
 pub(super) mod order_names;
+pub(super) mod samples;
 pub(super) mod set_all;
 pub(super) mod using;

@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::fmt::{Display, Formatter};
 
 /// The name of the call. No statement can write it.
 pub(crate) const MARK: &str = "\u{1}symmetric";
@@ -57,30 +58,52 @@ fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
     }
 }
 
+/// The parts of `value [NOT] BETWEEN SYMMETRIC low AND high`.
+pub(crate) struct SymmetricBetween<'a> {
+    value: &'a Expr,
+    negated: bool,
+    low: &'a Expr,
+    high: &'a Expr,
+}
+
+impl<'a> SymmetricBetween<'a> {
+    /// The parts of a marked condition.
+    pub(crate) fn of(expr: &'a Expr) -> Option<Self> {
+        let Expr::Between { expr: value, negated, low, high } = expr else { return None };
+        let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = low.as_ref() else {
+            return None;
+        };
+        let is_marked = name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == MARK);
+        match list.args.as_slice() {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(low))] if is_marked => {
+                Some(Self { value: value.as_ref(), negated: *negated, low, high: high.as_ref() })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Display for SymmetricBetween<'_> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let not = if self.negated { "NOT " } else { "" };
+        write!(formatter, "{} {not}BETWEEN SYMMETRIC {} AND {}", self.value, self.low, self.high)
+    }
+}
+
 /// Turns a marked condition into one for either order of its bounds.
 pub(crate) fn either_order(expr: &mut Expr) {
-    let Expr::Between { expr: value, negated, low, high } = &*expr else { return };
-    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = low.as_ref() else { return };
-    let is_marked = name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == MARK);
-    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(low))] = list.args.as_slice() else { return };
-    if !is_marked {
-        return;
-    }
+    let Some(SymmetricBetween { value, negated, low, high }) = SymmetricBetween::of(expr) else { return };
     let between = |low: &Expr, high: &Expr| {
         Box::new(Expr::Between {
-            expr: value.clone(),
+            expr: Box::new(value.clone()),
             negated: false,
             low: Box::new(Expr::Nested(Box::new(low.clone()))),
             high: Box::new(Expr::Nested(Box::new(high.clone()))),
         })
     };
-    let either = Expr::BinaryOp {
-        left: between(low, high.as_ref()),
-        op: BinaryOperator::Or,
-        right: between(high.as_ref(), low),
-    };
+    let either = Expr::BinaryOp { left: between(low, high), op: BinaryOperator::Or, right: between(high, low) };
     let either = Expr::Nested(Box::new(either));
-    *expr = match *negated {
+    *expr = match negated {
         true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(either) },
         false => either,
     };

@@ -1,15 +1,16 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
-//! `SELECT * FROM t`, `ANY (VALUES ...)` selects from the values, `ORDER BY x USING >` is `ORDER BY x DESC`,
-//! `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is `substring(x FROM p FOR e)`,
-//! `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`,
-//! `OVERRIDING ... VALUE` becomes a mark, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that other
-//! dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
+//! `SELECT * FROM t`, `ANY (VALUES ...)` and `x = (VALUES ...)` select from the values, `ORDER BY x USING >` is
+//! `ORDER BY x DESC`, `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is
+//! `substring(x FROM p FOR e)`, `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and
+//! `RETURNING`, `OVERRIDING ... VALUE` becomes a mark, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that
+//! other dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
 //! index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
 use super::created_columns::write_created_table;
+use super::operand_names::precedes_operand;
 use super::words::{after, before, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
@@ -216,16 +217,15 @@ fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, selects);
 }
 
-/// `VALUES` after `ANY` and `ALL`.
+/// `VALUES` after `ANY` and `ALL`, and as a value, as in `x = (VALUES (1))`.
 fn select_values(tokens: &mut Vec<TokenWithSpan>) {
     // For each open parenthesis, the `VALUES` that begins such a list in it.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut written = Vec::new();
     for at in 0..tokens.len() {
         if tokens[at].token == Token::LParen {
-            let compares = before(tokens, at)
-                .is_some_and(|word| ["ANY", "SOME", "ALL"].iter().any(|wanted| is_word(&tokens[word], wanted)));
-            open.push(after(tokens, at).filter(|next| compares && is_word(&tokens[*next], "VALUES")));
+            let is_operand = before(tokens, at).is_some_and(|before| precedes_values(&tokens[before]));
+            open.push(after(tokens, at).filter(|next| is_operand && is_word(&tokens[*next], "VALUES")));
         } else if tokens[at].token == Token::RParen
             && let Some(values) = open.pop().flatten()
         {
@@ -238,6 +238,12 @@ fn select_values(tokens: &mut Vec<TokenWithSpan>) {
     }
     written.sort_by_key(|(place, _)| place.start);
     replace(tokens, written);
+}
+
+/// Whether `(VALUES ...)` after a token is an operand. After a comma and another parenthesis, it may be a table.
+fn precedes_values(before: &TokenWithSpan) -> bool {
+    let may_list_tables = matches!(before.token, Token::Comma | Token::LParen) || is_word(before, "FROM");
+    is_word(before, "ANY") || is_word(before, "SOME") || precedes_operand(&before.token) && !may_list_tables
 }
 
 /// `SELECT * FROM `, written where the span is.

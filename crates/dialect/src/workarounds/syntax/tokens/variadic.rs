@@ -4,6 +4,7 @@
 //! No upstream issue known.
 
 use super::words::{TokenReplacement, after, before, is_word, replace};
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Puts parentheses around the last arguments that are arrays of arguments.
@@ -37,4 +38,15 @@ fn is_argument(tokens: &[TokenWithSpan], at: usize) -> bool {
     let begins = before(tokens, at).is_some_and(|token| matches!(tokens[token].token, Token::LParen | Token::Comma));
     let ends = |token: &Token| matches!(token, Token::RParen | Token::Comma | Token::Period);
     begins && after(tokens, at).is_some_and(|token| !ends(&tokens[token].token))
+}
+
+/// The array of an argument that was written with `VARIADIC`.
+pub(crate) fn array_in(argument: &Expr) -> Option<&Expr> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = argument else { return None };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(array))] if name.to_string().eq_ignore_ascii_case("variadic") => {
+            Some(array)
+        }
+        _ => None,
+    }
 }

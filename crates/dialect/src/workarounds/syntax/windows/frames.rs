@@ -1,15 +1,16 @@
 //! Empty window frames, such as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`, which DataFusion refuses. An aggregate over
 //! an empty frame gets a FILTER that excludes all rows. DataFusion panics on a function that returns a value of one row
-//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused.
+//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused. It also panics on
+//! offsets near the largest number of 64 bits.
 //!
-//! The panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in 55.2; for
-//! empty frames no upstream issue is known.
+//! The first panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in
+//! 55.2; for empty frames and large offsets no upstream issue is known.
 
 use crate::text::errors::sql_error;
 use crate::workarounds::syntax::expression;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
+    BinaryOperator, DataType, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
     WindowFrameUnits, WindowType,
 };
 
@@ -20,23 +21,52 @@ pub(crate) const WITHOUT_FRAME: [&str; 8] =
 /// Functions that return a value of one row of the frame.
 pub(crate) const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
-/// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, because DataFusion
-/// only accepts numbers.
+/// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, and those with a
+/// cast, such as `'1 day'::interval PRECEDING`, because DataFusion only accepts numbers and intervals. Offsets in rows
+/// and groups must fit a BIGINT: DataFusion panics on larger ones, because it adds them to the number of a row without
+/// a check.
 pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
     let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr else { return Ok(()) };
     let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
+    let of_values = frame.units == WindowFrameUnits::Range;
     for bound in std::iter::once(&mut frame.start_bound).chain(&mut frame.end_bound) {
         let (WindowFrameBound::Preceding(Some(count)) | WindowFrameBound::Following(Some(count))) = bound else {
             continue;
         };
-        if let (Some(value), false) = (computed(count), matches!(count.as_ref(), Expr::Value(_))) {
-            if value < 0 && frame.units != WindowFrameUnits::Range {
+        if let Some(text) = interval_text(count) {
+            **count = expression(&format!("INTERVAL {text}"))?;
+            continue;
+        }
+        match computed(count) {
+            Some(value) if value < 0 => {
                 return Err(sql_error("the offset of a window's frame must not be negative"));
             }
-            **count = expression(&value.to_string())?;
+            Some(value) => **count = Expr::value(Value::Number(value.to_string(), false)),
+            None if is_number(count) && !of_values => {
+                let message = format!("argument of {} must be type bigint, not type numeric", frame.units);
+                let hint = format!("an offset is a whole number from 0 to {}", i64::MAX);
+                return Err(sql_error(message).with_hint(hint));
+            }
+            None => {}
         }
     }
     Ok(())
+}
+
+/// The text of a constant that is cast to an interval.
+fn interval_text(expr: &Expr) -> Option<&ValueWithSpan> {
+    match expr {
+        Expr::Nested(inner) => interval_text(inner),
+        Expr::Cast { expr, data_type: DataType::Interval { .. }, .. } => match expr.as_ref() {
+            Expr::Value(text @ ValueWithSpan { value: Value::SingleQuotedString(_), .. }) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_number(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }))
 }
 
 /// The value of an expression of integers.
@@ -44,6 +74,12 @@ fn computed(expr: &Expr) -> Option<i64> {
     match expr {
         Expr::Nested(inner) => computed(inner),
         Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse().ok(),
+        Expr::Cast {
+            expr, data_type: DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None), ..
+        } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(digits), .. }) => digits.parse().ok(),
+            number => computed(number),
+        },
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => computed(expr)?.checked_neg(),
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (computed(left)?, computed(right)?);

@@ -1,14 +1,14 @@
 //! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window. A window with a
-//! marked exclusion is written out where it is used, because DataFusion would lose its mark.
+//! frame is written out where it is used, because the frame and its marked exclusion are settled there.
 //!
 //! No upstream issue known.
 
 use super::exclusions::{is_marked, take_mark};
 use crate::text::errors::sql_error;
-use crate::text::tree_walk::visit_mut;
+use crate::text::tree_walk::visit_outer_expressions_mut;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, VisitorMut, WindowSpec, WindowType,
+    Expr, Function, Ident, NamedWindowDefinition, NamedWindowExpr, OrderBy, Select, WindowSpec, WindowType,
 };
 use std::ops::ControlFlow;
 
@@ -31,37 +31,29 @@ pub(crate) fn complete_windows(select: &mut Select, order: Option<&mut OrderBy>)
     select
         .named_window
         .retain(|NamedWindowDefinition(name, _)| !known.iter().any(|(known, spec)| known == name && is_marked(spec)));
-    let mut windows = Windows { known };
-    visit_mut(&mut select.projection, &mut windows)?;
-    visit_mut(&mut select.qualify, &mut windows)?;
+    visit_outer_expressions_mut(&mut select.projection, |expr| use_window(expr, &known))?;
+    visit_outer_expressions_mut(&mut select.qualify, |expr| use_window(expr, &known))?;
     match order {
-        Some(order) => visit_mut(order, &mut windows),
+        Some(order) => visit_outer_expressions_mut(order, |expr| use_window(expr, &known)),
         None => ControlFlow::Continue(()),
     }
 }
 
-struct Windows {
-    known: Vec<(Ident, WindowSpec)>,
-}
-
-impl VisitorMut for Windows {
-    type Break = Error;
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        match expr {
-            Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) => complete(spec, &self.known)?,
-            Expr::Function(Function { over: over @ Some(WindowType::NamedWindow(_)), .. }) => {
-                if let Some(WindowType::NamedWindow(name)) = over
-                    && let spec = find(&self.known, name)?
-                    && is_marked(spec)
-                {
-                    *over = Some(WindowType::WindowSpec(spec.clone()));
-                }
+/// Completes the window of a function, or writes it out. Subqueries have windows of their own.
+fn use_window(expr: &mut Expr, known: &[(Ident, WindowSpec)]) -> ControlFlow<Error> {
+    match expr {
+        Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) => complete(spec, known)?,
+        Expr::Function(Function { over: over @ Some(WindowType::NamedWindow(_)), .. }) => {
+            if let Some(WindowType::NamedWindow(name)) = over
+                && let spec = find(known, name)?
+                && spec.window_frame.is_some()
+            {
+                *over = Some(WindowType::WindowSpec(spec.clone()));
             }
-            _ => {}
         }
-        ControlFlow::Continue(())
+        _ => {}
     }
+    ControlFlow::Continue(())
 }
 
 /// Adds the clauses of the window that a specification is based on.
