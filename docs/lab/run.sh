@@ -29,6 +29,7 @@ lab hits --repeat 1 --contestants duckdb,clickhouse,atsdb -o docs/lab/hits.json
 servers=postgres,questdb,influxdb,victoriametrics,atsdb:served,atsdb:lines
 lab ingest --repeat 1 --contestants "$servers" -o docs/lab/servers.json
 lab serve --repeat 1 --contestants "$servers" -o docs/lab/serve.json
+lab pinger --repeat 1 --contestants sqlite,mariadb:innodb,postgres,duckdb,atsdb -o docs/lab/pinger.json
 lab pinger mass split memory --repeat 1 -o docs/lab/results.json --html docs/lab/report.html
 lab series --rows 2000000 --repeat 1 --contestants "$many" -o docs/lab/series.json --html docs/lab/series.html
 python3 docs/lab/make_headline.py
