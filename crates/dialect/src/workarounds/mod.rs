@@ -203,6 +203,7 @@ pub fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(plans::constant_order::ConstantOrder),
         Arc::new(plans::computed_order::ComputedOrder),
         Arc::new(casts::condition_casts::ConditionCasts),
+        Arc::new(plans::guarded_conditions::GuardedConditions),
     ]
 }
 
