@@ -11,7 +11,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, internal_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::{conjunction, disjunction, merge_schema, split_binary_owned};
+use datafusion::logical_expr::utils::{conjunction, disjunction, merge_schema, split_binary, split_binary_owned};
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, lit};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
@@ -61,41 +61,45 @@ fn is_logical(op: Operator) -> bool {
     matches!(op, Operator::And | Operator::Or)
 }
 
-/// An expression in which each operand of `AND` and `OR` that may fail is guarded by those before it.
+/// An expression in which each operand of `AND` and `OR` that may fail is guarded by the others.
 fn guarded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.dyn_transform_down(|expr| match &expr {
         Expr::BinaryExpr(binary) if is_logical(binary.op) => {
             let op = binary.op;
             guarded_chain(expr, op, schema)
         }
+        // The rule runs several times.
+        part if is_guard(part) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
         _ => Ok(Transformed::no(expr)),
     })
 }
 
-/// The same for a chain of one operator, whose operands are guarded themselves.
+/// The same for a chain of one operator. Operands that cannot fail come first: DataFusion has changed their order, too.
 fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let (mut is_changed, mut runs) = (false, Vec::<Vec<Expr>>::new());
+    if split_binary(&chain, op).into_iter().any(is_guard) {
+        return Ok(Transformed::new(chain, false, TreeNodeRecursion::Jump));
+    }
+    let (mut is_changed, mut safe, mut partial) = (false, Vec::new(), Vec::new());
     for operand in split_binary_owned(chain, op) {
         let operand = guarded(operand, schema)?;
         is_changed |= operand.transformed;
-        match runs.last_mut() {
-            Some(run) if !may_fail(&operand.data, schema) => run.push(operand.data),
-            // Each operand that may fail begins a run. What is before it guards the run.
-            _ => runs.push(vec![operand.data]),
+        if may_fail(&operand.data, schema) {
+            partial.push(operand.data);
+        } else {
+            safe.push(operand.data);
         }
     }
+    let safe = if op == Operator::Or { disjunction(safe) } else { conjunction(safe) };
     let mut later: Option<Expr> = None;
-    for run in runs.into_iter().rev() {
-        let run = if op == Operator::Or { disjunction(run) } else { conjunction(run) };
-        let Some(run) = run else { return internal_err!("a run of no conditions") };
+    for operand in safe.into_iter().chain(partial).rev() {
         later = Some(match later {
-            None => run,
+            None => operand,
             // It has other values when it is computed again, or takes long.
-            Some(later) if run.is_volatile() || has_subquery(&run) => chained(run, op, later),
+            Some(later) if operand.is_volatile() || has_subquery(&operand) => chained(operand, op, later),
             Some(later) => {
                 is_changed = true;
-                let guard = guard(run.clone(), op, later);
-                chained(run, op, guard)
+                let guard = guard(operand.clone(), op, later);
+                chained(operand, op, guard)
             }
         });
     }
@@ -116,7 +120,8 @@ fn guard(first: Expr, op: Operator, later: Expr) -> Expr {
     Expr::Case(Case::new(Some(Box::new(first)), vec![(decides(), decides())], Some(Box::new(later))))
 }
 
-fn is_guard(case: &Case) -> bool {
+fn is_guard(expr: &Expr) -> bool {
+    let Expr::Case(case) = expr else { return false };
     let [(when, then)] = case.when_then_expr.as_slice() else { return false };
     case.expr.is_some() && when == then && matches!(**when, Expr::Literal(..))
 }
@@ -135,7 +140,7 @@ fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     let walked = expr.dyn_apply(|part| {
         fails |= fails_itself(part, schema);
         Ok(match part {
-            Expr::Case(case) if is_guard(case) => TreeNodeRecursion::Jump,
+            part if is_guard(part) => TreeNodeRecursion::Jump,
             _ if fails => TreeNodeRecursion::Stop,
             _ => TreeNodeRecursion::Continue,
         })
