@@ -11,6 +11,7 @@ pub(crate) mod distinct_from;
 pub(crate) mod empty_selects;
 pub(crate) mod merge_words;
 pub(crate) mod nested_queries;
+pub(crate) mod nested_sets;
 pub(crate) mod operand_names;
 pub(crate) mod row_fields;
 pub(crate) mod statement_words;
