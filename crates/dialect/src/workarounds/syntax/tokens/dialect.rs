@@ -81,6 +81,10 @@ impl Dialect for StatementDialect {
         true
     }
 
+    fn supports_alter_column_type_using(&self) -> bool {
+        true
+    }
+
     fn is_reserved_for_identifier(&self, word: Keyword) -> bool {
         NEVER_FUNCTIONS.contains(&word) || GenericDialect.is_reserved_for_identifier(word)
     }
