@@ -32,7 +32,8 @@ use atsdb_dialect::text::source_position::SourcePosition;
 use atsdb_dialect::text::table_names::{NamedSchema, Scope, TableName, exact_name, refuse_sequence};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, CascadeOption, CreateIndex, CreateTable, ObjectName, Statement as Ast, Truncate, TruncateIdentityOption,
+    AlterTable, AlterTableOperation, CascadeOption, CreateIndex, CreateTable, ObjectName, Statement as Ast, Truncate,
+    TruncateIdentityOption,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::Tokenizer;
