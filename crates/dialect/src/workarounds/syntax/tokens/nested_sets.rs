@@ -17,7 +17,7 @@ enum Parenthesis {
 
 /// Makes the sets of an inner list sets of the list around it.
 pub(crate) fn flatten_sets(tokens: &mut [TokenWithSpan]) {
-    let mut open = Vec::new();
+    let mut open: Vec<Parenthesis> = Vec::new();
     for at in 0..tokens.len() {
         match tokens[at].token {
             Token::LParen => {
