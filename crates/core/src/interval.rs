@@ -4,6 +4,9 @@
 const SECOND_NANOS: i128 = 1_000_000_000;
 const MONTH_DAYS: i128 = 30;
 
+/// The digits of a fraction that are read. A nanosecond is the 14th digit of a day.
+const FRACTION_DIGITS_MAX: usize = 18;
+
 /// An interval. Months and days have no fixed length, so the three parts are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
@@ -186,8 +189,12 @@ impl IntervalSum {
             "hour" | "hours" | "h" | "hr" | "hrs" => clock(3_600 * SECOND_NANOS),
             "minute" | "minutes" | "m" | "min" | "mins" => clock(60 * SECOND_NANOS),
             "second" | "seconds" | "s" | "sec" | "secs" => clock(SECOND_NANOS),
-            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "millis" => clock(1_000_000),
-            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "micros" => clock(1_000),
+            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millis" => {
+                clock(1_000_000)
+            }
+            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "usecond" | "useconds" | "micros" => {
+                clock(1_000)
+            }
             "nanosecond" | "nanoseconds" | "ns" | "nanos" => clock(1),
             _ => return None,
         };
@@ -204,7 +211,8 @@ impl IntervalSum {
         self.months += if months > 1 { rounded(total, scale) } else { total / scale };
         let days = digits * days + of_month * MONTH_DAYS;
         self.days += days / scale;
-        self.nanos += (days % scale) * 86_400 * SECOND_NANOS / scale + digits * nanos / scale;
+        let of_day = (days % scale) * 86_400 * SECOND_NANOS / scale;
+        self.nanos += of_day + digits / scale * nanos + digits % scale * nanos / scale;
     }
 
     /// `04:05`, `04:05:06.7`; `05:06` before `MINUTE TO SECOND` are minutes and seconds.
@@ -295,7 +303,7 @@ fn number_at(text: &str) -> Option<(Number, &str)> {
     if whole.len() + fraction.len() == 0 || whole.len() > 12 || fraction.contains('.') {
         return None;
     }
-    let fraction = &fraction[..fraction.len().min(9)];
+    let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS_MAX)];
     let scale = 10_i128.pow(fraction.len() as u32);
     let digits: i128 = format!("0{whole}{fraction}").parse().ok()?;
     Some((Number { digits: if text.starts_with('-') { -digits } else { digits }, scale }, rest))
@@ -357,6 +365,10 @@ mod tests {
             ("-00:01", interval(0, 0, -60_000_000_000)),
             ("250 ms", interval(0, 0, 250_000_000)),
             ("1h", interval(0, 0, HOUR)),
+            ("3 msecond 16 useconds", interval(0, 0, 3_016_000)),
+            ("0.0000000005 days", interval(0, 0, 43_200)),
+            ("-0.000000000001 hours", interval(0, 0, -3)),
+            ("1000000.000000000001 hours", interval(0, 0, 1_000_000 * HOUR + 3)),
         ] {
             assert_eq!(parse_interval(text, None, None), expected, "{text}");
         }

@@ -164,9 +164,7 @@ pub(crate) fn altered(from: &TableDefinition, alteration: Alteration) -> Option<
         }
         Alteration::DropColumn => {
             let last = from.columns.last().filter(|column| kind(column) == ColumnKind::Extra)?;
-            if from.indexes.iter().any(|index| index.columns.contains(&last.id)) {
-                return None;
-            }
+            to.indexes.retain(|index| !index.columns.contains(&last.id));
             to.columns.pop();
         }
         Alteration::RenameNote => {

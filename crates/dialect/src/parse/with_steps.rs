@@ -18,12 +18,13 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 /// The schema in which a query finds the rows of items that were executed. No statement can write this name.
 pub const ITEM_SCHEMA: &str = "\u{1}item";
 
-/// An item of `WITH` that is executed before the main statement.
+/// An item of `WITH` that is executed by itself.
 #[derive(Debug, Clone)]
 pub struct WithItem {
     /// Its position in the clause.
@@ -34,6 +35,8 @@ pub struct WithItem {
     pub columns: Vec<String>,
     /// Whether it has rows: it only reads, or has `RETURNING`.
     pub has_rows: bool,
+    /// Whether it is executed after the main statement, which does not read it.
+    pub runs_after: bool,
 }
 
 /// One step of a statement.
@@ -45,7 +48,7 @@ pub struct WithStep {
     pub known: Vec<usize>,
 }
 
-/// The items to execute one by one, in order; `None` if no item changes rows.
+/// The items to execute one by one, in the order of their execution; `None` if no item changes rows.
 pub(super) fn items_to_execute(statement: &Ast) -> Result<Option<Vec<WithItem>>> {
     let Ast::Query(query) = statement else { return Ok(None) };
     let Some(with) = query.with.as_ref().filter(|with| with.cte_tables.iter().any(changes_rows)) else {
@@ -66,10 +69,51 @@ pub(super) fn items_to_execute(statement: &Ast) -> Result<Option<Vec<WithItem>>>
         }
         if changes_rows(item) || count > 1 {
             let columns = item.alias.columns.iter().map(|column| column.name.value.clone()).collect();
-            items.push(WithItem { position, name: item.alias.name.value.clone(), columns, has_rows });
+            let name = item.alias.name.value.clone();
+            items.push(WithItem { position, name, columns, has_rows, runs_after: false });
         }
     }
-    Ok(Some(items))
+    Ok(Some(in_order(items, query, &with.cte_tables)))
+}
+
+/// Puts items in the order in which PostgreSQL changes rows, of which the first change counts. Items that the main
+/// statement reads come first. Of the others, the last `UPDATE` or `DELETE` comes first, each behind the items that it
+/// reads, and all come after the main statement if that is one, too. What adds rows comes last, so that no other part
+/// has to leave them out.
+fn in_order(items: Vec<WithItem>, query: &Query, all: &[Cte]) -> Vec<WithItem> {
+    // For each item those that it reads, also through others.
+    let mut read_by: Vec<BTreeSet<usize>> = Vec::with_capacity(all.len());
+    for (position, reader) in all.iter().enumerate() {
+        let direct = (0..position).filter(|item| references(&reader.query, &all[*item]) > 0);
+        let read = direct.flat_map(|item| read_by[item].iter().copied().chain([item])).collect();
+        read_by.push(read);
+    }
+    let is_read = |item: &usize| references(&query.body, &all[*item]) + references(&query.order_by, &all[*item]) > 0;
+    let direct = (0..all.len()).filter(is_read);
+    let read: BTreeSet<usize> = direct.flat_map(|item| read_by[item].iter().copied().chain([item])).collect();
+    let (mut ordered, others): (Vec<_>, Vec<_>) = items.into_iter().partition(|item| read.contains(&item.position));
+    let runs_after = changes_existing(query);
+    let others = others.into_iter().map(|item| WithItem { runs_after, ..item });
+    let (mut changes, mut waiting): (Vec<_>, Vec<_>) =
+        others.partition(|item| changes_existing(&all[item.position].query));
+    while let Some(last) = changes.pop() {
+        let is_needed = |item: &WithItem| read_by[last.position].contains(&item.position);
+        let (mut needed, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_needed);
+        waiting = later;
+        let (changed, later): (Vec<_>, Vec<_>) = changes.into_iter().partition(is_needed);
+        changes = later;
+        needed.extend(changed);
+        needed.sort_by_key(|item| item.position);
+        ordered.extend(needed);
+        ordered.push(last);
+    }
+    ordered.extend(waiting);
+    ordered
+}
+
+/// Whether a query is a statement that changes or removes rows.
+fn changes_existing(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
 }
 
 /// Makes one step of a statement a statement of its own.

@@ -100,6 +100,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::using_aliases::keep_using_aliases(tokens);
     syntax::tokens::empty_selects::complete_empty_selects(tokens);
     syntax::tokens::nested_queries::name_first_queries(tokens);
+    syntax::tokens::nested_sets::flatten_sets(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)
 }
@@ -206,6 +207,7 @@ pub fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         Arc::new(plans::constant_order::ConstantOrder),
         Arc::new(plans::computed_order::ComputedOrder),
         Arc::new(casts::condition_casts::ConditionCasts),
+        Arc::new(plans::guarded_conditions::GuardedConditions),
     ]
 }
 

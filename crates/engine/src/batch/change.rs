@@ -122,9 +122,10 @@ impl Batch {
         Ok(is_new)
     }
 
-    /// Replaces a chunk of [`snapshot`](Self::snapshot) by its successor, or removes it. If another writer changes the
-    /// chunk before the commit, the commit fails with [`ErrorKind::Conflict`].
-    pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<()> {
+    /// Replaces a chunk of [`snapshot`](Self::snapshot) by its successor, or removes it. Returns the number by which
+    /// the successor can be replaced before the next snapshot; `None` if there is none, or if it is written ahead. If
+    /// another writer changes the chunk before the commit, the commit fails with [`ErrorKind::Conflict`].
+    pub fn replace(&mut self, table: &Table, chunk: ChunkId, successor: Option<NewChunk>) -> Result<Option<ChunkId>> {
         self.check_writable(table)?;
         self.changes.name_definition(table)?;
         if let Some(successor) = &successor {
@@ -133,10 +134,13 @@ impl Batch {
         self.remove_chunk(table.id, chunk)?;
         match successor {
             Some(successor) => {
+                let uid = successor.descriptor.uid;
                 self.note_rewritten_child(table);
-                self.keep(successor)
+                self.keep(successor)?;
+                let mut pending = self.chunks.pending().iter().rev();
+                Ok(pending.find(|pending| pending.chunk.descriptor.uid == uid).map(|pending| pending.id))
             }
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 

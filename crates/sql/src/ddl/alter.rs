@@ -14,11 +14,10 @@ use atsdb_core::name::same_name;
 use atsdb_core::value::nearest_real;
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
-use atsdb_dialect::text::quoted_names::quoted;
 use atsdb_dialect::text::skipped::{Skipped, folded};
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::{
-    AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Ident,
+    AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, Ident,
     MySQLColumnPosition, ObjectName, RenameTableNameKind, TableConstraint,
 };
 
@@ -237,33 +236,26 @@ fn place(definition: &mut TableDefinition, name: &str, position: Option<&MySQLCo
     Ok(())
 }
 
+/// Takes a column out of a definition, and with it the keys, the indexes and the constraints over it.
 pub(crate) fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     let position = definition.position(name)?;
     let column = &definition.columns[position];
     let id = column.id;
-    let refuse = |what: String| Err(sql_error(format!("column {} cannot be dropped: {what}", column.name)));
+    let refuse = |what: &str| Err(sql_error(format!("column {} cannot be dropped: {what}", column.name)));
     if definition.time.is_some_and(|time| time.column == id) {
-        return refuse("it is the time column".to_owned());
-    }
-    if let Some(unique) = definition.unique.iter().find(|unique| unique.columns.contains(&id)) {
-        let name = quoted(&definition.key_name(unique));
-        let hint = if unique.index {
-            format!("DROP INDEX {name} first")
-        } else {
-            format!("ALTER TABLE ... DROP CONSTRAINT {name} first")
-        };
-        return refuse("it is part of a key".to_owned()).map_err(|error| error.with_hint(hint));
-    }
-    if definition.key.contains(&id) {
-        return refuse("it is part of the series key".to_owned())
-            .map_err(|error| error.with_hint("ALTER TABLE ... SET (sort = 'COLUMN, ...') first, or RESET (sort)"));
-    }
-    if let Some(index) = definition.indexes.iter().find(|index| index.columns.contains(&id)) {
-        return refuse(format!("the index {} is over it", index.name))
-            .map_err(|error| error.with_hint(format!("DROP INDEX {} first", index.name)));
+        return refuse("it is the time column");
     }
     if definition.columns.len() == 1 {
-        return refuse("it is the only one".to_owned());
+        return refuse("it is the only one");
+    }
+    while let Some(key) = definition.unique.iter().position(|unique| unique.columns.contains(&id)) {
+        drop_key(definition, key);
+    }
+    definition.indexes.retain(|index| !index.columns.contains(&id));
+    if definition.key.contains(&id) {
+        let message =
+            format!("column {} cannot be dropped: it is part of the series key", definition.columns[position].name);
+        return Err(sql_error(message).with_hint("ALTER TABLE ... SET (sort = 'COLUMN, ...') first, or RESET (sort)"));
     }
     // Its number is not reused, because chunks still have pages of it.
     definition.columns_given = definition.next_column_id().0;
@@ -287,7 +279,9 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
         Do::SetDataType { .. } if column.enumeration.is_some() => {
             return Err(other_type_of_labels(column));
         }
-        Do::SetDataType { data_type, using: None, .. } => {
+        Do::SetDataType { data_type, using, .. }
+            if using.as_ref().is_none_or(|using| casts(using, column, data_type)) =>
+        {
             widen(column, column_type(data_type, &place)?)?;
             column.length = text_length(data_type, &place)?;
         }
@@ -301,6 +295,16 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
         other => return Err(not_supported(format_args!("ALTER COLUMN {name} {other}"))),
     }
     Ok(())
+}
+
+/// Whether a `USING` is the column itself or its cast to the new type, which happens without it.
+fn casts(using: &Expr, column: &Column, to: &DataType) -> bool {
+    match using {
+        Expr::Identifier(name) => same_name(&name.value, &column.name),
+        Expr::Nested(inner) => casts(inner, column, to),
+        Expr::Cast { expr, data_type, .. } if data_type == to => casts(expr, column, to),
+        _ => false,
+    }
 }
 
 /// The reason why a column can never be NULL, if there is one.

@@ -179,9 +179,10 @@ impl KeyName {
         match self {
             Self::Constraint(name) => !unique.index && same_name(&table.definition.key_name(unique), name),
             Self::Columns(names) => {
-                let holds =
-                    |name: &String| table.definition.column(name).is_ok_and(|found| unique.columns.contains(&found.id));
-                names.len() == unique.columns.len() && names.iter().all(holds)
+                // A column may be named several times.
+                let id = |name: &String| table.definition.column(name).ok().map(|column| column.id);
+                names.iter().all(|name| id(name).is_some_and(|id| unique.columns.contains(&id)))
+                    && unique.columns.iter().all(|column| names.iter().any(|name| id(name) == Some(*column)))
             }
         }
     }

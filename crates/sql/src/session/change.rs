@@ -6,6 +6,7 @@ use crate::run::answer::{Answer, AnswerRows};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
+use crate::write::earlier_changes::EarlierChanges;
 use crate::write::merge::{MergedRows, append_new_rows};
 use crate::write::resident_change::change_resident;
 use crate::write::returning::StatementContext;
@@ -31,23 +32,25 @@ impl Session {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
             let context = StatementContext { worker, interrupt: &self.interrupt, snapshot, spellings, parameters };
-            self.apply_change(batch, &change, AnswerRows::query(rows), &context)
+            self.apply_change(batch, &change, AnswerRows::query(rows), &context, None)
         })
     }
 
-    /// Applies a change of rows that were found in the context's snapshot.
+    /// Applies a change of rows that were found in the context's snapshot. With `earlier`, rows that earlier parts of
+    /// the statement have changed are left out.
     pub(super) fn apply_change(
         &self,
         batch: &mut Batch,
         change: &Change,
         rows: AnswerRows,
         context: &StatementContext<'_>,
+        earlier: Option<&mut EarlierChanges>,
     ) -> Result<Answer> {
         if let Some(merge) = &change.merge {
             return self.merge(batch, change, merge, rows, context);
         }
         let others = change.returning.as_ref().map(|returning| returning.other_fields(&rows.schema()));
-        let ChangedRows { row_count, returned } = self.change_rows(batch, change, rows, context)?;
+        let ChangedRows { row_count, returned } = self.change_rows(batch, change, rows, context, earlier)?;
         let Some(returning) = &change.returning else {
             return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
         };
@@ -62,13 +65,15 @@ impl Session {
         change: &Change,
         rows: AnswerRows,
         context: &StatementContext<'_>,
+        earlier: Option<&mut EarlierChanges>,
     ) -> Result<ChangedRows> {
         if change.table.definition.is_in_memory() {
             let found_in = context.snapshot.resident(&change.table)?;
             return change_resident(batch, change, &found_in, rows);
         }
         let was_deleting = batch.set_deleting(change.deletes());
-        let changed = ChangeWriter::new(batch, change, self.limits(), &self.interrupt).run(rows);
+        let writer = ChangeWriter::new(batch, change, self.limits(), &self.interrupt);
+        let changed = writer.after(earlier).run(rows);
         batch.set_deleting(was_deleting);
         changed
     }
@@ -86,7 +91,7 @@ impl Session {
         let mut row_count = 0;
         if let Some(first) = changed.first() {
             let rows = AnswerRows::read(first.schema(), changed);
-            row_count += self.change_rows(batch, change, rows, context)?.row_count;
+            row_count += self.change_rows(batch, change, rows, context, None)?.row_count;
         }
         for (target, rows) in added {
             row_count += append_new_rows(batch, &change.table, target, rows)?;

@@ -10,7 +10,7 @@ use crate::ddl::create_table::{on_commit, refuse_other_clauses, table_options};
 use crate::ddl::from_query::{definition_of, named, names_of_columns, with_room};
 use crate::ddl::identity::AlterIdentity;
 use crate::ddl::view_columns::ColumnChange;
-use crate::ddl::views::{materialized_as, without_data_clause};
+use crate::ddl::views::{RenameView, materialized_as, without_data_clause};
 use crate::dml::target::Target;
 use crate::plan::files::QueryFiles;
 use crate::run::answer::{Answer, AnswerRows};
@@ -25,13 +25,15 @@ use atsdb_dialect::parse::refuse::refuse_unsupported;
 use atsdb_dialect::parse::statement::parse_declaring;
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
 use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::relation_kind::RelationKind;
 use atsdb_dialect::text::script::Statement;
 use atsdb_dialect::text::select_into::SelectInto;
 use atsdb_dialect::text::source_position::SourcePosition;
 use atsdb_dialect::text::table_names::{NamedSchema, Scope, TableName, exact_name, refuse_sequence};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, CascadeOption, CreateIndex, CreateTable, ObjectName, Statement as Ast, Truncate, TruncateIdentityOption,
+    AlterTable, AlterTableOperation, CascadeOption, CreateIndex, CreateTable, ObjectName, Statement as Ast, Truncate,
+    TruncateIdentityOption,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::Tokenizer;
@@ -165,6 +167,9 @@ impl Session {
         if alter.on_cluster.is_some() || alter.location.is_some() || alter.table_type.is_some() {
             return Err(not_supported("a clause of this ALTER TABLE"));
         }
+        if let Some(rename) = self.rename_of_view(alter) {
+            return self.rename_view(&rename).map(|_| done);
+        }
         let altered = self.retried(|| {
             let table = match self.base_table(&alter.name) {
                 Err(error) if alter.if_exists && error.kind() == ErrorKind::Sql => {
@@ -194,6 +199,18 @@ impl Session {
         })?;
         altered.map_or(Ok(()), |(table, new)| self.build(&table, &new))?;
         Ok(done)
+    }
+
+    /// The other name of a view or its column that an `ALTER TABLE` gives; `None` if it does something else.
+    fn rename_of_view(&self, alter: &AlterTable) -> Option<RenameView> {
+        let [operation @ (AlterTableOperation::RenameTable { .. } | AlterTableOperation::RenameColumn { .. })] =
+            alter.operations.as_slice()
+        else {
+            return None;
+        };
+        let is_view = self.table(&alter.name).is_ok_and(|table| table.definition.view.is_some());
+        let (name, operation) = (alter.name.clone(), operation.clone());
+        is_view.then(|| RenameView { kind: RelationKind::View, name, if_exists: alter.if_exists, operation })
     }
 
     /// Puts a definition in the place of a table's, and returns the table and its new indexes, which have no pages

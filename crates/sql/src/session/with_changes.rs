@@ -1,6 +1,7 @@
 //! Statements whose `WITH` has items that change rows. All parts see the state before the statement; each item is
-//! executed once and completely, in the order of the clause, and then the main statement; they are one batch, all or
-//! nothing. The rows of `RETURNING`, and those of the answer, are held in memory until the batch is committed.
+//! executed once and completely; they are one batch, all or nothing. If several parts change a row, the first one
+//! does. The rows of `RETURNING`, and those of the answer, are held in memory until the batch is
+//! committed.
 
 use super::insert_on_conflict::InsertOutcome;
 use super::state::Session;
@@ -12,10 +13,11 @@ use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::with_rows::{CollectedBytes, ItemRows, StepRequest};
 use crate::run::worker::Started;
+use crate::write::earlier_changes::EarlierChanges;
 use crate::write::returning::StatementContext;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use atsdb_core::{ConflictPolicy, Result, SearchPath, Table, TableId};
+use atsdb_core::{ConflictPolicy, Error, Result, SearchPath, Table, TableId};
 use atsdb_dialect::parse::statement::items_of_with;
 use atsdb_dialect::parse::with_clause::may_change_in_with;
 use atsdb_dialect::parse::with_steps::{WithItem, WithStep};
@@ -24,7 +26,7 @@ use atsdb_dialect::text::params::Parameters;
 use atsdb_dialect::text::script::Statement;
 use atsdb_dialect::text::table_names::Scope;
 use atsdb_engine::{Batch, ReadSnapshot};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The result of one step.
@@ -67,6 +69,20 @@ impl Session {
     }
 }
 
+/// The items whose rows are known.
+#[derive(Default)]
+struct KnownItems {
+    positions: Vec<usize>,
+    rows: Vec<Arc<ItemRows>>,
+}
+
+impl KnownItems {
+    /// The request of a step that may read them.
+    fn request(&self, item: Option<usize>) -> StepRequest {
+        StepRequest { step: WithStep { item, known: self.positions.clone() }, rows: self.rows.clone() }
+    }
+}
+
 /// The parts of one statement.
 struct Steps<'a> {
     session: &'a Session,
@@ -80,17 +96,26 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     fn run(mut self, batch: &mut Batch, items: &[WithItem]) -> Result<StepOutcome> {
-        let (mut known, mut rows) = (Vec::new(), Vec::new());
-        for item in items {
-            let step = WithStep { item: Some(item.position), known: known.clone() };
-            let outcome = self.step(batch, StepRequest { step, rows: rows.clone() });
-            let outcome = outcome.map_err(|error| error.context(format_args!("{} of WITH", item.name)))?;
-            if let (Some((schema, batches)), true) = (outcome.into_rows()?, item.has_rows) {
-                known.push(item.position);
-                rows.push(Arc::new(ItemRows::new(item, &schema, batches)?));
-            }
+        let (after, before): (Vec<&WithItem>, Vec<&WithItem>) = items.iter().partition(|item| item.runs_after);
+        let mut known = KnownItems::default();
+        for item in before {
+            self.item(batch, item, &mut known)?;
         }
-        self.step(batch, StepRequest { step: WithStep { item: None, known }, rows })
+        let outcome = self.step(batch, known.request(None))?;
+        for item in after {
+            self.item(batch, item, &mut known)?;
+        }
+        Ok(outcome)
+    }
+
+    fn item(&mut self, batch: &mut Batch, item: &WithItem, known: &mut KnownItems) -> Result<()> {
+        let outcome = self.step(batch, known.request(Some(item.position)));
+        let outcome = outcome.map_err(|error| error.context(format_args!("{} of WITH", item.name)))?;
+        if let (Some((schema, batches)), true) = (outcome.into_rows()?, item.has_rows) {
+            known.positions.push(item.position);
+            known.rows.push(Arc::new(ItemRows::new(item, &schema, batches)?));
+        }
+        Ok(())
     }
 
     fn step(&mut self, batch: &mut Batch, step: StepRequest) -> Result<StepOutcome> {
@@ -119,10 +144,10 @@ impl Steps<'_> {
                 Ok(StepOutcome::Inserted(outcome))
             }
             (None, Some(change)) => {
-                self.touched.note_change(&change.table)?;
+                let earlier = self.touched.note_change(&change, &self.snapshot)?;
                 // Rows that another part has added must stay, so the table is not simply emptied.
                 let kind = if change.kind == ChangeKind::Empty { ChangeKind::Delete } else { change.kind };
-                let answer = session.apply_change(batch, &Change { kind, ..change }, rows, &context)?;
+                let answer = session.apply_change(batch, &Change { kind, ..change }, rows, &context, earlier)?;
                 self.held(answer)
             }
             (None, None) => self.held(Answer::Rows(rows)),
@@ -152,11 +177,13 @@ impl StepOutcome {
     }
 }
 
-/// The tables that the parts so far have changed. A part finds its rows in the state before the statement, so existing
-/// rows of a table can be changed only once.
+/// The tables that the parts so far have changed. A part finds its rows in the state before the statement.
 #[derive(Default)]
 struct TouchedTables {
-    changed: BTreeSet<TableId>,
+    /// Tables whose rows several parts may change.
+    changed: HashMap<TableId, EarlierChanges>,
+    /// Tables whose existing rows were changed in another way, which must be the only one.
+    changed_once: BTreeSet<TableId>,
     added_to: BTreeSet<TableId>,
 }
 
@@ -172,21 +199,37 @@ impl TouchedTables {
                 self.added_to.insert(table.id);
                 Ok(())
             }
-            false => self.note(table, self.added_to.contains(&table.id)),
+            false => self.note_once(table, self.added_to.contains(&table.id)),
         }
     }
 
-    fn note_change(&mut self, table: &Table) -> Result<()> {
+    /// The changes of earlier parts in the table, if there may be any.
+    fn note_change(&mut self, change: &Change, snapshot: &ReadSnapshot) -> Result<Option<&mut EarlierChanges>> {
+        let (table, definition) = (&change.table, &change.table.definition);
         // A table in memory has no chunks: its rows are found in its latest state.
-        self.note(table, table.definition.is_in_memory() && self.added_to.contains(&table.id))
+        if definition.is_in_memory() {
+            return self.note_once(table, self.added_to.contains(&table.id)).map(|()| None);
+        }
+        let refers = |other: &Table| other.definition.foreign_keys.iter().any(|key| key.parent.is_of(definition));
+        let has_references = !definition.foreign_keys.is_empty() || snapshot.tables().iter().any(refers);
+        if change.merge.is_some() || has_references {
+            return self.note_once(table, false).map(|()| None);
+        }
+        if self.changed_once.contains(&table.id) {
+            return Err(changed_twice(table));
+        }
+        Ok(Some(self.changed.entry(table.id).or_default()))
     }
 
-    fn note(&mut self, table: &Table, is_late: bool) -> Result<()> {
-        if self.changed.insert(table.id) && !is_late {
-            return Ok(());
+    fn note_once(&mut self, table: &Table, is_late: bool) -> Result<()> {
+        if is_late || self.changed.contains_key(&table.id) || !self.changed_once.insert(table.id) {
+            return Err(changed_twice(table));
         }
-        let name = &table.definition.name;
-        Err(sql_error(format!("two parts of the statement change rows of table {name}"))
-            .with_hint("a row can change only once in a statement: write BEGIN, a statement for each change, COMMIT"))
+        Ok(())
     }
+}
+
+fn changed_twice(table: &Table) -> Error {
+    sql_error(format!("two parts of the statement change rows of table {}", table.definition.name))
+        .with_hint("a row can change only once in a statement: write BEGIN, a statement for each change, COMMIT")
 }

@@ -3,13 +3,15 @@
 //! complete; otherwise when all rows are known.
 
 use super::assign::{assign, plain};
-use super::chunk_change::{ChunkChange, Successor};
+use super::chunk_change::{ChunkChange, PartialChange, Successor, successor};
+use super::earlier_changes::EarlierChanges;
 use super::insert::append_named;
 use super::returning_rows::ReturningRows;
 use crate::dml::change::{Change, ChangeKind};
 use crate::run::answer::AnswerRows;
 use crate::run::interrupt::Interrupt;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt32Array};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Schema, UInt32Type};
 use atsdb_core::{ConflictPolicy, Error, ErrorKind, Result};
 use atsdb_engine::{Batch, Scan};
@@ -30,6 +32,8 @@ pub(crate) struct ChangeWriter<'a> {
     change: &'a Change,
     limits: Limits,
     interrupt: &'a Interrupt,
+    /// The changes of earlier parts of the statement, if it has several.
+    earlier: Option<&'a mut EarlierChanges>,
     /// Changes of chunks, by position in the scan.
     pending: BTreeMap<usize, ChunkChange>,
     pending_bytes: usize,
@@ -59,6 +63,7 @@ impl<'a> ChangeWriter<'a> {
             change,
             limits,
             interrupt,
+            earlier: None,
             pending: BTreeMap::new(),
             pending_bytes: 0,
             open: vec![None; in_order.unwrap_or(0)],
@@ -66,6 +71,11 @@ impl<'a> ChangeWriter<'a> {
             row_count: 0,
             returned: ReturningRows::default(),
         }
+    }
+
+    /// Leaves out the rows that earlier parts of the statement have changed.
+    pub(crate) fn after(self, earlier: Option<&'a mut EarlierChanges>) -> Self {
+        Self { earlier, ..self }
     }
 
     /// Applies the change, and returns the number of changed rows.
@@ -79,7 +89,8 @@ impl<'a> ChangeWriter<'a> {
         std::thread::scope(|scope| -> Result<()> {
             let mut running = Running::new();
             for rows in rows {
-                let complete = self.gather(&rows?)?;
+                let rows = self.unchanged(rows?, scan)?;
+                let complete = self.gather(&rows)?;
                 complete.into_iter().try_for_each(|position| self.begin(scope, &mut running, scan, position))?;
             }
             while let Some((position, _)) = self.pending.first_key_value() {
@@ -97,15 +108,21 @@ impl<'a> ChangeWriter<'a> {
         Ok(ChangedRows { row_count: self.row_count, returned: self.returned.rows })
     }
 
+    /// The rows that no earlier part of the statement has changed.
+    fn unchanged(&self, rows: RecordBatch, scan: &Scan) -> Result<RecordBatch> {
+        let Some(earlier) = &self.earlier else { return Ok(rows) };
+        let (chunks, numbers) = places_of(&rows)?;
+        let is_unchanged = |(position, number): (&u32, &u32)| {
+            let chunk = scan.chunks().get(*position as usize);
+            Some(chunk.is_none_or(|chunk| !earlier.have(chunk.entry.id, *number)))
+        };
+        let mask: BooleanArray = chunks.values().iter().zip(numbers.values()).map(is_unchanged).collect();
+        Ok(filter_record_batch(&rows, &mask)?)
+    }
+
     /// Adds rows to their chunks, and returns the chunks that are complete.
     fn gather(&mut self, rows: &RecordBatch) -> Result<Vec<usize>> {
-        let place = |column: usize| match rows.columns().get(column) {
-            Some(array) => {
-                array.as_primitive_opt::<UInt32Type>().ok_or_else(|| Error::internal("a row without a location"))
-            }
-            None => Err(Error::internal("a row without a location")),
-        };
-        let (chunks, numbers) = (place(0)?, place(1)?);
+        let (chunks, numbers) = places_of(rows)?;
         let values = self.values(rows, (chunks, numbers))?;
         let row_bytes = bytes_of(&values).div_ceil(rows.num_rows().max(1)) + size_of::<u32>();
         let (mut start, mut complete) = (0, Vec::new());
@@ -193,8 +210,12 @@ impl<'a> ChangeWriter<'a> {
             let mut deleted = chunk.numbers.iter();
             deleted.try_for_each(|numbers| self.batch.note_deleted(&self.change.table, (scan, position), numbers))?;
         }
-        let change = self.change;
-        let rewrite = move || chunk.successor(change, scan, position);
+        let (change, own) = (self.change, PartialChange::of(self.change, chunk));
+        let changes = match &mut self.earlier {
+            Some(earlier) => earlier.add(scan.chunks()[position].entry.id, own),
+            None => vec![own],
+        };
+        let rewrite = move || successor(&changes, change, scan, position);
         let handle = Builder::new().spawn_scoped(scope, rewrite).map_err(Error::no_thread)?;
         running.push_back((position, handle));
         Ok(())
@@ -203,16 +224,21 @@ impl<'a> ChangeWriter<'a> {
     /// Waits for the chunk that was started first.
     fn finish(&mut self, running: &mut Running<'_>, scan: &Scan) -> Result<()> {
         let Some((position, handle)) = running.pop_front() else { return Ok(()) };
-        let successor = handle.join().map_err(|_| Error::internal("rewriting a chunk panicked"))?;
-        let (successor, row_count) = successor?;
+        let rewritten = handle.join().map_err(|_| Error::internal("rewriting a chunk panicked"))?;
+        let (successor, row_count) = rewritten?;
         self.row_count += row_count;
         let (table, chunk) = (&self.change.table, scan.chunks()[position].entry.id);
-        match successor {
-            Successor::Chunk(new) => self.batch.replace(table, chunk, new)?,
+        let present = self.earlier.as_ref().map_or(Ok(chunk), |earlier| earlier.present(chunk))?;
+        let successor = match successor {
+            Successor::Chunk(new) => self.batch.replace(table, present, new)?,
             Successor::Rows(columns, row_count) => {
-                self.batch.replace(table, chunk, None)?;
+                self.batch.replace(table, present, None)?;
                 self.batch.append_stored(table, columns, row_count)?;
+                None
             }
+        };
+        if let Some(earlier) = &mut self.earlier {
+            earlier.note_replaced(chunk, successor);
         }
         // If the table has keys, all old rows must be removed first.
         if table.definition.unique.is_empty() {
@@ -238,6 +264,15 @@ impl<'a> ChangeWriter<'a> {
     fn name(&self) -> &str {
         &self.change.table.definition.name
     }
+}
+
+/// The locations of rows: the position of the chunk in the scan, and the number of the row in it.
+fn places_of(rows: &RecordBatch) -> Result<(&UInt32Array, &UInt32Array)> {
+    let place = |column: usize| {
+        let array = rows.columns().get(column).and_then(|array| array.as_primitive_opt::<UInt32Type>());
+        array.ok_or_else(|| Error::internal("a row without a location"))
+    };
+    Ok((place(0)?, place(1)?))
 }
 
 /// The size of the values themselves in bytes, not of the arrays that they are slices of.

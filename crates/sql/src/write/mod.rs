@@ -8,6 +8,7 @@ pub(crate) mod assign;
 pub(crate) mod change_writer;
 mod chunk_change;
 pub(crate) mod copy_condition;
+pub(crate) mod earlier_changes;
 pub(crate) mod insert;
 pub(crate) mod insert_run;
 mod insert_text;

@@ -1,7 +1,7 @@
 //! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, and leaves all
 //! others to DataFusion. DataFusion goes through the calendar for each time that has a zone, as all times of tables
-//! have, and through nanoseconds, whose range ends in 1677 and 2262. It knows no unit beyond the year, no intervals,
-//! and no units of columns.
+//! have, and through nanoseconds, whose range ends in 1677 and 2262, for dates as well. It knows no unit beyond the
+//! year, no intervals, and no units of columns.
 //!
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
@@ -17,8 +17,10 @@ use crate::functions::times::interval::intervals;
 use crate::functions::times::types::is_utc;
 use crate::text::datafusion_errors::external;
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
-use datafusion::common::types::logical_string;
+use datafusion::arrow::datatypes::{
+    DataType, Field, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType, TimeUnit,
+};
+use datafusion::common::types::{logical_date, logical_string};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::datetime::date_trunc;
@@ -26,7 +28,7 @@ use datafusion::logical_expr::preimage::PreimageResult;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
-    Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Cast, Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     TypeSignature, TypeSignatureClass, Volatility,
 };
 use std::sync::Arc;
@@ -47,6 +49,9 @@ const UNITS: [(&str, &str); 13] = [
     ("century", "100 years"),
     ("millennium", "1000 years"),
 ];
+
+/// The type of the times at which days begin.
+const MIDNIGHT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
 /// Centuries and millennia begin with the year 1.
 const FIRST_DAY_OF_CENTURY: &str = "2001-01-01";
@@ -77,11 +82,15 @@ impl DateTrunc {
             Coercion::new_exact(TypeSignatureClass::Native(logical_string())),
             Coercion::new_exact(TypeSignatureClass::Interval),
         ]);
+        let of_dates = TypeSignature::Coercible(vec![
+            Coercion::new_exact(TypeSignatureClass::Native(logical_string())),
+            Coercion::new_exact(TypeSignatureClass::Native(logical_date())),
+        ]);
         let mut takes = match &inner.signature().type_signature {
             TypeSignature::OneOf(takes) => takes.clone(),
             other => vec![other.clone()],
         };
-        takes.push(of_intervals);
+        takes.extend([of_intervals, of_dates]);
         Self { inner, signature: Signature::one_of(takes, Volatility::Immutable) }
     }
 }
@@ -91,6 +100,11 @@ impl ScalarUDFImpl for DateTrunc {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        if let [_, of] = args.arg_fields
+            && is_date(of.data_type())
+        {
+            return Ok(Arc::new(Field::new(self.name(), MIDNIGHT, is_nullable)));
+        }
         let field = self.inner.return_field_from_args(args)?;
         Ok(Arc::new(field.as_ref().clone().with_nullable(is_nullable)))
     }
@@ -99,7 +113,12 @@ impl ScalarUDFImpl for DateTrunc {
         &self.signature
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let [_, days] = args.args.as_mut_slice()
+            && is_date(&days.data_type())
+        {
+            *days = days.cast_to(&MIDNIGHT, None)?;
+        }
         match &args.args[..] {
             [ColumnarValue::Array(_), _] => {
                 return by_unit(&args, args.return_field.data_type(), |call| self.invoke_with_args(call));
@@ -141,8 +160,13 @@ impl ScalarUDFImpl for DateTrunc {
     /// Turns `date_trunc('day', t) = '2024-03-01'` into a range of `t`, by which chunks are skipped.
     fn preimage(&self, args: &[Expr], literal: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
         let [Expr::Literal(unit, _), time] = args else { return Ok(PreimageResult::None) };
-        match cut(unit, &info.get_data_type(time)?)? {
-            Some(cut) => preimage_of(&cut, time, literal, info),
+        let mut times = info.get_data_type(time)?;
+        let mut time = time.clone();
+        if is_date(&times) {
+            (time, times) = (Expr::Cast(Cast::new(Box::new(time), MIDNIGHT)), MIDNIGHT);
+        }
+        match cut(unit, &times)? {
+            Some(cut) => preimage_of(&cut, &time, literal, info),
             None => Ok(PreimageResult::None),
         }
     }
@@ -150,6 +174,10 @@ impl ScalarUDFImpl for DateTrunc {
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         self.inner.output_ordering(inputs)
     }
+}
+
+fn is_date(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Date32 | DataType::Date64)
 }
 
 /// How to truncate these times; `None` if DataFusion's function does it: other zones and types. Also for unknown units.

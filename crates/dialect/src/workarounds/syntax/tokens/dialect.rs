@@ -1,8 +1,8 @@
 //! Words that may name a column of the answer or a table without `AS`: as in PostgreSQL, `top` and other words may, and
 //! `ON` and `FOR` may not. The parser mistakes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, or begins
 //! with `@`, unless in quotes. `|/`, `||/` and `@` before an expression are operators, which the parser reads in
-//! PostgreSQL's dialect alone. It lets `~` bind tighter than arithmetic. `INTERVAL(2) '...'` is a cast: the parser
-//! drops the digits.
+//! PostgreSQL's dialect alone. Names may have any character beyond ASCII. The parser lets `~` bind tighter than
+//! arithmetic. `INTERVAL(2) '...'` is a cast: the parser drops the digits.
 //!
 //! Where the parser cannot read what follows a word such as `NOT` or `CEIL`, it tries again with the word as the name
 //! of a function, and so twice as often for each level of nesting. Here `NOT`, `CASE` and `CAST` are never names, and
@@ -66,11 +66,11 @@ impl Dialect for StatementDialect {
 
     /// `a#>'{b}'`, `a#b` and `@b` are operators, as in PostgreSQL.
     fn is_identifier_start(&self, character: char) -> bool {
-        !matches!(character, '#' | '@') && GenericDialect.is_identifier_start(character)
+        is_symbol(character) || (!matches!(character, '#' | '@') && GenericDialect.is_identifier_start(character))
     }
 
     fn is_identifier_part(&self, character: char) -> bool {
-        character != '#' && GenericDialect.is_identifier_part(character)
+        is_symbol(character) || (character != '#' && GenericDialect.is_identifier_part(character))
     }
 
     fn supports_order_by_all(&self) -> bool {
@@ -78,6 +78,10 @@ impl Dialect for StatementDialect {
     }
 
     fn supports_create_table_like_parenthesized(&self) -> bool {
+        true
+    }
+
+    fn supports_alter_column_type_using(&self) -> bool {
         true
     }
 
@@ -212,6 +216,11 @@ impl Dialect for StatementDialect {
     }
 }
 
+/// Whether a character that is no letter may be in a name: each one beyond ASCII may, as in PostgreSQL.
+fn is_symbol(character: char) -> bool {
+    !character.is_ascii() && !character.is_whitespace()
+}
+
 /// Parses `INTERVAL(2) '...'`; `None` of anything else.
 fn rounded_interval(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     if !matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL) {
@@ -245,6 +254,7 @@ mod tests {
         for text in [
             "SELECT 1 top, 2 sort, 3 minus, 4 view, 5 exclude FROM t",
             "SELECT 1 lateral",
+            "SELECT 🦆.🔑, n° FROM 🦆",
             "SELECT 1, ARRAY[1], filter, window, top, sort FROM t",
             "SELECT 1 FOR UPDATE",
             "INSERT INTO t SELECT 1 ON CONFLICT DO NOTHING",

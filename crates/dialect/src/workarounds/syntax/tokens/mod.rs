@@ -12,6 +12,7 @@ pub(crate) mod empty_selects;
 pub(crate) mod frame_bounds;
 pub(crate) mod merge_words;
 pub(crate) mod nested_queries;
+pub(crate) mod nested_sets;
 pub(crate) mod operand_names;
 pub(crate) mod range_words;
 pub(crate) mod row_fields;

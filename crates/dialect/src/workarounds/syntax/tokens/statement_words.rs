@@ -1,10 +1,10 @@
 //! Statements and clauses that the parser does not know, written with others before it sees them: `TABLE t` is
 //! `SELECT * FROM t`, `ANY (VALUES ...)` and `x = (VALUES ...)` select from the values, `ORDER BY x USING >` is
 //! `ORDER BY x DESC`, `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is
-//! `substring(x FROM p FOR e)`, `INSERT INTO t AS x` inserts into `t`, whose name replaces `x` after `ON CONFLICT` and
-//! `RETURNING`, `OVERRIDING ... VALUE` becomes a mark, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that
-//! other dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
-//! index: comments are not kept.
+//! `substring(x FROM p FOR e)`, `INSERT INTO t (VALUES (1))` has no parentheses, `INSERT INTO t AS x` inserts into
+//! `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, `OVERRIDING ... VALUE` becomes a mark, and
+//! `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that other dialects have at the end. `ONLY` before a table
+//! is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
@@ -30,6 +30,7 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     leave_out_only(tokens);
     if first_is(tokens, "INSERT") {
         name_target(tokens);
+        open_values(tokens);
     }
     if first_is(tokens, "CREATE") {
         write_created_table(tokens);
@@ -198,14 +199,14 @@ fn write_similar_substrings(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// `TABLE t` where a query may stand.
+/// `TABLE t` where a query may stand, also behind the parentheses of a `WITH`.
 fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
     let creates = first_is(tokens, "CREATE");
     let begins_query = |at: usize| match before(tokens, at) {
         None => true,
         Some(before) => {
             let before = &tokens[before];
-            before.token == Token::LParen
+            matches!(before.token, Token::LParen | Token::RParen)
                 || ["UNION", "EXCEPT", "INTERSECT", "ALL"].iter().any(|word| is_word(before, word))
                 || (creates && is_word(before, "AS"))
         }
@@ -279,6 +280,42 @@ fn name_target(tokens: &mut [TokenWithSpan]) {
     }
 }
 
+/// `INSERT INTO t (VALUES (1))`, which inserts the values. The parser takes them for names of columns.
+fn open_values(tokens: &mut [TokenWithSpan]) {
+    let Some(into) = tokens.iter().position(is_significant).and_then(|first| after(tokens, first)) else { return };
+    let name = after(tokens, into).filter(|_| is_word(&tokens[into], "INTO"));
+    let Some(name) = name.and_then(|first| end_of_name(tokens, first)) else { return };
+    let mut open = after(tokens, name);
+    while let Some(at) = open.filter(|at| tokens[*at].token == Token::LParen) {
+        let values = after(tokens, at).filter(|next| is_word(&tokens[*next], "VALUES"));
+        // `(values)` and `(values, b)` are columns.
+        let first = values.and_then(|values| after(tokens, values));
+        let has_rows = first.is_some_and(|first| tokens[first].token == Token::LParen);
+        let Some(close) = end_of_parentheses(tokens, at) else { return };
+        if has_rows {
+            for at in [at, close] {
+                tokens[at].token = Token::Whitespace(Whitespace::Space);
+            }
+            return;
+        }
+        open = after(tokens, close);
+    }
+}
+
+/// The parenthesis that closes one.
+fn end_of_parentheses(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let closes = |token: &TokenWithSpan| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    };
+    tokens[open..].iter().position(closes).map(|count| open + count)
+}
+
 /// `COMMENT ON CONSTRAINT c ON t IS`.
 fn comment_on_index(tokens: &mut [TokenWithSpan]) {
     let Some(on) = tokens.iter().position(is_significant).and_then(|first| after(tokens, first)) else { return };
@@ -325,6 +362,10 @@ mod tests {
         for (text, expected) in [
             ("TABLE t UNION TABLE u", "SELECT * FROM  t UNION SELECT * FROM  u"),
             ("CREATE TABLE t AS TABLE u", "CREATE TABLE t AS SELECT * FROM  u"),
+            (
+                "WITH t AS (SELECT 1) TABLE t UNION ALL TABLE t",
+                "WITH t AS (SELECT 1) SELECT * FROM  t UNION ALL SELECT * FROM  t",
+            ),
             ("CREATE TABLE t AS SELECT 1 WITH NO DATA", "CREATE TABLE t AS SELECT 1      "),
             ("CREATE TABLE t AS SELECT a FROM data", "CREATE TABLE t AS SELECT a FROM data"),
             (
@@ -332,6 +373,9 @@ mod tests {
                 "SELECT 1 = ANY (SELECT * FROM (VALUES (2 < ALL (SELECT * FROM (VALUES (3))))))",
             ),
             ("SELECT (VALUES (1))", "SELECT (VALUES (1))"),
+            ("INSERT INTO s.t (VALUES (1), (2)) RETURNING a", "INSERT INTO s.t  VALUES (1), (2)  RETURNING a"),
+            ("INSERT INTO t (a) (VALUES (1))", "INSERT INTO t (a)  VALUES (1) "),
+            ("INSERT INTO t (values) VALUES (1)", "INSERT INTO t (values) VALUES (1)"),
             ("substring((a) SIMILAR f(b, 'ESCAPE') ESCAPE c)", "substring((a) FROM f(b, 'ESCAPE') FOR c)"),
             ("substring(a SIMILAR TO b ESCAPE c)", "substring(a SIMILAR TO b ESCAPE c)"),
             (

@@ -1,0 +1,174 @@
+//! `x <> 0 AND 10 / x > 1`: an operand of `AND` or `OR` that may fail is computed only for rows for which those before
+//! it do not decide. DataFusion 55.2 computes it for all rows unless those before it leave few, and makes such chains
+//! itself, of a `CASE` of conditions.
+//!
+//! `p AND q` becomes `p AND CASE p WHEN FALSE THEN FALSE ELSE q END`. DataFusion simplifies no `CASE` of this form.
+//!
+//! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
+
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::{conjunction, disjunction, merge_schema, split_binary, split_binary_owned};
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, lit};
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+
+/// Functions that fail for some of the values of their arguments' types.
+const PARTIAL: [&str; 9] = ["ln", "log", "log2", "log10", "sqrt", "power", "to_date", "to_timestamp", "to_number"];
+
+/// Runs after conditions have been moved to tables and joins, each for itself, and simplified.
+#[derive(Debug)]
+pub(crate) struct GuardedConditions;
+
+impl OptimizerRule for GuardedConditions {
+    fn name(&self) -> &str {
+        "guarded_conditions"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        // A table applies its conditions one after the other.
+        if matches!(plan, LogicalPlan::TableScan(_)) || !has_chains(&plan)? {
+            return Ok(Transformed::no(plan));
+        }
+        let schema = merge_schema(&plan.inputs());
+        let names = NamePreserver::new(&plan);
+        plan.dyn_map_expressions(|expr| {
+            let name = names.save(&expr);
+            Ok(guarded(expr, &schema)?.update_data(|expr| name.restore(expr)))
+        })
+    }
+}
+
+/// Whether an expression of a step has `AND` or `OR`.
+fn has_chains(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.dyn_apply_expressions(|expr| {
+        expr.dyn_apply(|part| {
+            found |= matches!(part, Expr::BinaryExpr(binary) if is_logical(binary.op));
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })
+    })?;
+    Ok(found)
+}
+
+fn is_logical(op: Operator) -> bool {
+    matches!(op, Operator::And | Operator::Or)
+}
+
+/// An expression in which each operand of `AND` and `OR` that may fail is guarded by the others.
+fn guarded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.dyn_transform_down(|expr| match &expr {
+        Expr::BinaryExpr(binary) if is_logical(binary.op) => {
+            let op = binary.op;
+            guarded_chain(expr, op, schema)
+        }
+        // The rule runs several times.
+        part if is_guard(part) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
+        _ => Ok(Transformed::no(expr)),
+    })
+}
+
+/// The same for a chain of one operator. Operands that cannot fail come first: DataFusion has changed their order, too.
+fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if split_binary(&chain, op).into_iter().any(is_guard) {
+        return Ok(Transformed::new(chain, false, TreeNodeRecursion::Jump));
+    }
+    let (mut is_changed, mut safe, mut partial) = (false, Vec::new(), Vec::new());
+    for operand in split_binary_owned(chain, op) {
+        let operand = guarded(operand, schema)?;
+        is_changed |= operand.transformed;
+        if may_fail(&operand.data, schema) {
+            partial.push(operand.data);
+        } else {
+            safe.push(operand.data);
+        }
+    }
+    let safe = if op == Operator::Or { disjunction(safe) } else { conjunction(safe) };
+    let mut later: Option<Expr> = None;
+    for operand in safe.into_iter().chain(partial).rev() {
+        later = Some(match later {
+            None => operand,
+            // It has other values when it is computed again, or takes long.
+            Some(later) if operand.is_volatile() || has_subquery(&operand) => chained(operand, op, later),
+            Some(later) => {
+                is_changed = true;
+                let guard = guard(operand.clone(), op, later);
+                chained(operand, op, guard)
+            }
+        });
+    }
+    match later {
+        // The operands have been visited.
+        Some(chain) => Ok(Transformed::new(chain, is_changed, TreeNodeRecursion::Jump)),
+        None => internal_err!("a chain of no conditions"),
+    }
+}
+
+fn chained(first: Expr, op: Operator, second: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(first), op, Box::new(second)))
+}
+
+/// `CASE first WHEN FALSE THEN FALSE ELSE later END` for `AND`, and the same with `TRUE` for `OR`.
+fn guard(first: Expr, op: Operator, later: Expr) -> Expr {
+    let decides = || Box::new(lit(op == Operator::Or));
+    Expr::Case(Case::new(Some(Box::new(first)), vec![(decides(), decides())], Some(Box::new(later))))
+}
+
+fn is_guard(expr: &Expr) -> bool {
+    let Expr::Case(case) = expr else { return false };
+    let [(when, then)] = case.when_then_expr.as_slice() else { return false };
+    case.expr.is_some() && when == then && matches!(**when, Expr::Literal(..))
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let is_subquery = |part: &Expr| {
+        matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
+    };
+    expr.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
+}
+
+/// Whether an expression may fail for values that its condition can leave out: those of divisors, texts and the like.
+/// Results that are too large are no reason: nearly all arithmetic may have some.
+fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
+    let mut fails = false;
+    let walked = expr.dyn_apply(|part| {
+        fails |= fails_itself(part, schema);
+        Ok(match part {
+            part if is_guard(part) => TreeNodeRecursion::Jump,
+            _ if fails => TreeNodeRecursion::Stop,
+            _ => TreeNodeRecursion::Continue,
+        })
+    });
+    walked.is_ok() && fails
+}
+
+fn fails_itself(expr: &Expr, schema: &DFSchema) -> bool {
+    let is_literal = |divisor: &Expr| matches!(divisor, Expr::Literal(..));
+    match expr {
+        Expr::Cast(cast) => reads_text(&cast.expr, cast.field.data_type(), schema),
+        Expr::BinaryExpr(binary) => {
+            matches!(binary.op, Operator::Divide | Operator::Modulo) && !is_literal(&binary.right)
+        }
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            ("cast", [operand]) => expr.get_type(schema).is_ok_and(|target| reads_text(operand, &target, schema)),
+            ("/" | "%", [_, divisor]) => !is_literal(divisor),
+            (name, _) => PARTIAL.contains(&name),
+        },
+        _ => false,
+    }
+}
+
+/// Whether a cast reads a text, which may have another form.
+fn reads_text(operand: &Expr, target: &DataType, schema: &DFSchema) -> bool {
+    let is_text = |of: &DataType| match of {
+        DataType::Dictionary(_, values) => values.is_string(),
+        of => of.is_string(),
+    };
+    !is_text(target) && operand.get_type(schema).is_ok_and(|of| is_text(&of))
+}

@@ -1,0 +1,56 @@
+//! What the parts of one statement have changed in a table so far. All parts find their rows in one snapshot. The first
+//! change of a row counts, and later ones leave it out. A chunk that several parts change is rewritten from the
+//! snapshot with all their changes.
+//!
+//! Not owned: the order of the parts (`session`).
+
+use super::chunk_change::PartialChange;
+use atsdb_core::{ChunkId, Error, ErrorKind, Result};
+use std::collections::{HashMap, HashSet};
+
+/// The changes of earlier parts in one table, by the chunk of the snapshot.
+#[derive(Debug, Default)]
+pub(crate) struct EarlierChanges {
+    chunks: HashMap<ChunkId, ChangedChunk>,
+}
+
+#[derive(Debug, Default)]
+struct ChangedChunk {
+    rows: HashSet<u32>,
+    changes: Vec<PartialChange>,
+    /// Whether the batch has replaced the chunk, by a successor that it can replace again, if there is one.
+    is_replaced: bool,
+    successor: Option<ChunkId>,
+}
+
+impl EarlierChanges {
+    /// Whether an earlier part has changed a row.
+    pub(super) fn have(&self, chunk: ChunkId, row: u32) -> bool {
+        self.chunks.get(&chunk).is_some_and(|changed| changed.rows.contains(&row))
+    }
+
+    /// Adds the change of a part, and returns all changes in its chunk, of which it is the last.
+    pub(super) fn add(&mut self, chunk: ChunkId, change: PartialChange) -> Vec<PartialChange> {
+        let changed = self.chunks.entry(chunk).or_default();
+        changed.rows.extend(change.rows.numbers.iter().flat_map(|numbers| numbers.values().iter().copied()));
+        changed.changes.push(change);
+        changed.changes.clone()
+    }
+
+    /// The chunk of the batch that has the rows of a chunk of the snapshot.
+    pub(super) fn present(&self, chunk: ChunkId) -> Result<ChunkId> {
+        match self.chunks.get(&chunk) {
+            Some(ChangedChunk { is_replaced: true, successor, .. }) => successor.ok_or_else(|| {
+                let message = "two parts of the statement change more rows of a table than fit into memory";
+                Error::new(ErrorKind::Limit, message).with_hint("write BEGIN, a statement for each change, COMMIT")
+            }),
+            _ => Ok(chunk),
+        }
+    }
+
+    /// Notes that the batch has replaced the rows of a chunk of the snapshot.
+    pub(super) fn note_replaced(&mut self, chunk: ChunkId, successor: Option<ChunkId>) {
+        let changed = self.chunks.entry(chunk).or_default();
+        (changed.is_replaced, changed.successor) = (true, successor);
+    }
+}
