@@ -9,6 +9,7 @@
 //! | `formatting` | PostgreSQL's patterns: `to_char`, `to_number`, `to_date`, `to_timestamp` |
 //! | `types` | which type a value has: declared types, their names, UUIDs, dimensions and parts of arrays |
 //! | `addresses` | network addresses: `inet` and `cidr` |
+//! | `text_search` | full-text search: `tsvector` and `tsquery` |
 //! | `json` | reading, building and changing JSON |
 //! | `texts` | texts and bytes, regular expressions |
 //! | `numbers` | numbers |
@@ -27,6 +28,7 @@ mod formatting;
 pub mod json;
 pub mod numbers;
 pub mod session;
+pub(crate) mod text_search;
 pub mod texts;
 pub mod times;
 pub mod types;
@@ -48,6 +50,7 @@ pub fn register(context: &SessionContext) {
     formatting::register(context);
     types::register(context);
     addresses::register(context);
+    text_search::register(context);
     json::register(context);
     texts::register(context);
     numbers::register(context);

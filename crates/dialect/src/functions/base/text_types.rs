@@ -1,5 +1,5 @@
-//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses or labels of an enumerated
-//! type for SQL. The metadata of a field marks them, for columns as well as for results of functions.
+//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, vectors and queries of
+//! full-text search or labels of an enumerated type for SQL. The metadata of a field marks them, for columns as well as for results of functions.
 
 use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
 use atsdb_core::{ColumnType, Enumeration};
@@ -39,6 +39,38 @@ impl AddressType {
     }
 }
 
+/// The key in the metadata of a field of texts whose value is the name of a [`SearchType`]. Only results have it.
+const SEARCH_KEY: &str = "atsdb.text_search";
+
+/// A type of full-text search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SearchType {
+    /// The words of a document.
+    Vector,
+    /// What is looked for.
+    Query,
+}
+
+impl SearchType {
+    /// The name of the type in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vector => "tsvector",
+            Self::Query => "tsquery",
+        }
+    }
+
+    /// The type with a name in either case.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Vector, Self::Query].into_iter().find(|of| name.eq_ignore_ascii_case(of.name()))
+    }
+
+    /// The type of the values of a field of results.
+    pub fn of(field: &Field) -> Option<Self> {
+        Self::of_name(field.metadata().get(SEARCH_KEY).filter(|_| field.data_type().is_string())?)
+    }
+}
+
 /// A type whose values are texts for DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TextType {
@@ -52,6 +84,8 @@ pub enum TextType {
     Enum(Arc<Enumeration>),
     /// A network address.
     Address(AddressType),
+    /// The words of a document, or what is looked for among them.
+    Search(SearchType),
 }
 
 impl TextType {
@@ -60,9 +94,10 @@ impl TextType {
         match declared_type(field) {
             Some(ColumnType::Uuid) => Some(Self::Uuid),
             Some(ColumnType::Json) => Some(if is_jsonb(field) { Self::Jsonb } else { Self::Json }),
-            _ => match AddressType::of(field) {
-                Some(of) => Some(Self::Address(of)),
-                None => enumeration_of(field).map(|of| Self::Enum(Arc::new(of))),
+            _ => match (AddressType::of(field), SearchType::of(field)) {
+                (Some(of), _) => Some(Self::Address(of)),
+                (None, Some(of)) => Some(Self::Search(of)),
+                (None, None) => enumeration_of(field).map(|of| Self::Enum(Arc::new(of))),
             },
         }
     }
@@ -81,7 +116,7 @@ impl TextType {
     pub fn enumeration(self) -> Option<Arc<Enumeration>> {
         match self {
             Self::Enum(of) => Some(of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Search(_) => None,
         }
     }
 
@@ -89,13 +124,21 @@ impl TextType {
     pub fn address(&self) -> Option<AddressType> {
         match self {
             Self::Address(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) | Self::Search(_) => None,
         }
     }
 
-    /// Whether values have another order than their texts.
+    /// The type of full-text search, if it is one.
+    pub fn search(&self) -> Option<SearchType> {
+        match self {
+            Self::Search(of) => Some(*of),
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) | Self::Address(_) => None,
+        }
+    }
+
+    /// Whether values have another order than their texts. Those of full-text search have none.
     pub fn has_own_order(&self) -> bool {
-        matches!(self, Self::Enum(_) | Self::Address(_))
+        matches!(self, Self::Enum(_) | Self::Address(_) | Self::Search(_))
     }
 
     /// A nullable field of values of this type.
@@ -111,6 +154,7 @@ impl TextType {
             Self::Jsonb => jsonb_field(field),
             Self::Enum(of) => enumeration_field(field, of),
             Self::Address(of) => field.with_metadata(HashMap::from([(ADDRESS_KEY.to_owned(), of.name().to_owned())])),
+            Self::Search(of) => field.with_metadata(HashMap::from([(SEARCH_KEY.to_owned(), of.name().to_owned())])),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::functions::addresses::functions::{AddressCall, address_function};
 use crate::functions::base::plain::{Plain, Returns};
 use crate::functions::base::text_types::TextType;
 use crate::functions::json::read::{json_of, jsonb_of};
+use crate::functions::text_search::functions::{SearchCall, search_function};
 use atsdb_codec::is_json_list;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::compute::cast;
@@ -139,8 +140,17 @@ pub fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The functions that declare the type of a value and return the value.
-pub const DECLARATIONS: [&str; 7] =
-    [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED, "declared_inet", "declared_cidr"];
+pub const DECLARATIONS: [&str; 9] = [
+    UUID,
+    JSON,
+    JSONB,
+    JSON_LIST,
+    enumerations::DECLARED,
+    "declared_inet",
+    "declared_cidr",
+    "declared_tsvector",
+    "declared_tsquery",
+];
 
 const UUID: &str = "declared_uuid";
 const JSON: &str = "declared_json";
@@ -155,6 +165,7 @@ pub fn declaration(of: TextType) -> ScalarUDF {
         TextType::Jsonb => JSONB,
         TextType::Enum(of) => return enum_call(EnumCall::Declare, &of),
         TextType::Address(of) => return address_function(AddressCall::Declare(of)),
+        TextType::Search(of) => return search_function(SearchCall::Declare(of)),
     };
     Plain::variadic(name, DataType::Utf8, same).returning(Returns::Declared(of)).udf()
 }
@@ -186,6 +197,7 @@ pub fn reading(of: TextType) -> ScalarUDF {
         TextType::Jsonb => jsonb_of(),
         TextType::Enum(of) => enum_call(EnumCall::Read, &of),
         TextType::Address(of) => address_function(AddressCall::Read(of)),
+        TextType::Search(of) => search_function(SearchCall::Read(of)),
     }
 }
 

@@ -47,6 +47,9 @@ pub fn type_name(field: &Field) -> String {
     if let Some(of) = TextType::of(field).and_then(|of| of.address()) {
         return of.name().to_owned();
     }
+    if let Some(of) = TextType::of(field).and_then(|of| of.search()) {
+        return of.name().to_owned();
+    }
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),
         Some(ColumnType::Json) if is_jsonb(field) => "jsonb".to_owned(),

@@ -1,17 +1,18 @@
-//! JSON, UUIDs and network addresses, which DataFusion has no types for: casts to them check the text, and operators of
-//! JSON are calls.
+//! JSON, UUIDs, network addresses and full-text search, which DataFusion has no types for: casts to them check the text,
+//! and operators of JSON and `!!` are calls.
 //! The parser lets these operators bind looser than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has
 //! one of these types in a row, its other rows are cast to it, which DataFusion does not do.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
-use crate::functions::base::text_types::AddressType;
+use crate::functions::base::text_types::{AddressType, SearchType};
 use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, Value, Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value,
+    Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -33,15 +34,20 @@ const OF_OTHER_TYPES: [&str; 15] = [
     "jsonb_array_elements_text",
 ];
 
-/// Rewrites a cast to JSON, to a UUID or to an address, or an operator of JSON, when what is in it has been rewritten.
+/// Rewrites a cast to one of these types, or an operator of JSON, when what is in it has been rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
         Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
             DataType::JSON => call_of("json_of", vec![expr.as_ref().clone()])?,
             DataType::JSONB => call_of("jsonb_of", vec![expr.as_ref().clone()])?,
             DataType::Uuid => call_of("uuid_of", vec![expr.as_ref().clone()])?,
-            DataType::Custom(name, modifiers) if modifiers.is_empty() && is_jsonpath(name) => {
+            DataType::Custom(name, modifiers) if modifiers.is_empty() && is_named(name, "jsonpath") => {
                 call_of("jsonpath_of", vec![expr.as_ref().clone()])?
+            }
+            // The names of configurations and dictionaries of full-text search are texts.
+            DataType::Custom(name, _) if is_named(name, "regconfig") || is_named(name, "regdictionary") => {
+                *data_type = DataType::Text;
+                return Ok(());
             }
             DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
                 call_of("uuids_of", vec![expr.as_ref().clone()])?
@@ -50,11 +56,16 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
                 return Err(not_supported(format_args!("an array of the type {element}"))
                     .with_hint("use an array of texts: TEXT[]"));
             }
-            other => match address_type(other) {
-                Some(AddressType::Inet) => call_of("inet_of", vec![expr.as_ref().clone()])?,
-                Some(AddressType::Cidr) => call_of("cidr_of", vec![expr.as_ref().clone()])?,
-                None => return Ok(()),
-            },
+            other => {
+                let name = match (address_type(other), search_type(other)) {
+                    (Some(AddressType::Inet), _) => "inet_of",
+                    (Some(AddressType::Cidr), _) => "cidr_of",
+                    (None, Some(SearchType::Vector)) => "tsvector_of",
+                    (None, Some(SearchType::Query)) => "tsquery_of",
+                    (None, None) => return Ok(()),
+                };
+                call_of(name, vec![expr.as_ref().clone()])?
+            }
         },
         Expr::TypedString(typed) => {
             let name = match typed.data_type {
@@ -76,10 +87,12 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
                 BinaryOperator::QuestionPipe => "jsonb_exists_any",
                 BinaryOperator::QuestionAnd => "jsonb_exists_all",
                 BinaryOperator::AtQuestion => "jsonb_path_exists_opr",
-                BinaryOperator::AtAt => "jsonb_path_match_opr",
                 _ => return Ok(()),
             };
             call_of(name, vec![left.as_ref().clone(), right.as_ref().clone()])?
+        }
+        Expr::UnaryOp { op: UnaryOperator::PGPrefixFactorial, expr } => {
+            call_of("tsquery_not", vec![expr.as_ref().clone()])?
         }
         _ => return Ok(()),
     };
@@ -87,13 +100,13 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// The type of SQL/JSON paths, whose values are texts here.
-fn is_jsonpath(name: &ObjectName) -> bool {
+/// Whether it is the name of a type of the catalogue.
+fn is_named(name: &ObjectName, wanted: &str) -> bool {
     let [schema @ .., last] = name.0.as_slice() else { return false };
     let is = |part: &ObjectNamePart, wanted: &str| {
         part.as_ident().is_some_and(|ident| ident.value.eq_ignore_ascii_case(wanted))
     };
-    is(last, "jsonpath") && schema.iter().all(|part| is(part, "pg_catalog"))
+    is(last, wanted) && schema.iter().all(|part| is(part, "pg_catalog"))
 }
 
 /// Casts the rows of VALUES to the types of the others, before what is in them is visited.
@@ -128,13 +141,24 @@ fn address_type(of: &DataType) -> Option<AddressType> {
     }
 }
 
-/// The type of an expression that is known to be a UUID, JSON or an address.
+/// The type of full-text search that a type's name means.
+fn search_type(of: &DataType) -> Option<SearchType> {
+    match of {
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => SearchType::of_name(&name.to_string()),
+        _ => None,
+    }
+}
+
+/// The type of an expression that is known to be of one of these types.
 fn type_of(expr: &Expr) -> Option<DataType> {
     use BinaryOperator as B;
     match expr {
         Expr::Nested(inner) => type_of(inner),
         Expr::Cast { data_type: of @ (DataType::JSON | DataType::JSONB | DataType::Uuid), .. } => Some(of.clone()),
-        Expr::Cast { data_type: of, .. } => address_type(of).map(|_| of.clone()),
+        Expr::Cast { data_type: of, .. } => {
+            let is_known = address_type(of).is_some() || search_type(of).is_some();
+            is_known.then(|| of.clone())
+        }
         Expr::TypedString(typed) => match &typed.data_type {
             of @ (DataType::JSON | DataType::JSONB | DataType::Uuid) => Some(of.clone()),
             _ => None,
