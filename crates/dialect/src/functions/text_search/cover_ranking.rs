@@ -4,7 +4,7 @@
 use super::matching::{Document, Occurrences, Reading, Truth, matches};
 use super::query::{Query, QueryWord};
 use super::ranking::{BELOW_ONE, BY_DISTANCE, BY_LENGTH, BY_LOG_LENGTH, BY_LOG_WORDS, BY_WORDS, length, real};
-use super::vector::{Position, Vector};
+use super::vector::{Position, Vector, Weight};
 use atsdb_core::{Error, Result};
 use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
@@ -47,14 +47,14 @@ impl Document for Excerpt {
     }
 }
 
-/// The words of a document that a query looks for, by position. Those without positions are none of them.
+/// The words of a document that a query looks for, by position and weight. Those without positions are none of them.
 fn found_words(vector: &Vector, query: &Query) -> Vec<FoundWord> {
-    let mut found: BTreeMap<(u16, &str), FoundWord> = BTreeMap::new();
+    let mut found: BTreeMap<(u16, Weight, &str), FoundWord> = BTreeMap::new();
     for (node, word) in query.words() {
         for lexeme in vector.found(&word.word, word.is_prefix) {
             for position in &lexeme.positions {
                 if word.weights == 0 || word.weights & position.weight.bit() != 0 {
-                    let key = (position.at, lexeme.word.as_str());
+                    let key = (position.at, position.weight, lexeme.word.as_str());
                     let of = found.entry(key).or_insert(FoundWord { position: *position, nodes: Vec::new() });
                     of.nodes.push(node);
                 }
@@ -171,7 +171,7 @@ mod tests {
     fn covers_rank_by_their_length() {
         assert_eq!(rank_of("a:1 s:2C d g", "a | s"), 0.3);
         assert_eq!(rank_of("a:1 s:2D sb:2A g", "a <-> s:*"), 0.1);
-        assert_eq!(rank_of("a:1,9 b:5 c:2", "a & b"), 0.04);
+        assert_eq!(rank_of("a:1,9 b:5 c:2", "a & b"), 0.05);
         assert_eq!(rank_of("a b", "a & b"), 0.0);
     }
 }

