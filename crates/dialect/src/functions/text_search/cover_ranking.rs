@@ -1,7 +1,7 @@
 //! How well a document matches a query, by how close the words of the query are to each other: `ts_rank_cd`. A cover is
 //! a part of the document that matches the query, and does not without its first or its last word.
 
-use super::matching::{Document, Occurrences, Reading, Truth, matches};
+use super::matching::{Document, Occurrences, Truth, matches};
 use super::query::{Query, QueryWord};
 use super::ranking::{BELOW_ONE, BY_DISTANCE, BY_LENGTH, BY_LOG_LENGTH, BY_LOG_WORDS, BY_WORDS, length, real};
 use super::vector::{Position, Vector, Weight};
@@ -79,11 +79,11 @@ impl Covers<'_> {
     fn next_cover(&mut self) -> Result<Option<(usize, usize)>> {
         loop {
             self.excerpt.clear();
-            let Some(last) = self.first_match(self.from..self.words.len(), Reading::WithoutNegations)? else {
+            let Some(last) = self.first_match(self.from..self.words.len())? else {
                 return Ok(None);
             };
             self.excerpt.clear();
-            if let Some(first) = self.first_match((self.from..last + 1).rev(), Reading::Exact)? {
+            if let Some(first) = self.first_match((self.from..last + 1).rev())? {
                 self.from = first + 1;
                 return Ok(Some((first, last)));
             }
@@ -92,7 +92,7 @@ impl Covers<'_> {
     }
 
     /// The first word with which those before it match the query.
-    fn first_match(&mut self, words: impl Iterator<Item = usize>, reading: Reading) -> Result<Option<usize>> {
+    fn first_match(&mut self, words: impl Iterator<Item = usize>) -> Result<Option<usize>> {
         for at in words {
             self.excerpt.add(&self.words[at]);
             self.work += self.query.nodes().len();
@@ -100,7 +100,7 @@ impl Covers<'_> {
                 let error = Error::invalid("ts_rank_cd has too many words to compare");
                 return Err(error.with_hint("look for fewer words, or rank by ts_rank"));
             }
-            if matches(self.query, &self.excerpt, reading) {
+            if matches(self.query, &self.excerpt) {
                 return Ok(Some(at));
             }
         }

@@ -1,7 +1,7 @@
 //! Documents and queries from plain text, by a configuration.
 
 use super::dictionaries::Configuration;
-use super::matching::{Reading, matches};
+use super::matching::matches;
 use super::query::{Joint, Query, QueryWord};
 use super::query_text::{QueryBuilder, WordMarks, of_plain_text, parse_with};
 use super::vector::{Lexeme, Position, Vector, Weight};
@@ -40,7 +40,7 @@ pub(super) fn text_matches(configuration: Configuration, text: &str, query: &Que
         )
     };
     let wanted = configuration.words(text).filter(|(_, word)| is_wanted(word));
-    Ok(matches(query, &Vector::of(lexemes(wanted))?, Reading::Exact))
+    Ok(matches(query, &Vector::of(lexemes(wanted))?))
 }
 
 fn lexemes<'a>(words: impl Iterator<Item = (u16, Cow<'a, str>)>) -> Vec<Lexeme> {
@@ -141,7 +141,7 @@ mod tests {
         let text = "connection to db-1.example.com:5432 timed out after 30s";
         for words in ["connection timeout", "connections", "\"timed out\"", "out -after", "db-1.example.com:5432"] {
             let query = to_query(English, words, QueryStyle::Web).unwrap();
-            let expected = matches(&query, &to_vector(English, text).unwrap(), Reading::Exact);
+            let expected = matches(&query, &to_vector(English, text).unwrap());
             assert_eq!(text_matches(English, text, &query).unwrap(), expected, "{words}");
         }
     }

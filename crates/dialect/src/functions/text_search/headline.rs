@@ -2,7 +2,7 @@
 
 use super::dictionaries::Configuration;
 use super::headline_options::HeadlineOptions;
-use super::matching::{Document, Occurrences, Reading, Truth, matches};
+use super::matching::{Document, Occurrences, Truth, matches};
 use super::query::{Query, QueryWord};
 use super::token_kinds::TokenKind;
 use super::tokens::Tokens;
@@ -153,7 +153,7 @@ impl<'a> HeadlineText<'a> {
                 if self.work > WORK_MAX {
                     return Err(too_much());
                 }
-                if matches(self.query, &excerpt, Reading::Exact) {
+                if matches(self.query, &excerpt) {
                     return Ok(Some((begin, end)));
                 }
                 let Some(next) = self.next_found(end + 1) else { break };

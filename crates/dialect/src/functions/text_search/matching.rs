@@ -57,7 +57,6 @@ pub(super) struct Occurrences {
 
 impl Occurrences {
     pub(super) const NOWHERE: Self = Self { truth: Truth::No, is_negated: false, width: 0, positions: Vec::new() };
-    const EVERYWHERE: Self = Self { truth: Truth::Yes, is_negated: true, width: 0, positions: Vec::new() };
     /// In a document without positions.
     pub(super) const UNKNOWN: Self = Self { truth: Truth::Maybe, is_negated: false, width: 0, positions: Vec::new() };
 
@@ -172,14 +171,6 @@ pub(super) trait Document {
     fn occurrences(&self, node: usize, word: &QueryWord) -> Occurrences;
 }
 
-/// How phrases and negations are understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
-    Exact,
-    /// All that is negated is taken to be true.
-    WithoutNegations,
-}
-
 /// What is known of a node.
 enum NodeAnswer {
     Truth(Truth),
@@ -203,7 +194,7 @@ impl NodeAnswer {
 }
 
 /// Whether a document matches a query.
-pub(super) fn matches(query: &Query, document: &impl Document, reading: Reading) -> bool {
+pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
     let nodes = query.nodes();
     let in_phrase = nodes_in_phrases(nodes);
     let mut answers: Vec<NodeAnswer> = Vec::with_capacity(nodes.len());
@@ -212,7 +203,6 @@ pub(super) fn matches(query: &Query, document: &impl Document, reading: Reading)
         let answer = if in_phrase[at] || is_phrase {
             let found = match node {
                 QueryNode::Word(word) => document.occurrences(at, word),
-                QueryNode::Not(_) if reading == Reading::WithoutNegations => Occurrences::EVERYWHERE,
                 QueryNode::Not(inner) => answers[*inner].take().negated(),
                 QueryNode::Joined { joint, left, right } => {
                     let (left, right) = (answers[*left].take(), answers[*right].take());
@@ -229,7 +219,6 @@ pub(super) fn matches(query: &Query, document: &impl Document, reading: Reading)
         } else {
             NodeAnswer::Truth(match node {
                 QueryNode::Word(word) => document.has(at, word),
-                QueryNode::Not(_) if reading == Reading::WithoutNegations => Truth::Yes,
                 QueryNode::Not(inner) => answers[*inner].truth().not(),
                 QueryNode::Joined { joint: Joint::Or, left, right } => {
                     answers[*left].truth().or(answers[*right].truth())
@@ -287,7 +276,7 @@ mod tests {
     use super::*;
 
     fn is_match(vector: &str, query: &str) -> bool {
-        matches(&parse(query).unwrap(), &Vector::parse(vector).unwrap(), Reading::Exact)
+        matches(&parse(query).unwrap(), &Vector::parse(vector).unwrap())
     }
 
     #[test]

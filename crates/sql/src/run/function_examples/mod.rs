@@ -9,7 +9,7 @@ use super::function_kind::FunctionKind;
 use std::collections::BTreeMap;
 
 /// The examples by the kind of their functions.
-const TEXTS: [(FunctionKind, &str); 12] = [
+const TEXTS: [(FunctionKind, &str); 13] = [
     (FunctionKind::Scalar, include_str!("addresses.txt")),
     (FunctionKind::Scalar, include_str!("arrays.txt")),
     (FunctionKind::Scalar, include_str!("json.txt")),
@@ -17,6 +17,7 @@ const TEXTS: [(FunctionKind, &str); 12] = [
     (FunctionKind::Scalar, include_str!("series.txt")),
     (FunctionKind::Scalar, include_str!("session.txt")),
     (FunctionKind::Scalar, include_str!("text.txt")),
+    (FunctionKind::Scalar, include_str!("text_search.txt")),
     (FunctionKind::Scalar, include_str!("time.txt")),
     (FunctionKind::Scalar, include_str!("values.txt")),
     (FunctionKind::Aggregate, include_str!("aggregates.txt")),
