@@ -1,9 +1,13 @@
-//! Full-text search: PostgreSQL's types `tsvector` and `tsquery`. Owned here: [vectors](vector), [queries](query) and
-//! [reading](query_text) them, the [words](words) in the text forms of both, [matching](matching); the
-//! [tokens](tokens) of documents, with [hosts](hosts), [paths](paths) and [markup](markup) among them, the
-//! [dictionaries](dictionaries) that normalize words, [documents](documents) made of them; the ranks of
-//! [words](ranking) and of [covers](cover_ranking), [headlines](headline) with their [options](headline_options), and the SQL [functions](functions), whose
-//! [operands](operands) are read once if they are constant.
+//! Full-text search: PostgreSQL's types `tsvector` and `tsquery`. Owned here:
+//!
+//! - values: [vectors](vector), [queries](query) and [reading](query_text) them, and the [words](words) in the text forms
+//!   of both;
+//! - [matching](matching) the two, ranks by [words](ranking) and by [covers](cover_ranking), and [headlines](headline)
+//!   with their [options](headline_options);
+//! - documents: their [tokens](tokens), of several [kinds](token_kinds), with [hosts](hosts), [paths](paths) and
+//!   [markup](markup) among them; the [dictionaries](dictionaries) that normalize words; and
+//!   [vectors and queries](documents) made of them;
+//! - the SQL [functions](functions), whose [operands](operands) are read once if they are constant.
 //!
 //! DataFusion sees vectors and queries as texts in their text form. Not owned: which operators call these functions
 //! (`workarounds`).

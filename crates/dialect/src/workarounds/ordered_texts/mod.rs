@@ -1,9 +1,9 @@
 //! Values that are texts for DataFusion and have an order of their own: labels of enumerated types, which have that of
-//! their list, and network addresses; and vectors and queries of
-//! full-text search, which have no order here. They are compared with values of their own type alone. What would treat them as
-//! texts is refused, as in PostgreSQL, so that a value cannot lose its type and get another order without notice.
+//! their list, and network addresses; and vectors and queries of full-text search, which have no order here. They are
+//! compared with values of their own type alone. What would treat them as texts is refused, as in PostgreSQL, so that a
+//! value cannot lose its type and get another order without notice.
 //!
-//! DataFusion 55.2 has neither type. No upstream issue known.
+//! DataFusion 55.2 has none of these types. No upstream issue known.
 
 pub(super) mod address_operands;
 mod calls;

@@ -1,7 +1,7 @@
-//! JSON, UUIDs, network addresses and full-text search, which DataFusion has no types for: casts to them check the text,
-//! and operators of JSON and `!!` are calls.
-//! The parser lets these operators bind looser than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has
-//! one of these types in a row, its other rows are cast to it, which DataFusion does not do.
+//! JSON, UUIDs, network addresses and full-text search, which DataFusion has no types for: casts to them check the
+//! text, and operators of JSON and `!!` are calls. The parser lets these operators bind looser than comparisons, and
+//! PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows are cast to it, which
+//! DataFusion does not do.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
