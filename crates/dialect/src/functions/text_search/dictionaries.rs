@@ -163,13 +163,6 @@ impl Dictionary {
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::EnglishStem => "english_stem",
-        }
-    }
-
     /// A word in its normal form; `None` if it is left out.
     pub(super) fn normalized(self, word: &str) -> Option<Cow<'_, str>> {
         let lower = lower_case(word);
@@ -222,13 +215,6 @@ impl Configuration {
                 let error = Error::invalid(format!("text search configuration \"{name:.60}\" does not exist"));
                 Err(error.with_hint("available: english, simple"))
             }
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Simple => "simple",
-            Self::English => "english",
         }
     }
 

@@ -1,7 +1,7 @@
 //! Full-text search: PostgreSQL's types `tsvector` and `tsquery`. Owned here:
 //!
-//! - values: [vectors](vector), [queries](query) and [reading](query_text) them, and the [words](words) in the text forms
-//!   of both;
+//! - values: [vectors](vector), [queries](query) and [reading](query_text) them, and the [words](words) in the text
+//!   forms of both;
 //! - [matching](matching) the two, ranks by [words](ranking) and by [covers](cover_ranking), and [headlines](headline)
 //!   with their [options](headline_options);
 //! - documents: their [tokens](tokens), of several [kinds](token_kinds), with [hosts](hosts), [paths](paths) and

@@ -381,3 +381,65 @@ impl<'a> Iterator for Tokens<'a> {
 fn is_of_url(byte: u8) -> bool {
     byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tokens that are no blanks, with their kinds.
+    fn tokens(text: &str) -> String {
+        let all: Vec<Token<'_>> = Tokens::of(text).collect();
+        let words = all.iter().filter(|token| token.kind != TokenKind::Blank);
+        words.map(|token| format!("{:?} {}", token.kind, token.text)).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn documents_have_the_tokens_of_postgres() {
+        for (text, expected) in [
+            ("a 1st naïve 42", "AsciiWord a, NumberWord 1st, Word naïve, UnsignedInteger 42"),
+            ("-5 +1.5 1e-9 1.2.3", "Integer -5, Float +1.5, ScientificFloat 1e-9, Version 1.2.3"),
+            ("x-y-1", "HyphenatedAsciiWord x-y, AsciiPart x, AsciiPart y, UnsignedInteger 1"),
+            (
+                "x-1a é-b",
+                "HyphenatedNumberWord x-1a, AsciiPart x, NumberPart 1a, HyphenatedWord é-b, WordPart é, AsciiPart b",
+            ),
+            ("a_b.com:80 foo.bar_baz", "Host a_b.com:80, Host foo.bar, AsciiWord baz"),
+            ("http://a.com/x?y=1 x.com/", "Protocol http://, Url a.com/x?y=1, Host a.com, UrlPath /x?y=1, Host x.com"),
+            ("a.b@c.com 1@x.org b@localhost", "Email a.b@c.com, Email 1@x.org, AsciiWord b, AsciiWord localhost"),
+            ("/usr/local/x.txt a/../b x.y", "File /usr/local/x.txt, File a/../b, File x.y"),
+            (
+                "<b class='x>'>t</b> &amp; <!-- c -->",
+                "Tag <b class='x>'>, AsciiWord t, Tag </b>, Entity &amp;, Tag <!-- c -->",
+            ),
+            (
+                "<script>a</script>b 1 < 2",
+                "Tag <script>, Tag </script>, AsciiWord b, UnsignedInteger 1, UnsignedInteger 2",
+            ),
+        ] {
+            assert_eq!(tokens(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens_together_are_the_document() {
+        for text in
+            ["", " é<a \u{301}x.-_@/&#x;1.1a-1.1a-", "a@b@c.com:1:/~/..", "<!--<!--<a \"<?x", "\u{200b}1\u{200b}-é"]
+        {
+            let kept = Tokens::of(text).filter(|token| !is_repeated(token.kind)).map(|token| token.text);
+            assert_eq!(kept.collect::<String>(), text);
+        }
+    }
+
+    /// Whether the parts of a token follow it.
+    fn is_repeated(kind: TokenKind) -> bool {
+        use TokenKind as T;
+        matches!(kind, T::Url | T::HyphenatedAsciiWord | T::HyphenatedWord | T::HyphenatedNumberWord)
+    }
+
+    #[test]
+    fn long_documents_take_linear_time() {
+        for part in ["1.1a-", "a.", "a@", "/.", "<!--", "<a \"", "a-1-", "&#x", "a_1.b", "~/", "1e", ".."] {
+            assert!(Tokens::of(&part.repeat(20_000)).count() > 0, "{part}");
+        }
+    }
+}
