@@ -135,7 +135,7 @@ pub(super) fn unsupported(declared: &DataType, place: &str) -> Error {
         T::Custom(name, _) if matches!(name.to_string().to_ascii_lowercase().as_str(), "inet" | "cidr") => {
             "store addresses as TEXT, and cast them where they are compared: CAST(ip AS INET) << '10.0.0.0/8'"
         }
-        T::Custom(name, _) if matches!(name.to_string().to_ascii_lowercase().as_str(), "tsvector" | "tsquery") => {
+        T::TsVector | T::TsQuery => {
             "store texts as TEXT, and search them: to_tsvector('english', x) @@ plainto_tsquery('english', 'two words')"
         }
         T::Array(_) => "write the type of its elements: TEXT[]",

@@ -141,10 +141,11 @@ fn address_type(of: &DataType) -> Option<AddressType> {
     }
 }
 
-/// The type of full-text search that a type's name means.
+/// The type of full-text search that a type is.
 fn search_type(of: &DataType) -> Option<SearchType> {
     match of {
-        DataType::Custom(name, modifiers) if modifiers.is_empty() => SearchType::of_name(&name.to_string()),
+        DataType::TsVector => Some(SearchType::Vector),
+        DataType::TsQuery => Some(SearchType::Query),
         _ => None,
     }
 }
