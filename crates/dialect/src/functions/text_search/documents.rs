@@ -12,6 +12,9 @@ use std::borrow::Cow;
 /// The number of positions of a word in a document that are kept.
 const POSITIONS_MAX: usize = 255;
 
+/// The size of a query that each word of a text is compared with.
+const COMPARED_NODES_MAX: usize = 64;
+
 /// How a text is read as a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum QueryStyle {
@@ -30,14 +33,16 @@ pub(super) fn to_vector(configuration: Configuration, text: &str) -> Result<Vect
     Vector::of(lexemes(configuration.words(text)))
 }
 
-/// Whether a text matches a query. Only words of the query are collected.
+/// Whether a text matches a query. Only words of the query are collected, unless it has many.
 pub(super) fn text_matches(configuration: Configuration, text: &str, query: &Query) -> Result<bool> {
+    let has_many = query.nodes().len() > COMPARED_NODES_MAX;
     let is_wanted = |found: &str| {
-        query.words().any(
-            |(_, QueryWord { word, is_prefix, .. })| {
-                if *is_prefix { found.starts_with(word.as_str()) } else { found == word }
-            },
-        )
+        has_many
+            || query.words().any(
+                |(_, QueryWord { word, is_prefix, .. })| {
+                    if *is_prefix { found.starts_with(word.as_str()) } else { found == word }
+                },
+            )
     };
     let wanted = configuration.words(text).filter(|(_, word)| is_wanted(word));
     Ok(matches(query, &Vector::of(lexemes(wanted))?))

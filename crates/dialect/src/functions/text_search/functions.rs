@@ -392,9 +392,11 @@ fn computed(call: SearchCall, operands: &Operands) -> Result<SearchAnswer> {
     })
 }
 
-/// The words of a list that are not NULL.
+/// The words of a list that are not NULL, sorted.
 fn known_words(words: &[Option<String>]) -> Vec<String> {
-    words.iter().flatten().cloned().collect()
+    let mut words: Vec<String> = words.iter().flatten().cloned().collect();
+    words.sort_unstable();
+    words
 }
 
 /// The set of the weights in a list.

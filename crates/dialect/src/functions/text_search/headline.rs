@@ -114,7 +114,7 @@ impl<'a> HeadlineText<'a> {
                     nodes.extend(query.words().filter(|(_, word)| is_found(word)).map(|(node, _)| node));
                 }
             }
-            work += nodes.len();
+            work += query.nodes().len() + nodes.len();
             if work > WORK_MAX {
                 return Err(too_much());
             }

@@ -170,11 +170,11 @@ impl Vector {
         Self { lexemes: self.lexemes.iter().map(of).collect() }
     }
 
-    /// Sets the weight of all positions, or of those of some words.
+    /// Sets the weight of all positions, or of those of some words, which are sorted.
     pub(super) fn with_weight(&self, weight: Weight, words: Option<&[String]>) -> Self {
         let mut changed = self.clone();
         for lexeme in &mut changed.lexemes {
-            if words.is_none_or(|words| words.contains(&lexeme.word)) {
+            if words.is_none_or(|words| words.binary_search(&lexeme.word).is_ok()) {
                 for position in &mut lexeme.positions {
                     position.weight = weight;
                 }
@@ -193,10 +193,10 @@ impl Vector {
         kept
     }
 
-    /// The vector without some words.
+    /// The vector without some words, which are sorted.
     pub(super) fn without(&self, words: &[String]) -> Self {
         let mut kept = self.clone();
-        kept.lexemes.retain(|lexeme| !words.contains(&lexeme.word));
+        kept.lexemes.retain(|lexeme| words.binary_search(&lexeme.word).is_err());
         kept
     }
 

@@ -6,7 +6,7 @@
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
-use crate::functions::base::text_types::{AddressType, SearchType};
+use crate::functions::base::text_types::AddressType;
 use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
@@ -37,36 +37,17 @@ const OF_OTHER_TYPES: [&str; 15] = [
 /// Rewrites a cast to one of these types, or an operator of JSON, when what is in it has been rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
-        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
-            DataType::JSON => call_of("json_of", vec![expr.as_ref().clone()])?,
-            DataType::JSONB => call_of("jsonb_of", vec![expr.as_ref().clone()])?,
-            DataType::Uuid => call_of("uuid_of", vec![expr.as_ref().clone()])?,
-            DataType::Custom(name, modifiers) if modifiers.is_empty() && is_named(name, "jsonpath") => {
-                call_of("jsonpath_of", vec![expr.as_ref().clone()])?
-            }
+        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => {
             // The names of configurations and dictionaries of full-text search are texts.
-            DataType::Custom(name, _) if is_named(name, "regconfig") || is_named(name, "regdictionary") => {
+            if let DataType::Custom(name, _) = &*data_type
+                && (is_named(name, "regconfig") || is_named(name, "regdictionary"))
+            {
                 *data_type = DataType::Text;
                 return Ok(());
             }
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
-                call_of("uuids_of", vec![expr.as_ref().clone()])?
-            }
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if address_type(element).is_some() => {
-                return Err(not_supported(format_args!("an array of the type {element}"))
-                    .with_hint("use an array of texts: TEXT[]"));
-            }
-            other => {
-                let name = match (address_type(other), search_type(other)) {
-                    (Some(AddressType::Inet), _) => "inet_of",
-                    (Some(AddressType::Cidr), _) => "cidr_of",
-                    (None, Some(SearchType::Vector)) => "tsvector_of",
-                    (None, Some(SearchType::Query)) => "tsquery_of",
-                    (None, None) => return Ok(()),
-                };
-                call_of(name, vec![expr.as_ref().clone()])?
-            }
-        },
+            let Some(name) = reading_of(data_type)? else { return Ok(()) };
+            call_of(name, vec![expr.as_ref().clone()])?
+        }
         Expr::TypedString(typed) => {
             let name = match typed.data_type {
                 DataType::JSON => "json_of",
@@ -98,6 +79,27 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     };
     *expr = call;
     Ok(())
+}
+
+/// The function that reads a text as a value of a type; `None` for another type.
+fn reading_of(of: &DataType) -> Result<Option<&'static str>> {
+    Ok(match of {
+        DataType::JSON => Some("json_of"),
+        DataType::JSONB => Some("jsonb_of"),
+        DataType::Uuid => Some("uuid_of"),
+        DataType::TsVector => Some("tsvector_of"),
+        DataType::TsQuery => Some("tsquery_of"),
+        DataType::Custom(name, modifiers) if modifiers.is_empty() && is_named(name, "jsonpath") => Some("jsonpath_of"),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => Some("uuids_of"),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if address_type(element).is_some() => {
+            return Err(not_supported(format_args!("an array of the type {element}"))
+                .with_hint("use an array of texts: TEXT[]"));
+        }
+        other => address_type(other).map(|of| match of {
+            AddressType::Inet => "inet_of",
+            AddressType::Cidr => "cidr_of",
+        }),
+    })
 }
 
 /// Whether it is the name of a type of the catalogue.
@@ -141,15 +143,6 @@ fn address_type(of: &DataType) -> Option<AddressType> {
     }
 }
 
-/// The type of full-text search that a type is.
-fn search_type(of: &DataType) -> Option<SearchType> {
-    match of {
-        DataType::TsVector => Some(SearchType::Vector),
-        DataType::TsQuery => Some(SearchType::Query),
-        _ => None,
-    }
-}
-
 /// The type of an expression that is known to be of one of these types.
 fn type_of(expr: &Expr) -> Option<DataType> {
     use BinaryOperator as B;
@@ -157,7 +150,7 @@ fn type_of(expr: &Expr) -> Option<DataType> {
         Expr::Nested(inner) => type_of(inner),
         Expr::Cast { data_type: of @ (DataType::JSON | DataType::JSONB | DataType::Uuid), .. } => Some(of.clone()),
         Expr::Cast { data_type: of, .. } => {
-            let is_known = address_type(of).is_some() || search_type(of).is_some();
+            let is_known = address_type(of).is_some() || matches!(of, DataType::TsVector | DataType::TsQuery);
             is_known.then(|| of.clone())
         }
         Expr::TypedString(typed) => match &typed.data_type {
