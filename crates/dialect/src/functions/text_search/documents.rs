@@ -2,7 +2,7 @@
 
 use super::dictionaries::Configuration;
 use super::matching::matches;
-use super::query::{Joint, Query, QueryWord};
+use super::query::{Joint, Query};
 use super::query_text::{QueryBuilder, WordMarks, of_plain_text, parse_with};
 use super::vector::{Lexeme, Position, Vector, Weight};
 use super::words::TextForm;
@@ -36,14 +36,7 @@ pub(super) fn to_vector(configuration: Configuration, text: &str) -> Result<Vect
 /// Whether a text matches a query. Only words of the query are collected, unless it has many.
 pub(super) fn text_matches(configuration: Configuration, text: &str, query: &Query) -> Result<bool> {
     let has_many = query.nodes().len() > COMPARED_NODES_MAX;
-    let is_wanted = |found: &str| {
-        has_many
-            || query.words().any(
-                |(_, QueryWord { word, is_prefix, .. })| {
-                    if *is_prefix { found.starts_with(word.as_str()) } else { found == word }
-                },
-            )
-    };
+    let is_wanted = |found: &str| has_many || query.words().any(|(_, word)| word.finds(found));
     let wanted = configuration.words(text).filter(|(_, word)| is_wanted(word));
     Ok(matches(query, &Vector::of(lexemes(wanted))?))
 }

@@ -108,10 +108,7 @@ impl<'a> HeadlineText<'a> {
             if let Some(dictionary) = dictionary {
                 last = last.saturating_add(1).min(POSITION_MAX);
                 if let Some(normal) = dictionary.normalized(token.text) {
-                    let is_found = |word: &QueryWord| {
-                        if word.is_prefix { normal.starts_with(&word.word) } else { normal == word.word }
-                    };
-                    nodes.extend(query.words().filter(|(_, word)| is_found(word)).map(|(node, _)| node));
+                    nodes.extend(query.words().filter(|(_, word)| word.finds(&normal)).map(|(node, _)| node));
                 }
             }
             work += query.nodes().len() + nodes.len();

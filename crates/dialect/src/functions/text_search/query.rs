@@ -19,6 +19,13 @@ pub(super) struct QueryWord {
     pub(super) is_prefix: bool,
 }
 
+impl QueryWord {
+    /// Whether it finds a word of a document.
+    pub(super) fn finds(&self, word: &str) -> bool {
+        if self.is_prefix { word.starts_with(&self.word) } else { word == self.word }
+    }
+}
+
 /// An operator with two operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joint {
