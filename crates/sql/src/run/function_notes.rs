@@ -8,7 +8,7 @@ pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'stat
 const KEY: &str = "number or number, number";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 67] = [
+pub(super) const INTERNAL: [&str; 78] = [
     "as_instant",
     "asof_match",
     "cidr_of",
@@ -70,7 +70,18 @@ pub(super) const INTERNAL: [&str; 67] = [
     "row_text",
     "timezone_as_of",
     "timezone_of_instant",
+    "ts_debug_aliases",
+    "ts_debug_descriptions",
+    "ts_debug_dictionaries",
+    "ts_debug_dictionary",
+    "ts_debug_lexemes",
+    "ts_debug_tokens",
     "ts_match_vq",
+    "ts_parse_ids",
+    "ts_parse_tokens",
+    "ts_token_type_aliases",
+    "ts_token_type_descriptions",
+    "ts_token_type_ids",
     "tsquery_not",
     "tsquery_of",
     "tsvector_of",
@@ -79,7 +90,7 @@ pub(super) const INTERNAL: [&str; 67] = [
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
-pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 40] = [
     ("array_fill", "x, [count, ...] [, [1, ...]]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
@@ -129,6 +140,9 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
     ("strftime", "t, pattern", "TEXT", "A time in a pattern of strftime; the two may be in either order."),
     ("string_to_table", "str, delimiter [, null_str]", "rows", "The parts of a text between delimiters."),
     ("transaction_timestamp", "", "TIMESTAMP", "The same as now."),
+    ("ts_debug", "[configuration,] text", "rows", "In FROM: the tokens of a text, with their dictionaries and words."),
+    ("ts_parse", "'default', text", "rows", "In FROM: the tokens of a text, with the numbers of their kinds."),
+    ("ts_token_type", "'default'", "rows", "In FROM: the kinds of tokens."),
     ("unnest", "array", "rows", "The elements of an array."),
     ("week", "t", "BIGINT", "The week of the year, as ISO 8601 counts them."),
     ("year", "t", "BIGINT", "The year."),

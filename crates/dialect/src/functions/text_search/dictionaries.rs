@@ -163,6 +163,13 @@ impl Dictionary {
         }
     }
 
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::EnglishStem => "english_stem",
+        }
+    }
+
     /// A word in its normal form; `None` if it is left out.
     pub(super) fn normalized(self, word: &str) -> Option<Cow<'_, str>> {
         let lower = lower_case(word);

@@ -7,7 +7,8 @@
 //! - documents: their [tokens](tokens), of several [kinds](token_kinds), with [hosts](hosts), [paths](paths) and
 //!   [markup](markup) among them; the [dictionaries](dictionaries) that normalize words; and
 //!   [vectors and queries](documents) made of them;
-//! - the SQL [functions](functions), whose [operands](operands) are read once if they are constant.
+//! - the SQL [functions](functions), whose [operands](operands) are read once if they are constant, and those that
+//!   [show tokens](token_functions).
 //!
 //! DataFusion sees vectors and queries as texts in their text form. Not owned: which operators call these functions
 //! (`workarounds`).
@@ -27,6 +28,7 @@ mod paths;
 mod query;
 mod query_text;
 mod ranking;
+mod token_functions;
 mod token_kinds;
 mod tokens;
 mod vector;
@@ -38,5 +40,8 @@ use functions::{SearchCall, search_function};
 pub(super) fn register(context: &SessionContext) {
     for call in SearchCall::NAMED {
         context.register_udf(search_function(call));
+    }
+    for function in token_functions::functions() {
+        context.register_udf(function);
     }
 }
