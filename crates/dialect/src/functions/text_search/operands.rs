@@ -235,3 +235,30 @@ impl Operands {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::StringArray;
+    use datafusion::common::ScalarValue;
+
+    #[test]
+    fn a_constant_is_read_once_for_all_rows() {
+        let rows: ArrayRef = Arc::new(StringArray::from(vec![Some("a:1"), None, Some("b")]));
+        let args = [ColumnarValue::Array(rows), ColumnarValue::Scalar(ScalarValue::from("a&b"))];
+        let mut operands = Operands::of(&[Parameter::Vector, Parameter::Query], &args).unwrap();
+        let read = operands.query(0).unwrap().nodes().as_ptr();
+        let are_known = [0, 1, 2].map(|row| operands.move_to(row).unwrap());
+        assert_eq!(are_known, [true, false, true]);
+        assert_eq!(operands.vector(0).unwrap().text(), "'b'");
+        assert_eq!(operands.query(0).unwrap().nodes().as_ptr(), read);
+    }
+
+    #[test]
+    fn lists_may_be_texts() {
+        let args = [ColumnarValue::Scalar(ScalarValue::from("{0.1, 0.2, 0.4, 0.5}"))];
+        let mut operands = Operands::of(&[Parameter::Weights], &args).unwrap();
+        assert!(operands.move_to(0).unwrap());
+        assert_eq!(operands.weights(), Some(&[0.1, 0.2, 0.4, 0.5]));
+    }
+}
