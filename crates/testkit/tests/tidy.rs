@@ -223,7 +223,7 @@ const NARROWING_CASTS: [(&str, usize); 23] = [
     ("crates/archive", 3),
     ("crates/codec", 22),
     ("crates/core", 7),
-    ("crates/dialect", 29),
+    ("crates/dialect", 25),
     ("crates/engine", 34),
     ("crates/export", 1),
     ("crates/fuzz", 4),

@@ -10,6 +10,7 @@
 //! | `types` | which type a value has: declared types, their names, UUIDs, dimensions and parts of arrays |
 //! | `addresses` | network addresses: `inet` and `cidr` |
 //! | `ranges` | ranges of numbers, dates and times: `int4range`, `tstzrange` and others |
+//! | `text_search` | full-text search: `tsvector` and `tsquery` |
 //! | `json` | reading, building and changing JSON |
 //! | `texts` | texts and bytes, regular expressions |
 //! | `numbers` | numbers |
@@ -29,6 +30,7 @@ pub mod json;
 pub mod numbers;
 pub(crate) mod ranges;
 pub mod session;
+pub(crate) mod text_search;
 pub mod texts;
 pub mod times;
 pub mod types;
@@ -51,6 +53,7 @@ pub fn register(context: &SessionContext) {
     types::register(context);
     addresses::register(context);
     ranges::register(context);
+    text_search::register(context);
     json::register(context);
     texts::register(context);
     numbers::register(context);

@@ -189,6 +189,9 @@ const OF_VALUES: &[Rule] = &[
     (&["\"vars\" argument is not an object"], "22023"),
     (&["unsupported Unicode escape sequence"], "22P05"),
     (&["invalid enum label"], "42602"),
+    (&["syntax error in ts"], "42601"),
+    (&["no operand in tsquery"], "42601"),
+    (&["text search ", "does not exist"], "42704"),
     (&["malformed array literal"], "22P02"),
     (&["has several dimensions, but arrays have one"], "0A000"),
     (&["malformed range literal"], "22P02"),
@@ -462,6 +465,8 @@ mod tests {
             ("unit \"fortnight\" not recognized for type interval", "22023"),
             ("invalid input syntax for type inet: \"10.1\"", "22P02"),
             ("invalid cidr value: \"10.1.2.3/8\"", "22P02"),
+            ("syntax error in tsquery: \"a b\"", "42601"),
+            ("text search configuration \"x\" does not exist", "42704"),
             ("parameter $1 is INT: 3000000000 does not fit", "22003"),
             ("time 7 does not fit the type of the time column", "22008"),
         ] {

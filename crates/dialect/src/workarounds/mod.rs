@@ -9,8 +9,8 @@
 //! | room | what it repairs |
 //! |---|---|
 //! | `subqueries` | subqueries in expressions, conditions and `LATERAL`, and the order of those in FROM |
-//! | `ordered_texts` | labels, network addresses and ranges: their types, their order and their operators |
-//! | `declared` | UUIDs, JSON, labels and addresses, which are texts for DataFusion |
+//! | `ordered_texts` | labels, network addresses, ranges and full-text search: their types, order and operators |
+//! | `declared` | UUIDs, JSON, labels, addresses and others, which are texts for DataFusion |
 //! | `arrays` | comparing arrays, and their elements, positions and dimensions |
 //! | `untyped` | constants and parameters without a type |
 //! | `texts` | functions and operators of texts, and texts of mapped columns |
@@ -122,6 +122,7 @@ pub fn rewrite_statement(
 pub fn expression_planners() -> Vec<Arc<dyn ExprPlanner>> {
     vec![
         Arc::new(ordered_texts::range_operands::RangeOperands),
+        Arc::new(ordered_texts::search_operands::SearchOperands),
         Arc::new(ordered_texts::address_operands::AddressOperands),
         Arc::new(declared::json_operands::JsonOperands),
         Arc::new(texts::mapped_operands::MappedOperands),

@@ -139,6 +139,9 @@ pub(super) fn unsupported(declared: &DataType, place: &str) -> Error {
         T::Custom(name, _) if RangeType::of_name(&name.to_string()).is_some() => {
             "use two columns, and make a range of them where it is compared: tstzrange(start, finish) @> x"
         }
+        T::TsVector | T::TsQuery => {
+            "store texts as TEXT, and search them: to_tsvector('english', x) @@ plainto_tsquery('english', 'two words')"
+        }
         T::Array(_) => "write the type of its elements: TEXT[]",
         T::Map(..) | T::Struct(..) => "use one column for each element",
         T::Unspecified => "write a type after the name: INT, BIGINT, DOUBLE, TEXT, TIMESTAMP, ...",

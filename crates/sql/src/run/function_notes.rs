@@ -11,7 +11,7 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 63] = [
+pub(super) const INTERNAL: [&str; 78] = [
     "as_instant",
     "asof_match",
     "cidr_of",
@@ -73,12 +73,27 @@ pub(super) const INTERNAL: [&str; 63] = [
     "row_text",
     "timezone_as_of",
     "timezone_of_instant",
+    "ts_debug_aliases",
+    "ts_debug_descriptions",
+    "ts_debug_dictionaries",
+    "ts_debug_dictionary",
+    "ts_debug_lexemes",
+    "ts_debug_tokens",
+    "ts_match_vq",
+    "ts_parse_ids",
+    "ts_parse_tokens",
+    "ts_token_type_aliases",
+    "ts_token_type_descriptions",
+    "ts_token_type_ids",
+    "tsquery_not",
+    "tsquery_of",
+    "tsvector_of",
     "uuid_of",
     "uuids_of",
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
-pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 40] = [
     ("array_fill", "x, [count, ...] [, [1, ...]]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
@@ -128,6 +143,9 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 37] = [
     ("strftime", "t, pattern", "TEXT", "A time in a pattern of strftime; the two may be in either order."),
     ("string_to_table", "str, delimiter [, null_str]", "rows", "The parts of a text between delimiters."),
     ("transaction_timestamp", "", "TIMESTAMP", "The same as now."),
+    ("ts_debug", "[configuration,] text", "rows", "In FROM: the tokens of a text, with their dictionaries and words."),
+    ("ts_parse", "'default', text", "rows", "In FROM: the tokens of a text, with the numbers of their kinds."),
+    ("ts_token_type", "'default'", "rows", "In FROM: the kinds of tokens."),
     ("unnest", "array", "rows", "The elements of an array."),
     ("week", "t", "BIGINT", "The week of the year, as ISO 8601 counts them."),
     ("year", "t", "BIGINT", "The year."),
@@ -162,7 +180,7 @@ pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
 /// The arguments of these.
 const FILES: &str = "file or [file, ...] [, option = value, ...]";
 
-pub(super) const NOTES: [FunctionNote; 186] = [
+pub(super) const NOTES: [FunctionNote; 204] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -178,6 +196,7 @@ pub(super) const NOTES: [FunctionNote; 186] = [
     ("array_remove", "array, element", "the array's type", "The array without the elements equal to a value."),
     ("array_replace", "array, from, to", "the array's type", "The array with each element from replaced by to."),
     ("array_to_json", "array [, lines]", "JSON", "The array as JSON; with true, one element on each line."),
+    ("array_to_tsvector", "words", "TSVECTOR", "The vector of the words in an array, without positions."),
     ("asind", "x", "DOUBLE", "The arc sine in degrees."),
     ("atan2d", "y, x", "DOUBLE", "The arc tangent of y/x in degrees."),
     ("atand", "x", "DOUBLE", "The arc tangent in degrees."),
@@ -342,6 +361,7 @@ pub(super) const NOTES: [FunctionNote; 186] = [
     ("normalize", "text [, form]", "TEXT", "The text in a normal form of Unicode: NFC, NFD, NFKC or NFKD."),
     ("now", "", "TIMESTAMP", "The time at which the transaction began, in UTC."),
     ("ntile", "n", "INT", "The number of the row's part, of n equal parts of its partition."),
+    ("numnode", "query", "INT", "The number of words and operators of a query."),
     ("numrange", BOUNDS, "NUMRANGE", "The range of decimals between two of them, or the one that a text writes."),
     ("octet_length", "TEXT or BLOB", "INT", "The length in bytes."),
     ("overlaps", "start1, end1, start2, end2", "BOOLEAN", "Whether two periods have a time in common."),
@@ -374,6 +394,9 @@ pub(super) const NOTES: [FunctionNote; 186] = [
     ("pg_try_advisory_xact_lock", KEY, "BOOLEAN", "pg_advisory_xact_lock without waiting; false if it is held."),
     ("pg_try_advisory_xact_lock_shared", KEY, "BOOLEAN", "The same as pg_try_advisory_xact_lock for a shared lock."),
     ("pg_typeof", "x", "TEXT", "PostgreSQL's name of the type of x."),
+    ("phraseto_tsquery", "[configuration,] text", "TSQUERY", "The query for the words of a text, one after another."),
+    ("plainto_tsquery", "[configuration,] text", "TSQUERY", "The query for all words of a text."),
+    ("querytree", "query", "TEXT", "The query without what is negated; T if nothing is left."),
     ("quote_ident", "TEXT", "TEXT", "The text, quoted as a name in SQL."),
     ("quote_literal", "TEXT", "TEXT", "The text, quoted as a literal in SQL."),
     ("quote_nullable", "TEXT", "TEXT", "The text, quoted as a literal in SQL; NULL becomes the word NULL."),
@@ -407,6 +430,7 @@ pub(super) const NOTES: [FunctionNote; 186] = [
     ("set_byte", "bytes, n, byte", "BLOB", "The bytes with another byte at position n from 0."),
     ("set_masklen", "address, length", "the type of address", "The address with another mask; -1 is a single address."),
     ("setval", "sequence, number [, given]", "BIGINT", "Sets the last number of a sequence; with false, the next one."),
+    ("setweight", "vector, weight [, words]", "TSVECTOR", "The vector with a weight, A to D, at all positions."),
     ("sha224", "TEXT or BLOB", "BLOB", "The SHA-224 hash."),
     ("sha256", "TEXT or BLOB", "BLOB", "The SHA-256 hash."),
     ("sha384", "TEXT or BLOB", "BLOB", "The SHA-384 hash."),
@@ -414,6 +438,7 @@ pub(super) const NOTES: [FunctionNote; 186] = [
     ("sign", "DOUBLE", "DOUBLE", "The sign of a number: -1, 0 or 1."),
     ("sind", "angle", "DOUBLE", "The sine of an angle in degrees."),
     ("statement_timestamp", "", "TIMESTAMP", "The time at which the statement began."),
+    ("strip", "vector", "TSVECTOR", "The words of a vector without their positions."),
     ("tand", "angle", "DOUBLE", "The tangent of an angle in degrees."),
     (
         "time_bucket",
@@ -440,14 +465,25 @@ pub(super) const NOTES: [FunctionNote; 186] = [
     ("to_json", "x", "JSON", "The value as JSON."),
     ("to_jsonb", "x", "JSON", "The value as JSON, in the form of jsonb."),
     ("to_number", "text, pattern", "DECIMAL", "The number that a text in PostgreSQL's patterns stands for."),
+    ("to_tsquery", "[configuration,] text", "TSQUERY", "The query in a text with operators, its words normalized."),
+    ("to_tsvector", "[configuration,] text", "TSVECTOR", "The normalized words of a text with their positions."),
     ("trim_array", "array, n", "the array's type", "The array without its last n elements."),
     ("trunc", "x [, places]", "DECIMAL or DOUBLE or REAL", "A number, cut off after a number of digits."),
+    ("ts_delete", "vector, word or words", "TSVECTOR", "The vector without a word, or the words in an array."),
+    ("ts_filter", "vector, weights", "TSVECTOR", "The words and positions that have some of the weights."),
+    ("ts_headline", "[configuration,] text, query [, options]", "TEXT", "A part of a text, with found words marked."),
+    ("ts_lexize", "dictionary, word", "TEXT[]", "The normal form of a word; nothing if it is left out."),
+    ("ts_rank", "[weights,] vector, query [, method]", "REAL", "How often the words of a query occur."),
+    ("ts_rank_cd", "[weights,] vector, query [, method]", "REAL", "How close together the words of a query occur."),
+    ("tsquery_phrase", "query1, query2 [, distance]", "TSQUERY", "The query for query2 at a distance after query1."),
     ("tsrange", BOUNDS, "TSRANGE", "The range of times between two of them, or the one that a text writes."),
     ("tstzrange", BOUNDS, "TSTZRANGE", "The same as tsrange, for times with a zone: the texts end in +00."),
+    ("tsvector_to_array", "vector", "TEXT[]", "The words of a vector."),
     ("unistr", "text", "TEXT", "The text with the characters of escapes such as \\0061."),
     ("upper_inc", "range", "BOOLEAN", "Whether a range contains its upper bound."),
     ("upper_inf", "range", "BOOLEAN", "Whether a range has no upper bound."),
     ("version", "", "TEXT", "PostgreSQL's version that the server speaks, and atsdb's own."),
+    ("websearch_to_tsquery", "[configuration,] text", "TSQUERY", "The query in a text as for a search engine."),
     (
         "width_bucket",
         "x, bounds or x, low, high, count",

@@ -1,5 +1,6 @@
-//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, ranges or labels of an
-//! enumerated type for SQL. The metadata of a field marks them, for columns as well as for results of functions.
+//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, ranges, vectors and queries of
+//! full-text search or labels of an enumerated type for SQL. The metadata of a field marks them, for columns as well as
+//! for results of functions.
 
 use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
 use atsdb_core::{ColumnType, Enumeration};
@@ -103,6 +104,38 @@ impl RangeType {
     }
 }
 
+/// The key in the metadata of a field of texts whose value is the name of a [`SearchType`]. Only results have it.
+const SEARCH_KEY: &str = "atsdb.text_search";
+
+/// A type of full-text search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SearchType {
+    /// The words of a document.
+    Vector,
+    /// What is looked for.
+    Query,
+}
+
+impl SearchType {
+    /// The name of the type in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vector => "tsvector",
+            Self::Query => "tsquery",
+        }
+    }
+
+    /// The type with a name in either case.
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Vector, Self::Query].into_iter().find(|of| name.eq_ignore_ascii_case(of.name()))
+    }
+
+    /// The type of the values of a field of results.
+    pub fn of(field: &Field) -> Option<Self> {
+        Self::of_name(field.metadata().get(SEARCH_KEY).filter(|_| field.data_type().is_string())?)
+    }
+}
+
 /// A type whose values are texts for DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum TextType {
@@ -118,6 +151,8 @@ pub enum TextType {
     Address(AddressType),
     /// A range.
     Range(RangeType),
+    /// The words of a document, or what is looked for among them.
+    Search(SearchType),
 }
 
 impl TextType {
@@ -128,8 +163,10 @@ impl TextType {
             Some(ColumnType::Json) => Some(if is_jsonb(field) { Self::Jsonb } else { Self::Json }),
             _ => {
                 let address = AddressType::of(field).map(Self::Address);
-                let range = RangeType::of(field).map(Self::Range);
-                address.or(range).or_else(|| enumeration_of(field).map(|of| Self::Enum(Arc::new(of))))
+                let range = || RangeType::of(field).map(Self::Range);
+                let search = || SearchType::of(field).map(Self::Search);
+                let label = || enumeration_of(field).map(|of| Self::Enum(Arc::new(of)));
+                address.or_else(range).or_else(search).or_else(label)
             }
         }
     }
@@ -148,7 +185,7 @@ impl TextType {
     pub fn enumeration(self) -> Option<Arc<Enumeration>> {
         match self {
             Self::Enum(of) => Some(of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Range(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Range(_) | Self::Search(_) => None,
         }
     }
 
@@ -156,7 +193,7 @@ impl TextType {
     pub fn address(&self) -> Option<AddressType> {
         match self {
             Self::Address(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Range(_) | Self::Enum(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Range(_) | Self::Enum(_) | Self::Search(_) => None,
         }
     }
 
@@ -164,11 +201,19 @@ impl TextType {
     pub fn range(&self) -> Option<RangeType> {
         match self {
             Self::Range(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Enum(_) => None,
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Enum(_) | Self::Search(_) => None,
         }
     }
 
-    /// Whether values have another order than their texts.
+    /// The type of full-text search, if it is one.
+    pub fn search(&self) -> Option<SearchType> {
+        match self {
+            Self::Search(of) => Some(*of),
+            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) | Self::Address(_) | Self::Range(_) => None,
+        }
+    }
+
+    /// Whether values have another order than their texts. Those of full-text search have none.
     pub fn has_own_order(&self) -> bool {
         matches!(self, Self::Enum(_)) || self.excludes_texts()
     }
@@ -176,7 +221,7 @@ impl TextType {
     /// Whether values are never looked for among texts or united with them, since a text may write them in several
     /// ways.
     pub fn excludes_texts(&self) -> bool {
-        matches!(self, Self::Address(_) | Self::Range(_))
+        matches!(self, Self::Address(_) | Self::Range(_) | Self::Search(_))
     }
 
     /// Whether equal values may have different texts: `[1.0,2)` and `[1,2)`.
@@ -198,6 +243,7 @@ impl TextType {
             Self::Enum(of) => enumeration_field(field, of),
             Self::Address(of) => field.with_metadata(HashMap::from([(ADDRESS_KEY.to_owned(), of.name().to_owned())])),
             Self::Range(of) => field.with_metadata(HashMap::from([(RANGE_KEY.to_owned(), of.name().to_owned())])),
+            Self::Search(of) => field.with_metadata(HashMap::from([(SEARCH_KEY.to_owned(), of.name().to_owned())])),
         }
     }
 }

@@ -13,7 +13,7 @@ mod path_failures;
 mod path_ids;
 mod path_items;
 mod path_numbers;
-mod path_query;
+pub(crate) mod path_query;
 mod path_regex;
 mod path_syntax;
 #[cfg(test)]

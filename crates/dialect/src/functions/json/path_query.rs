@@ -41,7 +41,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         flag("jsonb_path_exists", |args| answers(&PathCall::of("jsonb_path_exists", args)?, exists)),
         flag("jsonb_path_exists_opr", |args| answers(&PathCall::of_operator("@?", args)?, exists)),
         flag("jsonb_path_match", |args| answers(&PathCall::of("jsonb_path_match", args)?, matches)),
-        flag("jsonb_path_match_opr", |args| answers(&PathCall::of_operator("@@", args)?, matches)),
+        path_match_operator(),
         flag("jsonb_path_exists_tz", |args| answers(&PathCall::of("jsonb_path_exists_tz", args)?, exists)),
         flag("jsonb_path_match_tz", |args| answers(&PathCall::of("jsonb_path_match_tz", args)?, matches)),
         jsonb("jsonb_path_query_first", |args| first("jsonb_path_query_first", args)),
@@ -52,6 +52,12 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         texts_of("jsonb_path_elements_tz", |args| list("jsonb_path_query_tz", args)),
         Plain::variadic("jsonpath_of", DataType::Utf8, paths).udf(),
     ]
+}
+
+/// The function behind `document @@ path`.
+pub(crate) fn path_match_operator() -> ScalarUDF {
+    let compute: Compute = |args| answers(&PathCall::of_operator("@@", args)?, matches);
+    Plain::variadic("jsonb_path_match_opr", DataType::Boolean, compute).udf()
 }
 
 /// The arguments of a call, one for each row.

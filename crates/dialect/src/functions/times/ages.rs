@@ -57,8 +57,8 @@ fn age(args: &[ArrayRef]) -> Result<ArrayRef> {
 
 /// Years and months, then days, then the rest. Days are counted in the month of the earlier time, as PostgreSQL does.
 fn between(earlier: NaiveDateTime, later: NaiveDateTime) -> Interval {
-    let mut months = (later.year() - earlier.year()) * 12 + later.month() as i32 - earlier.month() as i32;
-    let mut days = later.day() as i32 - earlier.day() as i32;
+    let mut months = (later.year() - earlier.year()) * 12 + later.month().cast_signed() - earlier.month().cast_signed();
+    let mut days = later.day().cast_signed() - earlier.day().cast_signed();
     let mut nanoseconds = (later.time() - earlier.time()).num_nanoseconds().unwrap_or(0);
     if nanoseconds < 0 {
         nanoseconds += DAY_NANOSECONDS;
@@ -76,7 +76,7 @@ fn days_of_month(time: NaiveDateTime) -> i32 {
     let last = first
         .and_then(|first| first.checked_add_months(Months::new(1)))
         .and_then(|next| next.checked_sub_days(Days::new(1)));
-    last.map_or(30, |last| last.day() as i32)
+    last.map_or(MONTH_DAYS, |last| last.day().cast_signed())
 }
 
 /// The number of boundaries of a unit between two times: `date_diff('day', from, to)`, as in DuckDB and Redshift.

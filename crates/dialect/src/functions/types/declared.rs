@@ -8,6 +8,7 @@ use crate::functions::base::text_types::TextType;
 use crate::functions::json::read::{json_of, jsonb_of};
 use crate::functions::ranges::calls::RangeCall;
 use crate::functions::ranges::functions::{self as ranges, range_function};
+use crate::functions::text_search::functions::{SearchCall, search_function};
 use atsdb_codec::is_json_list;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::compute::cast;
@@ -141,8 +142,18 @@ pub fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The functions that declare the type of a value and return the value.
-pub const DECLARATIONS: [&str; 8] =
-    [UUID, JSON, JSONB, JSON_LIST, enumerations::DECLARED, "declared_inet", "declared_cidr", ranges::DECLARED];
+pub const DECLARATIONS: [&str; 10] = [
+    UUID,
+    JSON,
+    JSONB,
+    JSON_LIST,
+    enumerations::DECLARED,
+    "declared_inet",
+    "declared_cidr",
+    ranges::DECLARED,
+    "declared_tsvector",
+    "declared_tsquery",
+];
 
 const UUID: &str = "declared_uuid";
 const JSON: &str = "declared_json";
@@ -158,6 +169,7 @@ pub fn declaration(of: TextType) -> ScalarUDF {
         TextType::Enum(of) => return enum_call(EnumCall::Declare, &of),
         TextType::Address(of) => return address_function(AddressCall::Declare(of)),
         TextType::Range(of) => return range_function(RangeCall::Declare, Some(of)),
+        TextType::Search(of) => return search_function(SearchCall::Declare(of)),
     };
     Plain::variadic(name, DataType::Utf8, same).returning(Returns::Declared(of)).udf()
 }
@@ -190,6 +202,7 @@ pub fn reading(of: TextType) -> ScalarUDF {
         TextType::Enum(of) => enum_call(EnumCall::Read, &of),
         TextType::Address(of) => address_function(AddressCall::Read(of)),
         TextType::Range(of) => range_function(RangeCall::Construct, Some(of)),
+        TextType::Search(of) => search_function(SearchCall::Read(of)),
     }
 }
 

@@ -49,6 +49,9 @@ pub fn type_name(field: &Field) -> String {
         Some(TextType::Range(of)) => return of.name().to_owned(),
         _ => {}
     }
+    if let Some(of) = TextType::of(field).and_then(|of| of.search()) {
+        return of.name().to_owned();
+    }
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),
         Some(ColumnType::Json) if is_jsonb(field) => "jsonb".to_owned(),

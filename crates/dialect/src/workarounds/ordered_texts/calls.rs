@@ -1,17 +1,18 @@
 //! Functions of values with an order of their own. `min`, `max`, `greatest` and `least` follow that order, and so do
-//! the keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses and ranges.
-//! All others do not exist for these values, as in PostgreSQL, where they take texts.
+//! the keys of `ORDER BY` within calls. Functions that take values of any type stay, and those of addresses, ranges and
+//! full-text search. All others do not exist for these values, as in PostgreSQL, where they take texts.
 
 use super::comparison::{settle, settle_as};
 use super::own_order::{
     address_type_of, described, name_of_type, of_order_key, ordered_type_of, range_type_of, rank_keys,
-    require_common_type, shown_name,
+    require_common_type, require_order, shown_name,
 };
 use crate::functions::addresses::extremes::extreme_address;
 use crate::functions::addresses::functions::function_of_type;
-use crate::functions::base::text_types::{AddressType, RangeType, TextType};
+use crate::functions::base::text_types::{AddressType, RangeType, SearchType, TextType};
 use crate::functions::ranges::calls::RangeCall;
 use crate::functions::ranges::functions::{bound_function, function_of_ranges, places_of_ranges, range_function};
+use crate::functions::text_search::functions::{SearchCall, search_call_of, search_function};
 use crate::functions::types::declared::{FIRST_VALUES, is_untyped};
 use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
 use crate::text::datafusion_errors::external;
@@ -56,6 +57,9 @@ const OF_ANY_TYPE: [&str; 30] = [
     "to_jsonb",
 ];
 
+/// The names of the function that counts letters, or the words of a vector.
+const LENGTHS: [&str; 2] = ["length", "character_length"];
+
 /// Aggregate and window functions that count values, whatever they are.
 const COUNTING: [&str; 2] = ["count", "approx_distinct"];
 
@@ -76,12 +80,13 @@ fn first_type(args: &[Expr], schema: &DFSchema) -> Option<TextType> {
 }
 
 /// `min` or `max` in the order of a type; `None` for a type that does not have them.
-fn extreme_of(name: &str, of: &TextType) -> Option<Arc<AggregateUDF>> {
-    match of {
+fn extreme_of(name: &str, of: &TextType) -> Result<Option<Arc<AggregateUDF>>> {
+    require_order(of)?;
+    Ok(match of {
         TextType::Enum(of) => Some(extreme_label(name == "max", of)),
         TextType::Address(of) => Some(extreme_address(name == "max", *of)),
-        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) => None,
-    }
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) | TextType::Search(_) => None,
+    })
 }
 
 fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -121,6 +126,14 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
         let is_same = function == *call.func;
         let call = function.call(call.args);
         return Ok(if is_same { Transformed::no(call) } else { Transformed::yes(call) });
+    }
+    if of.search().is_some() {
+        if search_call_of(&call.func).is_some() {
+            return Ok(Transformed::no(Expr::ScalarFunction(call)));
+        }
+        if of == TextType::Search(SearchType::Vector) && LENGTHS.contains(&name.as_str()) {
+            return Ok(Transformed::yes(search_function(SearchCall::Length).call(call.args)));
+        }
     }
     match name.as_str() {
         "greatest" | "least" => {
@@ -186,7 +199,7 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
     let name = call.func.name().to_owned();
     if let Some(of) = first_type(&call.params.args, schema) {
         match name.as_str() {
-            "min" | "max" => match extreme_of(&name, &of) {
+            "min" | "max" => match extreme_of(&name, &of)? {
                 Some(extreme) => {
                     call.func = extreme;
                     is_changed = true;
@@ -210,7 +223,7 @@ fn window(mut call: WindowFunction, schema: &DFSchema) -> Result<Transformed<Exp
     let name = call.fun.name().to_owned();
     if let Some(of) = first_type(&call.params.args, schema) {
         match name.as_str() {
-            "min" | "max" => match extreme_of(&name, &of) {
+            "min" | "max" => match extreme_of(&name, &of)? {
                 Some(extreme) => {
                     call.fun = WindowFunctionDefinition::AggregateUDF(extreme);
                     is_changed = true;
@@ -248,7 +261,8 @@ fn require_type(call: &Expr, of: &TextType, name: &str, schema: &DFSchema) -> Re
 fn no_function(name: &str, args: &[Expr], schema: &DFSchema) -> DataFusionError {
     let types: Vec<String> = args.iter().map(|arg| name_of_type(arg, schema)).collect();
     let error = sql_error(format!("function {name}({}) does not exist", types.join(", ")));
-    external(error.with_hint("labels of an enumerated type, addresses and ranges are not texts: write CAST(x AS TEXT)"))
+    let hint = "labels, addresses, ranges, vectors and queries are not texts: write CAST(x AS TEXT)";
+    external(error.with_hint(hint))
 }
 
 fn no_array(of: &TextType) -> DataFusionError {

@@ -4,7 +4,8 @@
 //! addresses are compared as addresses.
 
 use super::own_order::{
-    address_type_of, described, name_of_type, no_operator, order_key, ordered_type_of, require_common_type, shown_name,
+    address_type_of, described, name_of_type, no_operator, order_key, ordered_type_of, require_common_type,
+    require_order, shown_name,
 };
 use crate::functions::addresses::address_text::{read, written};
 use crate::functions::addresses::functions::{AddressCall, address_function};
@@ -158,6 +159,9 @@ pub(super) fn settle(exprs: Vec<&mut Expr>, operator: Operator, schema: &DFSchem
 /// Settles expressions that become values of a type. Returns whether something changed.
 pub(super) fn settle_as(of: &TextType, exprs: Vec<&mut Expr>, operator: Operator, schema: &DFSchema) -> Result<bool> {
     let is_ordered = matches!(operator, Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq);
+    if is_ordered {
+        require_order(of)?;
+    }
     let has_key = is_ordered || of.has_several_texts();
     let types: Vec<String> = exprs.iter().map(|expr| name_of_type(expr, schema)).collect();
     let mut is_changed = false;
@@ -192,6 +196,11 @@ fn constant(value: Expr, of: &TextType) -> Result<Option<Expr>> {
         Expr::Literal(ScalarValue::Dictionary(_, text), metadata) => {
             return constant(Expr::Literal(*text, metadata), of);
         }
+        text @ Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _)
+            if of.search().is_some() =>
+        {
+            Some(reading(of.clone()).call(vec![text]))
+        }
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
             Some(lit(text_of_constant(text, of).map_err(external)?))
         }
@@ -208,6 +217,6 @@ fn text_of_constant(text: String, of: &TextType) -> atsdb_core::Result<String> {
         TextType::Enum(of) => of.require(&text).map(|()| text),
         TextType::Address(of) => Ok(written(read(&text, *of)?, *of)),
         TextType::Range(of) => Ok(range_text::written(range_text::read(&text, *of)?, *of)),
-        TextType::Uuid | TextType::Json | TextType::Jsonb => Ok(text),
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Search(_) => Ok(text),
     }
 }

@@ -36,6 +36,7 @@ pub(super) fn shown_name(of: &TextType) -> &str {
         TextType::Enum(of) => of.shown_name(),
         TextType::Address(of) => of.name(),
         TextType::Range(of) => of.name(),
+        TextType::Search(of) => of.name(),
         TextType::Uuid => "uuid",
         TextType::Json => "json",
         TextType::Jsonb => "jsonb",
@@ -50,6 +51,17 @@ pub(super) fn described(of: &TextType) -> String {
     }
 }
 
+/// Refuses an order of values that have none here.
+pub(super) fn require_order(of: &TextType) -> Result<()> {
+    match of {
+        TextType::Search(of) => Err(external(
+            not_supported(format_args!("the order of values of the type {}", of.name()))
+                .with_hint("order by ts_rank(...), or by the text: CAST(x AS TEXT)"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The key of a value in the order of its type: the position of a label, or the bytes of an address or
 /// range.
 pub(super) fn order_key(of: &TextType, value: Expr) -> Expr {
@@ -57,7 +69,7 @@ pub(super) fn order_key(of: &TextType, value: Expr) -> Expr {
         TextType::Enum(of) => enum_call(EnumCall::Rank, of).call(vec![value]),
         TextType::Address(_) => address_function(AddressCall::Key).call(vec![value]),
         TextType::Range(of) => range_function(RangeCall::Key, Some(*of)).call(vec![value]),
-        TextType::Uuid | TextType::Json | TextType::Jsonb => value,
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Search(_) => value,
     }
 }
 
@@ -66,13 +78,14 @@ pub(super) fn of_order_key(of: &TextType, key: Expr) -> Expr {
     match of {
         TextType::Enum(of) => enum_call(EnumCall::Label, of).call(vec![key]),
         TextType::Address(of) => address_function(AddressCall::OfKey(*of)).call(vec![key]),
-        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) => key,
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) | TextType::Search(_) => key,
     }
 }
 
 /// A key by which rows are sorted: for a value with an order of its own, its key in that order.
 pub(super) fn ranked(key: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if let Some(of) = ordered_type_of(&key, schema) {
+        require_order(&of)?;
         return Ok(Transformed::yes(order_key(&of, key.unalias())));
     }
     let mut found = None;

@@ -18,6 +18,7 @@ const TEXTS: [(FunctionKind, &str); 13] = [
     (FunctionKind::Scalar, include_str!("series.txt")),
     (FunctionKind::Scalar, include_str!("session.txt")),
     (FunctionKind::Scalar, include_str!("text.txt")),
+    (FunctionKind::Scalar, include_str!("text_search.txt")),
     (FunctionKind::Scalar, include_str!("time.txt")),
     (FunctionKind::Scalar, include_str!("values.txt")),
     (FunctionKind::Aggregate, include_str!("aggregates.txt")),

@@ -1,7 +1,7 @@
-//! JSON, UUIDs, network addresses and ranges, which DataFusion has no types for: casts to them check the text, and
-//! operators of JSON are calls. The parser lets these operators and some of ranges bind looser than comparisons, and
-//! PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows are cast to it, which
-//! DataFusion does not do.
+//! JSON, UUIDs, network addresses, ranges and full-text search, which DataFusion has no types for: casts to them check
+//! the text, and operators of JSON and `!!` are calls. The parser lets these operators and some of ranges bind looser
+//! than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows
+//! are cast to it, which DataFusion does not do.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
@@ -11,7 +11,8 @@ use crate::text::errors::not_supported;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, Value, Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value,
+    Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -33,35 +34,20 @@ const OF_OTHER_TYPES: [&str; 15] = [
     "jsonb_array_elements_text",
 ];
 
-/// Rewrites a cast to JSON, to a UUID, to an address or to a range, or an operator of JSON, when what is in it has been
-/// rewritten.
+/// Rewrites a cast to one of these types, or an operator of JSON, when what is in it has been rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     let call = match expr {
-        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => match data_type {
-            DataType::JSON => call_of("json_of", vec![expr.as_ref().clone()])?,
-            DataType::JSONB => call_of("jsonb_of", vec![expr.as_ref().clone()])?,
-            DataType::Uuid => call_of("uuid_of", vec![expr.as_ref().clone()])?,
-            DataType::Custom(name, modifiers) if modifiers.is_empty() && is_jsonpath(name) => {
-                call_of("jsonpath_of", vec![expr.as_ref().clone()])?
-            }
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => {
-                call_of("uuids_of", vec![expr.as_ref().clone()])?
-            }
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _))
-                if address_type(element).is_some() || range_type(element).is_some() =>
+        Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, data_type, expr, .. } => {
+            // The names of configurations and dictionaries of full-text search are texts.
+            if let DataType::Custom(name, _) = &*data_type
+                && (is_named(name, "regconfig") || is_named(name, "regdictionary"))
             {
-                return Err(not_supported(format_args!("an array of the type {element}"))
-                    .with_hint("use an array of texts: TEXT[]"));
+                *data_type = DataType::Text;
+                return Ok(());
             }
-            other => match address_type(other) {
-                Some(AddressType::Inet) => call_of("inet_of", vec![expr.as_ref().clone()])?,
-                Some(AddressType::Cidr) => call_of("cidr_of", vec![expr.as_ref().clone()])?,
-                None => match range_type(other) {
-                    Some(of) => call_of(of.name(), vec![expr.as_ref().clone()])?,
-                    None => return Ok(()),
-                },
-            },
-        },
+            let Some(name) = reading_of(data_type)? else { return Ok(()) };
+            call_of(name, vec![expr.as_ref().clone()])?
+        }
         Expr::TypedString(typed) => {
             let name = match typed.data_type {
                 DataType::JSON => "json_of",
@@ -82,10 +68,12 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
                 BinaryOperator::QuestionPipe => "jsonb_exists_any",
                 BinaryOperator::QuestionAnd => "jsonb_exists_all",
                 BinaryOperator::AtQuestion => "jsonb_path_exists_opr",
-                BinaryOperator::AtAt => "jsonb_path_match_opr",
                 _ => return Ok(()),
             };
             call_of(name, vec![left.as_ref().clone(), right.as_ref().clone()])?
+        }
+        Expr::UnaryOp { op: UnaryOperator::PGPrefixFactorial, expr } => {
+            call_of("tsquery_not", vec![expr.as_ref().clone()])?
         }
         _ => return Ok(()),
     };
@@ -93,13 +81,37 @@ pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// The type of SQL/JSON paths, whose values are texts here.
-fn is_jsonpath(name: &ObjectName) -> bool {
+/// The function that reads a text as a value of a type; `None` for another type.
+fn reading_of(of: &DataType) -> Result<Option<&'static str>> {
+    Ok(match of {
+        DataType::JSON => Some("json_of"),
+        DataType::JSONB => Some("jsonb_of"),
+        DataType::Uuid => Some("uuid_of"),
+        DataType::TsVector => Some("tsvector_of"),
+        DataType::TsQuery => Some("tsquery_of"),
+        DataType::Custom(name, modifiers) if modifiers.is_empty() && is_named(name, "jsonpath") => Some("jsonpath_of"),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) if **element == DataType::Uuid => Some("uuids_of"),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _))
+            if address_type(element).is_some() || range_type(element).is_some() =>
+        {
+            return Err(not_supported(format_args!("an array of the type {element}"))
+                .with_hint("use an array of texts: TEXT[]"));
+        }
+        other => match address_type(other) {
+            Some(AddressType::Inet) => Some("inet_of"),
+            Some(AddressType::Cidr) => Some("cidr_of"),
+            None => range_type(other).map(RangeType::name),
+        },
+    })
+}
+
+/// Whether it is the name of a type of the catalogue.
+fn is_named(name: &ObjectName, wanted: &str) -> bool {
     let [schema @ .., last] = name.0.as_slice() else { return false };
     let is = |part: &ObjectNamePart, wanted: &str| {
         part.as_ident().is_some_and(|ident| ident.value.eq_ignore_ascii_case(wanted))
     };
-    is(last, "jsonpath") && schema.iter().all(|part| is(part, "pg_catalog"))
+    is(last, wanted) && schema.iter().all(|part| is(part, "pg_catalog"))
 }
 
 /// Casts the rows of VALUES to the types of the others, before what is in them is visited.
@@ -142,14 +154,17 @@ fn range_type(of: &DataType) -> Option<RangeType> {
     }
 }
 
-/// The type of an expression that is known to be a UUID, JSON, an address or a range.
+/// The type of an expression that is known to be of one of these types.
 fn type_of(expr: &Expr) -> Option<DataType> {
     use BinaryOperator as B;
     match expr {
         Expr::Nested(inner) => type_of(inner),
         Expr::Cast { data_type: of @ (DataType::JSON | DataType::JSONB | DataType::Uuid), .. } => Some(of.clone()),
         Expr::Cast { data_type: of, .. } => {
-            (address_type(of).is_some() || range_type(of).is_some()).then(|| of.clone())
+            let is_known = address_type(of).is_some()
+                || range_type(of).is_some()
+                || matches!(of, DataType::TsVector | DataType::TsQuery);
+            is_known.then(|| of.clone())
         }
         Expr::TypedString(typed) => match &typed.data_type {
             of @ (DataType::JSON | DataType::JSONB | DataType::Uuid) => Some(of.clone()),

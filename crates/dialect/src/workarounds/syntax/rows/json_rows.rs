@@ -1,6 +1,6 @@
-//! Functions of JSON and of texts that return rows in FROM, as in `FROM t, jsonb_each(t.doc)` and `FROM t,
-//! string_to_table(t.s, ',')`: each is a subquery that unnests lists of the same length, one for each column. A
-//! function of one value, as in `FROM t, lower(t.s) AS l`, is a subquery of one row.
+//! Functions of JSON, of texts and of full-text search that return rows in FROM, as in `FROM t, jsonb_each(t.doc)` and
+//! `FROM t, string_to_table(t.s, ',')`: each is a subquery that unnests lists of the same length, one for each column.
+//! A function of one value, as in `FROM t, lower(t.s) AS l`, is a subquery of one row.
 //!
 //! No upstream issue known.
 
@@ -40,7 +40,7 @@ const fn values(list: &'static str) -> RowColumn {
 const JSON: Option<&str> = Some("declared_json");
 const JSONB: Option<&str> = Some("declared_jsonb");
 
-const FUNCTIONS: [(&str, &[RowColumn]); 15] = [
+const FUNCTIONS: [(&str, &[RowColumn]); 18] = [
     ("json_array_elements", &[column("value", "json_elements", JSON)]),
     ("json_array_elements_text", &[column("value", "json_elements_text", None)]),
     ("jsonb_array_elements", &[column("value", "jsonb_elements", JSONB)]),
@@ -56,6 +56,26 @@ const FUNCTIONS: [(&str, &[RowColumn]); 15] = [
     ("regexp_matches", &[values("regexp_all_matches")]),
     ("regexp_split_to_table", &[values("regexp_split_to_array")]),
     ("string_to_table", &[values("string_to_array")]),
+    (
+        "ts_debug",
+        &[
+            column("alias", "ts_debug_aliases", None),
+            column("description", "ts_debug_descriptions", None),
+            column("token", "ts_debug_tokens", None),
+            column("dictionaries", "ts_debug_dictionaries", None),
+            column("dictionary", "ts_debug_dictionary", None),
+            column("lexemes", "ts_debug_lexemes", None),
+        ],
+    ),
+    ("ts_parse", &[column("tokid", "ts_parse_ids", None), column("token", "ts_parse_tokens", None)]),
+    (
+        "ts_token_type",
+        &[
+            column("tokid", "ts_token_type_ids", None),
+            column("alias", "ts_token_type_aliases", None),
+            column("description", "ts_token_type_descriptions", None),
+        ],
+    ),
 ];
 
 /// The lists of what a path finds in a document.
@@ -169,6 +189,9 @@ fn elements(name: &ObjectName, args: &[FunctionArg], columns: &[RowColumn], is_n
         [RowColumn { list: "regexp_all_matches" | "regexp_split_to_array", .. }] => {
             (2..=3, "a text, a pattern and flags")
         }
+        [RowColumn { list: "ts_debug_aliases", .. }, ..] => (1..=2, "a configuration and a text"),
+        [RowColumn { list: "ts_parse_ids", .. }, ..] => (2..=2, "a parser and a text"),
+        [RowColumn { list: "ts_token_type_ids", .. }, ..] => (1..=1, "a parser"),
         _ => (1..=1, "one document"),
     };
     let arguments = args.iter().map(value).collect::<Option<Vec<_>>>();

@@ -1,6 +1,6 @@
 //! Words that may name a column of the answer or a table without `AS`: as in PostgreSQL, `top` and other words may, and
 //! `ON` and `FOR` may not. The parser mistakes `SELECT 1 ON` for a column named `ON`. No name has `#` in it, or begins
-//! with `@`, unless in quotes. `|/`, `||/` and `@` before an expression are operators, which the parser reads in
+//! with `@`, unless in quotes. `|/`, `||/`, `@` and `!!` before an expression are operators, which the parser reads in
 //! PostgreSQL's dialect alone. Names may have any character beyond ASCII. The parser lets `~` bind tighter than
 //! arithmetic. `INTERVAL(2) '...'` is a cast: the parser drops the digits.
 //!
@@ -97,16 +97,17 @@ impl Dialect for StatementDialect {
         if left == 0 {
             return Some(Err(ParserError::RecursionLimitExceeded));
         }
-        let op = match parser.peek_token_ref().token {
-            Token::PGSquareRoot => UnaryOperator::PGSquareRoot,
-            Token::PGCubeRoot => UnaryOperator::PGCubeRoot,
-            Token::AtSign => UnaryOperator::PGAbs,
-            Token::Tilde => UnaryOperator::BitwiseNot,
+        // Arithmetic binds tighter: `|/ a + b` is the root of the sum. `!!` has operands without arithmetic.
+        let (op, precedence) = match parser.peek_token_ref().token {
+            Token::PGSquareRoot => (UnaryOperator::PGSquareRoot, Precedence::Xor),
+            Token::PGCubeRoot => (UnaryOperator::PGCubeRoot, Precedence::Xor),
+            Token::AtSign => (UnaryOperator::PGAbs, Precedence::Xor),
+            Token::Tilde => (UnaryOperator::BitwiseNot, Precedence::Xor),
+            Token::DoubleExclamationMark => (UnaryOperator::PGPrefixFactorial, Precedence::MulDivModOp),
             _ => return rounded_interval(parser),
         };
         parser.advance_token();
-        // Arithmetic binds tighter: `|/ a + b` is the root of the sum.
-        let operand = parser.parse_subexpr(self.prec_value(Precedence::Xor));
+        let operand = parser.parse_subexpr(self.prec_value(precedence));
         Some(operand.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
     }
 

@@ -3,10 +3,10 @@
 //!
 //! No upstream issue known.
 
-use crate::functions::base::text_types::{AddressType, RangeType};
+use crate::functions::base::text_types::{AddressType, RangeType, SearchType};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Types whose literals the parser does not know, other than those of network addresses and ranges.
+/// Types whose literals the parser does not know, other than those of network addresses, ranges and full-text search.
 const OTHER_TYPES: [&str; 3] = ["bpchar", "name", "oid"];
 
 /// Writes `inet 'x'` as `'x'::inet`.
@@ -33,6 +33,7 @@ fn is_type(token: &Token) -> bool {
         Token::Word(word) if word.quote_style.is_none() => {
             AddressType::of_name(&word.value).is_some()
                 || RangeType::of_name(&word.value).is_some()
+                || SearchType::of_name(&word.value).is_some()
                 || OTHER_TYPES.iter().any(|name| name.eq_ignore_ascii_case(&word.value))
         }
         _ => false,
@@ -57,6 +58,7 @@ mod tests {
             ("inet '10/8' << x", "'10/8'::inet << x"),
             ("a::inet = CIDR'::1'", "a::inet = '::1'::CIDR"),
             ("int4range '[1,5)' @> 3", "'[1,5)'::int4range @> 3"),
+            ("tsvector 'a' @@ TSQuery 'a'", "'a'::tsvector @@ 'a'::TSQuery"),
             ("name 'a' = Oid '1'", "'a'::name = '1'::Oid"),
             ("inet, \"inet\" 'x', a::name 'b', t.name 'c'", "inet, \"inet\" 'x', a::name 'b', t.name 'c'"),
         ] {

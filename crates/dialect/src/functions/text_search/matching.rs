@@ -1,0 +1,331 @@
+//! Whether a document matches a query, and where.
+//!
+//! Conditions have three answers. Whether a phrase occurs is not known of a vector without positions.
+
+use super::query::{Joint, Query, QueryNode, QueryWord};
+use super::vector::{Lexeme, Vector};
+
+/// The answer of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Truth {
+    No,
+    Maybe,
+    Yes,
+}
+
+impl Truth {
+    fn of(is_true: bool) -> Self {
+        if is_true { Self::Yes } else { Self::No }
+    }
+
+    fn rank(self) -> u8 {
+        match self {
+            Self::No => 0,
+            Self::Maybe => 1,
+            Self::Yes => 2,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        if self.rank() < other.rank() { self } else { other }
+    }
+
+    fn or(self, other: Self) -> Self {
+        if self.rank() < other.rank() { other } else { self }
+    }
+
+    fn not(self) -> Self {
+        match self {
+            Self::No => Self::Yes,
+            Self::Maybe => Self::Maybe,
+            Self::Yes => Self::No,
+        }
+    }
+}
+
+/// Where a part of a query occurs, or where it does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Occurrences {
+    pub(super) truth: Truth,
+    /// Whether it occurs everywhere but at these positions.
+    is_negated: bool,
+    /// The distance from the first to the last word.
+    pub(super) width: u32,
+    /// The positions of the last word in ascending order.
+    pub(super) positions: Vec<u32>,
+}
+
+impl Occurrences {
+    pub(super) const NOWHERE: Self = Self { truth: Truth::No, is_negated: false, width: 0, positions: Vec::new() };
+    /// In a document without positions.
+    pub(super) const UNKNOWN: Self = Self { truth: Truth::Maybe, is_negated: false, width: 0, positions: Vec::new() };
+
+    /// At these positions, in any order.
+    pub(super) fn at(mut positions: Vec<u32>) -> Self {
+        positions.sort_unstable();
+        positions.dedup();
+        Self { truth: Truth::of(!positions.is_empty()), positions, ..Self::NOWHERE }
+    }
+
+    fn negated(self) -> Self {
+        match self.truth {
+            Truth::No => Self { truth: Truth::Yes, is_negated: true, ..self },
+            Truth::Maybe => self,
+            Truth::Yes if !self.positions.is_empty() => Self { is_negated: !self.is_negated, ..self },
+            // It occurs everywhere.
+            Truth::Yes if self.is_negated => Self::NOWHERE,
+            Truth::Yes => Self::UNKNOWN,
+        }
+    }
+
+    /// Both, the second one at a distance after the first one. Without a distance, both at one place.
+    fn and(self, other: Self, distance: Option<u32>) -> Self {
+        if self.truth == Truth::No || other.truth == Truth::No {
+            return Self::NOWHERE;
+        }
+        if self.truth == Truth::Maybe || other.truth == Truth::Maybe {
+            return Self::UNKNOWN;
+        }
+        let wider = self.width.max(other.width);
+        let (width, shifts) = match distance {
+            Some(distance) => (distance + self.width + other.width, (distance + other.width, 0)),
+            None => (wider, (wider - self.width, wider - other.width)),
+        };
+        let kept = match (self.is_negated, other.is_negated) {
+            (true, true) => Kept { both: true, left: true, right: true },
+            (true, false) => Kept { both: false, left: false, right: true },
+            (false, true) => Kept { both: false, left: true, right: false },
+            (false, false) => Kept { both: true, left: false, right: false },
+        };
+        let is_negated = self.is_negated && other.is_negated;
+        Self::merged((&self.positions, &other.positions), shifts, kept, width, is_negated)
+    }
+
+    /// One or both.
+    fn or(self, other: Self) -> Self {
+        if self.truth == Truth::No && other.truth == Truth::No {
+            return Self::NOWHERE;
+        }
+        if self.truth == Truth::Maybe || other.truth == Truth::Maybe {
+            return Self::UNKNOWN;
+        }
+        let width_of = |of: &Self| if of.truth == Truth::No { 0 } else { of.width };
+        let (left, right) = (width_of(&self), width_of(&other));
+        let width = left.max(right);
+        let kept = match (self.is_negated, other.is_negated) {
+            (true, true) => Kept { both: true, left: false, right: false },
+            (true, false) => Kept { both: false, left: true, right: false },
+            (false, true) => Kept { both: false, left: false, right: true },
+            (false, false) => Kept { both: true, left: true, right: true },
+        };
+        let is_negated = self.is_negated || other.is_negated;
+        Self::merged((&self.positions, &other.positions), (width - left, width - right), kept, width, is_negated)
+    }
+
+    fn merged(
+        (left, right): (&[u32], &[u32]),
+        (shift_left, shift_right): (u32, u32),
+        kept: Kept,
+        width: u32,
+        is_negated: bool,
+    ) -> Self {
+        let mut positions = Vec::new();
+        let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+        loop {
+            let of_left = left.peek().map(|at| **at + shift_left);
+            let of_right = right.peek().map(|at| **at + shift_right);
+            let (at, is_kept) = match (of_left, of_right) {
+                (None, None) => break,
+                (Some(at), None) => (at, kept.left),
+                (None, Some(at)) => (at, kept.right),
+                (Some(one), Some(other)) if one == other => (one, kept.both),
+                (Some(one), Some(other)) if one < other => (one, kept.left),
+                (Some(_), Some(other)) => (other, kept.right),
+            };
+            left.next_if(|_| of_left == Some(at));
+            right.next_if(|_| of_right == Some(at));
+            if is_kept {
+                positions.push(at);
+            }
+        }
+        // What occurs everywhere but somewhere occurs.
+        let truth = Truth::of(is_negated || !positions.is_empty());
+        Self { truth, is_negated, width, positions }
+    }
+}
+
+/// Which positions of two lists are kept: those of both, and those of one alone.
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    both: bool,
+    left: bool,
+    right: bool,
+}
+
+/// What is known about the words of a query in a document.
+pub(super) trait Document {
+    /// Whether the word of a node occurs.
+    fn has(&self, node: usize, word: &QueryWord) -> Truth;
+
+    /// Where the word of a node occurs.
+    fn occurrences(&self, node: usize, word: &QueryWord) -> Occurrences;
+}
+
+/// What is known of a node.
+enum NodeAnswer {
+    Truth(Truth),
+    Occurrences(Occurrences),
+}
+
+impl NodeAnswer {
+    fn truth(&self) -> Truth {
+        match self {
+            Self::Truth(truth) => *truth,
+            Self::Occurrences(of) => of.truth,
+        }
+    }
+
+    fn take(&mut self) -> Occurrences {
+        match self {
+            Self::Truth(truth) => Occurrences { truth: *truth, ..Occurrences::NOWHERE },
+            Self::Occurrences(of) => std::mem::replace(of, Occurrences::NOWHERE),
+        }
+    }
+}
+
+/// Whether a document matches a query.
+pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
+    let nodes = query.nodes();
+    let in_phrase = nodes_in_phrases(nodes);
+    let mut answers: Vec<NodeAnswer> = Vec::with_capacity(nodes.len());
+    for (at, node) in nodes.iter().enumerate() {
+        let is_phrase = matches!(node, QueryNode::Joined { joint: Joint::Phrase(_), .. });
+        let answer = if in_phrase[at] || is_phrase {
+            let found = match node {
+                QueryNode::Word(word) => document.occurrences(at, word),
+                QueryNode::Not(inner) => answers[*inner].take().negated(),
+                QueryNode::Joined { joint, left, right } => {
+                    let (left, right) = (answers[*left].take(), answers[*right].take());
+                    match joint {
+                        Joint::And => left.and(right, None),
+                        Joint::Or => left.or(right),
+                        Joint::Phrase(distance) => left.and(right, Some(u32::from(*distance))),
+                    }
+                }
+            };
+            // A phrase that is not known to occur does not.
+            let is_unknown = !in_phrase[at] && found.truth == Truth::Maybe;
+            NodeAnswer::Occurrences(if is_unknown { Occurrences::NOWHERE } else { found })
+        } else {
+            NodeAnswer::Truth(match node {
+                QueryNode::Word(word) => document.has(at, word),
+                QueryNode::Not(inner) => answers[*inner].truth().not(),
+                QueryNode::Joined { joint: Joint::Or, left, right } => {
+                    answers[*left].truth().or(answers[*right].truth())
+                }
+                QueryNode::Joined { left, right, .. } => answers[*left].truth().and(answers[*right].truth()),
+            })
+        };
+        answers.push(answer);
+    }
+    answers.last().is_some_and(|answer| answer.truth() != Truth::No)
+}
+
+/// Which nodes are operands of phrases, at any depth.
+fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
+    let mut are_inside = vec![false; nodes.len()];
+    for (at, node) in nodes.iter().enumerate().rev() {
+        match node {
+            QueryNode::Word(_) => {}
+            QueryNode::Not(inner) => are_inside[*inner] = are_inside[at],
+            QueryNode::Joined { joint, left, right } => {
+                let is_inside = are_inside[at] || matches!(joint, Joint::Phrase(_));
+                are_inside[*left] = is_inside;
+                are_inside[*right] = is_inside;
+            }
+        }
+    }
+    are_inside
+}
+
+impl Document for Vector {
+    fn has(&self, _: usize, word: &QueryWord) -> Truth {
+        let is_found = |lexeme: &Lexeme| {
+            let mut positions = lexeme.positions.iter();
+            word.weights == 0
+                || lexeme.positions.is_empty()
+                || positions.any(|position| word.weights & position.weight.bit() != 0)
+        };
+        Truth::of(self.found(&word.word, word.is_prefix).iter().any(is_found))
+    }
+
+    fn occurrences(&self, _: usize, word: &QueryWord) -> Occurrences {
+        let found = self.found(&word.word, word.is_prefix);
+        if found.iter().any(|lexeme| lexeme.positions.is_empty()) {
+            return Occurrences::UNKNOWN;
+        }
+        let positions = found.iter().flat_map(|lexeme| &lexeme.positions);
+        let wanted = positions.filter(|position| word.weights == 0 || word.weights & position.weight.bit() != 0);
+        Occurrences::at(wanted.map(|position| u32::from(position.at)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query_text::parse;
+    use super::*;
+
+    fn is_match(vector: &str, query: &str) -> bool {
+        matches(&parse(query).unwrap(), &Vector::parse(vector).unwrap())
+    }
+
+    #[test]
+    fn words_are_found_by_weights_and_prefixes() {
+        for (vector, query) in [
+            ("a b:89 ca:23A,64b d:34c", "d:AC & ca"),
+            ("a b:89 ca:23A,64b d:34c", "d:AC & c:*B"),
+            ("supernova", "super:*"),
+            ("a:1", "!b & a"),
+            ("wa:1D wb:2A", "w:*D & w:*A"),
+            ("wa:1A", "w:*A & !w:*D"),
+            ("a b", "a:A"),
+        ] {
+            assert!(is_match(vector, query), "{vector} @@ {query}");
+        }
+        for (vector, query) in [
+            ("a b:89 ca:23A,64b d:34c", "d:AC & ca:CB & x"),
+            ("a b:89 ca:23A,64b d:34c", "d:AC & c:*C"),
+            ("a:1", "b | c"),
+            ("a:1", ""),
+            ("", "a"),
+        ] {
+            assert!(!is_match(vector, query), "{vector} @@ {query}");
+        }
+    }
+
+    #[test]
+    fn phrases_are_found_by_positions() {
+        for (vector, query) in [
+            ("1:1,4 2:2 3:3", "1 <-> 2"),
+            ("1:1,4 2:2 3:3", "1 <2> 3"),
+            ("1:1,4 2:2 3:3", "1 <-> (2 <-> 3)"),
+            ("1:1,4 2:2 3:3", "(1 | 2) <-> 3"),
+            ("1:1,4 2:2 3:3", "2 <-> !1"),
+            ("1:1 2:2", "!3 <-> 2"),
+            ("a:1 b:2 c:3", "a <-> (b & !c)"),
+            ("a:1 b:2 c:3", "(a | x <-> y) <-> b"),
+            ("a:1 b:1", "a <0> b"),
+        ] {
+            assert!(is_match(vector, query), "{vector} @@ {query}");
+        }
+        for (vector, query) in [
+            ("1:1,4 2:2 3:3", "1 <-> 3"),
+            ("1:1,4 2:2 3:3", "!1 <-> 2"),
+            ("1:1,4 2:2 3:3", "3 <-> !1"),
+            ("1 2", "1 <-> 2"),
+            ("1 2", "!(1 <-> !2) & 3"),
+        ] {
+            assert!(!is_match(vector, query), "{vector} @@ {query}");
+        }
+    }
+}
