@@ -29,16 +29,16 @@ pub fn regular_expression(pattern: &str, escape: Option<char>) -> Result<String>
         }
     }
     let expression = match parts.as_slice() {
-        [all] => format!("(?s)^(?:{all})$"),
-        [before, part] => format!("(?s)^(?U:{before})({part})$"),
-        [before, part, after] => format!("(?s)^(?U:{before})({part})(?:{after})$"),
+        [all] => format!("^(?:{all})$"),
+        [before, part] => format!("^(?U:{before})({part})$"),
+        [before, part, after] => format!("^(?U:{before})({part})(?:{after})$"),
         _ => {
             let message = "SQL regular expression may not contain more than two escape-double-quote separators";
             return Err(sql_error(message));
         }
     };
-    refuse_repeated_quantifiers(&expression)?;
-    Ok(expression)
+    refuse_repeated_quantifiers(&expression, false)?;
+    Ok(format!("(?s){expression}"))
 }
 
 struct PatternReader<'a> {

@@ -42,7 +42,7 @@ impl ScanRequest {
 pub struct Scan {
     pub(crate) snapshot: Arc<Inner>,
     pub(crate) table: SharedTable,
-    request: ScanRequest,
+    pub(super) request: ScanRequest,
     /// Whether each requested column is returned as indices.
     as_indices: Vec<bool>,
     schema: SchemaRef,

@@ -4,7 +4,7 @@ use crate::support::{
     Row, append, engine, engines, read_all, readings, redefine_in_store, row, rows_of, scrambled, sorted, sqlite,
 };
 use atsdb_core::{ColumnId, ErrorKind, Index, Table, TableDefinition, TimeRange, Value};
-use atsdb_engine::{Comparison, Engine, Predicate, ScanRequest, SystemEnvironment};
+use atsdb_engine::{Comparison, Predicate, ScanRequest, SystemEnvironment};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

@@ -76,7 +76,7 @@ fn days_of_month(time: NaiveDateTime) -> i32 {
     let last = first
         .and_then(|first| first.checked_add_months(Months::new(1)))
         .and_then(|next| next.checked_sub_days(Days::new(1)));
-    last.map_or(MONTH_DAYS, |last| last.day().cast_signed())
+    last.map_or(30, |last| last.day().cast_signed())
 }
 
 /// The number of boundaries of a unit between two times: `date_diff('day', from, to)`, as in DuckDB and Redshift.

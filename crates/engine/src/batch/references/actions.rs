@@ -36,7 +36,7 @@ impl Batch {
         let done = match deletes {
             true => hits.iter().try_for_each(|hit| {
                 let successor = without_rows(&scan, hit)?;
-                self.replace(&child, scan.chunks()[hit.position].entry.id, successor)
+                self.replace(&child, scan.chunks()[hit.position].entry.id, successor).map(|_| ())
             }),
             false => self.set_in_children(&child, &scan, hits, &side, |batch, hit| {
                 batch.values_of_action(&child, &side, hit, gone, |at| changed.present_for(&other, at, hit))

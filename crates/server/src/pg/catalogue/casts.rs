@@ -75,11 +75,11 @@ pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result
         "interval" => interval_of(&value)?,
         "date" => match value {
             Value::Date(_) => value,
-            Value::Time(microseconds) => Value::Date(microseconds.div_euclid(DAY_US)),
+            Value::Time(microseconds) => Value::Date(microseconds.div_euclid(DAY_MICROSECONDS)),
             _ => date_of(&shown)?,
         },
         "timestamptz" | "timestamp" if matches!(value, Value::Time(_)) => value,
-        "timestamptz" | "timestamp" if let Value::Date(days) = value => Value::Time(days.saturating_mul(DAY_US)),
+        "timestamptz" | "timestamp" if let Value::Date(days) = value => Value::Time(days.saturating_mul(DAY_MICROSECONDS)),
         _ => match value {
             value @ (Value::Array(_) | Value::Record(_)) => value,
             _ if known::by_name(name).is_some() => Value::Text(shown),

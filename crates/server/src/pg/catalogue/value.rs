@@ -3,6 +3,7 @@
 use crate::pg::types::cells::Cell;
 use crate::pg::types::{calendar, known, text};
 use atsdb::interval_text::interval_text;
+use atsdb::time::DAY_MICROSECONDS;
 use atsdb::{array_text, decimal};
 use std::cmp::Ordering;
 
@@ -137,7 +138,7 @@ impl Value {
             (Self::Time(one), Self::Time(two))
             | (Self::Interval(one), Self::Interval(two))
             | (Self::Date(one), Self::Date(two)) => Some(one.cmp(two)),
-            (Self::Date(days), Self::Time(time)) => Some(days.saturating_mul(calendar::DAY_US).cmp(time)),
+            (Self::Date(days), Self::Time(time)) => Some(days.saturating_mul(DAY_MICROSECONDS).cmp(time)),
             (Self::Time(_), Self::Date(_)) => other.compare(self).map(Ordering::reverse),
             (Self::Text(one), Self::Text(two)) => Some(one.as_str().cmp(two)),
             (Self::Named(_, one), Self::Text(two)) if two.parse::<i64>().is_err() => Some(one.as_str().cmp(two)),
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn dates_are_compared_with_times() {
-        let (day, noon) = (Value::Date(1), Value::Time(calendar::DAY_US + calendar::DAY_US / 2));
+        let (day, noon) = (Value::Date(1), Value::Time(DAY_MICROSECONDS + DAY_MICROSECONDS / 2));
         assert_eq!((day.compare(&noon), noon.compare(&day)), (Some(Ordering::Less), Some(Ordering::Greater)));
         assert_eq!((day.compare(&Value::Date(1)), day.shown()), (Some(Ordering::Equal), Some("1970-01-02".to_owned())));
     }

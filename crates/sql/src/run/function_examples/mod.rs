@@ -9,7 +9,7 @@ use super::function_kind::FunctionKind;
 use std::collections::BTreeMap;
 
 /// The examples by the kind of their functions.
-const TEXTS: [(FunctionKind, &str); 13] = [
+const TEXTS: [(FunctionKind, &str); 14] = [
     (FunctionKind::Scalar, include_str!("addresses.txt")),
     (FunctionKind::Scalar, include_str!("arrays.txt")),
     (FunctionKind::Scalar, include_str!("json.txt")),
