@@ -4,6 +4,9 @@
 const SECOND_NANOS: i128 = 1_000_000_000;
 const MONTH_DAYS: i128 = 30;
 
+/// The most digits after the point that count. With more, a product would be out of range.
+const FRACTION_DIGITS_MAX: usize = 12;
+
 /// An interval. Months and days have no fixed length, so the three parts are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
@@ -186,8 +189,12 @@ impl IntervalSum {
             "hour" | "hours" | "h" | "hr" | "hrs" => clock(3_600 * SECOND_NANOS),
             "minute" | "minutes" | "m" | "min" | "mins" => clock(60 * SECOND_NANOS),
             "second" | "seconds" | "s" | "sec" | "secs" => clock(SECOND_NANOS),
-            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "millis" => clock(1_000_000),
-            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "micros" => clock(1_000),
+            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millis" => {
+                clock(1_000_000)
+            }
+            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "usecond" | "useconds" | "micros" => {
+                clock(1_000)
+            }
             "nanosecond" | "nanoseconds" | "ns" | "nanos" => clock(1),
             _ => return None,
         };
@@ -292,7 +299,7 @@ fn number_at(text: &str) -> Option<(Number, &str)> {
     if whole.len() + fraction.len() == 0 || whole.len() > 12 || fraction.contains('.') {
         return None;
     }
-    let fraction = &fraction[..fraction.len().min(9)];
+    let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS_MAX)];
     let scale = 10_i128.pow(fraction.len() as u32);
     let digits: i128 = format!("0{whole}{fraction}").parse().ok()?;
     Some((Number { digits: if text.starts_with('-') { -digits } else { digits }, scale }, rest))
@@ -350,6 +357,10 @@ mod tests {
             ("-00:01", interval(0, 0, -60_000_000_000)),
             ("250 ms", interval(0, 0, 250_000_000)),
             ("1h", interval(0, 0, HOUR)),
+            ("0.0000000005 days", interval(0, 0, 43_200)),
+            ("-0.0000000005 hours", interval(0, 0, -1_800)),
+            ("999999999999.999999999999 ns", interval(0, 0, 999_999_999_999)),
+            ("1 second 20 mseconds 16 useconds", interval(0, 0, 1_020_016_000)),
         ] {
             assert_eq!(parse_interval(text, None, None), expected, "{text}");
         }

@@ -1,5 +1,5 @@
-//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, and leaves all
-//! others to DataFusion. DataFusion goes through the calendar for each time that has a zone, as all times of tables
+//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, takes a date for the
+//! instant of its midnight, and leaves all others to DataFusion. DataFusion goes through the calendar for each time that has a zone, as all times of tables
 //! have, and through nanoseconds, whose range ends in 1677 and 2262. It knows no unit beyond the year, no intervals,
 //! and no units of columns.
 //!
@@ -17,8 +17,10 @@ use crate::functions::times::interval::intervals;
 use crate::functions::times::types::is_utc;
 use crate::text::datafusion_errors::external;
 use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::datatypes::{DataType, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType};
-use datafusion::common::types::logical_string;
+use datafusion::arrow::datatypes::{
+    DataType, Field, FieldRef, IntervalMonthDayNano as Interval, IntervalMonthDayNanoType, TimeUnit,
+};
+use datafusion::common::types::{logical_date, logical_string};
 use datafusion::common::{Result, ScalarValue, exec_err};
 use datafusion::execution::context::SessionContext;
 use datafusion::functions::datetime::date_trunc;
@@ -77,11 +79,15 @@ impl DateTrunc {
             Coercion::new_exact(TypeSignatureClass::Native(logical_string())),
             Coercion::new_exact(TypeSignatureClass::Interval),
         ]);
+        let of_dates = TypeSignature::Coercible(vec![
+            Coercion::new_exact(TypeSignatureClass::Native(logical_string())),
+            Coercion::new_exact(TypeSignatureClass::Native(logical_date())),
+        ]);
         let mut takes = match &inner.signature().type_signature {
             TypeSignature::OneOf(takes) => takes.clone(),
             other => vec![other.clone()],
         };
-        takes.push(of_intervals);
+        takes.extend([of_intervals, of_dates]);
         Self { inner, signature: Signature::one_of(takes, Volatility::Immutable) }
     }
 }
@@ -91,6 +97,10 @@ impl ScalarUDFImpl for DateTrunc {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        if args.arg_fields.get(1).is_some_and(|field| is_date(field.data_type())) {
+            let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+            return Ok(Arc::new(Field::new(self.name(), instant, is_nullable)));
+        }
         let field = self.inner.return_field_from_args(args)?;
         Ok(Arc::new(field.as_ref().clone().with_nullable(is_nullable)))
     }
@@ -99,12 +109,17 @@ impl ScalarUDFImpl for DateTrunc {
         &self.signature
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if let Some(dates) = args.args.get_mut(1)
+            && is_date(&dates.data_type())
+        {
+            *dates = dates.cast_to(args.return_field.data_type(), None)?;
+        }
         match &args.args[..] {
             [ColumnarValue::Array(_), _] => {
                 return by_unit(&args, args.return_field.data_type(), |call| self.invoke_with_args(call));
             }
-            [ColumnarValue::Scalar(unit), _] if unit.is_null() => {
+            [ColumnarValue::Scalar(operand), _] | [_, ColumnarValue::Scalar(operand)] if operand.is_null() => {
                 return ScalarValue::try_from(args.return_field.data_type()).map(ColumnarValue::Scalar);
             }
             [ColumnarValue::Scalar(unit), values] => {
@@ -150,6 +165,10 @@ impl ScalarUDFImpl for DateTrunc {
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         self.inner.output_ordering(inputs)
     }
+}
+
+fn is_date(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Date32 | DataType::Date64)
 }
 
 /// How to truncate these times; `None` if DataFusion's function does it: other zones and types. Also for unknown units.

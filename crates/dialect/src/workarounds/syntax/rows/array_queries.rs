@@ -36,7 +36,7 @@ pub(crate) fn collect_rows(expr: &mut Expr) -> Result<()> {
         }
         query.order_by = None;
     } else {
-        query = collected_from(query, order)?;
+        query = collected_from(query)?;
     }
     let mut array = expression("coalesce((SELECT NULL), '{}')")?;
     set_first_argument(&mut array, Expr::Subquery(Box::new(query)));
@@ -110,23 +110,9 @@ fn collected(value: Option<Expr>, order: Vec<OrderByExpr>) -> Result<Expr> {
     Ok(call)
 }
 
-/// `SELECT array_agg(element ORDER BY element) FROM (query) AS elements (element)`.
-fn collected_from(query: Query, order: Vec<OrderByExpr>) -> Result<Query> {
-    let item = select_of(&query).and_then(|select| match select.projection.as_slice() {
-        [item] => Some(item),
-        _ => None,
-    });
-    let is_by_item = |by: &OrderByExpr| match item {
-        Some(item) => names_item(&by.expr, item),
-        None => matches!(&by.expr, Expr::Value(_)),
-    };
-    if !order.iter().all(is_by_item) {
-        return Err(not_supported("ARRAY(SELECT ...) with LIMIT or DISTINCT in the order of another column")
-            .with_hint("write array_agg(x ORDER BY y) over a subquery with the LIMIT"));
-    }
-    let element = || expression("element");
-    let order = order.into_iter().map(|by| Ok(OrderByExpr { expr: element()?, ..by })).collect::<Result<Vec<_>>>()?;
-    let call = collected(Some(element()?), order)?;
+/// `SELECT array_agg(element) FROM (query) AS elements (element)`, which collects the rows in the order of the query.
+fn collected_from(query: Query) -> Result<Query> {
+    let call = collected(Some(expression("element")?), Vec::new())?;
     let Expr::Subquery(mut outer) = expression("(SELECT NULL FROM (SELECT NULL) AS elements (element))")? else {
         return Err(Error::internal("a SELECT in parentheses is not a subquery"));
     };
