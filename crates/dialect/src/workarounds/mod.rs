@@ -98,6 +98,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::using_aliases::keep_using_aliases(tokens);
     syntax::tokens::empty_selects::complete_empty_selects(tokens);
     syntax::tokens::nested_queries::name_first_queries(tokens);
+    syntax::tokens::nested_joins::enclose_nested_joins(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)
 }

@@ -10,6 +10,7 @@ pub(crate) mod dialect;
 pub(crate) mod distinct_from;
 pub(crate) mod empty_selects;
 pub(crate) mod merge_words;
+pub(crate) mod nested_joins;
 pub(crate) mod nested_queries;
 pub(crate) mod operand_names;
 pub(crate) mod row_fields;
