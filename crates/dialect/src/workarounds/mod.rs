@@ -90,6 +90,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_at_operators(tokens);
     syntax::tokens::typed_texts::write_casts(tokens);
+    syntax::tokens::array_words::write_brackets(tokens);
     syntax::tokens::address_words::join_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);

@@ -1,6 +1,7 @@
 //! Tokens that the parser does not read as PostgreSQL does.
 
 pub(crate) mod address_words;
+pub(crate) mod array_words;
 pub(crate) mod between;
 pub(crate) mod binding;
 pub(crate) mod catalogue_types;
