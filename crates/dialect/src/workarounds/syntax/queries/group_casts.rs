@@ -116,11 +116,17 @@ fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> Vec<AmbiguousCast> {
 }
 
 fn has_cast(expr: &Expr) -> bool {
-    let found = visit_expressions(expr, |inner| match inner {
-        Expr::Cast { .. } => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
+    let found =
+        visit_expressions(
+            expr,
+            |inner| if is_cast(inner) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) },
+        );
     found.is_break()
+}
+
+/// Whether an expression is a cast or a literal with its type, such as `DATE '2024-03-01'`, which is planned as one.
+fn is_cast(expr: &Expr) -> bool {
+    matches!(expr, Expr::Cast { .. } | Expr::TypedString(_))
 }
 
 fn groups_of(select: &Select) -> Vec<&Expr> {
@@ -208,7 +214,7 @@ fn wrap(part: &mut impl VisitMut, casts: &[AmbiguousCast], select: &Select) {
 /// Wraps each cast in an expression this many times.
 fn wrap_casts(expr: &mut Expr, depth: usize) {
     let _ = visit_expressions_mut(expr, |inner| {
-        if matches!(inner, Expr::Cast { .. }) {
+        if is_cast(inner) {
             for _ in 0..depth {
                 let Ok(mut call) = expression("coalesce(NULL)") else { return ControlFlow::<()>::Break(()) };
                 set_first_argument(&mut call, inner.clone());

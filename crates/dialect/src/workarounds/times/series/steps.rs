@@ -10,23 +10,20 @@ use datafusion::common::{Result, exec_err};
 /// The days of a month, where lengths are compared.
 const MONTH_DAYS: i128 = 30;
 
-/// The type of the times in a series with arguments of these types. A series of dates is one of instants, and a bound
-/// that is NULL has the type of the other. `None` if it is no series of times.
+/// The type of the times in a series with arguments of these types. A series of dates is one of instants. `None` if it
+/// is no series of times.
 pub(super) fn type_of_times(types: &[DataType]) -> Option<DataType> {
     let [from, to, step] = types else { return None };
     if step.is_null() {
         return None;
     }
-    let bounds: Vec<&DataType> = [from, to].into_iter().filter(|bound| !bound.is_null()).collect();
-    let units = bounds.iter().map(|bound| unit_of(bound)).collect::<Option<Vec<_>>>()?;
-    let zone_of = |bound: &&DataType| match bound {
+    let is_fine = [unit_of(from)?, unit_of(to)?].contains(&TimeUnit::Nanosecond);
+    let zone_of = |bound: &DataType| match bound {
         DataType::Timestamp(_, zone) => Some(zone.clone()),
         _ => None,
     };
-    let zone = bounds.iter().find_map(zone_of).unwrap_or_else(|| Some("UTC".into()));
-    let is_fine = units.contains(&TimeUnit::Nanosecond);
-    let unit = if is_fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
-    (!units.is_empty()).then_some(DataType::Timestamp(unit, zone))
+    let zone = zone_of(from).or_else(|| zone_of(to)).unwrap_or_else(|| Some("UTC".into()));
+    Some(DataType::Timestamp(if is_fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond }, zone))
 }
 
 fn unit_of(data_type: &DataType) -> Option<TimeUnit> {
