@@ -116,11 +116,10 @@ fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> Vec<AmbiguousCast> {
 }
 
 fn has_cast(expr: &Expr) -> bool {
-    let found =
-        visit_expressions(
-            expr,
-            |inner| if is_cast(inner) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) },
-        );
+    let found = visit_expressions(expr, |inner| match inner {
+        cast if is_cast(cast) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
     found.is_break()
 }
 
