@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::ast::{
     CastKind, Expr, GroupByExpr, Ident, OrderBy, Query, Select, SelectItem, SetExpr, Statement, Value, ValueWithSpan,
     Visit, VisitMut, VisitorMut,
 };
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 /// Gives the groups and the calls of each SELECT distinct names.
@@ -59,6 +60,11 @@ impl GroupCasts {
             return;
         }
         let whole = select.clone();
+        let alias_of = |item: &SelectItem| match item {
+            SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.to_lowercase()),
+            _ => None,
+        };
+        let mut aliases: HashSet<String> = select.projection.iter().filter_map(alias_of).collect();
         for (position, item) in select.projection.iter_mut().enumerate() {
             match item {
                 SelectItem::ExprWithAlias { expr, .. } => wrap(expr, &casts, &whole),
@@ -66,7 +72,9 @@ impl GroupCasts {
                     let mut wrapped = expr.clone();
                     wrap(&mut wrapped, &casts, &whole);
                     if wrapped != *expr {
-                        let alias = self.name(expr, position);
+                        let name = self.name(expr, position);
+                        let is_new = aliases.insert(name.value.to_lowercase());
+                        let alias = if is_new { name } else { distinct(&name.value, position) };
                         *item = SelectItem::ExprWithAlias { expr: wrapped, alias };
                     }
                 }
