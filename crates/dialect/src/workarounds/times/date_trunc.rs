@@ -1,7 +1,7 @@
 //! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, takes a date for the
 //! instant of its midnight, and leaves all others to DataFusion. DataFusion goes through the calendar for each time
-//! that has a zone, as all times of tables have, and through nanoseconds, whose range ends in 1677 and 2262. It knows no
-//! unit beyond the year, no intervals, and no units of columns.
+//! that has a zone, as all times of tables have, and through nanoseconds, whose range ends in 1677 and 2262. It knows
+//! no unit beyond the year, no intervals, and no units of columns.
 //!
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
