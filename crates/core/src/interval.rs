@@ -369,6 +369,7 @@ mod tests {
             ("0.0000000005 days", interval(0, 0, 43_200)),
             ("-0.000000000001 hours", interval(0, 0, -3)),
             ("1000000.000000000001 hours", interval(0, 0, 1_000_000 * HOUR + 3)),
+            ("1 second 20 mseconds 16 useconds", interval(0, 0, 1_020_016_000)),
         ] {
             assert_eq!(parse_interval(text, None, None), expected, "{text}");
         }

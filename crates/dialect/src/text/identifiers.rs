@@ -10,6 +10,9 @@ use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// The column that `WITH ORDINALITY` adds, however these words are written.
+const ORDINALITY: &str = "ordinality";
+
 /// The spelling of every name in one statement.
 #[derive(Debug, Default)]
 pub struct Spellings {
@@ -27,6 +30,10 @@ impl Spellings {
             table.definition.schema.iter().for_each(|schema| spellings.declare(schema));
             spellings.declare(table.definition.local_name());
             table.definition.columns.iter().for_each(|column| spellings.declare(&column.name));
+        }
+        let words = || keys.iter().flatten();
+        if words().zip(words().skip(1)).any(|(first, second)| first == "with" && second == ORDINALITY) {
+            spellings.declare(ORDINALITY);
         }
         for (token, key) in tokens.iter_mut().zip(keys) {
             let (Token::Word(word), Some(key)) = (&mut token.token, key) else { continue };

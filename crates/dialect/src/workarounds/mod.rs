@@ -91,6 +91,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::binding::join_at_operators(tokens);
     syntax::tokens::typed_texts::write_casts(tokens);
     syntax::tokens::frame_bounds::enclose_casts(tokens);
+    syntax::tokens::array_words::write_brackets(tokens);
     syntax::tokens::address_words::join_operators(tokens);
     syntax::tokens::range_words::join_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
@@ -101,6 +102,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::empty_selects::complete_empty_selects(tokens);
     syntax::tokens::nested_queries::name_first_queries(tokens);
     syntax::tokens::nested_sets::flatten_sets(tokens);
+    syntax::tokens::nested_joins::enclose_nested_joins(tokens);
     syntax::tokens::words::weaken_locks(tokens);
     syntax::tokens::words::settle_words(tokens)
 }

@@ -1,15 +1,17 @@
-//! Subqueries in the condition of a join. Each becomes a column of the side whose columns it mentions. If an `EXISTS`
-//! mentions both sides, the pairs of their values for which it holds are joined to one side. DataFusion supports no
-//! subqueries in the conditions of outer joins.
+//! Subqueries in the condition of a join. Each becomes a column of the side whose columns it mentions. If one mentions
+//! both sides of an outer join, the pairs of their values for which its condition holds are joined to the side whose
+//! rows are not all kept. DataFusion supports no subqueries in the conditions of outer joins.
 
 use super::answers::{Replacement, SubqueryContext, answer};
 use super::domain::{Names, is_subquery};
-use super::outer_columns::outer_columns;
+use super::outer_columns::{add, expression_subquery, outer_columns, outer_columns_of};
+use super::single_value::changes;
 use super::steps::of_step;
-use crate::text::plan_walk::DynWalk;
-use datafusion::common::tree_node::Transformed;
+use crate::text::datafusion_errors::external;
+use crate::text::errors::not_supported;
+use crate::text::plan_walk::{DynPlanWalk, DynWalk};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, NullEquality, Result};
-use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison};
 use datafusion::logical_expr::logical_plan::{Filter, Join};
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr};
@@ -30,16 +32,17 @@ pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<Logi
         return of_step(filter, names).map(|step| Transformed::yes(step.data));
     }
     let mut sides = JoinSides { left: join.left.as_ref().clone(), right: join.right.as_ref().clone(), names };
+    let equalities = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
+    let mut settled: Vec<Expr> = equalities.chain(plain).collect();
     for condition in asking {
-        match sides.settle(condition, join.join_type)? {
-            Some(settled) => plain.push(settled),
+        match sides.settle(condition, join.join_type, &settled)? {
+            Some(condition) => settled.push(condition),
             None => return Ok(Transformed::no(LogicalPlan::Join(join))),
         }
     }
     let columns: Vec<Expr> = join.schema.columns().into_iter().map(Expr::Column).collect();
-    let equalities = join.on.iter().map(|(left, right)| left.clone().eq(right.clone()));
     let plan = LogicalPlanBuilder::from(sides.left)
-        .join_on(sides.right, join.join_type, equalities.chain(plain))?
+        .join_on(sides.right, join.join_type, settled)?
         .project(columns)?
         .build()?;
     Ok(Transformed::yes(plan))
@@ -53,25 +56,19 @@ struct JoinSides<'a> {
 }
 
 impl JoinSides<'_> {
-    /// A condition without subqueries in the place of one with them; `None` if it is not supported.
-    fn settle(&mut self, condition: Expr, join_type: JoinType) -> Result<Option<Expr>> {
-        if let Expr::Exists(exists) = &condition
-            && !self.has_one_side(&condition)?
-        {
-            return self.pairs(exists, join_type);
+    /// A condition without subqueries in the place of one with them; `None` if it mentions columns of outer queries.
+    /// `others` are the conditions of the join that have no subqueries.
+    fn settle(&mut self, condition: Expr, join_type: JoinType, others: &[Expr]) -> Result<Option<Expr>> {
+        if condition.dyn_exists(|expr| Ok(is_subquery(expr) && !self.has_one_side(expr)?))? {
+            return self.pairs(condition, join_type, others);
         }
-        let mut is_possible = true;
         let settled = condition.dyn_transform_up(|expr| {
             if !is_subquery(&expr) {
                 return Ok(Transformed::no(expr));
             }
-            if !self.has_one_side(&expr)? {
-                is_possible = false;
-                return Ok(Transformed::no(expr));
-            }
             self.as_column(expr).map(Transformed::yes)
         })?;
-        Ok(is_possible.then_some(settled.data))
+        Ok(Some(settled.data))
     }
 
     fn has_one_side(&self, expr: &Expr) -> Result<bool> {
@@ -92,24 +89,22 @@ impl JoinSides<'_> {
         Ok(Expr::Column(Column::new_unqualified(name)))
     }
 
-    /// Joins the pairs of values for which an EXISTS holds to the side whose rows are not all kept. Returns the
+    /// Joins the pairs of values for which a condition holds to the side whose rows are not all kept. Returns the
     /// condition that the other side has the other value of the pair.
-    fn pairs(&mut self, exists: &Exists, join_type: JoinType) -> Result<Option<Expr>> {
-        let columns = mentioned(&Expr::Exists(exists.clone()))?;
-        let is_left = |column: &&Column| self.left.schema().maybe_index_of_column(column).is_some();
-        let (of_left, of_right): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(is_left);
-        if !of_right.iter().all(|column| self.right.schema().maybe_index_of_column(column).is_some()) {
+    fn pairs(&mut self, condition: Expr, join_type: JoinType, others: &[Expr]) -> Result<Option<Expr>> {
+        let schemas = [Arc::clone(self.left.schema()), Arc::clone(self.right.schema())];
+        if !outer_columns_of(&condition, &schemas)?.is_empty() {
             return Ok(None);
         }
-        let distinct = |plan: &LogicalPlan, columns: &[&Column]| {
-            let columns: Vec<Expr> = columns.iter().map(|column| Expr::Column((*column).clone())).collect();
-            LogicalPlanBuilder::from(plan.clone()).project(columns)?.distinct()?.build()
-        };
-        let candidates = LogicalPlanBuilder::from(distinct(&self.left, &of_left)?)
-            .cross_join(distinct(&self.right, &of_right)?)?
-            .build()?;
-        let condition = Expr::Exists(exists.clone());
+        let columns = mentioned(&condition)?;
+        let is_left = |column: &&Column| self.left.schema().maybe_index_of_column(column).is_some();
+        let (of_left, of_right): (Vec<&Column>, Vec<&Column>) = columns.iter().partition(is_left);
+        let candidates = self.candidates(&of_left, &of_right, others)?;
         let found = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(candidates))?);
+        if !is_repeatable(&found)? {
+            let what = "random(), nextval() or the like beside a subquery that mentions both sides of an outer join";
+            return Err(external(not_supported(what).with_hint("write the rows to a temporary table first")));
+        }
         let found = of_step(found, self.names)?.data;
         let alias = self.names.next("pairs");
         let name_each =
@@ -127,7 +122,11 @@ impl JoinSides<'_> {
         let (side, keys, values, others) = match join_type {
             JoinType::Left => (&mut self.right, owned(&of_right), right_values, of_left.iter().zip(left_values)),
             JoinType::Right => (&mut self.left, owned(&of_left), left_values, of_right.iter().zip(right_values)),
-            _ => return Ok(None),
+            other => {
+                let join = other.to_string().to_uppercase();
+                let what = format!("a subquery that mentions both sides in the ON of a {join} JOIN");
+                return Err(external(not_supported(what).with_hint("write a LEFT JOIN or a RIGHT JOIN")));
+            }
         };
         let equal = |(column, value): (&&Column, Column)| {
             binary_expr(Expr::Column((*column).clone()), Operator::IsNotDistinctFrom, Expr::Column(value))
@@ -138,24 +137,47 @@ impl JoinSides<'_> {
             .build()?;
         Ok(condition)
     }
+
+    /// The pairs of values of both sides, each once, in the rows of the join for which the other conditions hold.
+    fn candidates(&self, of_left: &[&Column], of_right: &[&Column], others: &[Expr]) -> Result<LogicalPlan> {
+        let distinct = |plan: LogicalPlanBuilder, columns: &[&Column]| {
+            let columns: Vec<Expr> = columns.iter().map(|column| Expr::Column((*column).clone())).collect();
+            plan.project(columns)?.distinct()
+        };
+        let (left, right) = (LogicalPlanBuilder::from(self.left.clone()), self.right.clone());
+        let others: Vec<Expr> = others.iter().filter(|other| !other.is_volatile()).cloned().collect();
+        if others.is_empty() {
+            let right = distinct(LogicalPlanBuilder::from(right), of_right)?.build()?;
+            return distinct(left, of_left)?.cross_join(right)?.build();
+        }
+        let columns: Vec<&Column> = of_left.iter().chain(of_right).copied().collect();
+        distinct(left.join_on(right, JoinType::Inner, others)?, &columns)?.build()
+    }
 }
 
-/// The columns of the join that an expression over a subquery mentions.
+/// Whether a plan has the same rows each time that it is computed.
+fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+    let mut is_repeatable = true;
+    plan.dyn_apply_with_subqueries(|step| {
+        step.dyn_apply_expressions(|expr| {
+            is_repeatable = is_repeatable && !expr.dyn_exists(|part| Ok(changes(part)))?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(is_repeatable)
+}
+
+/// The columns that an expression mentions, also in its subqueries.
 fn mentioned(expr: &Expr) -> Result<Vec<Column>> {
-    let (value, subquery) = match expr {
-        Expr::ScalarSubquery(subquery) => (None, subquery),
-        Expr::Exists(Exists { subquery, .. }) => (None, subquery),
-        Expr::InSubquery(InSubquery { expr, subquery, .. }) => (Some(expr), subquery),
-        Expr::SetComparison(SetComparison { expr, subquery, .. }) => (Some(expr), subquery),
-        _ => return Ok(Vec::new()),
-    };
-    let mut columns: Vec<Column> =
-        value.map(|value| value.column_refs().into_iter().cloned().collect()).unwrap_or_default();
-    for outer in outer_columns(&subquery.subquery)? {
-        if !columns.contains(&outer) {
-            columns.push(outer);
+    let mut columns = Vec::new();
+    expr.dyn_apply(|part| {
+        if let Expr::Column(column) = part {
+            add(&mut columns, [column.clone()]);
+        } else if let Some(subquery) = expression_subquery(part) {
+            add(&mut columns, outer_columns(&subquery.subquery)?);
         }
-    }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
     Ok(columns)
 }
 

@@ -177,7 +177,8 @@ impl<'n> TreeNodeVisitor<'n> for OuterColumns {
     }
 }
 
-fn add(columns: &mut Vec<Column>, more: impl IntoIterator<Item = Column>) {
+/// Adds the columns that are not there yet.
+pub(super) fn add(columns: &mut Vec<Column>, more: impl IntoIterator<Item = Column>) {
     for column in more {
         if !columns.contains(&column) {
             columns.push(column);

@@ -12,6 +12,8 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
+const NULLABLE: &str = "nullable";
+
 /// Calls `single_value` with an expression.
 pub(super) fn single_value(of: Expr) -> Expr {
     let function = AggregateUDF::new_from_impl(SingleValue { signature: Signature::any(1, Volatility::Immutable) });
@@ -101,6 +103,11 @@ pub(super) fn nullable(of: Expr) -> Expr {
     ScalarUDF::new_from_impl(function).call(vec![of])
 }
 
+/// Whether an expression, apart from its parts, has another value each time that it is computed.
+pub(super) fn changes(expr: &Expr) -> bool {
+    expr.is_volatile_node() && !matches!(expr, Expr::ScalarFunction(call) if call.func.name() == NULLABLE)
+}
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Nullable {
     signature: Signature,
@@ -108,7 +115,7 @@ struct Nullable {
 
 impl ScalarUDFImpl for Nullable {
     fn name(&self) -> &str {
-        "nullable"
+        NULLABLE
     }
 
     fn signature(&self) -> &Signature {

@@ -24,6 +24,7 @@ use super::literals::times::settle_times;
 use super::literals::types_of_text::{bind_operators, types_of_text, unite_rows};
 use super::names::alias_columns::complete_aliases;
 use super::names::outer_names::name_outer_tables;
+use super::names::outer_stars::name_outer_stars;
 use super::names::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::names::stars::name_repeated_columns;
 use super::names::subquery_names::name_subqueries;
@@ -73,6 +74,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     select_samples(statement)?;
     select_aliased_joins(statement)?;
     open_first_joins(statement);
+    name_outer_stars(statement, tables);
     write_rows_from(statement)?;
     order_by_positions(statement, tables);
     name_beside_rows(statement)?;

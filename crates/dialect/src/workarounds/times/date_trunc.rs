@@ -1,7 +1,7 @@
-//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, and leaves all
-//! others to DataFusion. DataFusion goes through the calendar for each time that has a zone, as all times of tables
-//! have, and through nanoseconds, whose range ends in 1677 and 2262, for dates as well. It knows no unit beyond the
-//! year, no intervals, and no units of columns.
+//! `date_trunc(unit, t)`, which truncates times in UTC as `time_bucket` does, truncates intervals, takes a date for the
+//! instant of its midnight, and leaves all others to DataFusion. DataFusion goes through the calendar for each time
+//! that has a zone, as all times of tables have, and through nanoseconds, whose range ends in 1677 and 2262, for dates
+//! as well. It knows no unit beyond the year, no intervals, and no units of columns.
 //!
 //! Waits for [#25432](https://github.com/apache/datafusion/issues/25432) (the years); for the speed of times with a
 //! zone no upstream issue is known.
@@ -50,9 +50,6 @@ const UNITS: [(&str, &str); 13] = [
     ("millennium", "1000 years"),
 ];
 
-/// The type of the times at which days begin.
-const MIDNIGHT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
-
 /// Centuries and millennia begin with the year 1.
 const FIRST_DAY_OF_CENTURY: &str = "2001-01-01";
 
@@ -100,10 +97,8 @@ impl ScalarUDFImpl for DateTrunc {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        if let [_, of] = args.arg_fields
-            && is_date(of.data_type())
-        {
-            return Ok(Arc::new(Field::new(self.name(), MIDNIGHT, is_nullable)));
+        if args.arg_fields.get(1).is_some_and(|field| is_date(field.data_type())) {
+            return Ok(Arc::new(Field::new(self.name(), of_midnights(), is_nullable)));
         }
         let field = self.inner.return_field_from_args(args)?;
         Ok(Arc::new(field.as_ref().clone().with_nullable(is_nullable)))
@@ -114,16 +109,16 @@ impl ScalarUDFImpl for DateTrunc {
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        if let [_, days] = args.args.as_mut_slice()
-            && is_date(&days.data_type())
+        if let Some(dates) = args.args.get_mut(1)
+            && is_date(&dates.data_type())
         {
-            *days = days.cast_to(&MIDNIGHT, None)?;
+            *dates = dates.cast_to(args.return_field.data_type(), None)?;
         }
         match &args.args[..] {
             [ColumnarValue::Array(_), _] => {
                 return by_unit(&args, args.return_field.data_type(), |call| self.invoke_with_args(call));
             }
-            [ColumnarValue::Scalar(unit), _] if unit.is_null() => {
+            [ColumnarValue::Scalar(operand), _] | [_, ColumnarValue::Scalar(operand)] if operand.is_null() => {
                 return ScalarValue::try_from(args.return_field.data_type()).map(ColumnarValue::Scalar);
             }
             [ColumnarValue::Scalar(unit), values] => {
@@ -163,7 +158,7 @@ impl ScalarUDFImpl for DateTrunc {
         let mut times = info.get_data_type(time)?;
         let mut time = time.clone();
         if is_date(&times) {
-            (time, times) = (Expr::Cast(Cast::new(Box::new(time), MIDNIGHT)), MIDNIGHT);
+            (time, times) = (Expr::Cast(Cast::new(Box::new(time), of_midnights())), of_midnights());
         }
         match cut(unit, &times)? {
             Some(cut) => preimage_of(&cut, &time, literal, info),
@@ -174,6 +169,11 @@ impl ScalarUDFImpl for DateTrunc {
     fn output_ordering(&self, inputs: &[ExprProperties]) -> Result<SortProperties> {
         self.inner.output_ordering(inputs)
     }
+}
+
+/// The type of the instants at which days begin.
+fn of_midnights() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))
 }
 
 fn is_date(data_type: &DataType) -> bool {

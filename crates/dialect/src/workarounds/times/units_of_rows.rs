@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The result of a call whose units are an array. `compute` returns that of a call with one unit. It is cast to the
-/// type `result`, and is NULL where the unit is.
+/// type `result`, and is NULL where the unit or the value is.
 pub(super) fn by_unit(
     args: &ScalarFunctionArgs,
     result: &DataType,
@@ -26,11 +26,13 @@ pub(super) fn by_unit(
     let units = cast(units, &DataType::Utf8)?;
     let mut rows_by_unit: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (row, unit) in units.as_string::<i32>().iter().enumerate() {
-        if let Some(unit) = unit {
+        if let Some(unit) = unit
+            && values.is_valid(row)
+        {
             rows_by_unit.entry(unit).or_default().push(row);
         }
     }
-    // Rows without a unit take the NULL of the first array.
+    // Rows without a unit or a value take the NULL of the first array.
     let mut found: Vec<ArrayRef> = vec![new_null_array(result, 1)];
     let mut places = vec![(0, 0); units.len()];
     for (unit, rows) in rows_by_unit {

@@ -1,6 +1,6 @@
-//! `LIKE pattern ESCAPE 'c'`. DataFusion only supports the backslash, so the pattern is rewritten to use that. At the
-//! end of a pattern an escape character has nothing to escape: a text that goes on there is an error in PostgreSQL,
-//! where DataFusion mistakes the backslash for a plain character.
+//! `LIKE pattern ESCAPE 'c'`. DataFusion only supports the backslash, so the pattern is rewritten to use that. If the
+//! escape character is NULL, so is the pattern. At the end of a pattern an escape character has nothing to escape: a
+//! text that goes on there is an error in PostgreSQL, where DataFusion mistakes the backslash for a plain character.
 //!
 //! Waits for [#13291](https://github.com/apache/datafusion/issues/13291); of the end of a pattern no upstream issue is
 //! known.
@@ -15,7 +15,10 @@ pub(crate) fn write_backslashes(expr: &mut Expr) -> Result<()> {
     let (Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. }) = expr else {
         return Ok(());
     };
-    if let Some(Value::SingleQuotedString(escape)) = escape_char.as_ref().map(|escape| &escape.value) {
+    if let Some(Value::Null) = escape_char.as_ref().map(|escape| &escape.value) {
+        **pattern = Expr::value(Value::Null);
+        *escape_char = None;
+    } else if let Some(Value::SingleQuotedString(escape)) = escape_char.as_ref().map(|escape| &escape.value) {
         if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) = pattern.as_mut() {
             *text = escaped_pattern(text, escape)?;
         } else {

@@ -30,6 +30,9 @@ const FUNCTIONS: [(&str, usize, usize); 10] = [
 /// The letters of flags that say how ends of lines are matched.
 const ABOUT_LINES: [char; 5] = ['n', 'm', 'p', 'w', 's'];
 
+/// The letters of flags that say whether case counts. The last one of them is meant.
+const ABOUT_CASE: [char; 2] = ['i', 'c'];
+
 /// Gives the pattern of a match its flags.
 pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
     match expr {
@@ -49,7 +52,12 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                         _ => "s",
                     };
                     let expanded = if letters.contains('x') { "x" } else { "" };
-                    letters.retain(|letter| letter != 'x' && !ABOUT_LINES.contains(&letter));
+                    let about_case = letters.chars().rev().find(|letter| ABOUT_CASE.contains(letter));
+                    letters.retain(|letter| match letter {
+                        'x' => false,
+                        'i' | 'c' => letter == 'i' && about_case == Some(letter),
+                        _ => !ABOUT_LINES.contains(&letter),
+                    });
                     if letters.is_empty() && list.args.len() == flags + 1 {
                         list.args.pop();
                     }

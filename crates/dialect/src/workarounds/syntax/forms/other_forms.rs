@@ -31,6 +31,7 @@ const NAME_LENGTH: u64 = 63;
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Cast { data_type, .. } => {
+            drop_length(data_type);
             write_float(data_type)?;
             write_catalogue_type(data_type);
             keep_digits(expr)?;
@@ -282,6 +283,14 @@ fn as_call(expr: &mut Expr, template: &str) -> Result<()> {
     set_arguments(&mut call, vec![left.as_ref().clone(), right.as_ref().clone()]);
     *expr = call;
     Ok(())
+}
+
+/// Writes `int[4]` as `int[]`: the length means nothing.
+fn drop_length(data_type: &mut DataType) {
+    if let DataType::Array(ArrayElemTypeDef::SquareBracket(element, length)) = data_type {
+        *length = None;
+        drop_length(element);
+    }
 }
 
 /// Writes `float` as a `DOUBLE`, and `float(n)` as a `REAL` if it has up to 24 bits.

@@ -1,21 +1,24 @@
-//! Groups that differ only in a cast, as in `GROUP BY time::date, time`. DataFusion leaves casts out of names, and
-//! refuses two groups with one name. Such a cast becomes the argument of `coalesce`, which returns it and is part of
-//! the name, wherever the SELECT and its ORDER BY have it.
+//! Groups, aggregates and window functions that differ only in a cast, as in `GROUP BY time::date, time` and
+//! `sum(x::int) + sum(x)`. DataFusion leaves casts out of names, and refuses two of them with one name. Such a cast
+//! becomes the argument of `coalesce`, which returns it and is part of the name, wherever the SELECT and its ORDER BY
+//! have it.
 //!
 //! Waits for [#13558](https://github.com/apache/datafusion/issues/13558).
 
 use super::order_names::plain;
-use crate::text::tree_walk::{visit_expressions_mut, visit_mut};
+use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
+use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use crate::workarounds::syntax::names::output_names::{name_of, plain_name, text_of};
 use crate::workarounds::syntax::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
     CastKind, Expr, GroupByExpr, Ident, OrderBy, Query, Select, SelectItem, SetExpr, Statement, Value, ValueWithSpan,
-    VisitMut, VisitorMut,
+    Visit, VisitMut, VisitorMut,
 };
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-/// Gives the groups of each SELECT distinct names.
+/// Gives the groups and the calls of each SELECT distinct names.
 pub(crate) fn tell_groups_apart(statement: &mut Statement) {
     let is_answer = matches!(statement, Statement::Query(_) | Statement::Copy { .. } | Statement::Explain { .. });
     let _ = visit_mut(statement, &mut GroupCasts { depth: usize::from(!is_answer) });
@@ -51,11 +54,17 @@ impl VisitorMut for GroupCasts {
 
 impl GroupCasts {
     fn settle(&self, select: &mut Select, order_by: Option<&mut OrderBy>) {
-        let casts = ambiguous_casts(select);
+        let mut casts = ambiguous_casts(&groups_of(select), select);
+        casts.extend(ambiguous_casts(&calls_of(select, order_by.as_deref()).iter().collect::<Vec<_>>(), select));
         if casts.is_empty() {
             return;
         }
         let whole = select.clone();
+        let alias_of = |item: &SelectItem| match item {
+            SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.to_lowercase()),
+            _ => None,
+        };
+        let mut aliases: HashSet<String> = select.projection.iter().filter_map(alias_of).collect();
         for (position, item) in select.projection.iter_mut().enumerate() {
             match item {
                 SelectItem::ExprWithAlias { expr, .. } => wrap(expr, &casts, &whole),
@@ -63,7 +72,9 @@ impl GroupCasts {
                     let mut wrapped = expr.clone();
                     wrap(&mut wrapped, &casts, &whole);
                     if wrapped != *expr {
-                        let alias = self.name(expr, position);
+                        let name = self.name(expr, position);
+                        let is_new = aliases.insert(name.value.to_lowercase());
+                        let alias = if is_new { name } else { distinct(&name.value, position) };
                         *item = SelectItem::ExprWithAlias { expr: wrapped, alias };
                     }
                 }
@@ -84,34 +95,76 @@ impl GroupCasts {
     }
 }
 
-/// A cast that is a group and has the same name as another group.
+/// A group or call with a cast that has the same name as another one.
 struct AmbiguousCast {
-    /// The cast in a form in which it can be compared with others.
+    /// The expression in a form in which it can be compared with others.
     form: String,
     /// What DataFusion calls it.
     name: String,
-    /// How often it is wrapped. Casts of one name differ in it.
+    /// How often its casts are wrapped. Expressions of one name differ in it.
     depth: usize,
 }
 
-fn ambiguous_casts(select: &Select) -> Vec<AmbiguousCast> {
-    let GroupByExpr::Expressions(groups, _) = &select.group_by else { return Vec::new() };
-    let keys: Vec<&Expr> = groups.iter().map(|group| key(group, &select.projection)).collect();
-    if !keys.iter().any(|key| matches!(key, Expr::Cast { .. })) {
+fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> Vec<AmbiguousCast> {
+    if exprs.len() < 2 || !exprs.iter().any(|expr| has_cast(expr)) {
         return Vec::new();
     }
     let named: Vec<(String, String)> =
-        keys.iter().map(|key| (form(key, select), plain_name(&plain(key, select)))).collect();
+        exprs.iter().map(|expr| (form(expr, select), plain_name(&plain(expr, select)))).collect();
     let mut casts: Vec<AmbiguousCast> = Vec::new();
-    for (key, (form, name)) in keys.iter().zip(&named) {
+    for (expr, (form, name)) in exprs.iter().zip(&named) {
         let is_ambiguous = named.iter().any(|(other, of)| of == name && other != form);
         let is_known = casts.iter().any(|cast| cast.form == *form);
-        if matches!(key, Expr::Cast { .. }) && is_ambiguous && !is_known {
+        if has_cast(expr) && is_ambiguous && !is_known {
             let depth = 1 + casts.iter().filter(|cast| cast.name == *name).count();
             casts.push(AmbiguousCast { form: form.clone(), name: name.clone(), depth });
         }
     }
     casts
+}
+
+fn has_cast(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |inner| match inner {
+        cast if is_cast(cast) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+/// Whether an expression is a cast or a literal with its type, such as `DATE '2024-03-01'`, which is planned as one.
+fn is_cast(expr: &Expr) -> bool {
+    matches!(expr, Expr::Cast { .. } | Expr::TypedString(_))
+}
+
+fn groups_of(select: &Select) -> Vec<&Expr> {
+    match &select.group_by {
+        GroupByExpr::Expressions(groups, _) => groups.iter().map(|group| key(group, &select.projection)).collect(),
+        GroupByExpr::All(_) => Vec::new(),
+    }
+}
+
+/// The aggregates and window functions of a SELECT and its ORDER BY.
+fn calls_of(select: &Select, order_by: Option<&OrderBy>) -> Vec<Expr> {
+    let mut calls = Vec::new();
+    let Select { projection, having, qualify, .. } = select;
+    add_calls(projection, &mut calls);
+    add_calls(having, &mut calls);
+    add_calls(qualify, &mut calls);
+    if let Some(order_by) = order_by {
+        add_calls(order_by, &mut calls);
+    }
+    calls
+}
+
+fn add_calls(part: &impl Visit, calls: &mut Vec<Expr>) {
+    let _ = visit_expressions(part, |expr| {
+        if let Expr::Function(call) = expr
+            && (call.over.is_some() || is_aggregate(call))
+        {
+            calls.push(expr.clone());
+        }
+        ControlFlow::<()>::Continue(())
+    });
 }
 
 /// What a group is: the item that it counts or whose alias it is, or itself.
@@ -153,16 +206,26 @@ fn form(expr: &Expr, select: &Select) -> String {
     form.to_string()
 }
 
-/// Wraps these casts wherever they are in a part of a SELECT.
+/// Wraps the casts of these expressions wherever they are in a part of a SELECT.
 fn wrap(part: &mut impl VisitMut, casts: &[AmbiguousCast], select: &Select) {
     let _ = visit_expressions_mut(part, |expr| {
-        if matches!(expr, Expr::Cast { .. })
+        if has_cast(expr)
             && let Some(cast) = casts.iter().find(|cast| cast.form == form(expr, select))
         {
-            for _ in 0..cast.depth {
+            wrap_casts(expr, cast.depth);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
+/// Wraps each cast in an expression this many times.
+fn wrap_casts(expr: &mut Expr, depth: usize) {
+    let _ = visit_expressions_mut(expr, |inner| {
+        if is_cast(inner) {
+            for _ in 0..depth {
                 let Ok(mut call) = expression("coalesce(NULL)") else { return ControlFlow::<()>::Break(()) };
-                set_first_argument(&mut call, expr.clone());
-                *expr = call;
+                set_first_argument(&mut call, inner.clone());
+                *inner = call;
             }
         }
         ControlFlow::Continue(())

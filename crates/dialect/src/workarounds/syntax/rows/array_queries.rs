@@ -3,13 +3,13 @@
 //!
 //! No upstream issue known.
 
-use crate::text::errors::not_supported;
+use crate::text::errors::{not_supported, sql_error};
 use crate::text::tree_walk::visit_expressions;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, OrderByExpr, OrderByKind, Query, Select,
-    SelectItem, SetExpr, TableFactor, Value, ValueWithSpan,
+    Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, OrderByExpr, OrderByKind, Query,
+    Select, SelectItem, SetExpr, TableFactor, Value, ValueWithSpan,
 };
 use std::ops::ControlFlow;
 
@@ -110,24 +110,32 @@ fn collected(value: Option<Expr>, order: Vec<OrderByExpr>) -> Result<Expr> {
     Ok(call)
 }
 
-/// `SELECT array_agg(element ORDER BY element) FROM (query) AS elements (element)`.
-fn collected_from(query: Query, order: Vec<OrderByExpr>) -> Result<Query> {
-    let item = select_of(&query).and_then(|select| match select.projection.as_slice() {
-        [item] => Some(item),
-        _ => None,
-    });
-    let is_by_item = |by: &OrderByExpr| match item {
-        Some(item) => names_item(&by.expr, item),
-        None => matches!(&by.expr, Expr::Value(_)),
-    };
-    if !order.iter().all(is_by_item) {
-        return Err(not_supported("ARRAY(SELECT ...) with LIMIT or DISTINCT in the order of another column")
-            .with_hint("write array_agg(x ORDER BY y) over a subquery with the LIMIT"));
+/// `SELECT array_agg(element) FROM (query) AS elements (element)`, which collects the rows in the order of the query.
+/// The rows of a `DISTINCT ON` lose theirs, and are ordered by its keys, which become further columns.
+fn collected_from(mut query: Query, order: Vec<OrderByExpr>) -> Result<Query> {
+    let mut keys = Vec::new();
+    let mut names = "element".to_owned();
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        if select.projection.len() > 1 {
+            return Err(sql_error("subquery must return only one column"));
+        }
+        if matches!(select.distinct, Some(Distinct::On(_))) {
+            let item = select.projection.first().cloned();
+            for (number, by) in order.into_iter().enumerate() {
+                let is_element = item.as_ref().is_some_and(|item| names_item(&by.expr, item));
+                let name = if is_element { "element".to_owned() } else { format!("key{number}") };
+                let key = OrderByExpr { expr: expression(&name)?, ..by.clone() };
+                if !is_element {
+                    names = format!("{names}, {name}");
+                    select.projection.push(SelectItem::UnnamedExpr(by.expr));
+                }
+                keys.push(key);
+            }
+        }
     }
-    let element = || expression("element");
-    let order = order.into_iter().map(|by| Ok(OrderByExpr { expr: element()?, ..by })).collect::<Result<Vec<_>>>()?;
-    let call = collected(Some(element()?), order)?;
-    let Expr::Subquery(mut outer) = expression("(SELECT NULL FROM (SELECT NULL) AS elements (element))")? else {
+    let call = collected(Some(expression("element")?), keys)?;
+    let text = format!("(SELECT NULL FROM (SELECT NULL) AS elements ({names}))");
+    let Expr::Subquery(mut outer) = expression(&text)? else {
         return Err(Error::internal("a SELECT in parentheses is not a subquery"));
     };
     if let SetExpr::Select(select) = outer.body.as_mut() {

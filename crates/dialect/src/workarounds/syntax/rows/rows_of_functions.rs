@@ -289,8 +289,8 @@ fn name_column(alias: &mut Option<TableAlias>, function: &str) {
     }
 }
 
-/// Gives the texts and parameters among the arguments of a series of times their types: that of the other bound, and of
-/// a step. If a bound is an instant, or both are texts, both are instants, and so are the times of the series.
+/// Gives the texts, parameters and NULLs among the arguments of a series of times their types: that of the other bound,
+/// and of a step. If a bound is an instant, or both are texts, both are instants, and so are the times of the series.
 fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
     let mut args: Vec<&mut Expr> = args
         .iter_mut()
@@ -304,8 +304,8 @@ fn type_bounds(args: &mut [FunctionArg]) -> Result<()> {
     // Two texts are instants, as there is no type that they could have otherwise.
     let has_texts = is_text_of_time(first) && is_text_of_time(last);
     let has_instant = has_texts || is_instant(first) || is_instant(last);
-    // A parameter may be the step of a series of numbers.
-    if has_instant || of_first.is_some() || of_last.is_some() || !is_parameter(step) {
+    // A parameter or NULL may be the step of a series of numbers.
+    if has_instant || of_first.is_some() || of_last.is_some() || !(is_parameter(step) || is_null(step)) {
         set_type(step, Some(&DataType::Interval { fields: None, precision: None }));
     }
     set_type(first, of_last.as_ref());
@@ -331,10 +331,10 @@ fn type_of_time(expr: &Expr) -> Option<&DataType> {
     matches!(data_type, DataType::Timestamp(..) | DataType::Date).then_some(data_type)
 }
 
-/// Casts a text or a parameter to a type. A number in quotes stays.
+/// Casts a text, a parameter or NULL to a type. A number in quotes stays.
 fn set_type(expr: &mut Expr, data_type: Option<&DataType>) {
     if let Some(data_type) = data_type
-        && (is_text_of_time(expr) || is_parameter(expr))
+        && (is_text_of_time(expr) || is_parameter(expr) || is_null(expr))
     {
         let value = Box::new(expr.clone());
         let data_type = data_type.clone();
@@ -347,6 +347,10 @@ fn is_text_of_time(expr: &Expr) -> bool {
         Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => text.parse::<f64>().is_err(),
         _ => false,
     }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
 }
 
 fn is_parameter(expr: &Expr) -> bool {
@@ -478,7 +482,12 @@ mod tests {
                 "as_instant(CAST('2024-01-01' AS TIMESTAMPTZ)), as_instant(CAST('2024-01-02' AS TIMESTAMPTZ)), \
                  INTERVAL '1 hour'",
             ),
+            (
+                "generate_series(NULL, TIMESTAMP '2024-01-01', NULL)",
+                "CAST(NULL AS TIMESTAMP), TIMESTAMP '2024-01-01', CAST(NULL AS INTERVAL)",
+            ),
             ("generate_series($1, $2, $3)", "$1, $2, $3"),
+            ("generate_series(1, NULL, NULL)", "1, NULL, NULL"),
             ("generate_series(1, $1, $2)", "1, $1, $2"),
         ] {
             let Expr::Function(Function { args: FunctionArguments::List(mut list), .. }) = expression(series).unwrap()

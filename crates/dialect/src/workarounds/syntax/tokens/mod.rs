@@ -1,6 +1,7 @@
 //! Tokens that the parser does not read as PostgreSQL does.
 
 pub(crate) mod address_words;
+pub(crate) mod array_words;
 pub(crate) mod between;
 pub(crate) mod binding;
 pub(crate) mod catalogue_types;
@@ -11,6 +12,7 @@ pub(crate) mod distinct_from;
 pub(crate) mod empty_selects;
 pub(crate) mod frame_bounds;
 pub(crate) mod merge_words;
+pub(crate) mod nested_joins;
 pub(crate) mod nested_queries;
 pub(crate) mod nested_sets;
 pub(crate) mod operand_names;

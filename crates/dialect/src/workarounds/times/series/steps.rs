@@ -10,17 +10,19 @@ use datafusion::common::{Result, exec_err};
 /// The days of a month, where lengths are compared.
 const MONTH_DAYS: i128 = 30;
 
-/// The type of the times in a series with arguments of these types. `None` if it is no series of times.
+/// The type of the times in a series with arguments of these types. A series of dates is one of instants. `None` if it
+/// is no series of times.
 pub(super) fn type_of_times(types: &[DataType]) -> Option<DataType> {
     let [from, to, step] = types else { return None };
     if step.is_null() {
         return None;
     }
     let is_fine = [unit_of(from)?, unit_of(to)?].contains(&TimeUnit::Nanosecond);
-    let zone = match from {
-        DataType::Timestamp(_, zone) => zone.clone(),
+    let zone_of = |bound: &DataType| match bound {
+        DataType::Timestamp(_, zone) => Some(zone.clone()),
         _ => None,
     };
+    let zone = zone_of(from).or_else(|| zone_of(to)).unwrap_or_else(|| Some("UTC".into()));
     Some(DataType::Timestamp(if is_fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond }, zone))
 }
 

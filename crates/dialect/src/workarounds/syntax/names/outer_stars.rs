@@ -1,0 +1,95 @@
+//! The `*` of a table of an outer query, as in `FROM t, LATERAL (SELECT t.*, u.b FROM u)` and
+//! `EXISTS (SELECT t.* FROM u WHERE ...)`. DataFusion only looks for the table in the FROM of the same SELECT. So the
+//! columns of the table are named instead, if they are known.
+//!
+//! No upstream issue known.
+
+use super::shown_columns::ShownColumns;
+use crate::text::relations::{name_of_relation, relations_of};
+use crate::text::tree_walk::{visit, visit_mut};
+use atsdb_core::Table;
+use atsdb_core::name::same_name;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
+};
+use std::ops::ControlFlow;
+
+/// Names the columns of such tables.
+pub(crate) fn name_outer_stars(statement: &mut Statement, tables: &[Table]) {
+    if visit(&*statement, &mut StarSearch).is_break() {
+        let _ = visit_mut(statement, &mut OuterStars { columns: ShownColumns::new(tables), outer: Vec::new() });
+    }
+}
+
+/// Finds a SELECT with such a `*`. Few statements have one.
+struct StarSearch;
+
+impl Visitor for StarSearch {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        if select.projection.iter().any(|item| outer_relation(item, select).is_some()) {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+struct OuterStars<'a> {
+    columns: ShownColumns<'a>,
+    /// The SELECTs that the visitor is inside of.
+    outer: Vec<Select>,
+}
+
+impl VisitorMut for OuterStars<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.columns.hide(query);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let mut items = Vec::with_capacity(select.projection.len());
+        for item in std::mem::take(&mut select.projection) {
+            match outer_relation(&item, select).and_then(|relation| self.columns_of(relation)) {
+                Some(columns) => items.extend(columns),
+                None => items.push(item),
+            }
+        }
+        select.projection = items;
+        self.outer.push(select.clone());
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.outer.pop();
+        ControlFlow::Continue(())
+    }
+}
+
+impl OuterStars<'_> {
+    /// The columns of a relation of the nearest outer query that has it; `None` if they are not known.
+    fn columns_of(&self, relation: &Ident) -> Option<Vec<SelectItem>> {
+        let mut found = self.outer.iter().rev().map(|outer| self.columns.of_relation_named(outer, relation));
+        let columns = found.find(|columns| !columns.is_empty())?;
+        let item = |column: String| {
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(vec![relation.clone(), Ident::new(column)]))
+        };
+        Some(columns.into_iter().map(item).collect())
+    }
+}
+
+/// The relation of an item `t.*`, if it is not in the FROM of the SELECT.
+fn outer_relation<'i>(item: &'i SelectItem, select: &Select) -> Option<&'i Ident> {
+    let SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) = item else {
+        return None;
+    };
+    let [name] = name.0.as_slice() else { return None };
+    let name = name.as_ident()?;
+    // One without a name may be a join of others in parentheses.
+    let may_be = |own: Option<&Ident>| own.is_none_or(|own| same_name(&own.value, &name.value));
+    let is_own = relations_of(&select.from).any(|relation| may_be(name_of_relation(relation)));
+    (!is_own && *options == WildcardAdditionalOptions::default()).then_some(name)
+}
