@@ -92,8 +92,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::typed_texts::write_casts(tokens);
     syntax::tokens::frame_bounds::enclose_casts(tokens);
     syntax::tokens::array_words::write_brackets(tokens);
-    syntax::tokens::address_words::join_operators(tokens);
-    syntax::tokens::range_words::join_operators(tokens);
+    syntax::tokens::operators::join_operators(tokens);
     syntax::tokens::row_fields::open_rows(tokens);
     syntax::tokens::column_names::quote_column_names(tokens);
     syntax::tokens::operand_names::quote_operand_names(tokens);

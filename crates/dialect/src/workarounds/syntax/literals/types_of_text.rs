@@ -1,6 +1,6 @@
 //! JSON, UUIDs, network addresses, ranges and full-text search, which DataFusion has no types for: casts to them check
-//! the text, and operators of JSON and `!!` are calls. The parser lets these operators and some of ranges bind looser
-//! than comparisons, and PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows
+//! the text, and operators of JSON and `!!` are calls. The parser lets operators of these types bind looser than
+//! comparisons, and PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows
 //! are cast to it, which DataFusion does not do.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
@@ -8,6 +8,7 @@
 
 use crate::functions::base::text_types::{AddressType, RangeType};
 use crate::text::errors::not_supported;
+use crate::workarounds::syntax::tokens::operators::JOINED;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
@@ -191,7 +192,7 @@ fn type_of(expr: &Expr) -> Option<DataType> {
     }
 }
 
-/// Puts the operators of JSON and ranges in an expression together as PostgreSQL does, before what is in it is visited.
+/// Puts the operators of these types in an expression together as PostgreSQL does, before what is in it is visited.
 pub(crate) fn bind_operators(expr: &mut Expr) {
     if matches!(expr, Expr::BinaryOp { op, .. } if is_loose(op)) {
         *expr = tightened(std::mem::replace(expr, Expr::value(Value::Null)));
@@ -201,11 +202,10 @@ pub(crate) fn bind_operators(expr: &mut Expr) {
 /// Whether the parser lets an operator bind looser than comparisons, which PostgreSQL does not.
 fn is_loose(op: &BinaryOperator) -> bool {
     use BinaryOperator as B;
-    let is_of_ranges = |name: &str| ["&<", "&>", "-|-"].contains(&name);
     matches!(op, B::Arrow | B::LongArrow | B::HashArrow | B::HashLongArrow | B::HashMinus)
         || matches!(op, B::Question | B::QuestionPipe | B::QuestionAnd | B::AtArrow | B::ArrowAt)
         || matches!(op, B::AtQuestion | B::AtAt)
-        || matches!(op, B::Custom(name) if is_of_ranges(name))
+        || matches!(op, B::Custom(name) if JOINED.contains(&name.as_str()))
 }
 
 fn tightened(expr: Expr) -> Expr {

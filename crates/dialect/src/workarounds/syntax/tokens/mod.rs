@@ -1,6 +1,5 @@
 //! Tokens that the parser does not read as PostgreSQL does.
 
-pub(crate) mod address_words;
 pub(crate) mod array_words;
 pub(crate) mod between;
 pub(crate) mod binding;
@@ -16,7 +15,7 @@ pub(crate) mod nested_joins;
 pub(crate) mod nested_queries;
 pub(crate) mod nested_sets;
 pub(crate) mod operand_names;
-pub(crate) mod range_words;
+pub(crate) mod operators;
 pub(crate) mod row_fields;
 pub(crate) mod statement_words;
 pub(crate) mod texts;
