@@ -1,16 +1,13 @@
 //! How well a document matches a query, by how close the words of the query are to each other: `ts_rank_cd`. A cover is
 //! a part of the document that matches the query, and does not without its first or its last word.
 
-use super::matching::{Document, Occurrences, Truth, matches};
-use super::query::{Query, QueryWord};
+use super::excerpt::{Excerpt, Looks};
+use super::query::Query;
 use super::ranking::{BELOW_ONE, BY_DISTANCE, BY_LENGTH, BY_LOG_LENGTH, BY_LOG_WORDS, BY_WORDS, length, real};
 use super::vector::{Position, Vector, Weight};
-use atsdb_core::{Error, Result};
+use atsdb_core::Result;
 use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
-
-/// How many words and operators are looked at for one document, at most.
-const WORK_MAX: usize = 50_000_000;
 
 /// A word of the document that the query looks for.
 struct FoundWord {
@@ -19,41 +16,14 @@ struct FoundWord {
     nodes: Vec<usize>,
 }
 
-/// A part of a document that is looked through.
-struct Excerpt {
-    /// The positions of each node's word.
-    positions: Vec<Vec<u32>>,
-}
-
-impl Excerpt {
-    fn add(&mut self, word: &FoundWord) {
-        for node in &word.nodes {
-            self.positions[*node].push(u32::from(word.position.at));
-        }
-    }
-
-    fn clear(&mut self) {
-        self.positions.iter_mut().for_each(Vec::clear);
-    }
-}
-
-impl Document for Excerpt {
-    fn has(&self, node: usize, _: &QueryWord) -> Truth {
-        if self.positions[node].is_empty() { Truth::No } else { Truth::Yes }
-    }
-
-    fn occurrences(&self, node: usize, _: &QueryWord) -> Occurrences {
-        Occurrences::at(self.positions[node].clone())
-    }
-}
-
 /// The words of a document that a query looks for, by position and weight. Those without positions are none of them.
-fn found_words(vector: &Vector, query: &Query) -> Vec<FoundWord> {
+fn found_words(vector: &Vector, query: &Query, looks: &mut Looks) -> Result<Vec<FoundWord>> {
     let mut found: BTreeMap<(u16, Weight, &str), FoundWord> = BTreeMap::new();
     for (node, word) in query.words() {
         for lexeme in vector.found(&word.word, word.is_prefix) {
             for position in &lexeme.positions {
                 if word.weights == 0 || word.weights & position.weight.bit() != 0 {
+                    looks.count_kept(1)?;
                     let key = (position.at, position.weight, lexeme.word.as_str());
                     let of = found.entry(key).or_insert(FoundWord { position: *position, nodes: Vec::new() });
                     of.nodes.push(node);
@@ -61,17 +31,16 @@ fn found_words(vector: &Vector, query: &Query) -> Vec<FoundWord> {
             }
         }
     }
-    found.into_values().collect()
+    Ok(found.into_values().collect())
 }
 
 /// Finds the covers of a document, one after another.
 struct Covers<'a> {
-    query: &'a Query,
     words: &'a [FoundWord],
-    excerpt: Excerpt,
+    excerpt: Excerpt<'a>,
     /// The first word that the next cover may have.
     from: usize,
-    work: usize,
+    looks: Looks,
 }
 
 impl Covers<'_> {
@@ -94,13 +63,11 @@ impl Covers<'_> {
     /// The first word with which those before it match the query.
     fn first_match(&mut self, words: impl Iterator<Item = usize>) -> Result<Option<usize>> {
         for at in words {
-            self.excerpt.add(&self.words[at]);
-            self.work += self.query.nodes().len();
-            if self.work > WORK_MAX {
-                let error = Error::invalid("ts_rank_cd has too many words to compare");
-                return Err(error.with_hint("look for fewer words, or rank by ts_rank"));
+            let word = &self.words[at];
+            for node in &word.nodes {
+                self.excerpt.add(*node, u32::from(word.position.at));
             }
-            if matches(self.query, &self.excerpt) {
+            if self.excerpt.matches(&mut self.looks)? {
                 return Ok(Some(at));
             }
         }
@@ -110,14 +77,14 @@ impl Covers<'_> {
 
 /// The rank by how close the words are.
 pub(super) fn rank_by_covers(weights: &[f32; 4], vector: &Vector, query: &Query, method: i32) -> Result<f32> {
-    let words = found_words(vector, query);
-    let excerpt = Excerpt { positions: vec![Vec::new(); query.nodes().len()] };
-    let mut covers = Covers { query, words: &words, excerpt, from: 0, work: 0 };
+    let mut looks = Looks::of("ts_rank_cd");
+    let words = found_words(vector, query, &mut looks)?;
+    let mut covers = Covers { words: &words, excerpt: Excerpt::of(query), from: 0, looks };
     let weight_of = |word: &FoundWord| 1.0 / f64::from(weights[word.position.weight.index()]);
     let (mut rank, mut count, mut closeness, mut middle_before) = (0.0, 0_u32, 0.0, 0.0);
     while let Some((first, last)) = covers.next_cover()? {
         let inside = &words[first..=last];
-        covers.work += inside.len();
+        covers.looks.count(inside.len())?;
         let of_weights = inside.len() as f64 / inside.iter().map(weight_of).sum::<f64>();
         let (begin, end) = (words[first].position.at, words[last].position.at);
         // Several words may have the greatest position. Then the others are taken to be half of them.

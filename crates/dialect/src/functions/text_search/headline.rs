@@ -1,17 +1,14 @@
 //! Excerpts of a document around the words that a query found: `ts_headline`.
 
 use super::dictionaries::Configuration;
+use super::excerpt::{Excerpt, Looks};
 use super::headline_options::HeadlineOptions;
-use super::matching::{Document, Occurrences, Truth, matches};
-use super::query::{Query, QueryWord};
+use super::query::Query;
 use super::token_kinds::TokenKind;
 use super::tokens::Tokens;
 use super::vector::{POSITION_MAX, WORD_BYTES_MAX};
-use atsdb_core::{Error, Result};
+use atsdb_core::Result;
 use std::ops::RangeInclusive;
-
-/// How many words and operators are looked at for one document, at most.
-const WORK_MAX: usize = 50_000_000;
 
 /// A token of the document.
 struct HeadlineWord<'a> {
@@ -50,35 +47,14 @@ fn is_whole(kind: TokenKind) -> bool {
     matches!(kind, T::Url | T::HyphenatedNumberWord | T::HyphenatedAsciiWord | T::HyphenatedWord)
 }
 
-/// The words of a part of the document, by the nodes that found them.
-struct Excerpt {
-    positions: Vec<Vec<u32>>,
-}
-
-impl Excerpt {
-    fn add(&mut self, word: &HeadlineWord<'_>) {
-        if let Some(node) = word.node {
-            self.positions[node].push(word.position);
-        }
-    }
-}
-
-impl Document for Excerpt {
-    fn has(&self, node: usize, _: &QueryWord) -> Truth {
-        if self.positions[node].is_empty() { Truth::No } else { Truth::Yes }
-    }
-
-    fn occurrences(&self, node: usize, _: &QueryWord) -> Occurrences {
-        Occurrences::at(self.positions[node].clone())
-    }
-}
-
 /// A document in which a query is looked for.
 struct HeadlineText<'a> {
     words: Vec<HeadlineWord<'a>>,
-    query: &'a Query,
+    /// The positions among these words of those that the query found, in ascending order.
+    found: Vec<usize>,
+    excerpt: Excerpt<'a>,
     options: HeadlineOptions,
-    work: usize,
+    looks: Looks,
 }
 
 /// The excerpts of a text around the words of a query. Options are written as `MaxWords=10, StartSel=*`.
@@ -101,7 +77,8 @@ pub(super) fn headline(configuration: Configuration, text: &str, query: &Query, 
 impl<'a> HeadlineText<'a> {
     fn of(configuration: Configuration, text: &'a str, query: &'a Query, options: HeadlineOptions) -> Result<Self> {
         let mut words: Vec<HeadlineWord<'a>> = Vec::new();
-        let (mut last, mut work) = (0_u16, 0_usize);
+        let mut looks = Looks::of("ts_headline");
+        let mut last = 0_u16;
         for token in Tokens::of(text) {
             let dictionary = configuration.dictionary(token.kind).filter(|_| token.text.len() <= WORD_BYTES_MAX);
             let mut nodes = Vec::new();
@@ -111,10 +88,8 @@ impl<'a> HeadlineText<'a> {
                     nodes.extend(query.words().filter(|(_, word)| word.finds(&normal)).map(|(node, _)| node));
                 }
             }
-            work += query.nodes().len() + nodes.len();
-            if work > WORK_MAX {
-                return Err(too_much());
-            }
+            looks.count(query.nodes().len())?;
+            looks.count_kept(nodes.len().saturating_sub(1))?;
             let first = nodes.first().copied();
             let word = |node, is_repeated| HeadlineWord {
                 kind: token.kind,
@@ -127,13 +102,13 @@ impl<'a> HeadlineText<'a> {
             words.push(word(first, false));
             words.extend(nodes.iter().skip(1).map(|node| word(Some(*node), true)));
         }
-        Ok(Self { words, query, options, work })
+        let found = (0..words.len()).filter(|at| words[*at].node.is_some()).collect();
+        Ok(Self { words, found, excerpt: Excerpt::of(query), options, looks })
     }
 
     /// The first word from a position that a node found.
     fn next_found(&self, from: usize) -> Option<usize> {
-        let rest = self.words.get(from..)?;
-        rest.iter().position(|word| word.node.is_some()).map(|offset| from + offset)
+        self.found.get(self.found.partition_point(|at| *at < from)).copied()
     }
 
     /// The first part from a position that matches the query: its first and its last word.
@@ -141,16 +116,15 @@ impl<'a> HeadlineText<'a> {
         let longest = (self.options.words_max * 10).max(100) * self.options.fragments_max.max(1);
         let mut first = self.next_found(from);
         while let Some(begin) = first {
-            let mut excerpt = Excerpt { positions: vec![Vec::new(); self.query.nodes().len()] };
+            self.excerpt.clear();
             let mut end = begin;
             first = self.next_found(begin + 1);
             while end - begin < longest {
-                excerpt.add(&self.words[end]);
-                self.work += self.query.nodes().len();
-                if self.work > WORK_MAX {
-                    return Err(too_much());
+                let word = &self.words[end];
+                if let Some(node) = word.node {
+                    self.excerpt.add(node, word.position);
                 }
-                if matches(self.query, &excerpt) {
+                if self.excerpt.matches(&mut self.looks)? {
                     return Ok(Some((begin, end)));
                 }
                 let Some(next) = self.next_found(end + 1) else { break };
@@ -189,6 +163,7 @@ impl<'a> HeadlineText<'a> {
         let mut from = 0;
         while let Some((first, last)) = self.next_cover(from)? {
             let found = self.around(first, last);
+            self.looks.count(found.end.saturating_sub(found.begin))?;
             if best.as_ref().is_none_or(|best| self.is_better(&found, best)) {
                 best = Some(found);
             }
@@ -266,15 +241,12 @@ impl<'a> HeadlineText<'a> {
                 let fragment = self.fragment(begin, last);
                 begin = fragment.end + 1;
                 fragments.push(fragment);
-                self.work += 1;
+                self.looks.count_kept(1)?;
             }
             from = first + 1;
         }
         for shown in 0..self.options.fragments_max {
-            self.work += fragments.len();
-            if self.work > WORK_MAX {
-                return Err(too_much());
-            }
+            self.looks.count(fragments.len())?;
             let best =
                 fragments.iter().min_by_key(|fragment| (std::cmp::Reverse(fragment.interesting), fragment.count));
             let Some(best) = best else {
@@ -386,9 +358,4 @@ struct Fragment {
     /// The number of its words.
     count: usize,
     interesting: usize,
-}
-
-fn too_much() -> Error {
-    let error = Error::invalid("ts_headline has too many words to compare");
-    error.with_hint("look for fewer words, or in a part of the text: left(x, 10000)")
 }

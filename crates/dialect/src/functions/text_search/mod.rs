@@ -3,7 +3,7 @@
 //! - values: [vectors](vector), [queries](query) and [reading](query_text) them, and the [words](words) in the text
 //!   forms of both;
 //! - [matching](matching) the two, ranks by [words](ranking) and by [covers](cover_ranking), and [headlines](headline)
-//!   with their [options](headline_options);
+//!   with their [options](headline_options), both of which look through [excerpts](excerpt);
 //! - documents: their [tokens](tokens), of several [kinds](token_kinds), with [hosts](hosts), [paths](paths) and
 //!   [markup](markup) among them; the [dictionaries](dictionaries) that normalize words; and
 //!   [vectors and queries](documents) made of them;
@@ -17,6 +17,7 @@ mod characters;
 mod cover_ranking;
 mod dictionaries;
 mod documents;
+mod excerpt;
 pub(crate) mod functions;
 mod headline;
 mod headline_options;
