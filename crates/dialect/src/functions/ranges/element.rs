@@ -8,7 +8,7 @@ use crate::text::errors::not_supported;
 use crate::text::time_text::{parse_date, parse_time};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal::{self, fits};
-use atsdb_core::time::{DAY_SECONDS, civil_from_days};
+use atsdb_core::time::{DAY_MICROSECONDS, DAY_SECONDS, civil_from_days};
 use atsdb_core::{Error, TimeUnit};
 use datafusion::arrow::array::{
     ArrayRef, AsArray, Date32Array, Decimal128Array, Int32Array, Int64Array, TimestampMicrosecondArray,
@@ -194,7 +194,16 @@ pub(crate) fn is_element_type(of: RangeType, data_type: &DataType) -> bool {
     }
 }
 
-/// The values of an array of [such a type](is_element_type), or of texts, which are read.
+/// Whether values of a type are bounds of ranges, without a cast. A date is the time at which it begins.
+pub(super) fn is_bound_type(of: RangeType, data_type: &DataType) -> bool {
+    is_element_type(of, data_type) || (is_of_times(of) && *data_type == DataType::Date32)
+}
+
+fn is_of_times(of: RangeType) -> bool {
+    matches!(of, RangeType::Ts | RangeType::Tstz)
+}
+
+/// The values of an array of [such a type](is_bound_type), or of texts, which are read.
 pub(super) fn elements_of(values: &ArrayRef, of: RangeType) -> Result<Vec<Option<Element>>> {
     let counts = || -> Result<Vec<Option<i64>>> {
         Ok(strictly(values, &DataType::Int64)?.as_primitive::<Int64Type>().iter().collect())
@@ -207,6 +216,10 @@ pub(super) fn elements_of(values: &ArrayRef, of: RangeType) -> Result<Vec<Option
         }
         DataType::Timestamp(unit, _) => {
             counts()?.into_iter().map(|count| count.map(|count| Element::of_time(count, *unit))).collect()
+        }
+        DataType::Date32 if is_of_times(of) => {
+            let midnight = |days: i64| Element::of_whole(i128::from(days) * i128::from(DAY_MICROSECONDS));
+            counts()?.into_iter().map(|days| days.map(midnight)).collect()
         }
         data_type if data_type.is_integer() || *data_type == DataType::Date32 => {
             counts()?.into_iter().map(|count| count.map(|count| Element::of_whole(count.into()))).collect()

@@ -4,7 +4,7 @@
 use super::calls::{RangeCall, ResultOfRanges};
 use super::computed::computed;
 use super::conditions::as_comparisons;
-use super::element::{element_type, is_element_type};
+use super::element::{element_type, is_bound_type};
 use super::range_text::{places_of, read};
 use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::type_name;
@@ -97,7 +97,7 @@ impl RangeFunction {
             Some(own) => own != TextType::Range(of),
             None if is_text(field.data_type()) => false,
             None if self.call == RangeCall::Construct && fields.len() > 1 && at < 2 => {
-                !is_element_type(of, field.data_type())
+                !is_bound_type(of, field.data_type())
             }
             None => true,
         };
