@@ -47,10 +47,8 @@ pub fn type_name(field: &Field) -> String {
     match TextType::of(field) {
         Some(TextType::Address(of)) => return of.name().to_owned(),
         Some(TextType::Range(of)) => return of.name().to_owned(),
+        Some(TextType::Search(of)) => return of.name().to_owned(),
         _ => {}
-    }
-    if let Some(of) = TextType::of(field).and_then(|of| of.search()) {
-        return of.name().to_owned();
     }
     match declared_type(field) {
         Some(ColumnType::Uuid) => "uuid".to_owned(),

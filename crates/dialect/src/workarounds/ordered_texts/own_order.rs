@@ -62,8 +62,7 @@ pub(super) fn require_order(of: &TextType) -> Result<()> {
     }
 }
 
-/// The key of a value in the order of its type: the position of a label, or the bytes of an address or
-/// range.
+/// The key of a value in the order of its type: the position of a label, or the bytes of an address or range.
 pub(super) fn order_key(of: &TextType, value: Expr) -> Expr {
     match of {
         TextType::Enum(of) => enum_call(EnumCall::Rank, of).call(vec![value]),

@@ -20,10 +20,9 @@ pub(crate) struct RangeOperands;
 
 impl ExprPlanner for RangeOperands {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        let Some((call, is_swapped)) = call_of(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
         let (of_left, of_right) = (range_type_of(&expr.left, schema), range_type_of(&expr.right, schema));
-        let Some((of, (call, is_swapped))) = of_left.or(of_right).zip(call_of(&expr.op)) else {
-            return Ok(PlannerResult::Original(expr));
-        };
+        let Some(of) = of_left.or(of_right) else { return Ok(PlannerResult::Original(expr)) };
         let RawBinaryExpr { op, left, right } = expr;
         let is_range = |operand: &Expr, own: Option<RangeType>| own == Some(of) || is_untyped(operand);
         let (container, value, of_value) =

@@ -24,6 +24,11 @@ impl ExprPlanner for SearchOperands {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         use BinaryOperator as B;
         use SearchType::{Query, Vector};
+        let is_phrase = matches!(&expr.op, B::Custom(name) if name == PHRASE);
+        let is_known = matches!(expr.op, B::AtAt | B::StringConcat | B::PGOverlap | B::AtArrow | B::ArrowAt);
+        if !is_known && !is_phrase {
+            return Ok(PlannerResult::Original(expr));
+        }
         let of = |operand: &Expr| text_type_of(operand, schema).and_then(|of| of.search());
         let (of_left, of_right) = (of(&expr.left), of(&expr.right));
         let RawBinaryExpr { op, left, right } = expr;
@@ -35,7 +40,6 @@ impl ExprPlanner for SearchOperands {
         }
         let are =
             |of: SearchType| (of_left == Some(of) || is_untyped(&left)) && (of_right == Some(of) || is_untyped(&right));
-        let is_phrase = matches!(&op, B::Custom(name) if name == PHRASE);
         let (call, operands) = match (&op, of_left, of_right) {
             (B::AtAt, Some(Vector), None) if !is_untyped(&right) => {
                 return Err(no_operator("tsvector", "@@", &name_of_type(&right, schema)));
