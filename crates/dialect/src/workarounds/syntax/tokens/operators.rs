@@ -1,5 +1,5 @@
-//! Operators of network addresses, ranges and full-text search, such as `<<=` and `-|-`: each is one operator, which the
-//! tokenizer cuts in pieces.
+//! Operators of network addresses, ranges and full-text search, such as `<<=` and `-|-`: each is one operator, which
+//! the tokenizer cuts in pieces.
 //!
 //! No upstream issue known.
 
