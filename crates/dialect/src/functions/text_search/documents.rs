@@ -1,6 +1,7 @@
 //! Documents and queries from plain text, by a configuration.
 
 use super::dictionaries::Configuration;
+use super::excerpt::Looks;
 use super::matching::matches;
 use super::query::{Joint, Query};
 use super::query_text::{QueryBuilder, WordMarks, of_plain_text, parse_with};
@@ -12,7 +13,7 @@ use std::borrow::Cow;
 /// The number of positions of a word in a document that are kept.
 const POSITIONS_MAX: usize = 255;
 
-/// The size of a query that each word of a text is compared with.
+/// The size of a query that each word of a text is compared with, and that any vector is compared with.
 const COMPARED_NODES_MAX: usize = 64;
 
 /// How a text is read as a query.
@@ -33,12 +34,24 @@ pub(super) fn to_vector(configuration: Configuration, text: &str) -> Result<Vect
     Vector::of(lexemes(configuration.words(text)))
 }
 
+/// Whether a vector matches a query.
+pub(super) fn vector_matches(vector: &Vector, query: &Query) -> Result<bool> {
+    if query.nodes().len() > COMPARED_NODES_MAX {
+        let mut looks = Looks::of("@@");
+        for (_, word) in query.words() {
+            let found = vector.found(&word.word, word.is_prefix);
+            looks.count(found.iter().map(|lexeme| 1 + lexeme.positions.len()).sum())?;
+        }
+    }
+    Ok(matches(query, vector))
+}
+
 /// Whether a text matches a query. Only words of the query are collected, unless it has many.
 pub(super) fn text_matches(configuration: Configuration, text: &str, query: &Query) -> Result<bool> {
     let has_many = query.nodes().len() > COMPARED_NODES_MAX;
     let is_wanted = |found: &str| has_many || query.words().any(|(_, word)| word.finds(found));
     let wanted = configuration.words(text).filter(|(_, word)| is_wanted(word));
-    Ok(matches(query, &Vector::of(lexemes(wanted))?))
+    vector_matches(&Vector::of(lexemes(wanted))?, query)
 }
 
 fn lexemes<'a>(words: impl Iterator<Item = (u16, Cow<'a, str>)>) -> Vec<Lexeme> {
@@ -142,5 +155,16 @@ mod tests {
             let expected = matches(&query, &to_vector(English, text).unwrap());
             assert_eq!(text_matches(English, text, &query).unwrap(), expected, "{words}");
         }
+    }
+
+    #[test]
+    fn long_queries_look_at_a_limited_number_of_positions() {
+        let positions = (1..=250).map(|at| at.to_string()).collect::<Vec<_>>().join(",");
+        let words: Vec<String> = (0..200).map(|number| format!("a{number}:{positions}")).collect();
+        let vector = Vector::parse(&words.join(" ")).unwrap();
+        let query = |count: usize| to_query(Simple, &vec!["a:*"; count].join(" <-> "), QueryStyle::Operators).unwrap();
+        assert!(vector_matches(&vector, &query(33)).unwrap());
+        let error = vector_matches(&vector, &query(1_100)).unwrap_err();
+        assert!(error.message().contains("@@ has too many words to compare"));
     }
 }

@@ -1,9 +1,8 @@
 //! The SQL functions of full-text search. Vectors and queries are texts, which are read where they are arguments.
 
 use super::cover_ranking::rank_by_covers;
-use super::documents::{QueryStyle, text_matches, to_query, to_vector};
+use super::documents::{QueryStyle, text_matches, to_query, to_vector, vector_matches};
 use super::headline::headline;
-use super::matching::matches;
 use super::operands::{Operands, Parameter, unknown_weight};
 use super::query::Joint;
 use super::query_text::distance_of;
@@ -345,7 +344,7 @@ fn computed(call: SearchCall, operands: &Operands) -> Result<SearchAnswer> {
         C::Read(SearchType::Query) => A::Text(operands.query(0)?.text()),
         C::ToVector => A::Text(to_vector(operands.configuration(), text()?).map_err(external)?.text()),
         C::ToQuery(style) => A::Text(to_query(operands.configuration(), text()?, style).map_err(external)?.text()),
-        C::Matches => A::Truth(matches(operands.query(0)?, operands.vector(0)?)),
+        C::Matches => A::Truth(vector_matches(operands.vector(0)?, operands.query(0)?).map_err(external)?),
         C::TextMatches => {
             A::Truth(text_matches(operands.configuration(), text()?, operands.query(0)?).map_err(external)?)
         }
