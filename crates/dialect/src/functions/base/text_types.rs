@@ -1,6 +1,6 @@
-//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, ranges, vectors and queries of
-//! full-text search or labels of an enumerated type for SQL. The metadata of a field marks them, for columns as well as
-//! for results of functions.
+//! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, ranges, vectors and queries
+//! of full-text search or labels of an enumerated type for SQL. The metadata of a field marks them, for columns as well
+//! as for results of functions.
 
 use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
 use atsdb_core::{ColumnType, Enumeration};
