@@ -91,7 +91,7 @@ pub fn parse_step(
     Ok((settled(statement, scope, position)?, spellings))
 }
 
-/// The items of a statement's `WITH` that are executed before it; `None` if none of them changes rows.
+/// The items of a statement's `WITH` that are executed by themselves; `None` if none of them changes rows.
 pub fn items_of_with(
     text: &str,
     position: SourcePosition,

@@ -24,7 +24,6 @@ use super::literals::times::settle_times;
 use super::literals::types_of_text::{bind_operators, types_of_text, unite_rows};
 use super::names::alias_columns::complete_aliases;
 use super::names::outer_names::name_outer_tables;
-use super::names::outer_stars::name_outer_stars;
 use super::names::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::names::stars::name_repeated_columns;
 use super::names::subquery_names::name_subqueries;
@@ -45,6 +44,7 @@ use super::rows::array_queries::collect_rows;
 use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
 use super::rows::names_beside_rows::name_beside_rows;
+use super::rows::outer_stars::name_outer_stars;
 use super::rows::row_texts::write_row_texts;
 use super::rows::rows_from::write_rows_from;
 use super::rows::rows_of_functions::{

@@ -52,10 +52,11 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                         _ => "s",
                     };
                     let expanded = if letters.contains('x') { "x" } else { "" };
-                    let about_case = letters.chars().rev().find(|letter| ABOUT_CASE.contains(letter));
+                    let mut ignores_case = letters.chars().rfind(|letter| ABOUT_CASE.contains(letter)) == Some('i');
                     letters.retain(|letter| match letter {
-                        'x' => false,
-                        'i' | 'c' => letter == 'i' && about_case == Some(letter),
+                        'x' | 'c' => false,
+                        // Rust's regular expressions refuse a flag that is repeated.
+                        'i' => std::mem::take(&mut ignores_case),
                         _ => !ABOUT_LINES.contains(&letter),
                     });
                     if letters.is_empty() && list.args.len() == flags + 1 {

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Array, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, UnaryOperator, Value, ValueWithSpan,
 };
 
-/// Gives the type of a cast the digits that its literals have, and the dimensions. DataFusion does not know `DEC`.
+/// Gives the type of a cast the digits that its literals have, and the dimensions.
 pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::Cast { data_type, expr, .. } if is_array(data_type) => {

@@ -5,7 +5,6 @@ pub(super) mod alias_columns;
 pub(super) mod distinct_name;
 pub(super) mod named_tables;
 pub(super) mod outer_names;
-pub(super) mod outer_stars;
 pub mod output_names;
 pub(super) mod shown_columns;
 pub(crate) mod stars;

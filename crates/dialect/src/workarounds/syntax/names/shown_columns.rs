@@ -42,11 +42,6 @@ impl<'a> ShownColumns<'a> {
         self.of_relations(select, None).iter().any(|column| same_name(column, name))
     }
 
-    /// The known columns of the relation of a SELECT that has this name.
-    pub(crate) fn of_relation_named(&self, select: &Select, name: &Ident) -> Vec<String> {
-        self.of_relations(select, Some(name))
-    }
-
     fn of_query(&self, query: &Query) -> Vec<String> {
         if query.with.is_none() {
             return self.of_body(&query.body);

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
     CastKind, Expr, GroupByExpr, Ident, OrderBy, Query, Select, SelectItem, SetExpr, Statement, Value, ValueWithSpan,
     Visit, VisitMut, VisitorMut,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 /// Gives the groups and the calls of each SELECT distinct names.
@@ -95,32 +95,27 @@ impl GroupCasts {
     }
 }
 
-/// A group or call with a cast that has the same name as another one.
-struct AmbiguousCast {
-    /// The expression in a form in which it can be compared with others.
-    form: String,
-    /// What DataFusion calls it.
-    name: String,
-    /// How often its casts are wrapped. Expressions of one name differ in it.
-    depth: usize,
-}
+/// The forms of groups or calls with casts that have the same name as another one, and how often their casts are
+/// wrapped. Those of one name differ in it.
+type AmbiguousCasts = HashMap<String, usize>;
 
-fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> Vec<AmbiguousCast> {
+fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> AmbiguousCasts {
     if exprs.len() < 2 || !exprs.iter().any(|expr| has_cast(expr)) {
-        return Vec::new();
+        return AmbiguousCasts::new();
     }
-    let named: Vec<(String, String)> =
-        exprs.iter().map(|expr| (form(expr, select), plain_name(&plain(expr, select)))).collect();
-    let mut casts: Vec<AmbiguousCast> = Vec::new();
-    for (expr, (form, name)) in exprs.iter().zip(&named) {
-        let is_ambiguous = named.iter().any(|(other, of)| of == name && other != form);
-        let is_known = casts.iter().any(|cast| cast.form == *form);
-        if has_cast(expr) && is_ambiguous && !is_known {
-            let depth = 1 + casts.iter().filter(|cast| cast.name == *name).count();
-            casts.push(AmbiguousCast { form: form.clone(), name: name.clone(), depth });
+    // By the name that DataFusion gives them, each form and whether it has a cast.
+    let mut by_name: HashMap<String, Vec<(String, bool)>> = HashMap::new();
+    let mut forms = HashSet::new();
+    for expr in exprs {
+        let form = form(expr, select);
+        if forms.insert(form.clone()) {
+            by_name.entry(plain_name(&plain(expr, select))).or_default().push((form, has_cast(expr)));
         }
     }
-    casts
+    let ambiguous = by_name.into_values().filter(|forms| forms.len() > 1);
+    ambiguous
+        .flat_map(|forms| forms.into_iter().filter(|(_, has_cast)| *has_cast).map(|(form, _)| form).zip(1..))
+        .collect()
 }
 
 fn has_cast(expr: &Expr) -> bool {
@@ -207,12 +202,12 @@ fn form(expr: &Expr, select: &Select) -> String {
 }
 
 /// Wraps the casts of these expressions wherever they are in a part of a SELECT.
-fn wrap(part: &mut impl VisitMut, casts: &[AmbiguousCast], select: &Select) {
+fn wrap(part: &mut impl VisitMut, casts: &AmbiguousCasts, select: &Select) {
     let _ = visit_expressions_mut(part, |expr| {
         if has_cast(expr)
-            && let Some(cast) = casts.iter().find(|cast| cast.form == form(expr, select))
+            && let Some(depth) = casts.get(&form(expr, select))
         {
-            wrap_casts(expr, cast.depth);
+            wrap_casts(expr, *depth);
         }
         ControlFlow::<()>::Continue(())
     });

@@ -5,6 +5,7 @@ pub(super) mod array_queries;
 pub(super) mod json_aggregates;
 pub(super) mod json_rows;
 pub(super) mod names_beside_rows;
+pub(super) mod outer_stars;
 mod row_tests;
 pub(super) mod row_texts;
 pub(super) mod rows_from;

@@ -44,7 +44,7 @@ pub(crate) fn write_whole_rows(statement: &mut Statement, tables: &[Table]) -> R
     if visit(&*statement, &mut mentions).is_continue() && !mentions.has_tested_relation() {
         return Ok(());
     }
-    let known = Relations { tables: NamedTables::new(tables), ctes: Vec::new(), is_of_view: false };
+    let known = Relations::of_statement(tables);
     let shows_rows = matches!(statement, Statement::Query(_));
     match visit_mut(statement, &mut WholeRows { known: vec![known], shows_rows }) {
         ControlFlow::Break(error) => Err(error),
@@ -350,7 +350,7 @@ fn members(function: &str, row: &NamedRow, written_as: &str) -> Result<Expr> {
 
 /// The tables, views and common table expressions of a statement.
 #[derive(Clone)]
-struct Relations<'a> {
+pub(super) struct Relations<'a> {
     tables: NamedTables<'a>,
     /// The common table expressions, and their columns if they are known.
     ctes: Vec<(String, Option<Vec<Ident>>)>,
@@ -358,9 +358,13 @@ struct Relations<'a> {
     is_of_view: bool,
 }
 
-impl Relations<'_> {
+impl<'a> Relations<'a> {
+    pub(super) fn of_statement(tables: &'a [Table]) -> Self {
+        Self { tables: NamedTables::new(tables), ctes: Vec::new(), is_of_view: false }
+    }
+
     /// What is known inside of a query.
-    fn inside(&self, query: &Query) -> Self {
+    pub(super) fn inside(&self, query: &Query) -> Self {
         let mut inner = self.clone();
         inner.tables.hide(query);
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
@@ -433,7 +437,8 @@ impl Relations<'_> {
         }
     }
 
-    fn of_relation(&self, factor: &TableFactor) -> Option<Vec<Ident>> {
+    /// The columns of a relation, if all are known.
+    pub(super) fn of_relation(&self, factor: &TableFactor) -> Option<Vec<Ident>> {
         if let Some((_, columns)) = names_of_rows(factor) {
             return Some(columns);
         }

@@ -62,11 +62,11 @@ pub(crate) fn write_brackets(tokens: &mut Vec<TokenWithSpan>) {
 fn follows_type(tokens: &[TokenWithSpan], at: usize) -> bool {
     let Some(mut last) = before(tokens, at) else { return false };
     if tokens[last].token == Token::RParen {
-        let Some(name) =
-            tokens[..last].iter().rposition(|token| token.token == Token::LParen).and_then(|open| before(tokens, open))
-        else {
-            return false;
-        };
+        let is_length =
+            |token: &Token| matches!(token, Token::Number(..) | Token::Comma | Token::Minus | Token::Whitespace(_));
+        let open = tokens[..last].iter().rposition(|token| !is_length(&token.token));
+        let open = open.filter(|open| tokens[*open].token == Token::LParen);
+        let Some(name) = open.and_then(|open| before(tokens, open)) else { return false };
         last = name;
     }
     let is_zone = is_word(&tokens[last], "ZONE") && before(tokens, last).is_some_and(|at| is_word(&tokens[at], "TIME"));
@@ -97,11 +97,13 @@ mod tests {
     fn the_word_behind_a_type_is_one_of_the_type() {
         for (text, expected) in [
             ("x::int array, y", "x::int [], y"),
+            ("(a NUMERIC(3, -2) ARRAY)", "(a NUMERIC(3, -2) [])"),
             ("CAST(x AS varchar(20) ARRAY[4])", "CAST(x AS varchar(20) [])"),
             ("(a NUMERIC(10, 2) ARRAY, b TEXT)", "(a NUMERIC(10, 2) [], b TEXT)"),
             ("a timestamp(3) with time zone array NOT NULL", "a timestamp(3) with time zone [] NOT NULL"),
             ("a double precision ARRAY", "a double precision []"),
             ("SELECT ARRAY[1], array(SELECT 1), max(x) array", "SELECT ARRAY[1], array(SELECT 1), max(x) array"),
+            ("date(x) array, text(1, x) array", "date(x) array, text(1, x) array"),
             ("text = ARRAY[1] OR text ARRAY['a']", "text = ARRAY[1] OR text ARRAY['a']"),
         ] {
             let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap();

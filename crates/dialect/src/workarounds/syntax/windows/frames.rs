@@ -23,8 +23,8 @@ pub(crate) const OF_ONE_ROW: [&str; 3] = ["first_value", "last_value", "nth_valu
 
 /// Computes the bounds of a frame that are sums and products of integers, such as `1 + 1 PRECEDING`, and those with a
 /// cast, such as `'1 day'::interval PRECEDING`, because DataFusion only accepts numbers and intervals. Offsets in rows
-/// and groups must fit a BIGINT: DataFusion panics on larger ones, because it adds them to the number of a row without
-/// a check.
+/// and groups are rounded to integers and must fit a BIGINT: DataFusion panics on larger ones, because it adds them to
+/// the number of a row without a check.
 pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
     let Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) = expr else { return Ok(()) };
     let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
@@ -37,15 +37,14 @@ pub(crate) fn constant_bounds(expr: &mut Expr) -> Result<()> {
             **count = expression(&format!("INTERVAL {text}"))?;
             continue;
         }
-        match computed(count) {
+        match computed(count).or_else(|| rounded(count).filter(|_| !of_values)) {
             Some(value) if value < 0 => {
                 return Err(sql_error("the offset of a window's frame must not be negative"));
             }
             Some(value) => **count = Expr::value(Value::Number(value.to_string(), false)),
             None if is_number(count) && !of_values => {
-                let message = format!("argument of {} must be type bigint, not type numeric", frame.units);
                 let hint = format!("an offset is a whole number from 0 to {}", i64::MAX);
-                return Err(sql_error(message).with_hint(hint));
+                return Err(sql_error("bigint out of range").with_hint(hint));
             }
             None => {}
         }
@@ -67,6 +66,13 @@ fn interval_text(expr: &Expr) -> Option<&ValueWithSpan> {
 
 fn is_number(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }))
+}
+
+/// The integer that is nearest to a number; `None` if a BIGINT cannot hold it.
+fn rounded(expr: &Expr) -> Option<i64> {
+    let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = expr else { return None };
+    let value = digits.parse::<f64>().ok()?.round();
+    (value < i64::MAX as f64).then_some(value as i64)
 }
 
 /// The value of an expression of integers.

@@ -1,12 +1,13 @@
 //! The `*` of a table of an outer query, as in `FROM t, LATERAL (SELECT t.*, u.b FROM u)` and
 //! `EXISTS (SELECT t.* FROM u WHERE ...)`. DataFusion only looks for the table in the FROM of the same SELECT. So the
-//! columns of the table are named instead, if they are known.
+//! columns of the table are named instead, if all of them are known.
 //!
 //! No upstream issue known.
 
-use super::shown_columns::ShownColumns;
+use super::whole_rows::Relations;
 use crate::text::relations::{name_of_relation, relations_of};
 use crate::text::tree_walk::{visit, visit_mut};
+use crate::workarounds::syntax::names::shown_columns::shown_name;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
@@ -18,7 +19,8 @@ use std::ops::ControlFlow;
 /// Names the columns of such tables.
 pub(crate) fn name_outer_stars(statement: &mut Statement, tables: &[Table]) {
     if visit(&*statement, &mut StarSearch).is_break() {
-        let _ = visit_mut(statement, &mut OuterStars { columns: ShownColumns::new(tables), outer: Vec::new() });
+        let _ =
+            visit_mut(statement, &mut OuterStars { known: vec![Relations::of_statement(tables)], outer: Vec::new() });
     }
 }
 
@@ -37,16 +39,23 @@ impl Visitor for StarSearch {
 }
 
 struct OuterStars<'a> {
-    columns: ShownColumns<'a>,
-    /// The SELECTs that the visitor is inside of.
-    outer: Vec<Select>,
+    /// The relations that are known in each query that the visitor is inside of. The first are those of the statement.
+    known: Vec<Relations<'a>>,
+    /// The relations of each SELECT that the visitor is inside of, and their columns if all are known.
+    outer: Vec<Vec<(Ident, Option<Vec<Ident>>)>>,
 }
 
 impl VisitorMut for OuterStars<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        self.columns.hide(query);
+        let inner = self.known.last().map(|outer| outer.inside(query));
+        self.known.extend(inner);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.known.pop();
         ControlFlow::Continue(())
     }
 
@@ -59,7 +68,11 @@ impl VisitorMut for OuterStars<'_> {
             }
         }
         select.projection = items;
-        self.outer.push(select.clone());
+        let known = self.known.last();
+        let relations = relations_of(&select.from)
+            .filter_map(|relation| Some((shown_name(relation)?.clone(), known?.of_relation(relation))))
+            .collect();
+        self.outer.push(relations);
         ControlFlow::Continue(())
     }
 
@@ -70,14 +83,13 @@ impl VisitorMut for OuterStars<'_> {
 }
 
 impl OuterStars<'_> {
-    /// The columns of a relation of the nearest outer query that has it; `None` if they are not known.
+    /// The columns of a relation of the nearest outer query that has it; `None` if not all of them are known.
     fn columns_of(&self, relation: &Ident) -> Option<Vec<SelectItem>> {
-        let mut found = self.outer.iter().rev().map(|outer| self.columns.of_relation_named(outer, relation));
-        let columns = found.find(|columns| !columns.is_empty())?;
-        let item = |column: String| {
-            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(vec![relation.clone(), Ident::new(column)]))
-        };
-        Some(columns.into_iter().map(item).collect())
+        let mut outer = self.outer.iter().rev().flatten();
+        let (_, columns) = outer.find(|(name, _)| same_name(&name.value, &relation.value))?;
+        let item =
+            |column: &Ident| SelectItem::UnnamedExpr(Expr::CompoundIdentifier(vec![relation.clone(), column.clone()]));
+        Some(columns.as_ref()?.iter().map(item).collect())
     }
 }
 
