@@ -123,6 +123,15 @@ fn a_statement_with_many_parts_is_not_too_complex() {
         (format!("SELECT {} {row}", nested(90, "x > 0", |inner| format!("NOT ({inner})"))), "true"),
         (format!("SELECT {} {row}", nested(60, "x", |inner| format!("CAST(CAST({inner} AS INT) AS BIGINT)"))), "1"),
         (nested(10, "SELECT 1", |inner| format!("SELECT ({inner})")), "1"),
+        // Each operand that may fail is computed only where those before it do not decide.
+        (
+            format!(
+                "SELECT {} {row}",
+                nested(30, "9 / x > 1", |inner| format!("(({inner}) AND 9 / y > 1 OR 9 / x > 9)"))
+            ),
+            "true",
+        ),
+        (format!("SELECT {} {row}", list(500, &|item| format!("9 / x > -{item}")).replace(", ", " AND ")), "true"),
     ] {
         assert_eq!(execute(&session, &sql, &[]).unwrap(), [wanted], "{sql:.80}");
     }

@@ -9,7 +9,7 @@
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, disjunction, merge_schema, split_binary, split_binary_owned};
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, lit};
@@ -17,6 +17,10 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 /// Functions that fail for some of the values of their arguments' types.
 const PARTIAL: [&str; 9] = ["ln", "log", "log2", "log10", "sqrt", "power", "to_date", "to_timestamp", "to_number"];
+
+/// The maximum number of guards in a chain, and in an operand that a guard repeats: each level of nesting would double
+/// them.
+const GUARDS_MAX: usize = 32;
 
 /// Runs after conditions have been moved to tables and joins, each for itself, and simplified.
 #[derive(Debug)]
@@ -39,6 +43,9 @@ impl OptimizerRule for GuardedConditions {
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
         plan.dyn_map_expressions(|expr| {
+            if !may_fail(&expr, &schema) {
+                return Ok(Transformed::no(expr));
+            }
             let name = names.save(&expr);
             Ok(guarded(expr, &schema)?.update_data(|expr| name.restore(expr)))
         })
@@ -81,21 +88,23 @@ fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema) -> Result<Transfo
     }
     let (mut is_changed, mut safe, mut partial) = (false, Vec::new(), Vec::new());
     for operand in split_binary_owned(chain, op) {
-        let operand = guarded(operand, schema)?;
-        is_changed |= operand.transformed;
-        if may_fail(&operand.data, schema) {
+        if may_fail(&operand, schema) {
+            let operand = guarded(operand, schema)?;
+            is_changed |= operand.transformed;
             partial.push(operand.data);
         } else {
-            safe.push(operand.data);
+            safe.push(operand);
         }
     }
-    let safe = if op == Operator::Or { disjunction(safe) } else { conjunction(safe) };
+    let beyond = partial.split_off(partial.len().min(GUARDS_MAX));
     let mut later: Option<Expr> = None;
-    for operand in safe.into_iter().chain(partial).rev() {
+    for operand in joined(safe, op).into_iter().chain(partial).chain(joined(beyond, op)).rev() {
         later = Some(match later {
             None => operand,
             // It has other values when it is computed again, or takes long.
-            Some(later) if operand.is_volatile() || has_subquery(&operand) => chained(operand, op, later),
+            Some(later) if operand.is_volatile() || has_subquery(&operand) || has_many_guards(&operand) => {
+                chained(operand, op, later)
+            }
             Some(later) => {
                 is_changed = true;
                 let guard = guard(operand.clone(), op, later);
@@ -108,6 +117,11 @@ fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema) -> Result<Transfo
         Some(chain) => Ok(Transformed::new(chain, is_changed, TreeNodeRecursion::Jump)),
         None => internal_err!("a chain of no conditions"),
     }
+}
+
+/// A chain of these operands; `None` if there are none.
+fn joined(operands: Vec<Expr>, op: Operator) -> Option<Expr> {
+    if op == Operator::Or { disjunction(operands) } else { conjunction(operands) }
 }
 
 fn chained(first: Expr, op: Operator, second: Expr) -> Expr {
@@ -123,7 +137,16 @@ fn guard(first: Expr, op: Operator, later: Expr) -> Expr {
 fn is_guard(expr: &Expr) -> bool {
     let Expr::Case(case) = expr else { return false };
     let [(when, then)] = case.when_then_expr.as_slice() else { return false };
-    case.expr.is_some() && when == then && matches!(**when, Expr::Literal(..))
+    case.expr.is_some() && when == then && matches!(**when, Expr::Literal(ScalarValue::Boolean(Some(_)), _))
+}
+
+fn has_many_guards(expr: &Expr) -> bool {
+    let mut count = 0;
+    let walked = expr.dyn_apply(|part| {
+        count += usize::from(is_guard(part));
+        Ok(if count > GUARDS_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    walked.is_err() || count > GUARDS_MAX
 }
 
 fn has_subquery(expr: &Expr) -> bool {
@@ -139,11 +162,7 @@ fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     let mut fails = false;
     let walked = expr.dyn_apply(|part| {
         fails |= fails_itself(part, schema);
-        Ok(match part {
-            part if is_guard(part) => TreeNodeRecursion::Jump,
-            _ if fails => TreeNodeRecursion::Stop,
-            _ => TreeNodeRecursion::Continue,
-        })
+        Ok(if fails { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
     walked.is_ok() && fails
 }
