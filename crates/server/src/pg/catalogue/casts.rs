@@ -79,7 +79,9 @@ pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result
             _ => date_of(&shown)?,
         },
         "timestamptz" | "timestamp" if matches!(value, Value::Time(_)) => value,
-        "timestamptz" | "timestamp" if let Value::Date(days) = value => Value::Time(days.saturating_mul(DAY_MICROSECONDS)),
+        "timestamptz" | "timestamp" if let Value::Date(days) = value => {
+            Value::Time(days.saturating_mul(DAY_MICROSECONDS))
+        }
         _ => match value {
             value @ (Value::Array(_) | Value::Record(_)) => value,
             _ if known::by_name(name).is_some() => Value::Text(shown),
