@@ -127,11 +127,11 @@ fn a_statement_with_many_parts_is_not_too_complex() {
         (
             format!(
                 "SELECT {} {row}",
-                nested(30, "9 / x > 1", |inner| format!("(({inner}) AND 9 / y > 1 OR 9 / x > 9)"))
+                nested(24, "9 / x > 1", |inner| format!("(({inner}) AND 9 / y > 1 OR 9 / x > 9)"))
             ),
             "true",
         ),
-        (format!("SELECT {} {row}", list(500, &|item| format!("9 / x > -{item}")).replace(", ", " AND ")), "true"),
+        (format!("SELECT {} {row}", list(150, &|item| format!("9 / x > -{item}")).replace(", ", " AND ")), "true"),
     ] {
         assert_eq!(execute(&session, &sql, &[]).unwrap(), [wanted], "{sql:.80}");
     }
