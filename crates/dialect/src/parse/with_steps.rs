@@ -35,6 +35,8 @@ pub struct WithItem {
     pub columns: Vec<String>,
     /// Whether it has rows: it only reads, or has `RETURNING`.
     pub has_rows: bool,
+    /// Whether it is an `UPDATE` or `DELETE`, and not the only one of the statement.
+    pub is_one_of_changes: bool,
     /// Whether it is executed after the main statement, which does not read it.
     pub runs_after: bool,
 }
@@ -54,6 +56,8 @@ pub(super) fn items_to_execute(statement: &Ast) -> Result<Option<Vec<WithItem>>>
     let Some(with) = query.with.as_ref().filter(|with| with.cte_tables.iter().any(changes_rows)) else {
         return Ok(None);
     };
+    let change_count = with.cte_tables.iter().filter(|item| changes_existing(&item.query)).count();
+    let has_several = change_count + usize::from(changes_existing(query)) > 1;
     let mut items = Vec::new();
     for (position, item) in with.cte_tables.iter().enumerate() {
         if matches!(item.query.body.as_ref(), SetExpr::Merge(_)) {
@@ -70,7 +74,8 @@ pub(super) fn items_to_execute(statement: &Ast) -> Result<Option<Vec<WithItem>>>
         if changes_rows(item) || count > 1 {
             let columns = item.alias.columns.iter().map(|column| column.name.value.clone()).collect();
             let name = item.alias.name.value.clone();
-            items.push(WithItem { position, name, columns, has_rows, runs_after: false });
+            let is_one_of_changes = has_several && changes_existing(&item.query);
+            items.push(WithItem { position, name, columns, has_rows, is_one_of_changes, runs_after: false });
         }
     }
     Ok(Some(in_order(items, query, &with.cte_tables)))

@@ -47,7 +47,8 @@ impl Session {
         let outcome = self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let bytes = CollectedBytes::new(self.options.memory_bytes);
-            let touched = TouchedTables::default();
+            let has_several = items.iter().any(|item| item.is_one_of_changes);
+            let touched = TouchedTables { has_several, ..TouchedTables::default() };
             Steps { session: self, statement, parameters, snapshot, bytes, touched }.run(batch, &items)
         })?;
         Ok(Some(match outcome {
@@ -180,6 +181,8 @@ impl StepOutcome {
 /// The tables that the parts so far have changed. A part finds its rows in the state before the statement.
 #[derive(Default)]
 struct TouchedTables {
+    /// Whether the statement has several parts that change existing rows.
+    has_several: bool,
     /// Tables whose rows several parts may change.
     changed: HashMap<TableId, EarlierChanges>,
     /// Tables whose existing rows were changed in another way, which must be the only one.
@@ -203,7 +206,7 @@ impl TouchedTables {
         }
     }
 
-    /// The changes of earlier parts in the table, if there may be any.
+    /// The changes of earlier parts in the table, if other parts may change rows of it.
     fn note_change(&mut self, change: &Change, snapshot: &ReadSnapshot) -> Result<Option<&mut EarlierChanges>> {
         let (table, definition) = (&change.table, &change.table.definition);
         // A table in memory has no chunks: its rows are found in its latest state.
@@ -218,7 +221,8 @@ impl TouchedTables {
         if self.changed_once.contains(&table.id) {
             return Err(changed_twice(table));
         }
-        Ok(Some(self.changed.entry(table.id).or_default()))
+        let earlier = self.changed.entry(table.id).or_default();
+        Ok(self.has_several.then_some(earlier))
     }
 
     fn note_once(&mut self, table: &Table, is_late: bool) -> Result<()> {

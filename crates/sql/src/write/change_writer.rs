@@ -185,8 +185,9 @@ impl<'a> ChangeWriter<'a> {
         'a: 'scope,
     {
         let Some(mut chunk) = self.pending.remove(&position) else { return Ok(()) };
-        // Rows that must wait until others are removed stay until the end.
-        if self.change.kind != ChangeKind::Move || self.change.table.definition.unique.is_empty() {
+        // Rows that must wait until others are removed stay until the end, and so do those that later parts leave out.
+        let waits = self.change.kind == ChangeKind::Move && !self.change.table.definition.unique.is_empty();
+        if !waits && self.earlier.is_none() {
             self.pending_bytes -= chunk.bytes;
         }
         self.interrupt.check()?;

@@ -6,7 +6,7 @@
 
 use super::chunk_change::PartialChange;
 use atsdb_core::{ChunkId, Error, ErrorKind, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The changes of earlier parts in one table, by the chunk of the snapshot.
 #[derive(Debug, Default)]
@@ -16,7 +16,8 @@ pub(crate) struct EarlierChanges {
 
 #[derive(Debug, Default)]
 struct ChangedChunk {
-    rows: HashSet<u32>,
+    /// Whether each row has changed, as far as the last one that has.
+    rows: Vec<bool>,
     changes: Vec<PartialChange>,
     /// Whether the batch has replaced the chunk, by a successor that it can replace again, if there is one.
     is_replaced: bool,
@@ -26,13 +27,17 @@ struct ChangedChunk {
 impl EarlierChanges {
     /// Whether an earlier part has changed a row.
     pub(super) fn have(&self, chunk: ChunkId, row: u32) -> bool {
-        self.chunks.get(&chunk).is_some_and(|changed| changed.rows.contains(&row))
+        self.chunks.get(&chunk).is_some_and(|changed| changed.rows.get(row as usize) == Some(&true))
     }
 
     /// Adds the change of a part, and returns all changes in its chunk, of which it is the last.
     pub(super) fn add(&mut self, chunk: ChunkId, change: PartialChange) -> Vec<PartialChange> {
         let changed = self.chunks.entry(chunk).or_default();
-        changed.rows.extend(change.rows.numbers.iter().flat_map(|numbers| numbers.values().iter().copied()));
+        for row in change.rows.numbers.iter().flat_map(|numbers| numbers.values()) {
+            let row = *row as usize;
+            changed.rows.resize(changed.rows.len().max(row + 1), false);
+            changed.rows[row] = true;
+        }
         changed.changes.push(change);
         changed.changes.clone()
     }

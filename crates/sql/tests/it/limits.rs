@@ -113,6 +113,12 @@ fn a_statement_with_many_parts_is_not_too_complex() {
     let (session, _directory) = session("memory");
     let row = "FROM (VALUES (1, 2)) AS v(x, y)";
     let list = |count: u32, item: &dyn Fn(u32) -> String| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    for sql in [
+        format!("CREATE TABLE wide ({})", list(24, &|item| format!("c{item} TEXT"))),
+        format!("INSERT INTO wide VALUES ({})", list(24, &|item| format!("'{item}'"))),
+    ] {
+        execute(&session, &sql, &[]).unwrap();
+    }
     let case = nested(60, "'last'", |inner| format!("CASE WHEN x > 60 THEN 'first' ELSE {inner} END"));
     for (sql, wanted) in [
         (format!("SELECT x IN ({}) {row}", list(100_000, &|item| item.to_string())), "true"),
@@ -123,6 +129,22 @@ fn a_statement_with_many_parts_is_not_too_complex() {
         (format!("SELECT {} {row}", nested(90, "x > 0", |inner| format!("NOT ({inner})"))), "true"),
         (format!("SELECT {} {row}", nested(60, "x", |inner| format!("CAST(CAST({inner} AS INT) AS BIGINT)"))), "1"),
         (nested(10, "SELECT 1", |inner| format!("SELECT ({inner})")), "1"),
+        // Each operand that may fail is computed only where those before it do not decide.
+        (
+            format!(
+                "SELECT {} {row}",
+                nested(24, "9 / x > 1", |inner| format!("(({inner}) AND 9 / y > 1 OR 9 / x > 9)"))
+            ),
+            "true",
+        ),
+        (format!("SELECT {} {row}", list(150, &|item| format!("9 / x > -{item}")).replace(", ", " AND ")), "true"),
+        (
+            format!(
+                "SELECT count(*) FROM wide WHERE {}",
+                list(24, &|item| format!("c{item}::int >= {item}")).replace(", ", " AND ")
+            ),
+            "1",
+        ),
     ] {
         assert_eq!(execute(&session, &sql, &[]).unwrap(), [wanted], "{sql:.80}");
     }

@@ -11,6 +11,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::logical_plan::{Distinct, Extension};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The functions whose result depends on the order of rows.
@@ -83,13 +84,12 @@ fn leaf(step: &LogicalPlan) -> Option<LeafIdentity> {
 
 /// Whether a plan has copies of a step. After the rule has run, there is nothing left to do.
 fn has_copies(plan: &LogicalPlan) -> Result<bool> {
-    let mut leaves: Vec<LeafIdentity> = Vec::new();
+    let mut leaves: HashSet<LeafIdentity> = HashSet::new();
     let (mut is_repeated, mut is_done) = (false, false);
     plan.dyn_apply_with_subqueries(|step| {
         is_done |= shared_rows(step).is_some();
         if !is_repeated && let Some(leaf) = leaf(step) {
-            is_repeated = leaves.contains(&leaf);
-            leaves.push(leaf);
+            is_repeated = !leaves.insert(leaf);
         }
         Ok(TreeNodeRecursion::Continue)
     })?;

@@ -2,14 +2,15 @@
 //! it do not decide. DataFusion 55.2 computes it for all rows unless those before it leave few, and makes such chains
 //! itself, of a `CASE` of conditions.
 //!
-//! `p AND q` becomes `p AND CASE p WHEN FALSE THEN FALSE ELSE q END`. DataFusion simplifies no `CASE` of this form.
+//! `p AND q AND r` becomes `p AND CASE FALSE WHEN p THEN FALSE WHEN q THEN FALSE ELSE q AND r END`. DataFusion simplifies
+//! no `CASE` of this form, and computes each of its operands only for rows for which those before it do not decide.
 //!
 //! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
 
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result, internal_err};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, disjunction, merge_schema, split_binary, split_binary_owned};
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, lit};
@@ -17,6 +18,10 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
 /// Functions that fail for some of the values of their arguments' types.
 const PARTIAL: [&str; 9] = ["ln", "log", "log2", "log10", "sqrt", "power", "to_date", "to_timestamp", "to_number"];
+
+/// How deep guards are within others. Each level repeats the operands of the next one, and DataFusion repeats the work
+/// of planning a `CASE` at each level.
+const LEVELS_MAX: usize = 4;
 
 /// Runs after conditions have been moved to tables and joins, each for itself, and simplified.
 #[derive(Debug)]
@@ -39,8 +44,11 @@ impl OptimizerRule for GuardedConditions {
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
         plan.dyn_map_expressions(|expr| {
+            if !may_fail(&expr, &schema) {
+                return Ok(Transformed::no(expr));
+            }
             let name = names.save(&expr);
-            Ok(guarded(expr, &schema)?.update_data(|expr| name.restore(expr)))
+            Ok(guarded(expr, &schema, 0)?.update_data(|expr| name.restore(expr)))
         })
     }
 }
@@ -62,11 +70,11 @@ fn is_logical(op: Operator) -> bool {
 }
 
 /// An expression in which each operand of `AND` and `OR` that may fail is guarded by the others.
-fn guarded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn guarded(expr: Expr, schema: &DFSchema, level: usize) -> Result<Transformed<Expr>> {
     expr.dyn_transform_down(|expr| match &expr {
         Expr::BinaryExpr(binary) if is_logical(binary.op) => {
             let op = binary.op;
-            guarded_chain(expr, op, schema)
+            guarded_chain(expr, op, schema, level)
         }
         // The rule runs several times.
         part if is_guard(part) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
@@ -75,55 +83,62 @@ fn guarded(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
 }
 
 /// The same for a chain of one operator. Operands that cannot fail come first: DataFusion has changed their order, too.
-fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    if split_binary(&chain, op).into_iter().any(is_guard) {
+fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, level: usize) -> Result<Transformed<Expr>> {
+    if level == LEVELS_MAX || split_binary(&chain, op).into_iter().any(is_guard) {
         return Ok(Transformed::new(chain, false, TreeNodeRecursion::Jump));
     }
-    let (mut is_changed, mut safe, mut partial) = (false, Vec::new(), Vec::new());
+    let (mut is_changed, mut first, mut later) = (false, Vec::new(), Vec::new());
     for operand in split_binary_owned(chain, op) {
-        let operand = guarded(operand, schema)?;
-        is_changed |= operand.transformed;
-        if may_fail(&operand.data, schema) {
-            partial.push(operand.data);
+        if may_fail(&operand, schema) {
+            let operand = guarded(operand, schema, level + 1)?;
+            is_changed |= operand.transformed;
+            later.push(operand.data);
         } else {
-            safe.push(operand.data);
+            first.push(operand);
         }
     }
-    let safe = if op == Operator::Or { disjunction(safe) } else { conjunction(safe) };
-    let mut later: Option<Expr> = None;
-    for operand in safe.into_iter().chain(partial).rev() {
-        later = Some(match later {
-            None => operand,
-            // It has other values when it is computed again, or takes long.
-            Some(later) if operand.is_volatile() || has_subquery(&operand) => chained(operand, op, later),
-            Some(later) => {
-                is_changed = true;
-                let guard = guard(operand.clone(), op, later);
-                chained(operand, op, guard)
-            }
-        });
+    if first.is_empty() {
+        first.push(later.remove(0));
     }
-    match later {
-        // The operands have been visited.
-        Some(chain) => Ok(Transformed::new(chain, is_changed, TreeNodeRecursion::Jump)),
-        None => internal_err!("a chain of no conditions"),
+    let mut deciding: Vec<Expr> =
+        joined(first.iter().filter(|operand| may_repeat(operand)).cloned(), op).into_iter().collect();
+    let before_last = later.iter().take(later.len().saturating_sub(1));
+    deciding.extend(before_last.filter(|operand| may_repeat(operand)).cloned());
+    // The operands have been visited.
+    let visited = |chain, is_changed| Ok(Transformed::new(chain, is_changed, TreeNodeRecursion::Jump));
+    match (joined(first, op), joined(later, op)) {
+        (Some(first), Some(later)) if deciding.is_empty() => visited(chained(first, op, later), is_changed),
+        (Some(first), Some(later)) => visited(chained(first, op, guard(deciding, op, later)), true),
+        (Some(first), None) => visited(first, is_changed),
+        (None, _) => internal_err!("a chain of no conditions"),
     }
+}
+
+/// Whether an operand may be computed once more: it has the same value then, and does not take long.
+fn may_repeat(operand: &Expr) -> bool {
+    !operand.is_volatile() && !has_subquery(operand)
+}
+
+/// A chain of these operands; `None` if there are none.
+fn joined(operands: impl IntoIterator<Item = Expr>, op: Operator) -> Option<Expr> {
+    if op == Operator::Or { disjunction(operands) } else { conjunction(operands) }
 }
 
 fn chained(first: Expr, op: Operator, second: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(first), op, Box::new(second)))
 }
 
-/// `CASE first WHEN FALSE THEN FALSE ELSE later END` for `AND`, and the same with `TRUE` for `OR`.
-fn guard(first: Expr, op: Operator, later: Expr) -> Expr {
-    let decides = || Box::new(lit(op == Operator::Or));
-    Expr::Case(Case::new(Some(Box::new(first)), vec![(decides(), decides())], Some(Box::new(later))))
+/// `CASE FALSE WHEN p THEN FALSE WHEN q THEN FALSE ELSE later END` for `AND`, and the same with `TRUE` for `OR`.
+fn guard(deciding: Vec<Expr>, op: Operator, later: Expr) -> Expr {
+    let decision = || Box::new(lit(op == Operator::Or));
+    let branches = deciding.into_iter().map(|operand| (Box::new(operand), decision())).collect();
+    Expr::Case(Case::new(Some(decision()), branches, Some(Box::new(later))))
 }
 
 fn is_guard(expr: &Expr) -> bool {
-    let Expr::Case(case) = expr else { return false };
-    let [(when, then)] = case.when_then_expr.as_slice() else { return false };
-    case.expr.is_some() && when == then && matches!(**when, Expr::Literal(..))
+    let Expr::Case(Case { expr: Some(decision), when_then_expr, .. }) = expr else { return false };
+    matches!(**decision, Expr::Literal(ScalarValue::Boolean(Some(_)), _))
+        && when_then_expr.iter().all(|(_, then)| then == decision)
 }
 
 fn has_subquery(expr: &Expr) -> bool {
@@ -139,11 +154,7 @@ fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     let mut fails = false;
     let walked = expr.dyn_apply(|part| {
         fails |= fails_itself(part, schema);
-        Ok(match part {
-            part if is_guard(part) => TreeNodeRecursion::Jump,
-            _ if fails => TreeNodeRecursion::Stop,
-            _ => TreeNodeRecursion::Continue,
-        })
+        Ok(if fails { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
     walked.is_ok() && fails
 }

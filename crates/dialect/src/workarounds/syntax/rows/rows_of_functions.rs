@@ -34,7 +34,6 @@ use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
 const SERIES: &str = "generate_series";
-
 const UNNEST: &str = "unnest";
 
 /// The name of the rows that are numbered.
