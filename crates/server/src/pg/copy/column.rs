@@ -270,7 +270,8 @@ mod tests {
         push_text(&mut values, ColumnType::Float64, b"-nan").unwrap();
         push_binary(&mut values, ColumnType::Float64, &(-f64::NAN).to_be_bytes()).unwrap();
         let floats = values.finish();
-        let bits: Vec<u64> = floats.as_primitive::<Float64Type>().values().iter().map(|float| float.to_bits()).collect();
+        let bits: Vec<u64> =
+            floats.as_primitive::<Float64Type>().values().iter().map(|float| float.to_bits()).collect();
         assert_eq!(bits, [f64::NAN.to_bits(); 2]);
     }
 }
