@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_nan() {
+    fn nan_has_no_sign() {
         let nan = ScalarValue::Float64(Some(f64::NAN));
         assert_eq!(parameter(known::FLOAT8, Format::Text, Some(b"-NaN")).unwrap(), nan);
         assert_eq!(parameter(known::FLOAT8, Format::Binary, Some(&(-f64::NAN).to_be_bytes())).unwrap(), nan);
