@@ -1,7 +1,7 @@
 //! `row_bound(count, 'LIMIT')`: a number of rows that is computed, as in `LIMIT (SELECT 1)`. It must not be negative.
 
 use crate::functions::base::plain::Plain;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{Expr, ScalarUDF, lit};
