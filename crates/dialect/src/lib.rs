@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `parse` | from a statement's text to its syntax tree |
 //! | `workarounds` | code that exists only because DataFusion answers wrongly or has a limit |
-//! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps, first rows of partitions |
+//! | `operators` | steps of a plan that DataFusion lacks: joining by time, filling gaps, sharing rows, first rows |
 //! | `functions` | SQL functions that DataFusion lacks, or computes differently |
 //! | `text` | scripts, identifiers, parameters, literals, errors |
 //!

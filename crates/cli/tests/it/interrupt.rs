@@ -38,7 +38,7 @@ fn listens(child: &mut Child, wanted: u64) {
     }
 }
 
-/// Waits until the process has used a tenth of a second of processor time, so that its query runs, or has ended.
+/// Waits until the process has used another tenth of a second of processor time, so that its query runs, or has ended.
 fn computes(child: &mut Child) {
     let started = Instant::now();
     let ticks = |child: &Child| -> u64 {
@@ -47,8 +47,27 @@ fn computes(child: &mut Child) {
         let (_, fields) = stat.rsplit_once(')').unwrap();
         fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
     };
-    while child.try_wait().expect("a child").is_none() && ticks(child) < 10 {
+    let before = ticks(child);
+    while child.try_wait().expect("a child").is_none() && ticks(child) < before + 10 {
         assert!(started.elapsed() < DEADLINE, "the process computes nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until all threads of the process wait for something other than a disk, or it has ended.
+fn waits(child: &mut Child) {
+    let started = Instant::now();
+    let tasks = format!("/proc/{}/task", child.id());
+    // A thread may end meanwhile. Its state is the letter behind the name of the program, which may have brackets.
+    let is_asleep = |stat: &str| stat.rsplit_once(") ").is_some_and(|(_, fields)| fields.starts_with('S'));
+    let are_asleep = || {
+        let threads = std::fs::read_dir(&tasks).unwrap().flatten();
+        threads
+            .filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok())
+            .all(|stat| is_asleep(&stat))
+    };
+    while child.try_wait().expect("a child").is_none() && !are_asleep() {
+        assert!(started.elapsed() < DEADLINE, "the process does not wait");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -135,7 +154,7 @@ fn ignored_signals_stay_ignored_and_others_end_the_program() {
         listens(&mut child, listened);
         assert_eq!(signals("SigIgn", &child), (HUP | INT | TERM) & !listened);
         ignored.split(',').for_each(|name| signal(&format!("-{name}"), &child));
-        std::thread::sleep(Duration::from_millis(100));
+        computes(&mut child);
         assert!(child.try_wait().unwrap().is_none(), "ended by {ignored}");
         signal(ends_it, &child);
         assert_eq!(ends(&mut child), 130, "{ends_it}");
@@ -199,7 +218,7 @@ fn an_import_that_waits_for_stdin_is_interrupted() {
         assert!(child.try_wait().unwrap().is_none() && started.elapsed() < DEADLINE, "there is no store");
         std::thread::sleep(Duration::from_millis(5));
     }
-    std::thread::sleep(Duration::from_millis(100));
+    waits(&mut child);
     signal("-INT", &child);
     assert_eq!(ends(&mut child), 130);
     let mut stderr = String::new();

@@ -172,6 +172,11 @@ pub fn leading_words(text: &str, count: usize) -> Vec<String> {
     Words::new(text).map_while(name).take(count).collect()
 }
 
+/// Whether a character beyond ASCII may be in a name without quotes. As in PostgreSQL, each one may but blanks.
+pub fn is_of_names(character: char) -> bool {
+    !character.is_ascii() && !character.is_whitespace()
+}
+
 /// The length of the tag with which a text in dollar quotes begins: `$$` or `$name$`.
 fn dollar_quote(text: &str) -> Option<usize> {
     let tag = text.strip_prefix('$')?;
@@ -222,8 +227,10 @@ impl Iterator for Words<'_> {
                 self.at += length;
                 Word::Number(rest[..length].to_owned())
             }
-            letter if letter.is_alphabetic() || letter == '_' => {
-                let length = length_of(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
+            letter if letter.is_ascii_alphabetic() || letter == '_' || is_of_names(letter) => {
+                let length = length_of(|letter| {
+                    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$') || is_of_names(letter)
+                });
                 self.at += length;
                 Word::Name(rest[..length].to_lowercase())
             }
@@ -238,6 +245,12 @@ impl Iterator for Words<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_character_beyond_ascii_may_be_in_a_name() {
+        let words: Vec<Word> = Words::new("Größe_1 → °C$€\u{a0}x²").collect();
+        assert_eq!(words, ["größe_1", "→", "°c$€", "x²"].map(|name| Word::Name(name.into())));
+    }
 
     #[test]
     fn words_are_found_between_comments() {

@@ -184,12 +184,13 @@ fn is_exponent(bytes: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }
 
+/// A word for a float. NaN has no sign, as in SQL, where there is one NaN.
 fn special(negative: bool, word: &[u8]) -> Option<f64> {
-    let sign = if negative { -1.0 } else { 1.0 };
     if word.eq_ignore_ascii_case(b"nan") {
-        return Some(f64::NAN.copysign(sign));
+        return Some(f64::NAN);
     }
-    (word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"infinity")).then_some(f64::INFINITY * sign)
+    let infinity = if negative { f64::NEG_INFINITY } else { f64::INFINITY };
+    (word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"infinity")).then_some(infinity)
 }
 
 /// A floating point number as numbers are usually written: no leading zeros.
@@ -261,6 +262,10 @@ mod tests {
         }
         assert_eq!(any_f64(b"-0").map(f64::to_bits), Some((-0.0_f64).to_bits()));
         assert_eq!(any_f64(b"+5.2"), Some(5.2));
+        assert_eq!((any_f64(b"-inf"), any_f64(b"+Infinity")), (Some(f64::NEG_INFINITY), Some(f64::INFINITY)));
+        for text in ["NaN", "-nan", "+NaN"] {
+            assert_eq!(any_f64(text.as_bytes()).map(f64::to_bits), Some(f64::NAN.to_bits()), "{text}");
+        }
         for text in ["1e400", "-1e400", "1e-400", "0.0001e-400", "-123e999999999"] {
             assert_eq!((any_f64(text.as_bytes()), is_number(text.as_bytes())), (None, true), "{text}");
         }

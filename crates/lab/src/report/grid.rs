@@ -1,4 +1,4 @@
-//! Figures in rows and columns of text, and formatting factors and counts.
+//! Figures in rows and columns of text, and formatting factors.
 
 use std::fmt::Write;
 
@@ -47,28 +47,5 @@ pub(crate) fn factor(value: f64) -> String {
         value if value >= 10.0 => format!("{value:.1} x"),
         value if value < 0.1 => format!("{value:.4} x"),
         value => format!("{value:.2} x"),
-    }
-}
-
-/// A count in groups of three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        assert_eq!([0, 999, 1_000, 2_000_000].map(grouped), ["0", "999", "1,000", "2,000,000"]);
     }
 }

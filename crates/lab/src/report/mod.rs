@@ -10,7 +10,6 @@ mod terminal;
 
 pub use advice::{Advice, Winner};
 pub use comparison::{ComparedFigure, Verdict};
-pub(crate) use grid::grouped;
 pub use results::{
     BrokenRun, ContestantReport, MeasureReport, MeasureResult, REPORT_FORMAT, Report, Settings, WorkloadReport,
 };

@@ -1,8 +1,9 @@
 //! A report for the terminal: a table for each workload, contestants side by side.
 
 use crate::measure::Unit;
-use crate::report::grid::{Grid, OURS, factor, grouped};
+use crate::report::grid::{Grid, OURS, factor};
 use crate::report::results::{ContestantReport, MeasureResult, Report, Settings, WorkloadReport};
+use atsdb::size::format_count;
 
 /// The reason why some contestants have no figure.
 struct ReasonNote {
@@ -40,7 +41,7 @@ impl Report {
             let title = format!(
                 "\n{}: {} rows, seed {seed}, durability {durability}, {} settings, {}",
                 workload.name,
-                grouped(workload.rows),
+                format_count(workload.rows),
                 tuning.name(),
                 if *repeat == 1 { "one run".to_owned() } else { format!("median of {repeat} runs") }
             );

@@ -1,10 +1,10 @@
 //! Workloads and contestants by name.
 
 use crate::contestant::Contestant;
-use crate::report::grouped;
 use crate::server::ServerUrls;
 use crate::workload::Workload;
 use crate::{contestants, workloads};
+use atsdb::size::format_count;
 use atsdb::{Error, Result};
 
 /// Something that can be named in [`RunOptions`](crate::RunOptions).
@@ -26,7 +26,7 @@ pub fn list(urls: &ServerUrls) -> Vec<Listing> {
         kind: "workload",
         name: workload.name(),
         summary: workload.summary(),
-        presence: Ok(match (grouped(workload.rows_default()), grouped(workload.rows_published())) {
+        presence: Ok(match (format_count(workload.rows_default()), format_count(workload.rows_published())) {
             (usual, full) if usual == full => format!("{usual} rows"),
             (usual, full) => format!("{usual} rows; --full: {full}"),
         }),

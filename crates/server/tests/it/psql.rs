@@ -272,8 +272,8 @@ fn transactions_have_their_states() {
 fn commands_answer_with_the_tags_of_postgresql() {
     check(
         "\\set QUIET off\nCREATE TABLE made (id INT);\nINSERT INTO made VALUES (1), (2);\nTRUNCATE made;\n\
-         DROP TABLE made;\n",
-        "CREATE TABLE\nINSERT 0 2\nTRUNCATE TABLE\nDROP TABLE",
+         DROP TABLE made;\nBEGIN;\nCOMMIT;\nSTART TRANSACTION READ ONLY;\nEND;\n",
+        "CREATE TABLE\nINSERT 0 2\nTRUNCATE TABLE\nDROP TABLE\nBEGIN\nCOMMIT\nSTART TRANSACTION\nCOMMIT",
     );
 }
 

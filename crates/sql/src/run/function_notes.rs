@@ -11,11 +11,12 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 78] = [
+pub(super) const INTERNAL: [&str; 80] = [
     "as_instant",
     "asof_match",
     "cidr_of",
     "cut_elements",
+    "cut_name",
     "date_part_of_rows",
     "declared_json",
     "declared_json_list",
@@ -70,6 +71,7 @@ pub(super) const INTERNAL: [&str; 78] = [
     "regexp_all_matches",
     "regexp_pattern",
     "round_time",
+    "row_bound",
     "row_text",
     "timezone_as_of",
     "timezone_of_instant",

@@ -1,7 +1,9 @@
-//! Functions of numbers: [`arithmetic`], angles in [`degrees`], [`sizes`] in bytes, and [`trunc`].
+//! Functions of numbers: [`arithmetic`], angles in [`degrees`], [`sizes`] in bytes, [`trunc`], and numbers of rows in
+//! `LIMIT` and `OFFSET` ([`row_bounds`]).
 
 mod arithmetic;
 mod degrees;
+pub(crate) mod row_bounds;
 pub mod sizes;
 mod trunc;
 
@@ -11,5 +13,6 @@ pub(super) fn register(context: &SessionContext) {
     for function in arithmetic::functions().into_iter().chain(degrees::functions()).chain(sizes::functions()) {
         context.register_udf(function);
     }
+    context.register_udf(row_bounds::function());
     trunc::register(context);
 }

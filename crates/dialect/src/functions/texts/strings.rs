@@ -16,10 +16,14 @@ use std::sync::Arc;
 /// The maximum width of a value in `format`.
 const WIDTH_MAX: usize = 1 << 20;
 
+/// The maximum length of a `name`.
+const NAME_BYTES_MAX: usize = 63;
+
 pub(super) fn functions() -> Vec<ScalarUDF> {
     const TEXT: DataType = DataType::Utf8;
     const BYTES: DataType = DataType::Binary;
     vec![
+        Plain::new("cut_name", &[&[TEXT]], TEXT, cut_name).udf(),
         Plain::new("like_escape", &[&[TEXT, TEXT]], TEXT, like_escape).udf(),
         Plain::new("like_open_end", &[&[DataType::Boolean]], DataType::Boolean, open_end).udf(),
         Plain::new("md5", &[&[TEXT], &[BYTES]], TEXT, md5_text).udf(),
@@ -42,6 +46,13 @@ fn like_escape(args: &[ArrayRef]) -> Result<ArrayRef> {
         None => Ok(None),
     });
     Ok(Arc::new(escaped.collect::<Result<StringArray>>()?))
+}
+
+/// Texts as values of the type `name`: their beginnings, of whole characters.
+fn cut_name(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = args[0].as_string::<i32>().iter();
+    let cut = |text: &str| text[..text.floor_char_boundary(NAME_BYTES_MAX)].to_owned();
+    Ok(Arc::new(texts.map(|text| text.map(cut)).collect::<StringArray>()))
 }
 
 fn quote_ident(args: &[ArrayRef]) -> Result<ArrayRef> {

@@ -5,6 +5,7 @@
 use super::outer_columns::{
     Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
 };
+use crate::functions::numbers::row_bounds::row_bound;
 use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -306,17 +307,18 @@ impl<'a> Domain<'a> {
                 None => is_after,
             });
         }
-        let bound =
-            |expr: &Expr| -> Result<Expr> { Ok(cast(self.replaced(expr.clone(), values, inputs)?, DataType::Int64)) };
+        let bound = |expr: &Expr, clause: &str| -> Result<Expr> {
+            Ok(row_bound(cast(self.replaced(expr.clone(), values, inputs)?, DataType::Int64), clause))
+        };
         // NULL means no bound.
         let skipped = match &limit.skip {
-            Some(skip) => coalesce(vec![bound(skip)?, lit(0_i64)]),
+            Some(skip) => coalesce(vec![bound(skip, "OFFSET")?, lit(0_i64)]),
             None => lit(0_i64),
         };
         let number = binary_expr(cast(row, DataType::Int64), Operator::Minus, skipped);
         let is_after = number.clone().gt(lit(0_i64));
         Ok(match &limit.fetch {
-            Some(fetch) => and(is_after, coalesce(vec![number.lt_eq(bound(fetch)?), lit(true)])),
+            Some(fetch) => and(is_after, coalesce(vec![number.lt_eq(bound(fetch, "LIMIT")?), lit(true)])),
             None => is_after,
         })
     }

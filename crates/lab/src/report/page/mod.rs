@@ -6,9 +6,10 @@ mod lists;
 mod plot;
 
 use crate::report::comparison::Verdict;
-use crate::report::grid::{factor, grouped};
+use crate::report::grid::factor;
 use crate::report::page::lists::list;
 use crate::report::results::{ContestantReport, MeasureReport, Report, WorkloadReport};
+use atsdb::size::format_count;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -82,7 +83,7 @@ impl Report {
         html! {
             "\n" section id=(workload.name) {
                 h2 { (workload.name) }
-                p.sub { (workload.summary) ". " (grouped(workload.rows)) " rows." }
+                p.sub { (workload.summary) ". " (format_count(workload.rows)) " rows." }
                 (list("notes", &workload.notes))
                 (list("published", &workload.sources()))
                 div.plots {

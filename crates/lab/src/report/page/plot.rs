@@ -2,10 +2,11 @@
 //! makes bars shorter and not letters smaller. Colours are the style's.
 
 use crate::measure::{CurvePoint, Unit};
-use crate::report::grid::{OURS, grouped};
+use crate::report::grid::OURS;
 use crate::report::page::lists::list;
 use crate::report::results::{MeasureReport, MeasureResult};
 use crate::workload::Fact;
+use atsdb::size::format_count;
 use maud::{Markup, html};
 
 /// Colours of lines; further lines are dashed.
@@ -177,7 +178,7 @@ pub(super) fn curves(measure: &MeasureReport) -> Markup {
             text x="2" y="9" { (measure.unit.format(most)) }
             text x="2" y="84" { (measure.unit.format(most / 2.0)) }
             text x="0" y="180" { "0 rows" }
-            text x="100%" y="180" text-anchor="end" { (grouped(rows)) " rows there" }
+            text x="100%" y="180" text-anchor="end" { (format_count(rows)) " rows there" }
         }
         div.legend {
             @for (position, (contestant, _)) in curves.iter().enumerate() {

@@ -61,7 +61,10 @@ impl Connection {
     /// Executes BEGIN, COMMIT, ROLLBACK and similar commands, and returns the command's tag.
     pub(super) fn bracket(&mut self, kind: &StatementKind, text: &str) -> Result<String, Failure> {
         let tag = match kind {
-            StatementKind::Begin { read_only } => return self.begin(*read_only),
+            StatementKind::Begin { read_only, tag } => {
+                self.begin(*read_only)?;
+                *tag
+            }
             StatementKind::Commit { is_chained: true } => {
                 return self.end_and_begin("COMMIT AND CHAIN", &StatementKind::Commit { is_chained: false }, text);
             }
@@ -143,7 +146,7 @@ impl Connection {
         Ok("LOCK TABLE".to_owned())
     }
 
-    fn begin(&mut self, read_only: Option<bool>) -> Result<String, Failure> {
+    fn begin(&mut self, read_only: Option<bool>) -> Result<(), Failure> {
         match self.block {
             Block::None => drop(self.session.execute("BEGIN")?),
             Block::Implicit => {}
@@ -154,7 +157,7 @@ impl Connection {
         if let Some(read_only) = read_only {
             self.set_transaction_read_only(read_only)?;
         }
-        Ok("BEGIN".to_owned())
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<String, Failure> {

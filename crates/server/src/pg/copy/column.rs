@@ -5,6 +5,7 @@ use crate::pg::error::PgError;
 use crate::pg::types::array_elements::{array_elements, malformed_array};
 use crate::pg::types::bytea::bytea;
 use crate::pg::types::calendar::{days_since_1970, microseconds_since_1970};
+use crate::pg::types::floats::{float32, float64};
 use crate::pg::types::{input, known, numeric};
 use arrow::array::ArrayRef;
 use arrow::datatypes::IntervalMonthDayNano;
@@ -133,8 +134,8 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
         ColumnValues::UInt16(builder) => number!(builder),
         ColumnValues::UInt32(builder) => number!(builder),
         ColumnValues::UInt64(builder) => number!(builder),
-        ColumnValues::Float32(builder) => builder.append_value(float(type_id, text)?),
-        ColumnValues::Float64(builder) => builder.append_value(float(type_id, text)?),
+        ColumnValues::Float32(builder) => builder.append_value(float32(float(type_id, text)?)),
+        ColumnValues::Float64(builder) => builder.append_value(float64(float(type_id, text)?)),
         ColumnValues::Text(builder) => builder.append_value(checked),
         ColumnValues::Binary(builder) => builder.append_value(bytea(text).ok_or_else(invalid)?),
         ColumnValues::Timestamp(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
@@ -201,11 +202,11 @@ fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8])
             builder.append_value(digits.parse().map_err(|_| does_not_fit(&digits))?);
         }
         V::Float32(builder) => match bytes.try_into() {
-            Ok(bits) => builder.append_value(f32::from_be_bytes(bits)),
+            Ok(bits) => builder.append_value(float32(f32::from_be_bytes(bits))),
             Err(_) => return Err(wrong()),
         },
         V::Float64(builder) => match bytes.try_into() {
-            Ok(bits) => builder.append_value(f64::from_be_bytes(bits)),
+            Ok(bits) => builder.append_value(float64(f64::from_be_bytes(bits))),
             Err(_) => return Err(wrong()),
         },
         V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_) => return Err(wrong()),
@@ -254,5 +255,23 @@ fn integer(bytes: &[u8]) -> Option<i64> {
         4 => Some(i32::from_be_bytes(bytes.try_into().ok()?).into()),
         8 => Some(i64::from_be_bytes(bytes.try_into().ok()?)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::AsArray;
+    use arrow::datatypes::Float64Type;
+
+    #[test]
+    fn nan_has_no_sign() {
+        let mut values = ColumnValues::new(ColumnType::Float64);
+        push_text(&mut values, ColumnType::Float64, b"-nan").unwrap();
+        push_binary(&mut values, ColumnType::Float64, &(-f64::NAN).to_be_bytes()).unwrap();
+        let floats = values.finish();
+        let bits: Vec<u64> =
+            floats.as_primitive::<Float64Type>().values().iter().map(|float| float.to_bits()).collect();
+        assert_eq!(bits, [f64::NAN.to_bits(); 2]);
     }
 }

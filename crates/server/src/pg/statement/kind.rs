@@ -15,6 +15,8 @@ pub(in crate::pg) enum StatementKind {
     /// Begins a transaction that is read-only, read-write, or as the session's settings say.
     Begin {
         read_only: Option<bool>,
+        /// The command's tag.
+        tag: &'static str,
     },
     /// `AND CHAIN` begins the next transaction at once.
     Commit {
@@ -88,8 +90,10 @@ impl StatementKind {
         let Some(Word::Name(first)) = words.next() else { return Ok(Self::Query) };
         Ok(match first.as_str() {
             "select" | "with" if is_select_into(text) => Self::Other,
-            "begin" => Self::Begin { read_only: read_only(words) },
-            "start" if words.accept("transaction") => Self::Begin { read_only: read_only(words) },
+            "begin" => Self::Begin { read_only: read_only(words), tag: "BEGIN" },
+            "start" if words.accept("transaction") => {
+                Self::Begin { read_only: read_only(words), tag: "START TRANSACTION" }
+            }
             "commit" | "end" => commit(words)?,
             "abort" | "rollback" => rollback(words)?,
             "savepoint" | "release" => Self::Savepoint,
@@ -371,10 +375,10 @@ mod tests {
                 "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",
                 StatementKind::SetTransaction { read_only: Some(false), is_session: false },
             ),
-            ("BEGIN ISOLATION LEVEL READ COMMITTED", StatementKind::Begin { read_only: None }),
+            ("BEGIN ISOLATION LEVEL READ COMMITTED", StatementKind::Begin { read_only: None, tag: "BEGIN" }),
             (
                 "start transaction isolation level serializable, read only",
-                StatementKind::Begin { read_only: Some(true) },
+                StatementKind::Begin { read_only: Some(true), tag: "START TRANSACTION" },
             ),
             ("SET TRANSACTION SNAPSHOT '1-2'", StatementKind::SetSnapshot("1-2".to_owned())),
             ("SET a.b = -1", set("a.b", "-1")),
@@ -422,7 +426,7 @@ mod tests {
     fn brackets_are_told_from_statements() {
         assert_eq!(
             StatementKind::of("/* x */ BEGIN ISOLATION LEVEL REPEATABLE READ").unwrap(),
-            StatementKind::Begin { read_only: None }
+            StatementKind::Begin { read_only: None, tag: "BEGIN" }
         );
         assert_eq!(StatementKind::of("ROLLBACK TO SAVEPOINT a").unwrap(), StatementKind::RollbackTo);
         for (text, is_chained) in

@@ -3,6 +3,7 @@
 use super::array_elements::{elements_of, malformed_array};
 use super::bytea::bytea;
 use super::calendar::{days_since_1970, microseconds_since_1970};
+use super::floats::{float32, float64};
 use super::{known, numeric};
 use crate::pg::error::{PgError, Severity};
 use crate::pg::wire::fields::Fields;
@@ -133,8 +134,8 @@ pub(super) fn of_text(type_id: u32, text: &str) -> Result<ScalarValue, PgError> 
             fits(value.is_some())?;
             ScalarValue::Int64(value)
         }
-        known::FLOAT4 => ScalarValue::Float32(Some(trimmed.parse().map_err(|_| invalid(type_id, text))?)),
-        known::FLOAT8 => ScalarValue::Float64(Some(trimmed.parse().map_err(|_| invalid(type_id, text))?)),
+        known::FLOAT4 => ScalarValue::Float32(Some(float32(trimmed.parse().map_err(|_| invalid(type_id, text))?))),
+        known::FLOAT8 => ScalarValue::Float64(Some(float64(trimmed.parse().map_err(|_| invalid(type_id, text))?))),
         known::NUMERIC => decimal(trimmed)?,
         known::BYTEA => ScalarValue::Binary(Some(bytea(text).ok_or_else(|| invalid(type_id, text))?)),
         // Columns have UUIDs in their canonical form.
@@ -179,8 +180,8 @@ fn of_binary(type_id: u32, bytes: &[u8]) -> Result<ScalarValue, PgError> {
         known::INT4 => ScalarValue::Int32(Some(fields.i32()?)),
         known::INT8 => ScalarValue::Int64(Some(fields.i64()?)),
         id if id == known::OID || known::is_named(id) => ScalarValue::Int64(Some(i64::from(fields.u32()?))),
-        known::FLOAT4 => ScalarValue::Float32(Some(f32::from_bits(fields.u32()?))),
-        known::FLOAT8 => ScalarValue::Float64(Some(f64::from_bits(fields.i64()? as u64))),
+        known::FLOAT4 => ScalarValue::Float32(Some(float32(f32::from_bits(fields.u32()?)))),
+        known::FLOAT8 => ScalarValue::Float64(Some(float64(f64::from_bits(fields.i64()? as u64)))),
         known::DATE => {
             let days = days_since_1970(fields.i32()?).map_err(|infinity| out_of_range(type_id, infinity))?;
             ScalarValue::Date32(Some(days))
@@ -250,7 +251,7 @@ fn decimal(text: &str) -> Result<ScalarValue, PgError> {
         || digits.eq_ignore_ascii_case("nan")
         || digits.to_ascii_lowercase().starts_with("inf")
     {
-        return Ok(ScalarValue::Float64(Some(text.parse().map_err(|_| invalid())?)));
+        return Ok(ScalarValue::Float64(Some(float64(text.parse().map_err(|_| invalid())?))));
     }
     let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number(whole) || !is_number(fraction) || digits.len() < 2 && !is_number(digits) || digits.is_empty() {
@@ -361,6 +362,14 @@ mod tests {
             assert_eq!(of_text, parameter(id, Format::Binary, Some(bytes)).unwrap(), "{text}");
         }
         assert_eq!(decimal("-12.50").unwrap(), ScalarValue::Decimal128(Some(-125), 38, 1));
+    }
+
+    #[test]
+    fn nan_has_no_sign() {
+        let nan = ScalarValue::Float64(Some(f64::NAN));
+        assert_eq!(parameter(known::FLOAT8, Format::Text, Some(b"-NaN")).unwrap(), nan);
+        assert_eq!(parameter(known::FLOAT8, Format::Binary, Some(&(-f64::NAN).to_be_bytes())).unwrap(), nan);
+        assert_eq!(decimal("-nan").unwrap(), nan);
     }
 
     fn numerics(texts: &[Option<&str>]) -> [Result<ScalarValue, PgError>; 2] {

@@ -8,6 +8,7 @@ pub(in crate::pg) mod bytea;
 pub(in crate::pg) mod calendar;
 pub(in crate::pg) mod cells;
 pub(in crate::pg) mod enumerations;
+pub(in crate::pg) mod floats;
 pub(in crate::pg) mod input;
 pub(in crate::pg) mod json;
 pub(in crate::pg) mod known;

@@ -17,15 +17,12 @@ use crate::text::similar_pattern::regular_expression;
 use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
 use atsdb_core::{Result, array_text};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CharacterLength, DataType, ExactNumberInfo, Expr, ObjectName,
-    Subscript, UnaryOperator, Value, ValueWithSpan,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, DataType, ExactNumberInfo, Expr, ObjectName, Subscript,
+    UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Collations that compare texts by their code points, as everything here does.
 const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
-
-/// The length of a `name`.
-const NAME_LENGTH: u64 = 63;
 
 /// Rewrites an expression whose parts have been rewritten already.
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
@@ -33,9 +30,10 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
         Expr::Cast { data_type, .. } => {
             drop_length(data_type);
             write_float(data_type)?;
+            let is_name = is_custom(data_type, "name");
             write_catalogue_type(data_type);
             keep_digits(expr)?;
-            cut_to_length(expr)
+            if is_name { cut_name(expr) } else { cut_to_length(expr) }
         }
         Expr::TypedString(literal) => {
             write_float(&mut literal.data_type)?;
@@ -311,20 +309,29 @@ fn write_float(data_type: &mut DataType) -> Result<()> {
     Ok(())
 }
 
-/// Writes types of PostgreSQL's catalogue as others: a `name` is a text of at most 63 characters, and an `oid` is an
-/// integer of 32 bits without a sign. A `bpchar` is a text, as a `char(n)` is.
+/// Writes types of PostgreSQL's catalogue as others: a `name` is a text, and an `oid` is an integer of 32 bits without
+/// a sign. A `bpchar` is a text, as a `char(n)` is.
 fn write_catalogue_type(data_type: &mut DataType) {
-    let DataType::Custom(name, arguments) = &*data_type else { return };
-    let name = name.0.last().and_then(|part| part.as_ident()).map(|name| name.value.to_ascii_lowercase());
-    match name.as_deref() {
-        Some("name") if arguments.is_empty() => {
-            let length = CharacterLength::IntegerLength { length: NAME_LENGTH, unit: None };
-            *data_type = DataType::Varchar(Some(length));
-        }
-        Some("bpchar") if arguments.is_empty() => *data_type = DataType::Text,
-        Some("oid") if arguments.is_empty() => *data_type = DataType::IntUnsigned(None),
-        _ => {}
+    if is_custom(data_type, "name") || is_custom(data_type, "bpchar") {
+        *data_type = DataType::Text;
+    } else if is_custom(data_type, "oid") {
+        *data_type = DataType::IntUnsigned(None);
     }
+}
+
+/// Whether it is the type of this name, without arguments.
+fn is_custom(data_type: &DataType, wanted: &str) -> bool {
+    let DataType::Custom(name, arguments) = data_type else { return false };
+    let name = name.0.last().and_then(|part| part.as_ident());
+    arguments.is_empty() && name.is_some_and(|name| name.value.eq_ignore_ascii_case(wanted))
+}
+
+/// Cuts a text to the length of a `name`.
+fn cut_name(expr: &mut Expr) -> Result<()> {
+    let mut cut = expression("cut_name(NULL)")?;
+    set_first_argument(&mut cut, expr.clone());
+    *expr = cut;
+    Ok(())
 }
 
 /// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.

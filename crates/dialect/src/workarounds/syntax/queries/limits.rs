@@ -97,7 +97,7 @@ fn no_integer(clause: &str, op: &dyn Display) -> Error {
     sql_error(format!("argument of {clause} must be type bigint, not the result of {op}"))
 }
 
-/// Refuses a number with a minus. Others are compared with the numbers of rows.
+/// Refuses a number with a minus.
 fn refuse_negative(count: &Expr, clause: &str) -> Result<()> {
     match count {
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_positive(expr) => {
@@ -157,12 +157,13 @@ fn limit_numbers(query: &mut Query) -> Result<()> {
     offset.iter().try_for_each(|offset| refuse_negative(offset, "OFFSET"))?;
     // NULL means no limit, and no offset.
     let skipped = match offset {
-        Some(offset) => filled("coalesce(CAST(a AS BIGINT), 0)", &[&offset])?,
+        Some(offset) => filled("coalesce(row_bound(CAST(a AS BIGINT), 'OFFSET'), 0)", &[&offset])?,
         None => expression("0")?,
     };
     add_condition(query, binary(number.clone(), BinaryOperator::Gt, skipped.clone()), what)?;
     let Some(limit) = limit else { return Ok(()) };
-    let condition = filled("coalesce(a <= CAST(b AS BIGINT) + c, TRUE)", &[&number, &limit, &skipped])?;
+    let bound = filled("row_bound(CAST(a AS BIGINT), 'LIMIT')", &[&limit])?;
+    let condition = filled("coalesce(a <= b + c, TRUE)", &[&number, &bound, &skipped])?;
     add_condition(query, condition, what)
 }
 

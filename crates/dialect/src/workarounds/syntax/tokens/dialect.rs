@@ -12,6 +12,7 @@
 //! parser, which is not in DataFusion 55.2's sqlparser 0.62; for the names no upstream issue is known. All else is the
 //! parser's generic dialect.
 
+use crate::text::words::is_of_names;
 use datafusion::sql::sqlparser::ast::{CastKind, Expr, UnaryOperator};
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -66,11 +67,11 @@ impl Dialect for StatementDialect {
 
     /// `a#>'{b}'`, `a#b` and `@b` are operators, as in PostgreSQL.
     fn is_identifier_start(&self, character: char) -> bool {
-        is_symbol(character) || (!matches!(character, '#' | '@') && GenericDialect.is_identifier_start(character))
+        is_of_names(character) || (!matches!(character, '#' | '@') && GenericDialect.is_identifier_start(character))
     }
 
     fn is_identifier_part(&self, character: char) -> bool {
-        is_symbol(character) || (character != '#' && GenericDialect.is_identifier_part(character))
+        is_of_names(character) || (character != '#' && GenericDialect.is_identifier_part(character))
     }
 
     fn supports_order_by_all(&self) -> bool {
@@ -215,11 +216,6 @@ impl Dialect for StatementDialect {
         supports_select_item_multi_column_alias,
         supports_xml_expressions,
     }
-}
-
-/// Whether a character that is no letter may be in a name: each one beyond ASCII may, as in PostgreSQL.
-fn is_symbol(character: char) -> bool {
-    !character.is_ascii() && !character.is_whitespace()
 }
 
 /// Parses `INTERVAL(2) '...'`; `None` of anything else.
