@@ -2,8 +2,8 @@
 //!
 //! Owned here: finding fields and records ([`separator`]), detecting the separator and the quotes
 //! ([`separator_choice`]), columns aligned with blanks ([`aligned`]), logs, whose lines are whole ([`log_lines`]), the
-//! lines before the records ([`preamble`]), the header ([`header`]), groups above it ([`groups`]), units ([`units`]) and
-//! types ([`clickhouse_types`]) below it, all of that together ([`dialect`]) with notes for the user
+//! lines before the records ([`preamble`]), the header ([`header`]), groups above it ([`groups`]), units ([`units`])
+//! and types ([`clickhouse_types`]) below it, all of that together ([`dialect`]) with notes for the user
 //! ([`dialect_notes`]), several tables in one file ([`several_tables`]), and columns that become rows ([`unpivot`]).
 //! Not owned: the values of fields (`values`).
 

@@ -25,8 +25,8 @@ pub(crate) struct Preamble {
     pub(crate) note: Option<String>,
 }
 
-/// Finds the lines before the first record: `skip` lines if given, otherwise comments and titles. They begin at `start`,
-/// below a line that names the separator; `skip` counts that line, too.
+/// Finds the lines before the first record: `skip` lines if given, otherwise comments and titles. They begin at
+/// `start`, below a line that names the separator; `skip` counts that line, too.
 pub(crate) fn preamble(text: &[u8], start: usize, options: &Options, nulls: &NullTexts) -> Preamble {
     if let Some(count) = options.skip {
         let nth = (count as usize).checked_sub(1).map(|last| memchr::memchr_iter(b'\n', text).nth(last));

@@ -104,7 +104,8 @@ pub(crate) fn names_by_position(
     let lacks_numbers = of_files.len() != width;
     let is_there = |column: &&&Column| !lacks_numbers || !takes_numbers(column);
     let names: Vec<String> = of_files.iter().filter(is_there).map(|column| column.name.clone()).collect();
-    // The time of a table that was made from such a file may be of several fields. The other columns have their numbers.
+    // The time of a table that was made from such a file may be of several fields. The other columns have their
+    // numbers.
     let time = existing.time_column().filter(|time| !is_numbered(&time.name));
     let mut others = of_files.iter().filter(|column| time.is_some_and(|time| time.id != column.id)).peekable();
     let are_positions = others.peek().is_some() && others.all(|column| is_numbered(&column.name));

@@ -2,8 +2,9 @@
 //! it do not decide. DataFusion 55.2 computes it for all rows unless those before it leave few, and makes such chains
 //! itself, of a `CASE` of conditions.
 //!
-//! `p AND q AND r` becomes `p AND CASE FALSE WHEN p THEN FALSE WHEN q THEN FALSE ELSE q AND r END`. DataFusion simplifies
-//! no `CASE` of this form, and computes each of its operands only for rows for which those before it do not decide.
+//! `p AND q AND r` becomes `p AND CASE FALSE WHEN p THEN FALSE WHEN q THEN FALSE ELSE q AND r END`. DataFusion
+//! simplifies no `CASE` of this form, and computes each of its operands only for rows for which those before it do not
+//! decide.
 //!
 //! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
 

@@ -25,8 +25,8 @@ impl Groups {
         self
     }
 
-    /// Sets the groups aside if they are very many, and starts anew. From then on, only [`partitions`](Self::partitions)
-    /// returns all groups. Keys that are looked up by position are never set aside.
+    /// Sets the groups aside if they are very many, and starts anew. From then on, only
+    /// [`partitions`](Self::partitions) returns all groups. Keys that are looked up by position are never set aside.
     pub fn set_aside_many(&mut self) -> Result<()> {
         if self.keyed.is_hashed() && self.len() >= self.held_max {
             let is_first = !self.has_set_aside();
