@@ -4,8 +4,8 @@
 //! Owned here: which subqueries these are ([`rule`], [`steps`]), conditions of joins ([`join_conditions`]), the column
 //! that replaces an expression over one ([`answers`]), the conditions that hold before one ([`first_conditions`]),
 //! those in `DISTINCT ON` ([`first_rows`]), the columns that only one in ORDER BY mentions ([`ordered_columns`]), and
-//! the subquery's rows for all outer rows at once ([`domain`], after Neumann and Kemper, "Unnesting Arbitrary Queries"),
-//! also where it mentions columns several levels up ([`outer_columns`]). Aggregates of the outer query are refused
+//! the subquery's rows for all outer rows at once ([`domain`], after Neumann and Kemper, "Unnesting Arbitrary
+//! Queries"), also where it mentions columns several levels up ([`outer_columns`]). Aggregates of the outer query are refused
 //! where the syntax tree still has them ([`outer_aggregates`]). Also `IN` that may be NULL ([`unknown_members`]), and
 //! the order of a subquery in FROM ([`order`]). Not owned: other subqueries that DataFusion rewrites itself, whose
 //! conditions are equalities.
