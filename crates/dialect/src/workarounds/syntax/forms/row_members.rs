@@ -106,9 +106,7 @@ fn listed(expr: &Expr) -> Result<Option<Expr>> {
 fn open_single_row(expr: &mut Expr) {
     let row = match expr {
         Expr::InSubquery { expr: row, .. } => row,
-        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. }
-            if matches!(**right, Expr::Subquery(_)) =>
-        {
+        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } if matches!(**right, Expr::Subquery(_)) => {
             left
         }
         _ => return,

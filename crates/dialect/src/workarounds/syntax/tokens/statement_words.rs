@@ -3,16 +3,16 @@
 //! `ORDER BY x DESC`, `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is
 //! `substring(x FROM p FOR e)`, `INSERT INTO t (VALUES (1))` has no parentheses, `INSERT INTO t AS x` inserts into
 //! `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, `OVERRIDING ... VALUE` becomes a mark,
-//! `FETCH FIRST (n) ROWS ONLY` is `LIMIT (n)`, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that other
-//! dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
-//! index: comments are not kept.
+//! `FETCH FIRST (n) ROWS ONLY` is `LIMIT (n)`, `LIKE p ESCAPE e` with a column calls a function, and `CONCURRENTLY` in
+//! `DROP INDEX` becomes `PURGE`, a word that other dialects have at the end. `ONLY` before a table is left out.
+//! `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not kept.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
 use super::created_columns::write_created_table;
 use super::operand_names::precedes_operand;
-use super::words::{after, before, is_significant, is_word, replace};
+use super::words::{TokenReplacement, after, before, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
@@ -47,6 +47,52 @@ pub(crate) fn write_statements(tokens: &mut Vec<TokenWithSpan>) {
     select_tables(tokens);
     select_values(tokens);
     limit_fetched_rows(tokens);
+    call_like_escape(tokens);
+}
+
+/// `x LIKE pattern ESCAPE e`, where `e` is a column: `x LIKE like_escape(pattern, e)`. The parser knows only literals
+/// after `ESCAPE`.
+fn call_like_escape(tokens: &mut Vec<TokenWithSpan>) {
+    // For the statement and each open parenthesis, the last `LIKE` in it.
+    let mut likes: Vec<Option<usize>> = vec![None];
+    let mut written: Vec<TokenReplacement> = Vec::new();
+    for at in 0..tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => likes.push(None),
+            Token::RParen if likes.len() > 1 => drop(likes.pop()),
+            Token::Word(word) if word.quote_style.is_none() => {
+                let Some(like) = likes.last_mut() else { continue };
+                match word.keyword {
+                    Keyword::LIKE | Keyword::ILIKE => *like = Some(at),
+                    Keyword::AND | Keyword::OR | Keyword::SIMILAR => *like = None,
+                    Keyword::ESCAPE => {
+                        let Some((like, end)) = like.take().zip(end_of_column(tokens, at)) else { continue };
+                        let span = tokens[at].span;
+                        let tokens_of =
+                            |parts: Vec<Token>| parts.into_iter().map(|part| TokenWithSpan::new(part, span));
+                        let space = Token::Whitespace(Whitespace::Space);
+                        let call = vec![space, Token::make_word("like_escape", None), Token::LParen];
+                        written.push((like + 1..like + 1, tokens_of(call).collect()));
+                        written.push((at..at + 1, tokens_of(vec![Token::Comma]).collect()));
+                        written.push((end + 1..end + 1, tokens_of(vec![Token::RParen]).collect()));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    written.sort_by_key(|(place, _)| place.start);
+    replace(tokens, written);
+}
+
+/// The last word of the column after `ESCAPE`; `None` if something else follows.
+fn end_of_column(tokens: &[TokenWithSpan], escape: usize) -> Option<usize> {
+    let first = after(tokens, escape)?;
+    let is_name = matches!(&tokens[first].token, Token::Word(word) if word.keyword != Keyword::NULL);
+    let end = end_of_name(tokens, first).filter(|_| is_name)?;
+    let is_call = after(tokens, end).is_some_and(|next| tokens[next].token == Token::LParen);
+    (!is_call).then_some(end)
 }
 
 /// `FETCH FIRST (n + 1) ROWS ONLY`, which is `LIMIT (n + 1)`. The parser knows only numbers after `FIRST`.
@@ -407,6 +453,11 @@ mod tests {
             ("substring((a) SIMILAR f(b, 'ESCAPE') ESCAPE c)", "substring((a) FROM f(b, 'ESCAPE') FOR c)"),
             ("substring(a SIMILAR TO b ESCAPE c)", "substring(a SIMILAR TO b ESCAPE c)"),
             ("TABLE t FETCH FIRST (f(1) + 1) ROWS ONLY", "SELECT * FROM  t LIMIT   (f(1) + 1)    "),
+            (
+                "a LIKE b || c ESCAPE t.e AND d LIKE f ESCAPE '!' OR g SIMILAR TO h ESCAPE i",
+                "a LIKE like_escape( b || c , t.e) AND d LIKE f ESCAPE '!' OR g SIMILAR TO h ESCAPE i",
+            ),
+            ("(a ILIKE b ESCAPE NULL)", "(a ILIKE b ESCAPE NULL)"),
             ("SELECT 1 FETCH NEXT 2 ROWS ONLY", "SELECT 1 FETCH NEXT 2 ROWS ONLY"),
             (
                 "INSERT INTO t OVERRIDING USER VALUE VALUES (1)",
