@@ -3,9 +3,10 @@
 //!
 //! Owned here: which subqueries these are ([`rule`], [`steps`]), conditions of joins ([`join_conditions`]), the column
 //! that replaces an expression over one ([`answers`]), the conditions that hold before one ([`first_conditions`]),
-//! those in `DISTINCT ON` ([`first_rows`]), and the subquery's rows for all outer rows at once ([`domain`], after
-//! Neumann and Kemper, "Unnesting Arbitrary Queries"), also where it mentions columns several levels up
-//! ([`outer_columns`]). Aggregates of the outer query are refused ([`outer_aggregates`]). Also `IN` that may be NULL
+//! those in `DISTINCT ON` ([`first_rows`]), the columns that only one in ORDER BY mentions ([`ordered_columns`]), and
+//! the subquery's rows for all outer rows at once ([`domain`], after Neumann and Kemper, "Unnesting Arbitrary
+//! Queries"), also where it mentions columns several levels up ([`outer_columns`]). Aggregates of the outer query are
+//! refused where the syntax tree still has them ([`outer_aggregates`]). Also `IN` that may be NULL
 //! ([`unknown_members`]), and the order of a subquery in FROM ([`order`]). Not owned: other subqueries that DataFusion
 //! rewrites itself, whose conditions are equalities.
 //!
@@ -20,6 +21,7 @@ mod first_conditions;
 mod first_rows;
 mod join_conditions;
 mod lateral;
+mod ordered_columns;
 pub(super) mod order;
 mod outer_aggregates;
 mod outer_columns;

@@ -1,6 +1,6 @@
 //! Aggregates in a subquery over columns of the outer query alone, as in `(SELECT sum(o.x) FROM i)`. By the standard,
 //! and in PostgreSQL, such an aggregate is one of the outer query, which it makes a query over groups. DataFusion
-//! computes it over the rows of the subquery. It is refused.
+//! computes it over the rows of the subquery. It is refused, unless it was moved to the outer query in the syntax tree.
 //!
 //! No upstream issue known.
 

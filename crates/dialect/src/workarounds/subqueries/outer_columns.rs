@@ -132,7 +132,8 @@ fn renamed_step(plan: LogicalPlan, renamings: &[Renaming]) -> Result<Transformed
     })
 }
 
-fn renamed_in(expr: Expr, renamings: &[Renaming], inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
+/// An expression that mentions other outer columns in the place of some, by itself or in its subqueries.
+pub(super) fn renamed_in(expr: Expr, renamings: &[Renaming], inputs: &[DFSchemaRef]) -> Result<Transformed<Expr>> {
     expr.dyn_transform_up(|mut expr| {
         if let Expr::OuterReferenceColumn(_, column) = &mut expr {
             let Some((_, other)) = renamings.iter().find(|(before, _)| before == column) else {

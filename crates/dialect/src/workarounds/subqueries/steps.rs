@@ -5,6 +5,7 @@ use super::domain::{Names, is_subquery};
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
+use super::ordered_columns::over_mentioned_columns;
 use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
@@ -37,6 +38,13 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
         let (input, on) = computed_below(on, names)?;
         let input = Arc::new(of_step(input, names)?.data);
         return Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::On(DistinctOn { input, ..on }))));
+    }
+    if let LogicalPlan::Sort(sort) = &plan
+        && let Some(wider) = over_mentioned_columns(sort, names)?
+    {
+        let columns = plan.schema().columns().into_iter().map(Expr::Column);
+        let sorted = of_step(wider, names)?.data;
+        return Ok(Transformed::yes(LogicalPlanBuilder::from(sorted).project(columns)?.build()?));
     }
     let keeps_columns = match &plan {
         LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Window(_) => true,

@@ -37,6 +37,7 @@ use super::queries::limits::settle_limits;
 use super::queries::natural::name_natural_columns;
 use super::queries::order_all::order_by_positions;
 use super::queries::order_names::settle_order_names;
+use super::queries::outer_aggregates::compute_outer_aggregates;
 use super::queries::samples::select_samples;
 use super::queries::set_all::count_rows;
 use super::queries::using::merge_columns;
@@ -82,6 +83,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     complete_aliases(statement, tables)?;
     settle_order_names(statement, tables)?;
     complete_groups(statement, tables);
+    compute_outer_aggregates(statement, tables)?;
     tell_groups_apart(statement);
     name_repeated_columns(statement, tables);
     name_subqueries(statement, tables);

@@ -3,7 +3,7 @@
 //! those with `ALL` ask for rows that do not compare. A comparison with a subquery of one row,
 //! `(a, b) = (SELECT x, y ...)`, becomes a subquery that selects the comparison. `(a, b) IN ((1, 2), (3, 4))`,
 //! `(a, b) < (1, 2)` and `(a, b) IS NULL` become conditions on the values: for DataFusion a row with a NULL is another
-//! row, not perhaps the same one, and never NULL.
+//! row, not perhaps the same one, and never NULL. `ROW(a) IN (SELECT x ...)` compares the value.
 //!
 //! Waits for [#4656](https://github.com/apache/datafusion/issues/4656) and
 //! [#19857](https://github.com/apache/datafusion/pull/19857) (`IN` over a subquery); for the others no upstream issue
@@ -21,6 +21,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a condition about rows.
 pub(crate) fn compare_rows(expr: &mut Expr) -> Result<()> {
+    open_single_row(expr);
     if let Some(found) = listed(expr)? {
         *expr = found;
         return Ok(());
@@ -101,10 +102,29 @@ fn listed(expr: &Expr) -> Result<Option<Expr>> {
     Ok(found)
 }
 
-/// The values of a row of several columns: `(a, b)` or `ROW(a, b)`.
+/// The row of one column that is compared with a subquery is its value: `ROW(a) IN (SELECT x ...)`.
+fn open_single_row(expr: &mut Expr) {
+    let row = match expr {
+        Expr::InSubquery { expr: row, .. } => row,
+        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } if matches!(**right, Expr::Subquery(_)) => {
+            left
+        }
+        _ => return,
+    };
+    if let Some([value]) = columns_of(row).as_deref() {
+        **row = nested(value.clone());
+    }
+}
+
+/// The values of a row of several columns.
 fn values_of(row: &Expr) -> Option<Vec<Expr>> {
-    let values = match row {
-        Expr::Tuple(values) => values.clone(),
+    columns_of(row).filter(|values| values.len() > 1)
+}
+
+/// The values of a row: `(a, b)` or `ROW(a, b)`.
+fn columns_of(row: &Expr) -> Option<Vec<Expr>> {
+    match row {
+        Expr::Tuple(values) => Some(values.clone()),
         Expr::Function(Function { name, args: FunctionArguments::List(list), over: None, .. })
             if name.to_string().eq_ignore_ascii_case("row") =>
         {
@@ -112,11 +132,10 @@ fn values_of(row: &Expr) -> Option<Vec<Expr>> {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
                 _ => None,
             };
-            list.args.iter().map(value).collect::<Option<Vec<_>>>()?
+            list.args.iter().map(value).collect()
         }
-        _ => return None,
-    };
-    (values.len() > 1).then_some(values)
+        _ => None,
+    }
 }
 
 /// The names of the subquery's columns, as a list.

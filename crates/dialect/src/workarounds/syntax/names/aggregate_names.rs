@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 /// Aggregates that are not DataFusion's. A column in the call of one that is missing here becomes a group without need,
 /// and its call is accepted in FROM.
-const OTHER_AGGREGATES: [&str; 19] = [
+const OTHER_AGGREGATES: [&str; 23] = [
     "first",
     "last",
     "delta",
@@ -29,6 +29,10 @@ const OTHER_AGGREGATES: [&str; 19] = [
     "arg_min",
     "max_by",
     "min_by",
+    "json_agg",
+    "jsonb_agg",
+    "json_object_agg",
+    "jsonb_object_agg",
 ];
 
 /// The names of all aggregates.

@@ -216,7 +216,7 @@ fn name_columns(column: &mut Expr, projection: &[SelectItem]) {
 }
 
 /// Replaces a number by the column of the answer that it counts.
-fn name_column(expr: &mut Expr, projection: &[SelectItem]) {
+pub(super) fn name_column(expr: &mut Expr, projection: &[SelectItem]) {
     let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = expr else { return };
     let item = digits.parse::<usize>().ok().and_then(|number| projection.get(number.checked_sub(1)?));
     if let Some(SelectItem::UnnamedExpr(found) | SelectItem::ExprWithAlias { expr: found, .. }) = item {
