@@ -19,8 +19,8 @@ use crate::records::error::shown;
 const UNIT_RECORDS_MAX: usize = 3;
 
 /// Where each record of units ends that is below a header; `data` begins below it. Only the last of them must be one
-/// for sure: between it and the header is no row. So is a record that begins with `#` as the header does. A record that
-/// repeats the header is none.
+/// for sure: between it and the header is no row. So is a record of several fields that begins with `#` as the header
+/// does: a single one may be a value, such as a colour. A record that repeats the header is none.
 pub(crate) fn unit_ends(
     separator: Separator,
     data: &[u8],
@@ -39,7 +39,7 @@ pub(crate) fn unit_ends(
         let is_repeated = fields.iter().map(|field| field.bytes(record)).eq(names.iter().map(Vec::as_slice));
         let below = column_facts(separator, &record[end..], names.len(), 0..names.len(), options, nulls);
         ends.push(start + end);
-        let are_marked = is_marked(&names[0]) && is_marked(fields[0].bytes(record));
+        let are_marked = names.len() > 1 && is_marked(&names[0]) && is_marked(fields[0].bytes(record));
         let are_widths = || separator.byte == b'\t' && are_widths_above(separator, record, &fields, end);
         if !is_repeated && (are_marked || are_widths() || are_units(record, &fields, names, &below, nulls)) {
             sure_count = ends.len();
