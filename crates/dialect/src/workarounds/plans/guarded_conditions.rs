@@ -4,7 +4,8 @@
 //!
 //! `p AND q AND r` becomes `p AND CASE FALSE WHEN p THEN FALSE WHEN q THEN FALSE ELSE q AND r END`. DataFusion
 //! simplifies no `CASE` of this form, and computes each of its operands only for rows for which those before it do not
-//! decide.
+//! decide. Where a row is wanted only if a condition is true, `p OR q` becomes `CASE TRUE WHEN p THEN TRUE ELSE q END`,
+//! which computes `p` once; it is false where `p OR q` may be NULL.
 //!
 //! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
 
@@ -42,6 +43,7 @@ impl OptimizerRule for GuardedConditions {
         if matches!(plan, LogicalPlan::TableScan(_)) || !has_chains(&plan)? {
             return Ok(Transformed::no(plan));
         }
+        let must_be_true = matches!(plan, LogicalPlan::Filter(_));
         let schema = merge_schema(&plan.inputs());
         let names = NamePreserver::new(&plan);
         plan.dyn_map_expressions(|expr| {
@@ -49,7 +51,8 @@ impl OptimizerRule for GuardedConditions {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
-            Ok(guarded(expr, &schema, 0)?.update_data(|expr| name.restore(expr)))
+            let guarded = guarded(expr, &schema, Place { level: 0, must_be_true })?;
+            Ok(guarded.update_data(|expr| name.restore(expr)))
         })
     }
 }
@@ -70,28 +73,46 @@ fn is_logical(op: Operator) -> bool {
     matches!(op, Operator::And | Operator::Or)
 }
 
+/// Where a condition is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The number of guards around it.
+    level: usize,
+    /// Whether NULL counts as false: it is a chain of the condition of a filter, and not an operand of something else.
+    must_be_true: bool,
+}
+
 /// An expression in which each operand of `AND` and `OR` that may fail is guarded by the others.
-fn guarded(expr: Expr, schema: &DFSchema, level: usize) -> Result<Transformed<Expr>> {
-    expr.dyn_transform_down(|expr| match &expr {
-        Expr::BinaryExpr(binary) if is_logical(binary.op) => {
-            let op = binary.op;
-            guarded_chain(expr, op, schema, level)
-        }
+fn guarded(expr: Expr, schema: &DFSchema, place: Place) -> Result<Transformed<Expr>> {
+    if let Some(op) = chain_operator(&expr) {
+        return guarded_chain(expr, op, schema, place);
+    }
+    let place = Place { must_be_true: false, ..place };
+    expr.dyn_transform_down(|expr| match chain_operator(&expr) {
+        Some(op) => guarded_chain(expr, op, schema, place),
         // The rule runs several times.
-        part if is_guard(part) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
-        _ => Ok(Transformed::no(expr)),
+        None if is_guard(&expr) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
+        None => Ok(Transformed::no(expr)),
     })
 }
 
+/// The operator of a chain of conditions.
+fn chain_operator(expr: &Expr) -> Option<Operator> {
+    match expr {
+        Expr::BinaryExpr(binary) => Some(binary.op).filter(|op| is_logical(*op)),
+        _ => None,
+    }
+}
+
 /// The same for a chain of one operator. Operands that cannot fail come first: DataFusion has changed their order, too.
-fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, level: usize) -> Result<Transformed<Expr>> {
-    if level == LEVELS_MAX || split_binary(&chain, op).into_iter().any(is_guard) {
+fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, place: Place) -> Result<Transformed<Expr>> {
+    if place.level == LEVELS_MAX || split_binary(&chain, op).into_iter().any(is_guard) {
         return Ok(Transformed::new(chain, false, TreeNodeRecursion::Jump));
     }
     let (mut is_changed, mut first, mut later) = (false, Vec::new(), Vec::new());
     for operand in split_binary_owned(chain, op) {
         if may_fail(&operand, schema) {
-            let operand = guarded(operand, schema, level + 1)?;
+            let operand = guarded(operand, schema, Place { level: place.level + 1, ..place })?;
             is_changed |= operand.transformed;
             later.push(operand.data);
         } else {
@@ -101,6 +122,7 @@ fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, level: usize) -> 
     if first.is_empty() {
         first.push(later.remove(0));
     }
+    let decides_alone = op == Operator::Or && place.must_be_true && first.iter().all(may_repeat);
     let mut deciding: Vec<Expr> =
         joined(first.iter().filter(|operand| may_repeat(operand)).cloned(), op).into_iter().collect();
     let before_last = later.iter().take(later.len().saturating_sub(1));
@@ -109,6 +131,7 @@ fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, level: usize) -> 
     let visited = |chain, is_changed| Ok(Transformed::new(chain, is_changed, TreeNodeRecursion::Jump));
     match (joined(first, op), joined(later, op)) {
         (Some(first), Some(later)) if deciding.is_empty() => visited(chained(first, op, later), is_changed),
+        (Some(_), Some(later)) if decides_alone => visited(guard(deciding, op, later), true),
         (Some(first), Some(later)) => visited(chained(first, op, guard(deciding, op, later)), true),
         (Some(first), None) => visited(first, is_changed),
         (None, _) => internal_err!("a chain of no conditions"),

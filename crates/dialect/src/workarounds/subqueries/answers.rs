@@ -101,7 +101,7 @@ impl SubqueryContext<'_> {
             return Ok(None);
         }
         let Some(spread) = domain.spread(plan)? else { return Ok(None) };
-        let value = first_column(&spread.plan);
+        let value = spread.column();
         let name = self.names.next("scalar");
         let joined = self.joined(&domain, spread.plan, spread.values, vec![single_value(value).alias(name.clone())])?;
         let expr = joined.column(&name);
@@ -159,7 +159,7 @@ impl SubqueryContext<'_> {
         domain.columns.push(Column::new_unqualified(name));
         let Some(spread) = domain.spread(plan)? else { return Ok(None) };
         let Some(compared) = spread.values.last() else { return Ok(None) };
-        let comparison = binary(Expr::Column(compared.clone()), op, first_column(&spread.plan));
+        let comparison = binary(Expr::Column(compared.clone()), op, spread.column());
         let decides = if is_any { comparison.clone().is_true() } else { comparison.clone().is_false() };
         let [deciding, open] = ["deciding", "open"].map(|what| self.names.next(what));
         let counts = vec![

@@ -56,6 +56,15 @@ pub(super) struct Spread {
     pub(super) values: Vec<Column>,
 }
 
+impl Spread {
+    /// The column of a subquery that has one. It may be a value of the domain itself.
+    pub(super) fn column(&self) -> Expr {
+        let schema = self.plan.schema();
+        let own = schema.columns().into_iter().find(|column| !self.values.contains(column));
+        Expr::Column(own.unwrap_or_else(|| Column::from(schema.qualified_field(0))))
+    }
+}
+
 impl<'a> Domain<'a> {
     /// The columns of an outer plan that a subquery mentions.
     pub(super) fn of(subquery: &LogicalPlan, outer: &'a LogicalPlan, names: &'a Names) -> Result<Self> {

@@ -1,5 +1,6 @@
-//! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window. A window with a
-//! frame is written out where it is used, because the frame and its marked exclusion are settled there.
+//! `OVER (w ORDER BY ...)` extends the window of `WINDOW w AS (...)`. DataFusion ignores that window. A named window is
+//! written out where it is used: its frame and its marked exclusion are settled there, and DataFusion looks for the
+//! windows of a subquery among those of the query around it.
 //!
 //! No upstream issue known.
 
@@ -44,11 +45,8 @@ fn use_window(expr: &mut Expr, known: &[(Ident, WindowSpec)]) -> ControlFlow<Err
     match expr {
         Expr::Function(Function { over: Some(WindowType::WindowSpec(spec)), .. }) => complete(spec, known)?,
         Expr::Function(Function { over: over @ Some(WindowType::NamedWindow(_)), .. }) => {
-            if let Some(WindowType::NamedWindow(name)) = over
-                && let spec = find(known, name)?
-                && spec.window_frame.is_some()
-            {
-                *over = Some(WindowType::WindowSpec(spec.clone()));
+            if let Some(WindowType::NamedWindow(name)) = over {
+                *over = Some(WindowType::WindowSpec(find(known, name)?.clone()));
             }
         }
         _ => {}
