@@ -51,7 +51,7 @@ impl OptimizerRule for GuardedConditions {
                 return Ok(Transformed::no(expr));
             }
             let name = names.save(&expr);
-            let guarded = guarded(expr, &schema, Place { level: 0, must_be_true })?;
+            let guarded = guarded(expr, &schema, Surroundings { level: 0, must_be_true })?;
             Ok(guarded.update_data(|expr| name.restore(expr)))
         })
     }
@@ -73,9 +73,9 @@ fn is_logical(op: Operator) -> bool {
     matches!(op, Operator::And | Operator::Or)
 }
 
-/// Where a condition is.
+/// What is around a condition.
 #[derive(Clone, Copy)]
-struct Place {
+struct Surroundings {
     /// The number of guards around it.
     level: usize,
     /// Whether NULL counts as false: it is a chain of the condition of a filter, and not an operand of something else.
@@ -83,13 +83,13 @@ struct Place {
 }
 
 /// An expression in which each operand of `AND` and `OR` that may fail is guarded by the others.
-fn guarded(expr: Expr, schema: &DFSchema, place: Place) -> Result<Transformed<Expr>> {
+fn guarded(expr: Expr, schema: &DFSchema, surroundings: Surroundings) -> Result<Transformed<Expr>> {
     if let Some(op) = chain_operator(&expr) {
-        return guarded_chain(expr, op, schema, place);
+        return guarded_chain(expr, op, schema, surroundings);
     }
-    let place = Place { must_be_true: false, ..place };
+    let surroundings = Surroundings { must_be_true: false, ..surroundings };
     expr.dyn_transform_down(|expr| match chain_operator(&expr) {
-        Some(op) => guarded_chain(expr, op, schema, place),
+        Some(op) => guarded_chain(expr, op, schema, surroundings),
         // The rule runs several times.
         None if is_guard(&expr) => Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump)),
         None => Ok(Transformed::no(expr)),
@@ -105,14 +105,19 @@ fn chain_operator(expr: &Expr) -> Option<Operator> {
 }
 
 /// The same for a chain of one operator. Operands that cannot fail come first: DataFusion has changed their order, too.
-fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, place: Place) -> Result<Transformed<Expr>> {
-    if place.level == LEVELS_MAX || split_binary(&chain, op).into_iter().any(is_guard) {
+fn guarded_chain(
+    chain: Expr,
+    op: Operator,
+    schema: &DFSchema,
+    surroundings: Surroundings,
+) -> Result<Transformed<Expr>> {
+    if surroundings.level == LEVELS_MAX || split_binary(&chain, op).into_iter().any(is_guard) {
         return Ok(Transformed::new(chain, false, TreeNodeRecursion::Jump));
     }
     let (mut is_changed, mut first, mut later) = (false, Vec::new(), Vec::new());
     for operand in split_binary_owned(chain, op) {
         if may_fail(&operand, schema) {
-            let operand = guarded(operand, schema, Place { level: place.level + 1, ..place })?;
+            let operand = guarded(operand, schema, Surroundings { level: surroundings.level + 1, ..surroundings })?;
             is_changed |= operand.transformed;
             later.push(operand.data);
         } else {
@@ -122,7 +127,7 @@ fn guarded_chain(chain: Expr, op: Operator, schema: &DFSchema, place: Place) -> 
     if first.is_empty() {
         first.push(later.remove(0));
     }
-    let decides_alone = op == Operator::Or && place.must_be_true && first.iter().all(may_repeat);
+    let decides_alone = op == Operator::Or && surroundings.must_be_true && first.iter().all(may_repeat);
     let mut deciding: Vec<Expr> =
         joined(first.iter().filter(|operand| may_repeat(operand)).cloned(), op).into_iter().collect();
     let before_last = later.iter().take(later.len().saturating_sub(1));

@@ -3,9 +3,8 @@
 use super::key::{GroupKey, KeyBounds, Packing, RowPositions};
 use super::keyed::{KeySlice, KeyedGroups};
 use super::measure::{Measure, MeasureState, Measured, add_counts, count_rows};
-use super::partition::HELD_GROUPS_MAX;
 use super::runs::{Runs, Spans};
-use super::set_aside::GroupPartition;
+use super::set_aside::{GroupPartition, HELD_GROUPS_MAX};
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::filter_record_batch;

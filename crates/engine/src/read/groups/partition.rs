@@ -10,10 +10,6 @@ use atsdb_core::Result;
 /// The number of partitions. A partition of ten million groups is looked up in the processor's cache.
 const PARTITION_COUNT: usize = 64;
 
-/// Groups are set aside if they are at least this many. Fewer are held even if they do not fit the processor's cache:
-/// most rows find their group among them, and would make it anew after it was set aside.
-pub(super) const HELD_GROUPS_MAX: usize = 1 << 21;
-
 /// Groups that were set aside are merged if they have become this many times as many as when all were different: the
 /// same ones may have been set aside several times. So merging takes little time even if all are different.
 const MERGED_GROWTH: usize = 4;

@@ -3,6 +3,10 @@
 use super::keyed::KeyList;
 use super::measure::MeasureState;
 
+/// Groups are set aside if they are at least this many. Fewer are held even if they do not fit the processor's cache:
+/// most rows find their group among them, and would make it anew after it was set aside.
+pub(super) const HELD_GROUPS_MAX: usize = 1 << 21;
+
 /// Groups whose keys have hashes of one partition. Parts of one group that were set aside one after the other may still
 /// be separate.
 #[derive(Debug, Clone, Default)]
